@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile - Bloom filters that live in files
+ *
+ * A Bloom filter answers "is this key in the set?" with "certainly not" or "maybe". bloomfile
+ * keeps the filter in a file that is opened with mmap, so opening costs the same at 1 KB and at
+ * 100 GB, and all processes of a host share one copy of it. The bytes are defined in
+ * format-spec.md.
+ *
+ *     bloomfile *f;
+ *     int err = bloomfile_open(&f, "urls.bloom", 0);
+ *     if (err != 0)
+ *         errx(2, "urls.bloom: %s", bloomfile_strerror(err));
+ *     if (bloomfile_contains(f, key, size))
+ *         look_it_up_on_disk(key, size);       // maybe there
+ *     bloomfile_close(f);
+ *
+ * The one rule. A wrong "maybe" costs the caller a disk read, a wrong "no" loses a row. So a file
+ * that is damaged or not understood is refused when it is opened; damage found later turns the
+ * answers that depend on it into "maybe" and is remembered in bloomfile_status().
+ *
+ * Errors. Functions that can fail return 0, or an errno value (> 0), or one of BLOOMFILE_E* (< 0).
+ * bloomfile_strerror() words all of them. A lookup cannot fail. Output pointers come first and are
+ * left alone (handles: set to NULL) when a function fails.
+ *
+ * Ownership. What bloomfile_open*() and bloomfile_builder_new() make is released by
+ * bloomfile_close() and bloomfile_builder_free(), which take NULL. Strings returned are static.
+ *
+ * Threads. There is no global state. Functions that take a const bloomfile may run on one handle in
+ * any number of threads at once; everything else needs its handle to itself.
+ *
+ * Sizes. struct_size, the first member of every struct passed in or filled here, must be set to the
+ * sizeof the caller compiled with (the *_INIT macros do), so that later versions can append members.
+ *
+ * Files change by replacement. A sealed filter is replaced by renaming a new file over it, which
+ * leaves existing mappings whole. Truncating or rewriting one in place while it is mapped takes the
+ * bytes away from its readers (SIGBUS), as with every mapped file.
+ */
+#ifndef BLOOMFILE_H
+#define BLOOMFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BLOOMFILE_VERSION_MAJOR 0
+#define BLOOMFILE_VERSION_MINOR 1
+#define BLOOMFILE_VERSION_PATCH 0
+
+#define BLOOMFILE_API __attribute__((visibility("default")))
+
+/* ------------------------------------------------------------------------------------ limits */
+
+#define BLOOMFILE_MAX_HASHES 64u            /* k: positions per key */
+#define BLOOMFILE_MAX_BITS (1ULL << 60)     /* m: bits, or counters in the counting layout */
+#define BLOOMFILE_MAX_LABEL 112u            /* bytes of UTF-8 */
+#define BLOOMFILE_TAG_SIZE 16u
+
+/* ------------------------------------------------------------------------------------ errors */
+
+/* One row an error: name, value, text. The values are part of the ABI and never change. */
+#define BLOOMFILE_ERRORS(X)                                                                        \
+    X(BLOOMFILE_EEMPTY, -1001, "the file is empty")                                                \
+    X(BLOOMFILE_ENOTREGULAR, -1002, "not a regular file")                                          \
+    X(BLOOMFILE_EMAGIC, -1003, "not a filter file")                                                \
+    X(BLOOMFILE_ETEXTMODE, -1004, "damaged by a text-mode transfer (line ends were changed)")      \
+    X(BLOOMFILE_EVERSION, -1005, "written in a newer format version")                              \
+    X(BLOOMFILE_EHEADERSIZE, -1006, "the header size is neither 512 nor 4096")                     \
+    X(BLOOMFILE_EHEADER, -1007, "the header is damaged (checksum mismatch)")                       \
+    X(BLOOMFILE_EFEATURE, -1008, "needs a feature this version does not know")                     \
+    X(BLOOMFILE_ELAYOUT, -1009, "unknown layout")                                                  \
+    X(BLOOMFILE_EHASH, -1010, "unknown hash function")                                             \
+    X(BLOOMFILE_ESELFTEST, -1011, "this build hashes differently from the writer")                 \
+    X(BLOOMFILE_EHASHES, -1012, "the number of hashes k is out of range (1 to 64)")                \
+    X(BLOOMFILE_EBITS, -1013, "the number of bits m is out of range for the layout")               \
+    X(BLOOMFILE_EBODYPLACE, -1014, "the body's offset or size does not follow from m")             \
+    X(BLOOMFILE_ECAPACITY, -1015, "the capacity is out of range (at least 1)")                     \
+    X(BLOOMFILE_ERATE, -1016, "the false-positive rate is out of range (0 < rate < 1)")            \
+    X(BLOOMFILE_EUNFOLDED, -1017, "the size before folding is no multiple of m")                   \
+    X(BLOOMFILE_ELABEL, -1018, "the label is not clean UTF-8 of at most 112 bytes")                \
+    X(BLOOMFILE_ETRUNCATED, -1019, "the file is truncated")                                        \
+    X(BLOOMFILE_ETRAILING, -1020, "the file has extra bytes at the end")                           \
+    X(BLOOMFILE_ERECORD, -1021, "a commit record is damaged")                                      \
+    X(BLOOMFILE_ESTATE, -1022, "a commit record contradicts its state")                            \
+    X(BLOOMFILE_EPOISONED, -1023, "poisoned: a write to disk failed, the file cannot be trusted")  \
+    X(BLOOMFILE_ELIVE, -1024, "live, not sealed: this version reads sealed filters")               \
+    X(BLOOMFILE_EPAGE, -1025, "a page of the body is damaged (checksum mismatch)")                 \
+    X(BLOOMFILE_EBODY, -1026, "the body contradicts the header (checksum, count or padding)")      \
+    X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
+    X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
+    X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")
+
+#define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
+enum bloomfile_error { BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM) };
+#undef BLOOMFILE_ERROR_ENUM
+
+/* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Static; never NULL. */
+BLOOMFILE_API const char *bloomfile_strerror(int error);
+
+/* "BLOOMFILE_EMAGIC" and so on; for an errno its symbol ("ENOENT") where known; static, never NULL. */
+BLOOMFILE_API const char *bloomfile_errname(int error);
+
+/* The version of the library in use, "0.1.0". */
+BLOOMFILE_API const char *bloomfile_version(void);
+
+/* ------------------------------------------------------------------------------- basic types */
+
+typedef struct bloomfile bloomfile;
+typedef struct bloomfile_builder bloomfile_builder;
+
+/* The 64-bit hash of a key. All a filter knows of a key is its digest. */
+typedef uint64_t bloomfile_digest;
+
+struct bloomfile_key {
+    const void *data; /* may be NULL when size is 0 */
+    size_t size;      /* bytes */
+};
+
+/* How positions map to the body. The values are those of the format. */
+enum bloomfile_layout {
+    BLOOMFILE_BLOCKED = 1,  /* 512-bit blocks, one cache line per lookup; the default */
+    BLOOMFILE_CLASSIC = 2,  /* k independent bits; smallest, k cache lines per lookup */
+    BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
+};
+
+enum bloomfile_state {
+    BLOOMFILE_LIVE = 1,     /* writable, body not checksummed */
+    BLOOMFILE_SEALED = 2,   /* immutable, checksummed */
+    BLOOMFILE_POISONED = 3, /* a sync failed while it was live */
+};
+
+/* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers mean. */
+#define BLOOMFILE_FROM_INTERSECTION 1u /* bits of two filters ANDed: the rate is only an estimate */
+#define BLOOMFILE_FROM_MERGE 2u        /* bits of several filters ORed */
+#define BLOOMFILE_FROM_PROJECTION 4u   /* a counting filter's nonzero counters */
+
+/* ------------------------------------------------------------------------------------ sizing
+ *
+ * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
+ * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
+ * holds (the classic formula is 10 to 50 % too optimistic there). Only + - * / are used, so every
+ * machine gets the same sizes. A `layout` of 0 means BLOOMFILE_BLOCKED.
+ */
+
+/* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
+ * `hashes` 0: the k that needs the fewest bits. Returns 0 if an argument is out of range (n < 1,
+ * fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES) or no m <= BLOOMFILE_MAX_BITS will do. */
+BLOOMFILE_API uint64_t bloomfile_bits_for(enum bloomfile_layout layout, uint64_t n, double fpr,
+                                          uint32_t hashes);
+
+/* The k with the lowest rate for n keys in m bits; 0 if an argument is out of range. */
+BLOOMFILE_API uint32_t bloomfile_hashes_for(enum bloomfile_layout layout, uint64_t bits, uint64_t n);
+
+/* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
+BLOOMFILE_API double bloomfile_fpr_for(enum bloomfile_layout layout, uint64_t bits, uint32_t hashes,
+                                       uint64_t n);
+
+/* ----------------------------------------------------------------------------------- hashing */
+
+/* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */
+BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size);
+
+/* ---------------------------------------------------------------------------------- building
+ *
+ * A builder collects the digests of any number of keys, 8 bytes of memory each, and makes a sealed
+ * filter of the exact size at the end; equal keys count once. The order of keys does not matter:
+ * same keys, same parameters, same bytes.
+ */
+
+struct bloomfile_params {
+    size_t struct_size;
+    enum bloomfile_layout layout; /* 0: BLOOMFILE_BLOCKED */
+    uint64_t capacity;            /* keys to size for; 0: as many as there are, at least 1 */
+    double fpr;                   /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
+    uint64_t bits;                /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
+    uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
+    uint64_t seed;                /* of the hash; 0 unless keys are chosen by an adversary */
+    const char *label;            /* free text in UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
+};
+#define BLOOMFILE_PARAMS_INIT { .struct_size = sizeof(struct bloomfile_params) }
+
+/* Makes a builder; *params is copied. params may be NULL for all defaults.
+ * Errors: BLOOMFILE_EPARAMS (struct_size), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
+ * _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
+BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params);
+
+/* Adds a key. Error: ENOMEM, after which the builder holds what it held before. */
+BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
+
+/* Adds n digests, made by bloomfile_hash() with the seed of the params. Error: ENOMEM, as above. */
+BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests,
+                                                size_t n);
+
+/* For bloomfile_builder_finish: an existing regular file at the path is replaced. */
+#define BLOOMFILE_REPLACE 1u
+
+/* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
+ * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an existing
+ * path is EEXIST; anything there but a regular file is never replaced (BLOOMFILE_ENOTREGULAR,
+ * EISDIR). Nothing is left behind by a failure. Where the file system lacks unnamed temporary files
+ * a kill can leave one named ".NAME.XXXXXX.tmp"; other signals are held back while it exists. The builder stays as it was and may add and finish again.
+ * Errors: those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
+ * BLOOMFILE_ETOOBIG. */
+BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
+
+/* The same as an embedded image (512-byte header) in memory from malloc(); the caller frees it.
+ * It can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
+BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
+
+/* The number of distinct digests so far. Sorts what was added since the last call. */
+BLOOMFILE_API uint64_t bloomfile_builder_count(bloomfile_builder *b);
+
+BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
+
+/* ----------------------------------------------------------------------------------- opening
+ *
+ * Opening validates the whole header and checks every size against the file. It does not read the
+ * body. By default the checksum of a body page is checked the first time a lookup touches the page;
+ * a page that fails answers "maybe" from then on and sets bloomfile_status() to BLOOMFILE_EPAGE.
+ */
+
+#define BLOOMFILE_VERIFY_FULL 1u /* read and check the whole body now; damage is an error here */
+#define BLOOMFILE_VERIFY_NONE 2u /* never check the body: only for bytes that something else checks */
+
+/* Opens a sealed filter file for reading. A live one is BLOOMFILE_ELIVE in this version.
+ * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
+ * unknown flags; every BLOOMFILE_E* from EEMPTY to ELIVE; with BLOOMFILE_VERIFY_FULL also _EPAGE and
+ * _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. */
+BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
+
+/* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open regular
+ * file; length 0 means up to the end of the file. The descriptor stays the caller's and may be
+ * closed at once. Errors as bloomfile_open. */
+BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
+                                    unsigned flags);
+
+/* Opens a filter in memory, at any alignment. The bytes stay the caller's, must not change, and must
+ * outlive the handle. Errors as bloomfile_open, but for those of system calls on files. */
+BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
+                                        unsigned flags);
+
+BLOOMFILE_API void bloomfile_close(bloomfile *f);
+
+/* 1 if the path given to bloomfile_open() now names another file, or none: time to open it anew.
+ * 0 if not, if it cannot be told, or if the handle was not opened by path. */
+BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
+
+/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle. */
+BLOOMFILE_API int bloomfile_status(const bloomfile *f);
+
+/* The name of the code that answers lookups on this handle, e.g. "scalar". */
+BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
+
+/* ----------------------------------------------------------------------------------- looking up */
+
+/* false: the key is certainly not in the set. true: it may be. */
+BLOOMFILE_API bool bloomfile_contains(const bloomfile *f, const void *key, size_t size);
+
+/* The same for a digest, made by bloomfile_hash() with the filter's seed. */
+BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
+
+/* n keys at once, several times faster than one by one on filters larger than the caches. hits[i]
+ * is set for each key; hits may be NULL. Returns the number of hits. */
+BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys,
+                                             size_t n, bool *hits);
+BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+                                                size_t n, bool *hits);
+
+/* -------------------------------------------------------------------------------- inspecting */
+
+/* The header's contents. O(1): nothing here is computed from the body. */
+struct bloomfile_info {
+    size_t struct_size;
+    uint32_t version;         /* of the format */
+    uint32_t header_size;     /* 4096 in a file, 512 in an embedded image */
+    uint32_t compat;          /* feature words */
+    uint32_t ro_compat;
+    uint32_t incompat;
+    uint32_t provenance;      /* BLOOMFILE_FROM_* */
+    uint32_t layout;          /* enum bloomfile_layout; any number in a header that is not valid */
+    uint32_t hash_id;         /* 1: XXH3, 64 bits */
+    uint32_t hashes;          /* k */
+    uint32_t state;           /* enum bloomfile_state, of the commit record in force */
+    uint64_t bits;            /* m */
+    uint64_t bits_unfolded;   /* m before folding; equal to bits if never folded */
+    uint64_t seed;
+    uint64_t self_test;
+    uint64_t body_offset;     /* bytes from the start of the image */
+    uint64_t body_size;       /* bytes, a multiple of 64 */
+    uint64_t image_size;      /* bytes: header, body and page checksums */
+    uint64_t pages;           /* of 4096 bytes in the body, the last one perhaps shorter */
+    uint64_t capacity;        /* keys it was sized for */
+    double fpr;               /* the rate it was sized for; 0: none recorded */
+    uint64_t sequence;        /* of the commit record in force */
+    uint64_t keys;            /* n: distinct keys */
+    uint64_t ones;            /* one bits; counting: counters above 0 */
+    uint64_t overflow;        /* counting: counters stuck at 15 */
+    uint64_t bad_pages;       /* found on this handle so far */
+    uint32_t keys_estimated;  /* 1: `keys` is an estimate */
+    uint32_t body_crc;
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    uint8_t boot_id[16];      /* live files: the boot during which it was last written */
+    char label[BLOOMFILE_MAX_LABEL + 1];
+};
+#define BLOOMFILE_INFO_INIT { .struct_size = sizeof(struct bloomfile_info) }
+
+/* Fills *info, up to info->struct_size bytes. */
+BLOOMFILE_API void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
+
+/* What the bits themselves say. Reads the whole body. */
+struct bloomfile_measure {
+    size_t struct_size;
+    uint64_t ones;          /* one bits; counting: counters above 0 */
+    double fill;            /* ones / m */
+    double fpr;             /* the real false-positive rate of these bits, exactly */
+    double keys_estimate;   /* n estimated from the ones (Swamidass & Baldi 2007); infinite if full */
+};
+#define BLOOMFILE_MEASURE_INIT { .struct_size = sizeof(struct bloomfile_measure) }
+
+/* Computes *out from the body. The rate is exact for this body and keys never added: for blocked the
+ * mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked for.
+ * Error: BLOOMFILE_EPARAMS (struct_size). */
+BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out);
+
+/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits (nonzero
+ * counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's. Reads the
+ * whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
+BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
+
+/* One thing that is wrong with a file. */
+struct bloomfile_fault {
+    int error;          /* BLOOMFILE_E* */
+    uint64_t offset;    /* of the first byte concerned, from the start of the image */
+    uint64_t page;      /* BLOOMFILE_EPAGE: the page's number, from 0; else UINT64_MAX */
+    const char *field;  /* the field's name in format-spec.md ("k", "record 0", "page"); static */
+};
+
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
+ * the sticky error, damaged pages answer "maybe" from then on, and *fault (may be NULL) tells the
+ * first. Returns 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+BLOOMFILE_API int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault);
+
+/* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
+ * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with what
+ * the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in the
+ * order of the checks, and sets *count to how many there are in all (faults and count may both be
+ * NULL). Returns the first fault's error, which is what bloomfile_open_memory() would return but for
+ * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
+BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *info,
+                                    struct bloomfile_fault *faults, size_t *count);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

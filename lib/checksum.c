@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "checksum.h"
+
+#include <zlib.h>
+
+uint32_t checksum(const uint8_t *bytes, size_t size)
+{
+    return (uint32_t)crc32_z(0, bytes, size);
+}
+
+void checksum_append(struct checksum_sum *sum, uint32_t page_crc, size_t page_size)
+{
+    if (page_size != CHECKSUM_PAGE) {
+        sum->crc = (uint32_t)crc32_combine(sum->crc, page_crc, (z_off_t)page_size);
+        return;
+    }
+    if (sum->shift == 0)
+        sum->shift = (uint32_t)crc32_combine_gen(CHECKSUM_PAGE);
+    sum->crc = (uint32_t)crc32_combine_op(sum->crc, page_crc, sum->shift);
+}

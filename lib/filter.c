@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define OPEN_FLAGS (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE)
+
+/* The header, if it is valid and this version can use the filter. */
+static int accept_header(const uint8_t *bytes, uint64_t size, struct header *h)
+{
+    struct header_faults faults = { 0 };
+    header_decode(bytes, size, h, &faults);
+    if (faults.first != 0)
+        return faults.first;
+    if (h->record.state == BLOOMFILE_POISONED)
+        return BLOOMFILE_EPOISONED;
+    return h->record.state == BLOOMFILE_LIVE ? BLOOMFILE_ELIVE : 0;
+}
+
+/* Makes the handle; `map` is its own from here on, also on failure. */
+static int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
+{
+    bloomfile *f = calloc(1, sizeof *f);
+    if (f == NULL) {
+        map_release(map);
+        return ENOMEM;
+    }
+    f->map = *map;
+    f->header = *h;
+    f->geometry = geometry_of(h->layout, h->m, h->header_size);
+    f->units = f->geometry.units;
+    f->kernel = kernel_for(h->layout);
+    f->body = map->bytes + h->body_offset;
+    f->guard = &f->guard_storage;
+    int error = guard_start(f->guard, f->body, h->body_size, f->geometry.pages,
+                            (flags & BLOOMFILE_VERIFY_NONE) != 0);
+    if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0)
+        error = bloomfile_verify(f, NULL);
+    if (error != 0) {
+        bloomfile_close(f);
+        return error;
+    }
+    *out = f;
+    return 0;
+}
+
+static bool flags_valid(unsigned flags)
+{
+    return (flags & ~OPEN_FLAGS) == 0 && flags != OPEN_FLAGS;
+}
+
+static int open_range(bloomfile **out, int fd, const struct stat *status, uint64_t offset,
+                      uint64_t length, unsigned flags)
+{
+    uint64_t file_size = (uint64_t)status->st_size;
+    if (offset > file_size || length > file_size - offset)
+        return BLOOMFILE_ETRUNCATED;
+    uint64_t size = length != 0 ? length : file_size - offset;
+
+    uint8_t bytes[HEADER_MAX];
+    int error = map_read(fd, offset, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes);
+    if (error != 0)
+        return error;
+    struct header header;
+    error = accept_header(bytes, size, &header);
+    if (error != 0)
+        return error;
+    struct map map;
+    error = map_file(&map, fd, offset, size);
+    return error != 0 ? error : filter_new(out, &header, &map, flags);
+}
+
+int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
+{
+    *out = NULL;
+    if (!flags_valid(flags))
+        return BLOOMFILE_EPARAMS;
+    int fd;
+    int error = map_open(path, &fd);
+    if (error != 0)
+        return error;
+    struct stat status;
+    error = map_stat(fd, &status);
+    if (error == 0)
+        error = open_range(out, fd, &status, 0, 0, flags);
+    close(fd);
+    if (error != 0)
+        return error;
+    bloomfile *f = *out;
+    f->path = strdup(path);
+    f->device = status.st_dev;
+    f->inode = status.st_ino;
+    if (f->path == NULL) {
+        bloomfile_close(f);
+        *out = NULL;
+        return ENOMEM;
+    }
+    return 0;
+}
+
+int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length, unsigned flags)
+{
+    *out = NULL;
+    if (!flags_valid(flags))
+        return BLOOMFILE_EPARAMS;
+    struct stat status;
+    int error = map_stat(fd, &status);
+    return error != 0 ? error : open_range(out, fd, &status, offset, length, flags);
+}
+
+int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
+{
+    *out = NULL;
+    if (!flags_valid(flags))
+        return BLOOMFILE_EPARAMS;
+    uint8_t bytes[HEADER_MAX];
+    if (size > 0)
+        memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
+    struct header header;
+    int error = accept_header(bytes, size, &header);
+    if (error != 0)
+        return error;
+    struct map map = { .bytes = image };
+    return filter_new(out, &header, &map, flags);
+}
+
+void bloomfile_close(bloomfile *f)
+{
+    if (f == NULL)
+        return;
+    guard_release(f->guard);
+    map_release(&f->map);
+    free(f->path);
+    free(f);
+}
+
+int bloomfile_is_stale(const bloomfile *f)
+{
+    if (f->path == NULL)
+        return 0;
+    struct stat now;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT;
+    return now.st_dev != f->device || now.st_ino != f->inode;
+}
+
+int bloomfile_status(const bloomfile *f)
+{
+    return atomic_load(&f->guard->error);
+}
+
+const char *bloomfile_kernel_name(const bloomfile *f)
+{
+    return f->kernel->name;
+}

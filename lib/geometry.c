@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rate of a Bloom filter, exactly.
+ *
+ * An absent key is a false positive if its k probes all hit bits that the inserted keys' probes
+ * have set. The k probes fall on r <= k different cells. Look at those r cells while the inserted
+ * probes are thrown one after the other: each covers one of the u cells still uncovered with
+ * probability u / cells. So the number of uncovered cells is a Markov chain with at most k + 1
+ * states, every step adds positive numbers only, and the rate is the probability that nothing is
+ * left uncovered. (The usual (1 - e^(-kn/m))^k is the limit for many cells: Bose et al. 2008 show
+ * it too low for small m.)
+ *
+ * A block of the blocked layout is a filter of 512 cells with a binomially distributed number of
+ * keys; its rate is the mean of the chain's over that distribution.
+ */
+#include "geometry.h"
+
+#include <bloomfile.h>
+#include <math.h>
+
+#include "checksum.h"
+#include "probe.h"
+
+/* ---- integers */
+
+bool geometry_layout_known(uint32_t layout)
+{
+    return layout == BLOOMFILE_BLOCKED || layout == BLOOMFILE_CLASSIC ||
+           layout == BLOOMFILE_COUNTING;
+}
+
+bool geometry_bits_valid(uint32_t layout, uint64_t m)
+{
+    return m >= 1 && m <= BLOOMFILE_MAX_BITS &&
+           (layout != BLOOMFILE_BLOCKED || m % PROBE_BLOCK_BITS == 0);
+}
+
+struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
+{
+    struct geometry g = { .units = layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m };
+    g.need = layout == BLOOMFILE_COUNTING ? m / 2 + m % 2 : m / 8 + (m % 8 != 0);
+    uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
+    g.body_size = (g.need + grain - 1) / grain * grain;
+    g.pages = (g.body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;
+    g.image_size = header_size + g.body_size + 4 * g.pages;
+    return g;
+}
+
+/* ---- rates */
+
+#define MAX_THROWS 8192 /* beyond, a block is full to within 1e-6, and a classic filter is large   \
+                         */
+
+/* uncovered[u]: the probability that u of the absent key's cells are still uncovered. */
+struct cover {
+    double uncovered[BLOOMFILE_MAX_HASHES + 2];
+    double cells;
+    uint32_t k;
+};
+
+static void cover_start(struct cover *c, uint32_t k, double cells)
+{
+    *c = (struct cover){ .uncovered = { 1 }, .cells = cells, .k = k };
+    for (uint32_t probe = 0; probe < k; probe++) {
+        for (uint32_t r = probe + 1; r > 0; r--)
+            c->uncovered[r] =
+                c->uncovered[r] * (r / cells) + c->uncovered[r - 1] * (1 - (r - 1) / cells);
+        c->uncovered[0] = 0;
+    }
+}
+
+static void cover_throw(struct cover *c, uint64_t times)
+{
+    for (; times > 0; times--)
+        for (uint32_t u = 0; u <= c->k; u++)
+            c->uncovered[u] =
+                c->uncovered[u] * (1 - u / c->cells) + c->uncovered[u + 1] * ((u + 1) / c->cells);
+}
+
+static double power(double x, uint32_t n)
+{
+    double result = 1;
+    for (; n > 0; n /= 2, x *= x)
+        if (n % 2 != 0)
+            result *= x;
+    return result;
+}
+
+/* e^-x for x >= 0, from a series and squarings: libm differs between machines in the last bit. */
+static double exp_minus(double x)
+{
+    if (x > 700)
+        return 0;
+    unsigned halvings = 0;
+    for (; x > 0.125; halvings++)
+        x /= 2;
+    double sum = 1;
+    for (int i = 12; i > 0; i--)
+        sum = 1 - x / i * sum;
+    for (; halvings > 0; halvings--)
+        sum *= sum;
+    return sum;
+}
+
+static double scattered_fpr(uint64_t m, uint32_t k, uint64_t n)
+{
+    if (n <= MAX_THROWS / 2 / k) {
+        struct cover c;
+        cover_start(&c, k, (double)m);
+        cover_throw(&c, n * k);
+        return c.uncovered[0];
+    }
+    return power(1 - exp_minus((double)n / (double)m * k), k);
+}
+
+/* by_keys[j]: the rate of a block that holds j keys, for one k. */
+struct block_rates {
+    double by_keys[MAX_THROWS + 1];
+    uint32_t count;
+};
+
+static void block_rates_fill(struct block_rates *rates, uint32_t k)
+{
+    struct cover c;
+    cover_start(&c, k, PROBE_BLOCK_BITS);
+    rates->count = MAX_THROWS / k + 1;
+    for (uint32_t j = 0; j < rates->count; j++) {
+        rates->by_keys[j] = c.uncovered[0];
+        cover_throw(&c, k);
+    }
+}
+
+static double block_rate(const struct block_rates *rates, double keys)
+{
+    return keys < rates->count ? rates->by_keys[(uint32_t)keys] : 1;
+}
+
+/* The mean of the block's rate over Binomial(n, 1/blocks) keys, summed outward from its peak. */
+static double blocked_fpr(const struct block_rates *rates, uint64_t blocks, uint64_t n)
+{
+    const double negligible = 1e-17;
+    double keys = (double)n, others = (double)(blocks - 1);
+    double peak = (double)(n / blocks);
+    if (blocks == 1 || peak >= 2 * MAX_THROWS)
+        return block_rate(rates, blocks == 1 ? keys : peak);
+
+    double total = 1, sum = block_rate(rates, peak), weight = 1;
+    for (double j = peak; j < keys && weight > negligible; j++) {
+        weight *= (keys - j) / (j + 1) / others;
+        total += weight;
+        sum += weight * block_rate(rates, j + 1);
+    }
+    weight = 1;
+    for (double j = peak; j > 0 && weight > negligible; j--) {
+        weight *= j / (keys - j + 1) * others;
+        total += weight;
+        sum += weight * block_rate(rates, j - 1);
+    }
+    return sum / total;
+}
+
+static double fpr_of_units(uint32_t layout, const struct block_rates *rates, uint64_t units,
+                           uint32_t k, uint64_t n)
+{
+    return layout == BLOOMFILE_BLOCKED ? blocked_fpr(rates, units, n) : scattered_fpr(units, k, n);
+}
+
+/* ---- sizes */
+
+#define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
+
+/* The least number of units that keeps the rate for this k, but not above `limit`: limit + 1 then.
+ */
+static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, uint64_t limit)
+{
+    struct block_rates rates;
+    if (layout == BLOOMFILE_BLOCKED)
+        block_rates_fill(&rates, k);
+
+    uint64_t high = 1;
+    while (fpr_of_units(layout, &rates, high, k, n) > p) {
+        if (high >= limit)
+            return limit + 1;
+        high = high > limit / 2 ? limit : 2 * high;
+    }
+    uint64_t low = high / 2;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (fpr_of_units(layout, &rates, middle, k, n) > p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* A filter folds by every divisor of its units: round up to a multiple of the largest highly
+ * composite number (OEIS A002182) that costs at most 0.5 %. */
+static uint64_t round_for_folding(uint64_t units)
+{
+    static const uint32_t highly_composite[] = {
+        1,      2,      4,      6,      12,     24,     36,     48,     60,    120,
+        180,    240,    360,    720,    840,    1260,   1680,   2520,   5040,  7560,
+        10080,  15120,  20160,  25200,  27720,  45360,  50400,  55440,  83160, 110880,
+        166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720,
+    };
+    for (unsigned i = sizeof highly_composite / sizeof highly_composite[0]; i-- > 0;) {
+        uint64_t h = highly_composite[i];
+        uint64_t extra = (h - units % h) % h;
+        if (extra <= units / 200)
+            return units + extra;
+    }
+    return units;
+}
+
+uint64_t geometry_size(uint32_t layout, uint64_t n, double p, uint32_t *k)
+{
+    const uint64_t unit_bits = layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS : 1;
+    uint64_t limit = BLOOMFILE_MAX_BITS / unit_bits, best = limit + 1;
+    uint32_t best_k = 0;
+    uint32_t first = *k != 0 ? *k : 1, last = *k != 0 ? *k : BLOOMFILE_MAX_HASHES;
+    for (uint32_t i = first; i <= last && (best_k == 0 || i <= best_k + K_LOOKAHEAD); i++) {
+        uint64_t units = least_units(layout, n, p, i, best - 1);
+        if (units < best) {
+            best = units;
+            best_k = i;
+        }
+    }
+    if (best_k == 0)
+        return 0;
+    *k = best_k;
+    uint64_t rounded = round_for_folding(best);
+    return (rounded <= limit ? rounded : best) * unit_bits;
+}
+
+uint64_t bloomfile_bits_for(enum bloomfile_layout layout, uint64_t n, double fpr, uint32_t hashes)
+{
+    if (layout == 0)
+        layout = BLOOMFILE_BLOCKED;
+    if (!geometry_layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY ||
+        !(fpr > 0 && fpr < 1) || hashes > BLOOMFILE_MAX_HASHES)
+        return 0;
+    return geometry_size(layout, n, fpr, &hashes);
+}
+
+double bloomfile_fpr_for(enum bloomfile_layout layout, uint64_t bits, uint32_t hashes, uint64_t n)
+{
+    if (layout == 0)
+        layout = BLOOMFILE_BLOCKED;
+    if (!geometry_layout_known(layout) || !geometry_bits_valid(layout, bits) || hashes < 1 ||
+        hashes > BLOOMFILE_MAX_HASHES)
+        return NAN;
+    struct block_rates rates;
+    if (layout == BLOOMFILE_BLOCKED)
+        block_rates_fill(&rates, hashes);
+    uint64_t units = layout == BLOOMFILE_BLOCKED ? bits / PROBE_BLOCK_BITS : bits;
+    return fpr_of_units(layout, &rates, units, hashes, n);
+}
+
+uint32_t bloomfile_hashes_for(enum bloomfile_layout layout, uint64_t bits, uint64_t n)
+{
+    uint32_t best_k = 0;
+    double best = 0;
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES && k <= best_k + K_LOOKAHEAD; k++) {
+        double rate = bloomfile_fpr_for(layout, bits, k, n);
+        if (isnan(rate))
+            return 0;
+        if (best_k == 0 || rate < best) {
+            best = rate;
+            best_k = k;
+        }
+    }
+    return best_k;
+}
+
+/* ---- what a body says */
+
+double geometry_measured_fpr(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
+                             const uint64_t blocks[513])
+{
+    if (layout != BLOOMFILE_BLOCKED)
+        return power((double)ones / (double)m, k);
+    double sum = 0;
+    for (unsigned i = 1; i <= PROBE_BLOCK_BITS; i++)
+        sum += (double)blocks[i] * power((double)i / PROBE_BLOCK_BITS, k);
+    return sum / (double)(m / PROBE_BLOCK_BITS);
+}
+
+double geometry_estimated_keys(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones)
+{
+    if (ones >= m)
+        return INFINITY;
+    double empty = -log1p(-(double)ones / (double)m);
+    if (layout == BLOOMFILE_BLOCKED)
+        return empty / (1 - power(1 - 1.0 / PROBE_BLOCK_BITS, k)) * (double)(m / PROBE_BLOCK_BITS);
+    return m == 1 ? (ones != 0) : empty / -log1p(-1 / (double)m) / k;
+}

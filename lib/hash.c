@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#include "hash.h"
+
+#include <bloomfile.h>
+
+uint64_t hash_self_test(uint64_t seed)
+{
+    static const uint16_t lengths[] = { 0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1024, 1025 };
+    uint8_t string[1025];
+    for (unsigned i = 0; i < sizeof string; i++)
+        string[i] = (uint8_t)(128 + 157 * i);
+
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
+        sum ^= hash_key(seed, string, lengths[i]);
+    return sum;
+}
+
+bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size)
+{
+    return hash_key(seed, key, size);
+}

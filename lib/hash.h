@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Key to digest (format-spec.md, section 7). Inlined: a call costs more than a short key. */
+#ifndef BLOOMFILE_HASH_H
+#define BLOOMFILE_HASH_H
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define HASH_XXH3_64 1u
+
+static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
+{
+    return XXH3_64bits_withSeed(key, size, seed);
+}
+
+/* What the header carries so that a reader that hashes differently is refused. */
+uint64_t hash_self_test(uint64_t seed);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no memory.
+ * The one file that knows the offsets.
+ */
+#ifndef BLOOMFILE_HEADER_H
+#define BLOOMFILE_HEADER_H
+
+#include <bloomfile.h>
+
+#include "geometry.h"
+
+#define HEADER_MAX             GEOMETRY_FILE_HEADER
+#define HEADER_VERSION         1u
+#define HEADER_SEALED_SEQUENCE UINT64_MAX
+
+/* The static header's fields: name, offset, size. */
+#define HEADER_FIELDS(X)                                                                           \
+    X(magic, 0, 8)                                                                                 \
+    X(version, 8, 4)                                                                               \
+    X(header_size, 12, 4)                                                                          \
+    X(compat, 16, 4)                                                                               \
+    X(ro_compat, 20, 4)                                                                            \
+    X(incompat, 24, 4)                                                                             \
+    X(provenance, 28, 4)                                                                           \
+    X(layout, 32, 4)                                                                               \
+    X(hash_id, 36, 4)                                                                              \
+    X(k, 40, 4)                                                                                    \
+    X(m, 48, 8)                                                                                    \
+    X(seed, 56, 8)                                                                                 \
+    X(self_test, 64, 8)                                                                            \
+    X(body_offset, 72, 8)                                                                          \
+    X(body_size, 80, 8)                                                                            \
+    X(capacity, 88, 8)                                                                             \
+    X(fpr, 96, 8)                                                                                  \
+    X(m_unfolded, 104, 8)                                                                          \
+    X(tag, 112, 16)                                                                                \
+    X(label, 128, 112)
+
+/* A commit record's fields. */
+#define RECORD_FIELDS(X)                                                                           \
+    X(sequence, 0, 8)                                                                              \
+    X(state, 8, 4)                                                                                 \
+    X(flags, 12, 4)                                                                                \
+    X(n, 16, 8)                                                                                    \
+    X(ones, 24, 8)                                                                                 \
+    X(overflow, 32, 8)                                                                             \
+    X(boot_id, 40, 16)                                                                             \
+    X(body_crc, 56, 4)                                                                             \
+    X(header_crc, 60, 4)
+
+#define RECORD_N_ESTIMATED 1u /* bit of `flags` */
+
+struct record {
+    uint64_t sequence;
+    uint32_t state;
+    uint32_t flags;
+    uint64_t n;
+    uint64_t ones;
+    uint64_t overflow;
+    uint8_t boot_id[16];
+    uint32_t body_crc;
+};
+
+struct header {
+    uint32_t version;
+    uint32_t header_size;
+    uint32_t compat;
+    uint32_t ro_compat;
+    uint32_t incompat;
+    uint32_t provenance;
+    uint32_t layout;
+    uint32_t hash_id;
+    uint32_t k;
+    uint64_t m;
+    uint64_t seed;
+    uint64_t self_test;
+    uint64_t body_offset;
+    uint64_t body_size;
+    uint64_t capacity;
+    double fpr;
+    uint64_t m_unfolded;
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    char label[BLOOMFILE_MAX_LABEL + 1];
+    struct record record; /* the one in force */
+};
+
+/* The faults found, in the order of the rules; those beyond `room` are only counted. */
+struct header_faults {
+    struct bloomfile_fault *list;
+    size_t room, count;
+    int first; /* error of the first one, 0: the header is valid */
+};
+
+/* Decodes the first bytes of an image of `image_size` bytes: `bytes` holds the first
+ * min(image_size, HEADER_MAX) of them. Fills *h as far as there are bytes, whether right or wrong,
+ * and *faults. Only if faults->first is 0 may *h be believed. */
+void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
+                   struct header_faults *faults);
+
+/* Writes the h->header_size bytes of a sealed image's header. */
+void header_encode_sealed(const struct header *h, uint8_t *bytes);
+
+/* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
+bool header_label_valid(const char *label, size_t size);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * A sealed image in memory: header, body, page checksums. */
+#ifndef BLOOMFILE_IMAGE_H
+#define BLOOMFILE_IMAGE_H
+
+#include "header.h"
+
+/* Allocates an image whose body is empty. In *h the caller has set what describes the filter
+ * (header_size, layout, k, m, seed, capacity, fpr, m_unfolded, provenance, tag, label); the rest is
+ * set here. *image is released with free(). ENOMEM or BLOOMFILE_ETOOBIG. */
+int image_new(struct header *h, uint8_t **image, size_t *size);
+
+/* The body of an image. */
+uint8_t *image_body(const struct header *h, uint8_t *image);
+
+/* Once the body is complete and h->record.n (and .flags) set: computes counts and checksums, and
+ * writes them and the header. */
+void image_seal(struct header *h, uint8_t *image);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "filter.h"
+
+static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
+                             struct bloomfile_info *info)
+{
+    const struct record *r = &h->record;
+    *info = (struct bloomfile_info){
+        .version = h->version,
+        .header_size = h->header_size,
+        .compat = h->compat,
+        .ro_compat = h->ro_compat,
+        .incompat = h->incompat,
+        .provenance = h->provenance,
+        .layout = h->layout,
+        .hash_id = h->hash_id,
+        .hashes = h->k,
+        .state = r->state,
+        .bits = h->m,
+        .bits_unfolded = h->m_unfolded,
+        .seed = h->seed,
+        .self_test = h->self_test,
+        .body_offset = h->body_offset,
+        .body_size = h->body_size,
+        .image_size = image_size,
+        .pages = pages,
+        .capacity = h->capacity,
+        .fpr = h->fpr,
+        .sequence = r->sequence,
+        .keys = r->n,
+        .ones = r->ones,
+        .overflow = r->overflow,
+        .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
+        .body_crc = r->body_crc,
+    };
+    memcpy(info->tag, h->tag, sizeof info->tag);
+    memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
+    memcpy(info->label, h->label, sizeof info->label);
+}
+
+/* Copies as much as the caller's struct has room for, and keeps its struct_size. */
+static void give(struct bloomfile_info *out, const struct bloomfile_info *info)
+{
+    size_t size = out->struct_size;
+    if (size <= sizeof out->struct_size)
+        return;
+    memcpy(out, info, size < sizeof *info ? size : sizeof *info);
+    out->struct_size = size;
+}
+
+void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+{
+    struct bloomfile_info info;
+    info_from_header(&f->header, f->geometry.image_size, f->geometry.pages, &info);
+    info.bad_pages = atomic_load(&f->guard->bad);
+    give(out, &info);
+}
+
+int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
+                      struct bloomfile_fault *list, size_t *count)
+{
+    uint8_t copy[HEADER_MAX];
+    if (size > 0)
+        memcpy(copy, bytes, size < sizeof copy ? size : sizeof copy);
+    struct header h;
+    struct header_faults faults = { .list = list, .room = list && count ? *count : 0 };
+    header_decode(copy, size, &h, &faults);
+    if (count != NULL)
+        *count = faults.count;
+    if (out == NULL)
+        return faults.first;
+
+    struct geometry g = { 0 };
+    bool sound =
+        (h.header_size == GEOMETRY_FILE_HEADER || h.header_size == GEOMETRY_EMBEDDED_HEADER) &&
+        geometry_layout_known(h.layout) && geometry_bits_valid(h.layout, h.m);
+    if (sound)
+        g = geometry_of(h.layout, h.m, h.header_size);
+    struct bloomfile_info info;
+    info_from_header(&h, g.image_size, g.pages, &info);
+    give(out, &info);
+    return faults.first;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The code that touches bits. A kernel gets a body and counts, never a handle; it trusts what it is
+ * given. The scalar one is the definition, any other must agree with it bit for bit.
+ *
+ * `units` is what the first reduction of a digest ranges over: blocks for the blocked layout, bits
+ * or counters otherwise.
+ */
+#ifndef BLOOMFILE_KERNEL_H
+#define BLOOMFILE_KERNEL_H
+
+#include <bloomfile.h>
+
+struct kernel_tally {
+    uint64_t ones;        /* one bits; counting: counters above 0 */
+    uint64_t overflow;    /* counting: counters at 15 */
+    uint64_t blocks[513]; /* blocked: how many blocks have so many ones */
+};
+
+struct kernel {
+    const char *name;
+    bool (*contains)(const uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
+    size_t (*contains_many)(const uint8_t *body, uint64_t units, unsigned k,
+                            const uint64_t *digests, size_t n, bool *hits);
+    /* Plain stores: the body is the caller's alone. Best in ascending order of digests. */
+    void (*add_many)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n);
+    /* Adds to the tally what `size` bytes hold; blocked: size is a multiple of 64. */
+    void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+};
+
+/* The kernel for a valid layout, for the processor this runs on. */
+const struct kernel *kernel_for(uint32_t layout);
+
+#endif

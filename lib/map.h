@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * Bytes of a file in memory. Knows system calls and no field. */
+#ifndef BLOOMFILE_MAP_H
+#define BLOOMFILE_MAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct map {
+    void *base; /* NULL: the bytes are somebody else's */
+    size_t base_size;
+    const uint8_t *bytes;
+};
+
+/* Opens for reading without ever blocking, on a FIFO for example. 0 or an errno. */
+int map_open(const char *path, int *fd);
+
+/* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
+int map_stat(int fd, struct stat *status);
+
+/* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
+int map_read(int fd, uint64_t offset, void *buffer, size_t size);
+
+/* Maps `size` > 0 bytes at any offset, shared and read-only. BLOOMFILE_ETOOBIG or an errno. */
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size);
+
+void map_release(struct map *map);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "filter.h"
+#include "probe.h"
+
+int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
+{
+    if (out->struct_size <= sizeof out->struct_size)
+        return BLOOMFILE_EPARAMS;
+    const struct header *h = &f->header;
+    struct kernel_tally tally = { 0 };
+    f->kernel->tally(f->body, (size_t)f->geometry.need, &tally);
+    struct bloomfile_measure m = {
+        .struct_size = out->struct_size,
+        .ones = tally.ones,
+        .fill = (double)tally.ones / (double)h->m,
+        .fpr = geometry_measured_fpr(h->layout, h->m, h->k, tally.ones, tally.blocks),
+        .keys_estimate = geometry_estimated_keys(h->layout, h->m, h->k, tally.ones),
+    };
+    memcpy(out, &m, m.struct_size < sizeof m ? m.struct_size : sizeof m);
+    return 0;
+}
+
+int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
+{
+    if (cells == 0)
+        return BLOOMFILE_EPARAMS;
+    const bool counting = f->header.layout == BLOOMFILE_COUNTING;
+    const bool blocked = f->header.layout == BLOOMFILE_BLOCKED;
+    const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
+    const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
+    for (size_t i = 0; i < cells; i++) {
+        uint64_t from = (uint64_t)((probe_u128)grains * i / cells);
+        uint64_t to = (uint64_t)((probe_u128)grains * (i + 1) / cells);
+        to = to > from ? to : from + 1;
+        struct kernel_tally tally = { 0 };
+        f->kernel->tally(f->body + from * grain, (size_t)((to - from) * grain), &tally);
+        uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
+        fill[i] = (double)tally.ones / (double)(last - from * grain * places);
+    }
+    return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Digest to positions (format-spec.md, section 8).
+ *
+ * Positions come from one multiplicative chain g, g*C, g*C^2, ... and from the top of each product:
+ * reduce(g, N) = floor(g * N / 2^64) needs no division, works for every N, and folds exactly,
+ * because reduce(g, N/f) = floor(reduce(g, N) / f).
+ */
+#ifndef BLOOMFILE_PROBE_H
+#define BLOOMFILE_PROBE_H
+
+#include <stdint.h>
+
+#define PROBE_MULTIPLIER  0x9E3779B97F4A7C15u
+#define PROBE_BLOCK_BITS  512u
+#define PROBE_BLOCK_BYTES 64u
+#define PROBE_SLICES      6u /* 9-bit slices taken from the top of one product, blocked layout */
+
+__extension__ typedef unsigned __int128 probe_u128;
+
+static inline uint64_t probe_reduce(uint64_t g, uint64_t n)
+{
+    return (uint64_t)(((probe_u128)g * n) >> 64);
+}
+
+/* Bit 0 to 511 of the key's block: slice `i` (0 to PROBE_SLICES - 1) of a product. */
+static inline unsigned probe_slice(uint64_t product, unsigned i)
+{
+    return (unsigned)(product >> (55 - 9 * i)) & (PROBE_BLOCK_BITS - 1);
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "publish.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WRITE_AT_ONCE ((size_t)1 << 30)
+#define NAME_TRIES    100
+
+/* Where the file goes, and the temporary that becomes it. */
+struct publication {
+    char *path; /* links resolved; owns `name` */
+    const char *name;
+    int directory;      /* -1: not open */
+    int fd;             /* -1: not open */
+    char temporary[64]; /* "": the temporary has no name */
+    bool target_exists; /* and is `target` */
+    struct stat target;
+    bool signals_held;
+    sigset_t signals_before;
+};
+
+/* Sets path, name and directory. */
+static int locate(struct publication *p, const char *path)
+{
+    struct stat status;
+    if (*path == '\0')
+        return ENOENT;
+    bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    p->path = is_link ? realpath(path, NULL) : strdup(path);
+    if (p->path == NULL)
+        return errno;
+    char *slash = strrchr(p->path, '/');
+    p->name = slash == NULL ? p->path : slash + 1;
+    if (*p->name == '\0')
+        return EISDIR;
+    const char *directory = slash == NULL ? "." : slash == p->path ? "/" : p->path;
+    if (slash != NULL && slash != p->path)
+        *slash = '\0';
+    p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return p->directory < 0 ? errno : 0;
+}
+
+/* What stands at the path: may it be replaced? */
+static int check_target(struct publication *p, bool replace)
+{
+    p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!p->target_exists)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(p->target.st_mode))
+        return EISDIR;
+    if (!S_ISREG(p->target.st_mode))
+        return BLOOMFILE_ENOTREGULAR;
+    return replace ? 0 : EEXIST;
+}
+
+/* From here on the temporary has a name, and only a kill may leave it behind. */
+static void hold_signals(struct publication *p)
+{
+    sigset_t all;
+    sigfillset(&all);
+    if (!p->signals_held)
+        p->signals_held = pthread_sigmask(SIG_SETMASK, &all, &p->signals_before) == 0;
+}
+
+static int set_random_name(struct publication *p)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return errno;
+    snprintf(p->temporary, sizeof p->temporary, ".%.32s.%012llx.tmp", p->name,
+             (unsigned long long)(number & 0xFFFFFFFFFFFF));
+    return 0;
+}
+
+/* A named temporary: made anew, or (the unnamed file) given a name. */
+static int make_named(struct publication *p, int (*make)(struct publication *p))
+{
+    hold_signals(p);
+    int error = EEXIST;
+    for (int tries = 0; tries < NAME_TRIES && error == EEXIST; tries++) {
+        error = set_random_name(p);
+        if (error == 0)
+            error = make(p);
+    }
+    if (error != 0)
+        p->temporary[0] = '\0';
+    return error;
+}
+
+static int create_named(struct publication *p)
+{
+    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    return p->fd < 0 ? errno : 0;
+}
+
+static int link_unnamed(const struct publication *p, const char *name)
+{
+    char source[sizeof "/proc/self/fd/" + 3 * sizeof p->fd];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", p->fd);
+    return linkat(AT_FDCWD, source, p->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+static int link_temporary(struct publication *p)
+{
+    return link_unnamed(p, p->temporary);
+}
+
+static int open_temporary(struct publication *p)
+{
+    if (access("/proc/self/fd", X_OK) == 0) {
+        p->fd = openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+        if (p->fd >= 0)
+            return 0;
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+            return errno;
+    }
+    return make_named(p, create_named);
+}
+
+/* A replacement is as private as what it replaces. The owner is kept where that is allowed. */
+static int keep_permissions(const struct publication *p)
+{
+    if (!p->target_exists)
+        return 0;
+    if (fchown(p->fd, p->target.st_uid, p->target.st_gid) != 0 && errno != EPERM)
+        return errno;
+    return fchmod(p->fd, p->target.st_mode & 0777) == 0 ? 0 : errno;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    if (fallocate(fd, 0, 0, (off_t)size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    for (size_t done = 0; done < size;) {
+        size_t rest = size - done;
+        ssize_t wrote = write(fd, bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return fsync(fd) == 0 ? 0 : errno;
+}
+
+/* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
+static int move_to_free_name(struct publication *p)
+{
+    if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
+        p->temporary[0] = '\0';
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
+}
+
+static int give_name(struct publication *p, bool replace)
+{
+    bool unnamed = p->temporary[0] == '\0';
+    if (!replace)
+        return unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
+    int error = unnamed ? make_named(p, link_temporary) : 0;
+    if (error != 0)
+        return error;
+    if (renameat(p->directory, p->temporary, p->directory, p->name) != 0)
+        return errno;
+    p->temporary[0] = '\0';
+    return 0;
+}
+
+static int sync_directory(const struct publication *p)
+{
+    return fsync(p->directory) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+static void finish(struct publication *p)
+{
+    if (p->temporary[0] != '\0')
+        unlinkat(p->directory, p->temporary, 0);
+    if (p->signals_held)
+        pthread_sigmask(SIG_SETMASK, &p->signals_before, NULL);
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->directory >= 0)
+        close(p->directory);
+    free(p->path);
+}
+
+int publish(const char *path, const void *bytes, size_t size, bool replace)
+{
+    struct publication p = { .directory = -1, .fd = -1 };
+    int error = locate(&p, path);
+    if (error == 0)
+        error = check_target(&p, replace);
+    if (error == 0)
+        error = open_temporary(&p);
+    if (error == 0)
+        error = write_all(p.fd, bytes, size);
+    if (error == 0)
+        error = check_target(&p, replace);
+    if (error == 0)
+        error = keep_permissions(&p);
+    if (error == 0)
+        error = give_name(&p, replace);
+    if (error == 0)
+        error = sync_directory(&p);
+    finish(&p);
+    return error;
+}

@@ -5,8 +5,11 @@
 
 uint64_t hash_self_test(uint64_t seed)
 {
-    static const uint16_t lengths[] = { 0, 1, 3, 4, 8, 9, 16, 17, 128, 129, 240, 241, 1024, 1025 };
-    uint8_t string[1025];
+    static const uint16_t lengths[] = {
+        0,  1,  2,  3,   4,   8,   9,   16,  17,   32,   33,   64,
+        65, 96, 97, 128, 129, 144, 240, 241, 1024, 1025, 1088, 1100
+    };
+    uint8_t string[1100];
     for (unsigned i = 0; i < sizeof string; i++)
         string[i] = (uint8_t)(128 + 157 * i);
 

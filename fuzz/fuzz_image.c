@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes everything that takes an image: no input may crash, read outside its bytes, or be opened
+ * and then disagree with itself. Each input is taken twice: as it is, and with its header checksums
+ * put right, which lets the fuzzer reach what lies behind them.
+ */
+#include <bloomfile.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../lib/bytes.h"
+#include "../lib/checksum.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
+{
+    bloomfile *f;
+    int error = bloomfile_open_memory(&f, image, size, flags);
+    if (expected != 0)
+        expect(error == expected);
+    if (error != 0)
+        return;
+    bool hits[3];
+    bloomfile_digest digests[3] = { 0, UINT64_MAX, bloomfile_hash(0, "key", 3) };
+    size_t found = bloomfile_contains_digests(f, digests, 3, hits);
+    expect(found == (size_t)(hits[0] + hits[1] + hits[2]));
+    for (int i = 0; i < 3; i++)
+        expect(bloomfile_contains_digest(f, digests[i]) >= hits[i]);
+
+    struct bloomfile_fault fault;
+    int verified = bloomfile_verify(f, &fault);
+    expect(verified == 0 || (fault.error == verified && bloomfile_status(f) != 0));
+    for (int i = 0; i < 3; i++)
+        expect(bloomfile_contains_digest(f, digests[i]) >= hits[i]);
+
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    double fill[5];
+    expect(bloomfile_measure(f, &measure) == 0 && bloomfile_measure_map(f, fill, 5) == 0);
+    expect(flags != BLOOMFILE_VERIFY_FULL || verified == 0);
+    bloomfile_close(f);
+}
+
+static void try_image(const uint8_t *image, size_t size)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_fault faults[4];
+    size_t count = 4;
+    int error = bloomfile_inspect(image, size, &info, faults, &count);
+    expect((error != 0) == (count > 0) && (count == 0 || faults[0].error == error));
+    use(image, size, 0, error);
+    use(image, size, BLOOMFILE_VERIFY_FULL, error);
+    use(image, size, BLOOMFILE_VERIFY_NONE, error);
+}
+
+static void put_crc(uint8_t *bytes, size_t size)
+{
+    put32(bytes + size - 4, checksum(bytes, size - 4));
+}
+
+static void mend_checksums(uint8_t *image, size_t size)
+{
+    if (size < 16)
+        return;
+    size_t header = get32(image + 12) == 4096 ? 4096 : 512, half = header / 2, quarter = header / 4;
+    if (size < header)
+        return;
+    put_crc(image, half);
+    for (uint8_t *record = image + half; record < image + header; record += quarter) {
+        memcpy(record + 60, image + half - 4, 4);
+        put_crc(record, quarter);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint8_t *image =
+        calloc(size > 0 ? size : 1, 1); /* of its exact size: reading past it is caught */
+    if (image == NULL)
+        return 0;
+    if (size > 0)
+        memcpy(image, data, size);
+    try_image(image, size);
+    mend_checksums(image, size);
+    try_image(image, size);
+    free(image);
+    return 0;
+}

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+# Sourced by the other scripts: where the tree is, and the Debian packages that are needed.
+
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root"
+
+build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libxxhash-dev libbsd-dev libjson-c-dev libpng-dev"
+
+# need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
+need() {
+    missing=
+    for package in "$@"; do
+        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || :) in
+        installed) ;;
+        *) missing="$missing $package" ;;
+        esac
+    done
+    [ -n "$missing" ] || return 0
+    install="apt-get install -y --no-install-recommends$missing"
+    if [ "$(id -u)" = 0 ]; then
+        sudo=
+    elif command -v sudo >/dev/null; then
+        sudo="sudo"
+    else
+        echo "Missing packages. As root, run this, then $0 again:" >&2
+        echo "    apt-get update && $install" >&2
+        exit 2
+    fi
+    echo "Installing:$missing" >&2
+    log=$(mktemp)
+    if ! { $sudo apt-get update -qq &&
+        $sudo env DEBIAN_FRONTEND=noninteractive $install; } >"$log" 2>&1 </dev/null; then
+        cat "$log" >&2
+        rm -f "$log"
+        echo "$0: cannot install:$missing" >&2
+        exit 2
+    fi
+    rm -f "$log"
+}
+
+# build DIRECTORY [MESON OPTION...]: configures once, and compiles; quiet if it works.
+build() {
+    directory=$1
+    shift
+    log=$(mktemp)
+    if ! { { [ -f "$directory/build.ninja" ] || meson setup "$directory" "$@"; } &&
+        ninja -C "$directory"; } >"$log" 2>&1; then
+        cat "$log" >&2
+        rm -f "$log"
+        echo "$0: cannot build in $directory" >&2
+        exit 2
+    fi
+    rm -f "$log"
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+#include "cli.h"
+
+#include <bloomfile.h>
+
+#include <bsd/stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
+
+enum {
+    MESSAGE_SIZE = 3 * 4096,
+    LINE_SIZE = 512,
+    SHOW_EVERY_NS = 200 * 1000 * 1000
+};
+
+static int shown_columns; /* of the progress line that stands on the terminal */
+
+void cli_start(const char *argv0)
+{
+    setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
+    setlocale(LC_CTYPE, "");
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            exit(CLI_TROUBLE);
+    }
+}
+
+/* ---------------------------------------------------------------------------------- messages */
+
+/* Copies text with everything a terminal might obey as \ooo. Returns the length, less than size. */
+static size_t make_harmless(char *out, size_t size, const char *text)
+{
+    size_t used = 0;
+    mbstate_t state = { 0 };
+    for (size_t left = strlen(text); left > 0;) {
+        wchar_t wide;
+        size_t n = mbrtowc(&wide, text, left, &state);
+        bool printable = n <= left && iswprint((wint_t)wide);
+        if (n > left) {
+            memset(&state, 0, sizeof(state));
+            n = 1;
+        }
+        if (used + 4 * n >= size)
+            break;
+        for (size_t i = 0; i < n; i++) {
+            if (printable)
+                out[used++] = text[i];
+            else
+                used += (size_t)snprintf(out + used, 5, "\\%03o", (unsigned char)text[i]);
+        }
+        text += n;
+        left -= n;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+static void erase_progress(void)
+{
+    if (shown_columns > 0)
+        fprintf(stderr, "\r%*s\r", shown_columns, "");
+    shown_columns = 0;
+}
+
+__attribute__((format(printf, 3, 0))) static void message(const char *reason, const char *hint,
+                                                          const char *format, va_list arguments)
+{
+    char text[MESSAGE_SIZE], line[4 * MESSAGE_SIZE];
+    int name = snprintf(text, LINE_SIZE, "%.200s: ", getprogname());
+    if (vsnprintf(text + name, sizeof(text) - LINE_SIZE - (size_t)name, format, arguments) < 0)
+        text[name] = '\0';
+    size_t used = strlen(text);
+    if (reason != NULL)
+        snprintf(text + used, LINE_SIZE, ": %s", reason);
+    if (hint != NULL)
+        snprintf(text + used, LINE_SIZE, " (try '%.200s %s')", getprogname(), hint);
+
+    size_t end = make_harmless(line, sizeof(line) - 1, text);
+    line[end++] = '\n';
+    fflush(stdout);
+    erase_progress();
+    fwrite(line, 1, end, stderr);
+}
+
+static const char *words_for(int error)
+{
+    return error == 0 ? NULL : bloomfile_strerror(error);
+}
+
+void cli_warn(int error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    message(words_for(error), NULL, format, arguments);
+    va_end(arguments);
+}
+
+void cli_fail(int error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    message(words_for(error), NULL, format, arguments);
+    va_end(arguments);
+    exit(CLI_TROUBLE);
+}
+
+void cli_usage(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    message(NULL, "--help", format, arguments);
+    va_end(arguments);
+    exit(CLI_TROUBLE);
+}
+
+void cli_bad_option(int returned, char *const *argv)
+{
+    const char *word = argv[optind - 1];
+    bool is_long = strncmp(word, "--", 2) == 0;
+    if (returned == ':' && is_long)
+        cli_usage("%s needs a value", word);
+    if (returned == ':')
+        cli_usage("-%c needs a value", optopt);
+    if (is_long && optopt != 0)
+        cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
+    if (is_long)
+        cli_usage("unknown or ambiguous option %s", word);
+    cli_usage("unknown option -%c", optopt);
+}
+
+/* -------------------------------------------------------------------------------- standard output
+ */
+
+void cli_version(void)
+{
+    printf("%s (bloomfile) %s\n", getprogname(), bloomfile_version());
+    cli_close_stdout();
+    exit(0);
+}
+
+void cli_close_stdout(void)
+{
+    errno = 0;
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout) != 0 || close(STDOUT_FILENO) != 0 || failed)
+        cli_fail(errno != 0 ? errno : EIO, "cannot write to standard output");
+}
+
+/* ------------------------------------------------------------------------------------ numbers */
+
+/* Reads digits up to the first other character. */
+static bool read_digits(const char **text, uint64_t *out)
+{
+    const char *at = *text;
+    uint64_t value = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*at - '0'), &value))
+            return false;
+    }
+    bool any = at != *text;
+    *text = at;
+    *out = value;
+    return any;
+}
+
+/* The number that a suffix multiplies by; 0 if it is not known or too big. */
+static uint64_t read_suffix(const char *text)
+{
+    static const struct {
+        char suffix[3];
+        uint64_t factor;
+    } units[] = {
+        { "", 1 },
+        { "k", 1000 },
+        { "M", 1000 * 1000 },
+        { "G", 1000 * 1000 * 1000 },
+        { "T", 1000ULL * 1000 * 1000 * 1000 },
+        { "Ki", 1ULL << 10 },
+        { "Mi", 1ULL << 20 },
+        { "Gi", 1ULL << 30 },
+        { "Ti", 1ULL << 40 },
+    };
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(text, units[i].suffix) == 0)
+            return units[i].factor;
+    }
+    uint64_t exponent, factor = 1;
+    bool is_exponent = *text++ == 'e' && strlen(text) <= 2 && read_digits(&text, &exponent);
+    if (!is_exponent || *text != '\0' || exponent > 19)
+        return 0;
+    while (exponent-- > 0)
+        factor *= 10;
+    return factor;
+}
+
+bool cli_parse_count(const char *text, uint64_t *out)
+{
+    uint64_t value;
+    if (!read_digits(&text, &value))
+        return false;
+    uint64_t factor = read_suffix(text);
+    if (factor == 0 || __builtin_mul_overflow(value, factor, &value))
+        return false;
+    *out = value;
+    return true;
+}
+
+static int hex_digit(char c)
+{
+    static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+    const char *at = c == '\0' ? NULL : strchr(digits, c);
+    return at == NULL ? -1 : (int)(at - digits) & 15;
+}
+
+bool cli_parse_u64(const char *text, uint64_t *out)
+{
+    if (text[0] != '0' || text[1] != 'x') {
+        uint64_t value;
+        if (!read_digits(&text, &value) || *text != '\0')
+            return false;
+        *out = value;
+        return true;
+    }
+    size_t digits = strlen(text + 2);
+    uint64_t value = 0;
+    for (size_t i = 0; i < digits; i++) {
+        int digit = hex_digit(text[2 + i]);
+        if (digit < 0)
+            return false;
+        value = value << 4 | (uint64_t)digit;
+    }
+    if (digits < 1 || digits > 16)
+        return false;
+    *out = value;
+    return true;
+}
+
+bool cli_parse_rate(const char *text, double *out)
+{
+    if (text[0] == '\0' || text[strspn(text, "0123456789.eE-")] != '\0' || text[0] == '-')
+        return false;
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end != '\0' || !(value > 0 && value < 1))
+        return false;
+    *out = value;
+    return true;
+}
+
+bool cli_parse_hex(const char *text, uint8_t *out, size_t size)
+{
+    size_t digits = strlen(text);
+    if (digits == 0 || digits % 2 != 0 || digits / 2 > size)
+        return false;
+    for (size_t i = 0; i < digits; i++) {
+        if (hex_digit(text[i]) < 0)
+            return false;
+    }
+    memset(out, 0, size);
+    for (size_t i = 0; i < digits; i += 2)
+        out[i / 2] = (uint8_t)(hex_digit(text[i]) << 4 | hex_digit(text[i + 1]));
+    return true;
+}
+
+char *cli_bytes(char *buffer, size_t size, uint64_t bytes)
+{
+    double value = (double)bytes;
+    unsigned prefix = 0;
+    for (; value >= 1023.95 && prefix < 6; prefix++)
+        value /= 1024;
+    if (bytes < 1024)
+        snprintf(buffer, size, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
+    else
+        snprintf(buffer, size, "%.1f %ciB", value, "?KMGTPE"[prefix]);
+    return buffer;
+}
+
+/* ----------------------------------------------------------------------------------- progress */
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0;
+    return (int64_t)t.tv_sec * 1000 * 1000 * 1000 + t.tv_nsec;
+}
+
+static int terminal_columns(void)
+{
+    struct winsize window;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col < 20)
+        return 80;
+    return window.ws_col;
+}
+
+static void describe(const struct cli_progress *p, int64_t now, char *text, size_t size)
+{
+    char done[32], total[32], speed[32], part[64] = "";
+    double seconds = (double)(now - p->started_ns) / 1e9;
+    if (p->bytes == 0 && p->keys == 0) {
+        snprintf(text, size, "%s", p->doing);
+        return;
+    }
+    if (p->total >= p->bytes)
+        snprintf(part, sizeof(part), " of %s (%d %%)", cli_bytes(total, sizeof(total), p->total),
+                 (int)(100.0 * (double)p->bytes / (double)p->total));
+    cli_bytes(speed, sizeof(speed), seconds > 0.1 ? (uint64_t)((double)p->bytes / seconds) : 0);
+    snprintf(text, size, "%.1f M keys, %s%s, %s/s: %s", (double)p->keys / 1e6,
+             cli_bytes(done, sizeof(done), p->bytes), part, speed, p->doing);
+}
+
+void cli_progress_step(struct cli_progress *p)
+{
+    if (p->shown_ns < 0)
+        return;
+    int64_t now = now_ns();
+    if (p->started_ns == 0) {
+        p->started_ns = now;
+        if (!isatty(STDERR_FILENO)) {
+            p->shown_ns = -1;
+            return;
+        }
+    }
+    if (p->shown_ns != 0 && now - p->shown_ns < SHOW_EVERY_NS)
+        return;
+    p->shown_ns = now;
+
+    char text[LINE_SIZE], line[LINE_SIZE];
+    describe(p, now, text, sizeof(text));
+    int columns = terminal_columns() - 1;
+    size_t size = columns < LINE_SIZE ? (size_t)columns + 1 : sizeof(line);
+    int length = (int)make_harmless(line, size, text);
+    int blanks = shown_columns > length ? shown_columns - length : 0;
+    fprintf(stderr, "\r%s%*s", line, blanks, "");
+    shown_columns = length + blanks;
+}
+
+void cli_progress_end(struct cli_progress *p)
+{
+    if (p->shown_ns > 0)
+        erase_progress();
+    p->shown_ns = 0;
+    p->started_ns = 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all tools share: messages, numbers on the command line, standard output, progress.
+ */
+#ifndef BLOOMFILE_TOOLS_CLI_H
+#define BLOOMFILE_TOOLS_CLI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Exit status for trouble; 0 and 1 are each tool's own. */
+#define CLI_TROUBLE 2
+
+/* Call first in main: sets the program's name and the locale's character set (nothing else of the
+ * locale), and occupies those of the descriptors 0 to 2 that are closed, so that no file is taken for
+ * stderr; using one that was closed still fails. */
+void cli_start(const char *argv0);
+
+/* "bfcreate: cannot open x.bloom: <words for error>" on stderr, in one write; error 0 leaves the words
+ * away. What a terminal might obey (control characters in a file's name) is written as \ooo. */
+void cli_warn(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same, then exits with CLI_TROUBLE. */
+_Noreturn void cli_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same without an error code and with "(try 'bfcreate --help')", for a wrong command line. */
+_Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* For getopt_long() with opterr = 0 and an option string that begins with ':': what it returned ('?' or
+ * ':') becomes a cli_usage() message that names the option. */
+_Noreturn void cli_bad_option(int returned, char *const *argv);
+
+/* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
+_Noreturn void cli_version(void);
+
+/* Flushes and closes stdout; a failure is reported and exits with CLI_TROUBLE. */
+void cli_close_stdout(void);
+
+/* A count: decimal digits, then nothing, or k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024),
+ * or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is anything else. */
+bool cli_parse_count(const char *text, uint64_t *out);
+
+/* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */
+bool cli_parse_u64(const char *text, uint64_t *out);
+
+/* A rate: a decimal fraction above 0 and below 1, "0.01", "1e-3". */
+bool cli_parse_rate(const char *text, double *out);
+
+/* Pairs of hexadecimal digits, 1 to `size` of them; the rest of out becomes zero. */
+bool cli_parse_hex(const char *text, uint8_t *out, size_t size);
+
+/* "64 bytes", "1.2 MiB". Returns buffer. */
+char *cli_bytes(char *buffer, size_t size, uint64_t bytes);
+
+/* Progress on stderr, at most five times a second, and only if stderr is a terminal. With bytes and
+ * keys both 0 only `doing` is shown. A message erases the line; there is one at a time. */
+struct cli_progress {
+    const char *doing; /* "reading urls.txt" */
+    uint64_t total;    /* bytes to come, 0 if not known */
+    uint64_t bytes, keys;
+    int64_t started_ns, shown_ns; /* 0: not started; less than 0: no terminal */
+};
+void cli_progress_step(struct cli_progress *p);
+void cli_progress_end(struct cli_progress *p); /* erases the line */
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect.h"
+
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 1024,
+    SHOWN_BYTES = 60
+};
+
+/* -------------------------------------------------------------------------------------- header */
+
+static int open_file(struct inspect_report *r)
+{
+    int fd;
+    do
+        fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 || fstat(fd, &r->stat) != 0) {
+        r->error = errno;
+    } else if (S_ISDIR(r->stat.st_mode)) {
+        r->error = EISDIR;
+    } else if (!S_ISREG(r->stat.st_mode)) {
+        r->error = BLOOMFILE_ENOTREGULAR;
+    } else if ((uintmax_t)r->stat.st_size > SIZE_MAX) {
+        r->error = BLOOMFILE_ETOOBIG;
+    } else {
+        r->size = (uint64_t)r->stat.st_size;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool read_header(struct inspect_report *r, int fd)
+{
+    size_t wanted = r->size < sizeof(r->bytes) ? (size_t)r->size : sizeof(r->bytes);
+    while (r->have < wanted) {
+        ssize_t n = pread(fd, r->bytes + r->have, wanted - r->have, (off_t)r->have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            r->error = errno;
+        if (n == 0)
+            r->size = r->have;
+        if (n <= 0)
+            break;
+        r->have += (size_t)n;
+    }
+    return r->error == 0;
+}
+
+static void inspect_bytes(struct inspect_report *r)
+{
+    r->info.struct_size = sizeof(r->info);
+    r->fault_count = INSPECT_FAULTS;
+    r->error = bloomfile_inspect(r->bytes, (size_t)r->size, &r->info, r->faults, &r->fault_count);
+    if (r->fault_count > INSPECT_FAULTS)
+        r->fault_count = INSPECT_FAULTS;
+    r->depth = r->have > 0 ? INSPECT_BYTES : INSPECT_NOTHING;
+    if (r->error != 0 && r->error != BLOOMFILE_ETRAILING)
+        inspect_find_flips(r);
+    if (r->error != 0)
+        return;
+    r->depth = INSPECT_HEADER;
+    if (r->info.state == BLOOMFILE_LIVE)
+        r->error = BLOOMFILE_ELIVE;
+    if (r->info.state == BLOOMFILE_POISONED)
+        r->error = BLOOMFILE_EPOISONED;
+}
+
+/* ---------------------------------------------------------------------------------------- body */
+
+static void add_fault(struct inspect_report *r, const struct bloomfile_fault *fault)
+{
+    r->error = fault->error;
+    if (r->fault_count < INSPECT_FAULTS)
+        r->faults[r->fault_count++] = *fault;
+}
+
+static void verify(struct inspect_report *r, const bloomfile *f)
+{
+    struct bloomfile_fault fault;
+    struct cli_progress progress = { .doing = "checking the body" };
+    cli_progress_step(&progress);
+    if (bloomfile_verify(f, &fault) == 0)
+        r->verified = true;
+    else
+        add_fault(r, &fault);
+    cli_progress_end(&progress);
+}
+
+static void measure(struct inspect_report *r, const bloomfile *f,
+                    const struct inspect_options *options)
+{
+    struct cli_progress progress = { .doing = "counting bits" };
+    cli_progress_step(&progress);
+    r->measure.struct_size = sizeof(r->measure);
+    int error = bloomfile_measure(f, &r->measure);
+    r->measured = error == 0;
+    if (error == 0 && options->map)
+        error = picture_for_terminal(&r->map, f, r->measure.fill, picture_terminal_width());
+    if (error == 0 && (options->svg != NULL || options->png != NULL))
+        error = picture_for_image(&r->image, f, r->measure.fill);
+    cli_progress_end(&progress);
+    if (error != 0)
+        r->error = error;
+    if (r->error == 0 && r->measure.ones != r->info.ones)
+        add_fault(r, &(struct bloomfile_fault){ BLOOMFILE_EBODY, r->info.body_offset, UINT64_MAX,
+                                                "ones" });
+}
+
+static char *shown_key(const struct bloomfile_key *key, const struct inspect_options *options)
+{
+    const uint8_t *bytes = key->data;
+    size_t size = key->size < SHOWN_BYTES ? key->size : SHOWN_BYTES;
+    const char *more = size < key->size ? "..." : "";
+    char hex[2 * SHOWN_BYTES + 1] = "", *safe = NULL, *text;
+    if (options->keys_form.form == KEYS_RECORDS) {
+        for (size_t i = 0; i < size; i++)
+            snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    } else {
+        safe = inspect_safe(bytes, size, options->utf8);
+    }
+    if (asprintf(&text, "%s%s", safe != NULL ? safe : hex, more) < 0)
+        inspect_no_memory();
+    free(safe);
+    return text;
+}
+
+static void note_missing(struct inspect_report *r, const struct bloomfile_key *key,
+                         const struct inspect_options *options)
+{
+    if (r->keys_missing < INSPECT_MISSING)
+        r->missing[r->keys_missing] = shown_key(key, options);
+    r->keys_missing++;
+}
+
+static void check_keys(struct inspect_report *r, const bloomfile *f,
+                       const struct inspect_options *options)
+{
+    struct bloomfile_key keys[BATCH];
+    bool hits[BATCH];
+    struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
+    struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
+    for (size_t n; (n = keys_next(source, keys, BATCH)) > 0;) {
+        if (bloomfile_contains_many(f, keys, n, hits) < n)
+            for (size_t i = 0; i < n; i++)
+                if (!hits[i])
+                    note_missing(r, &keys[i], options);
+        r->keys_count += n;
+        progress.keys = r->keys_count;
+        progress.bytes = keys_bytes(source);
+        cli_progress_step(&progress);
+    }
+    cli_progress_end(&progress);
+    keys_free(source);
+    r->keys_checked = true;
+}
+
+/* A mapped file that shrinks, or a disk that fails, is no error code but SIGBUS. */
+static sigjmp_buf interrupted;
+
+static void on_bus_error(int signal)
+{
+    (void)signal;
+    siglongjmp(interrupted, 1);
+}
+
+static void read_mapping(struct inspect_report *r, const bloomfile *f,
+                         const struct inspect_options *options)
+{
+    struct sigaction now = { .sa_handler = on_bus_error }, before;
+    sigemptyset(&now.sa_mask);
+    sigaction(SIGBUS, &now, &before);
+    if (sigsetjmp(interrupted, 1) == 0) {
+        if (options->verify)
+            verify(r, f);
+        if (!options->quick)
+            measure(r, f, options);
+        if (options->keys != NULL)
+            check_keys(r, f, options);
+    } else {
+        r->interrupted = true;
+        r->error = EIO;
+    }
+    sigaction(SIGBUS, &before, NULL);
+}
+
+static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
+{
+    bloomfile *f;
+    r->error = bloomfile_open_fd(&f, fd, 0, 0, 0);
+    if (r->error != 0)
+        return;
+    r->depth = INSPECT_BODY;
+    read_mapping(r, f, options);
+    if (r->error == 0)
+        r->error = bloomfile_status(f);
+    bloomfile_get_info(f, &r->info);
+    bloomfile_close(f);
+}
+
+void inspect_read(struct inspect_report *r, const struct inspect_options *options)
+{
+    int fd = open_file(r);
+    if (fd < 0)
+        return;
+    if (read_header(r, fd)) {
+        inspect_bytes(r);
+        if (r->error == 0)
+            read_body(r, fd, options);
+    }
+    close(fd);
+}
+
+void inspect_free(struct inspect_report *r)
+{
+    picture_free(&r->map);
+    picture_free(&r->image);
+    for (size_t i = 0; i < INSPECT_MISSING; i++)
+        free(r->missing[i]);
+}

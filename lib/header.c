@@ -258,14 +258,16 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
         return;
     }
-    if (intact[other] && records[0].sequence == records[1].sequence && !identical)
+    bool contradictory = intact[other] && records[0].sequence == records[1].sequence && !identical;
+    if (contradictory)
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
         fault(faults, BLOOMFILE_ESTATE, half + size * (uint32_t)now, names[now]);
     bool seal_under_way = h->header_size == GEOMETRY_FILE_HEADER && intact[other] &&
                           records[other].state == BLOOMFILE_LIVE &&
                           records[other].sequence != HEADER_SEALED_SEQUENCE;
-    if (h->record.state == BLOOMFILE_SEALED && !identical && !seal_under_way)
+    bool sealed = h->record.state == BLOOMFILE_SEALED;
+    if (sealed && !identical && !seal_under_way && !contradictory)
         fault(faults, BLOOMFILE_ERECORD, half + size * (uint32_t)other, names[other]);
 }
 

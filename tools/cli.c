@@ -308,7 +308,7 @@ static int terminal_columns(void)
 
 static void describe(const struct cli_progress *p, int64_t now, char *text, size_t size)
 {
-    char done[32], total[32], speed[32], part[64] = "";
+    char done[32], total[32], second[32], part[64] = "", speed[64] = "";
     double seconds = (double)(now - p->started_ns) / 1e9;
     if (p->bytes == 0 && p->keys == 0) {
         snprintf(text, size, "%s", p->doing);
@@ -317,8 +317,10 @@ static void describe(const struct cli_progress *p, int64_t now, char *text, size
     if (p->total >= p->bytes)
         snprintf(part, sizeof(part), " of %s (%d %%)", cli_bytes(total, sizeof(total), p->total),
                  (int)(100.0 * (double)p->bytes / (double)p->total));
-    cli_bytes(speed, sizeof(speed), seconds > 0.1 ? (uint64_t)((double)p->bytes / seconds) : 0);
-    snprintf(text, size, "%.1f M keys, %s%s, %s/s: %s", (double)p->keys / 1e6,
+    if (seconds > 0.1)
+        snprintf(speed, sizeof(speed), ", %s/s",
+                 cli_bytes(second, sizeof(second), (uint64_t)((double)p->bytes / seconds)));
+    snprintf(text, size, "%.1f M keys, %s%s%s: %s", (double)p->keys / 1e6,
              cli_bytes(done, sizeof(done), p->bytes), part, speed, p->doing);
 }
 

@@ -7,8 +7,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* A real rate up to this much above the promised one is no broken promise; nor is what chance does
- * to filters of few keys, up to this many standard deviations. */
+/* A real rate up to this many times the promised one is no broken promise. Nor is what chance does
+ * to a filter of few keys, up to this many standard deviations, unless it has more keys than
+ * planned. */
 static const double tolerance = 1.1, deviations = 4;
 
 static const char rebuild[] = "restore the file from a copy, or build it again";
@@ -248,10 +249,11 @@ static double chance_of_rate(const struct bloomfile_info *info, double fill)
     return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);
 }
 
-static bool rate_is_kept(const struct inspect_report *r)
+/* Rates of small filters scatter about as a log-normal variable does. */
+static bool rate_is_kept(const struct inspect_report *r, bool crowded)
 {
-    double by_chance = deviations * chance_of_rate(&r->info, r->measure.fill);
-    return r->measure.fpr <= r->info.fpr * (tolerance + by_chance);
+    double chance = crowded ? 0 : deviations * chance_of_rate(&r->info, r->measure.fill);
+    return r->measure.fpr <= r->info.fpr * tolerance * exp(chance);
 }
 
 static void judge_rate(struct inspect_report *r)
@@ -265,7 +267,7 @@ static void judge_rate(struct inspect_report *r)
     inspect_percent(real, sizeof(real), r->measure.fpr);
     inspect_percent(promised, sizeof(promised), info->fpr);
 
-    if (can_tell ? rate_is_kept(r) : !crowded)
+    if (can_tell ? rate_is_kept(r, crowded) : !crowded)
         return;
     r->status = INSPECT_PROMISE_BROKEN;
     if (crowded) {

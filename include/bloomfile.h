@@ -142,8 +142,9 @@ enum bloomfile_state {
  *
  * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
- * holds (the classic formula is 10 to 50 % too optimistic there). Only + - * / are used, so every
- * machine gets the same sizes. A `layout` of 0 means BLOOMFILE_BLOCKED.
+ * holds (the classic formula is 10 to 50 % too optimistic there). Digests of 64 bits put a floor of
+ * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A `layout`
+ * of 0 means BLOOMFILE_BLOCKED.
  */
 
 /* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
@@ -202,8 +203,10 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloo
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an existing
  * path is EEXIST; anything there but a regular file is never replaced (BLOOMFILE_ENOTREGULAR,
- * EISDIR). Nothing is left behind by a failure. Where the file system lacks unnamed temporary files
- * a kill can leave one named ".NAME.XXXXXX.tmp"; other signals are held back while it exists. The builder stays as it was and may add and finish again.
+ * EISDIR). A replaced file's mode is kept, and owner and group where that is allowed. Nothing is left
+ * behind by a failure. Where the file system lacks unnamed temporary files a kill can leave one named
+ * ".NAME.XXXXXX.tmp"; other signals are held back while it exists. The builder stays as it was and
+ * may add and finish again.
  * Errors: those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
  * BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);

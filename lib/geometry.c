@@ -10,6 +10,8 @@
  * left uncovered. (The usual (1 - e^(-kn/m))^k is the limit for many cells: Bose et al. 2008 show
  * it too low for small m.)
  *
+ * To that comes n / 2^64, the chance of a key to share its digest with one that is there.
+ *
  * A block of the blocked layout is a filter of 512 cells with a binomially distributed number of
  * keys; its rate is the mean of the chain's over that distribution.
  */
@@ -48,8 +50,9 @@ struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 
 /* ---- rates */
 
-#define MAX_THROWS 8192 /* beyond, a block is full to within 1e-6, and a classic filter is large   \
-                         */
+#define MAX_THROWS                                                                                 \
+    8192 /* beyond, a block is full to within 1e-6, and a classic filter is large                  \
+          */
 
 /* uncovered[u]: the probability that u of the absent key's cells are still uncovered. */
 struct cover {
@@ -159,10 +162,18 @@ static double blocked_fpr(const struct block_rates *rates, uint64_t blocks, uint
     return sum / total;
 }
 
+/* The chance that an absent key has the digest of one that is there: no filter does better. */
+static double digest_fpr(uint64_t n)
+{
+    return (double)n / 18446744073709551616.0;
+}
+
 static double fpr_of_units(uint32_t layout, const struct block_rates *rates, uint64_t units,
                            uint32_t k, uint64_t n)
 {
-    return layout == BLOOMFILE_BLOCKED ? blocked_fpr(rates, units, n) : scattered_fpr(units, k, n);
+    double rate =
+        layout == BLOOMFILE_BLOCKED ? blocked_fpr(rates, units, n) : scattered_fpr(units, k, n);
+    return rate + (1 - rate) * digest_fpr(n);
 }
 
 /* ---- sizes */
@@ -218,6 +229,8 @@ uint64_t geometry_size(uint32_t layout, uint64_t n, double p, uint32_t *k)
     const uint64_t unit_bits = layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS : 1;
     uint64_t limit = BLOOMFILE_MAX_BITS / unit_bits, best = limit + 1;
     uint32_t best_k = 0;
+    if (p <= digest_fpr(n))
+        return 0;
     uint32_t first = *k != 0 ? *k : 1, last = *k != 0 ? *k : BLOOMFILE_MAX_HASHES;
     for (uint32_t i = first; i <= last && (best_k == 0 || i <= best_k + K_LOOKAHEAD); i++) {
         uint64_t units = least_units(layout, n, p, i, best - 1);

@@ -129,20 +129,37 @@ static int open_temporary(struct publication *p)
     return make_named(p, create_named);
 }
 
-/* A replacement is as private as what it replaces. The owner is kept where that is allowed. */
+/* A replacement is as private as what it replaces: same mode, and same owner and group where that
+ * is allowed. Where the group is not, the group's rights are not passed on to another one. */
 static int keep_permissions(const struct publication *p)
 {
     if (!p->target_exists)
         return 0;
-    if (fchown(p->fd, p->target.st_uid, p->target.st_gid) != 0 && errno != EPERM)
-        return errno;
-    return fchmod(p->fd, p->target.st_mode & 0777) == 0 ? 0 : errno;
+    const struct stat *old = &p->target;
+    mode_t mode = old->st_mode & 0777;
+    if (fchown(p->fd, old->st_uid, old->st_gid) != 0) {
+        if (errno != EPERM)
+            return errno;
+        if (fchown(p->fd, (uid_t)-1, old->st_gid) != 0)
+            mode &= ~(mode_t)S_IRWXG;
+    }
+    return fchmod(p->fd, mode) == 0 ? 0 : errno;
+}
+
+static int allocate(int fd, size_t size)
+{
+    int result;
+    do
+        result = fallocate(fd, 0, 0, (off_t)size);
+    while (result != 0 && errno == EINTR);
+    return result == 0 || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
-    if (fallocate(fd, 0, 0, (off_t)size) != 0 && errno != EOPNOTSUPP && errno != ENOSYS)
-        return errno;
+    int error = allocate(fd, size);
+    if (error != 0)
+        return error;
     for (size_t done = 0; done < size;) {
         size_t rest = size - done;
         ssize_t wrote = write(fd, bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE);

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define CHUNK 1024
+
+void bench_fail(int error, const char *what)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s: cannot %s%s%s\n", program_invocation_short_name, what,
+            error != 0 ? ": " : "", error != 0 ? bloomfile_strerror(error) : "");
+    exit(BENCH_TROUBLE);
+}
+
+void bench_check(int error, const char *what)
+{
+    if (error != 0)
+        bench_fail(error, what);
+}
+
+int bench_call(int result, const char *what)
+{
+    if (result == -1)
+        bench_fail(errno, what);
+    return result;
+}
+
+void bench_flush(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        bench_fail(errno, "write to standard output");
+}
+
+uint64_t bench_number(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0)
+        bench_fail(0, "find a number from 1 up where one is needed");
+    return value;
+}
+
+double bench_seconds(void)
+{
+    struct timespec now;
+    bench_call(clock_gettime(CLOCK_MONOTONIC, &now), "read the clock");
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double bench_median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+void bench_sample_add(struct bench_sample *s, double value)
+{
+    double difference = value - s->mean;
+    s->count++;
+    s->mean += difference / (double)s->count;
+    s->squares += difference * (value - s->mean);
+}
+
+double bench_sample_error(const struct bench_sample *s)
+{
+    if (s->count < 2)
+        return 0;
+    return sqrt(s->squares / (double)(s->count - 1) / (double)s->count);
+}
+
+void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint64_t key = first + i;
+        digests[i] = bloomfile_hash(seed, &key, sizeof key);
+    }
+}
+
+void bench_add_keys(bloomfile_builder *builder, uint64_t seed, uint64_t first, uint64_t count)
+{
+    bloomfile_digest digests[CHUNK];
+    for (uint64_t done = 0; done < count; done += CHUNK) {
+        size_t n = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
+        bench_digests(seed, first + done, digests, n);
+        bench_check(bloomfile_builder_add_digests(builder, digests, n), "add keys");
+    }
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the benchmarks share: failing, time, samples, keys.
+ *
+ * A benchmark that cannot do its work ends with exit status 2. Exit status 1 means that it did, and
+ * that a figure missed its target.
+ */
+#ifndef BLOOMFILE_BENCH_H
+#define BLOOMFILE_BENCH_H
+
+#include <bloomfile.h>
+
+#define BENCH_MISSED  1
+#define BENCH_TROUBLE 2
+
+/* "bench-open: cannot <what>: <words for error>" on stderr, then exit status 2. `error` is an errno
+ * or a BLOOMFILE_E*; 0 leaves the words away. */
+_Noreturn void bench_fail(int error, const char *what);
+
+/* bench_fail() unless error is 0. */
+void bench_check(int error, const char *what);
+
+/* bench_fail() with errno if a system call's result is -1; else the result. */
+int bench_call(int result, const char *what);
+
+/* Writes out what was printed; bench_fail() if that fails. */
+void bench_flush(void);
+
+/* A number from 1 up, in decimal; bench_fail() if it is anything else. */
+uint64_t bench_number(const char *text);
+
+/* Seconds on a clock that only moves forward. */
+double bench_seconds(void);
+
+/* Sorts the values. */
+double bench_median(double *values, size_t count);
+
+/* The mean of values that come one by one. Start with zeros. */
+struct bench_sample {
+    uint64_t count;
+    double mean;
+    double squares; /* of the differences from the mean, summed */
+};
+void bench_sample_add(struct bench_sample *s, double value);
+
+/* The standard error of the mean; 0 while there are fewer than two values. */
+double bench_sample_error(const struct bench_sample *s);
+
+/* The digests of `count` keys under a seed. The keys are the numbers from `first` up, each as the 8
+ * bytes it has in this machine's memory. */
+void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count);
+
+/* Adds keys first .. first + count - 1, hashed with `seed`. */
+void bench_add_keys(bloomfile_builder *builder, uint64_t seed, uint64_t first, uint64_t count);
+
+#endif

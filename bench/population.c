@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "population.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench.h"
+
+#define CHUNK 1024
+
+static bloomfile *build(const struct bloomfile_params *params, uint64_t first, uint64_t keys,
+                        void **image)
+{
+    bloomfile_builder *builder;
+    bloomfile *f;
+    size_t size;
+    bench_check(bloomfile_builder_new(&builder, params), "start a filter");
+    bench_add_keys(builder, params->seed, first, keys);
+    bench_check(bloomfile_builder_finish_memory(builder, image, &size), "build a filter");
+    bloomfile_builder_free(builder);
+    bench_check(bloomfile_open_memory(&f, *image, size, 0), "open a filter");
+    return f;
+}
+
+static uint64_t count_hits(const bloomfile *f, uint64_t seed, uint64_t first, uint64_t keys)
+{
+    bloomfile_digest digests[CHUNK];
+    uint64_t hits = 0;
+    for (uint64_t done = 0; done < keys; done += CHUNK) {
+        size_t n = keys - done < CHUNK ? (size_t)(keys - done) : CHUNK;
+        bench_digests(seed, first + done, digests, n);
+        hits += bloomfile_contains_digests(f, digests, n, NULL);
+    }
+    return hits;
+}
+
+static double exact_rate(const bloomfile *f)
+{
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    bench_check(bloomfile_measure(f, &measure), "measure a filter");
+    return measure.fpr;
+}
+
+struct population_rates population_measure(const struct population *p)
+{
+    struct bloomfile_params params = p->params;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bench_sample exact = { 0 };
+    uint64_t hits = 0;
+    for (uint64_t i = 0; i < p->filters; i++) {
+        const uint64_t first = i << 32;
+        void *image;
+        params.seed = i;
+        bloomfile *f = build(&params, first, p->keys, &image);
+        if (count_hits(f, params.seed, first, p->keys) != p->keys)
+            bench_fail(0, "go on: a filter does not know a key of its own");
+        hits += count_hits(f, params.seed, first + p->keys, p->absent);
+        bench_sample_add(&exact, exact_rate(f));
+
+        /* The first filter's size was computed from the rate to keep; the others need not repeat
+         * that. */
+        bloomfile_get_info(f, &info);
+        params.bits = info.bits;
+        params.hashes = info.hashes;
+        bloomfile_close(f);
+        free(image);
+    }
+    const double lookups = (double)p->filters * (double)p->absent;
+    const double measured = (double)hits / lookups;
+    const double among_filters = bench_sample_error(&exact);
+    return (struct population_rates){
+        .bits = info.bits,
+        .hashes = info.hashes,
+        .measured = measured,
+        .error = sqrt(measured * (1 - measured) / lookups + among_filters * among_filters),
+        .exact = exact.mean,
+        .exact_error = among_filters,
+    };
+}

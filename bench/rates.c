@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench-rates - the false-positive rates that were promised, and those that are measured
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "population.h"
+
+static const char help[] =
+    "usage: bench-rates [--quick] [--table published|progressive|promise]\n"
+    "Print tables of false-positive rates, in Markdown; without --table all three.\n"
+    "\n"
+    "  published    classic filters of 80 000 keys beside the formula (1 - e^(-kn/m))^k\n"
+    "  progressive  100 000 distinct keys one after the other into m = 480 833, k = 3\n"
+    "  promise      filters sized for a rate: do they keep it, and how big are they?\n"
+    "\n"
+    "--quick asks for a tenth of the absent keys, and leaves out filters of 10^7 keys.\n"
+    "The exit status is 1 if a figure misses its target.\n";
+
+static double theory(double bits, uint32_t hashes, double keys)
+{
+    return pow(-expm1(-(double)hashes * keys / bits), hashes);
+}
+
+static const char *verdict(bool good)
+{
+    return good ? "ok" : "MISSED";
+}
+
+/* ---- published */
+
+#define PUBLISHED_KEYS 80000
+
+static const struct {
+    uint32_t bits_per_key, hashes;
+    const char *percent;
+} published[] = {
+    { 20, 6, "0.0303" },  { 20, 14, "0.0067" }, { 20, 20, "0.0104" },
+    { 20, 10, "0.0089" }, { 10, 7, "0.819" },   { 5, 3, "9.18" },
+    { 2, 1, "39.3" },     { 2, 2, "40.0" },     { 2, 5, "65.2" },
+};
+
+static bool published_table(bool quick)
+{
+    const uint64_t filters = 200, absent = quick ? 100 * 1000 : 1000 * 1000;
+    const unsigned rows = sizeof published / sizeof published[0];
+    bool good = true;
+    printf("classic, n = %d, %" PRIu64 " filters, %.3g absent keys a row\n\n", PUBLISHED_KEYS,
+           filters, (double)(filters * absent));
+    puts("| m/n |  k | published % | theory % | measured % | std. error % | deviation, s.e. "
+         "| exact, from the bits % | within 3 s.e. |\n"
+         "|----:|---:|------------:|---------:|-----------:|-------------:|----------------:"
+         "|-----------------------:|---------------|");
+    for (unsigned i = 0; i < rows; i++) {
+        const uint64_t bits = (uint64_t)published[i].bits_per_key * PUBLISHED_KEYS;
+        struct population p = { BLOOMFILE_PARAMS_INIT, filters, PUBLISHED_KEYS, absent };
+        p.params.layout = BLOOMFILE_CLASSIC;
+        p.params.bits = bits;
+        p.params.hashes = published[i].hashes;
+        const struct population_rates r = population_measure(&p);
+        double expected = theory((double)bits, published[i].hashes, PUBLISHED_KEYS);
+        double deviation = (r.measured - expected) / r.error;
+        bool kept = fabs(deviation) <= 3;
+        printf("| %3u | %2u | %11s | %8.5f | %10.5f | %12.5f | %+15.2f | %22.5f | %-13s |\n",
+               published[i].bits_per_key, published[i].hashes, published[i].percent, 100 * expected,
+               100 * r.measured, 100 * r.error, deviation, 100 * r.exact, verdict(kept));
+        bench_flush();
+        good &= kept;
+    }
+    puts("");
+    return good;
+}
+
+/* ---- progressive */
+
+#define PROGRESSIVE_KEYS   100000
+#define PROGRESSIVE_STEP   10000
+#define PROGRESSIVE_STEPS  (PROGRESSIVE_KEYS / PROGRESSIVE_STEP)
+#define PROGRESSIVE_BITS   480833
+#define PROGRESSIVE_HASHES 3
+
+__extension__ typedef unsigned __int128 u128;
+
+/* Adds a key to a classic body; whether it seemed to be there before. The positions are those of
+ * format-spec.md, section 8. */
+static bool add(uint8_t *body, bloomfile_digest digest)
+{
+    bool seen = true;
+    uint64_t g = digest;
+    for (int i = 0; i < PROGRESSIVE_HASHES; i++, g *= 0x9E3779B97F4A7C15u) {
+        uint64_t bit = (uint64_t)((u128)g * PROGRESSIVE_BITS >> 64);
+        seen &= body[bit / 8] >> bit % 8 & 1;
+        body[bit / 8] |= (uint8_t)(1u << bit % 8);
+    }
+    return seen;
+}
+
+/* Whether the library makes the same bits of the same digests. */
+static bool same_as_library(const uint8_t *body, const bloomfile_digest *digests)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_builder *builder;
+    void *image;
+    size_t size;
+    params.layout = BLOOMFILE_CLASSIC;
+    params.bits = PROGRESSIVE_BITS;
+    params.hashes = PROGRESSIVE_HASHES;
+    bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
+    bench_check(bloomfile_builder_add_digests(builder, digests, PROGRESSIVE_KEYS), "add keys");
+    bench_check(bloomfile_builder_finish_memory(builder, &image, &size), "build a filter");
+    bench_check(bloomfile_inspect(image, size, &info, NULL, NULL), "inspect a filter");
+    bool same =
+        memcmp((const uint8_t *)image + info.body_offset, body, PROGRESSIVE_BITS / 8 + 1) == 0;
+    bloomfile_builder_free(builder);
+    free(image);
+    return same;
+}
+
+/* One filter; adds to each sample how many keys of a step seemed to be there before. */
+static void progress(uint64_t seed, struct bench_sample steps[PROGRESSIVE_STEPS],
+                     struct bench_sample *total)
+{
+    static bloomfile_digest digests[PROGRESSIVE_KEYS];
+    uint8_t body[PROGRESSIVE_BITS / 8 + 1] = { 0 };
+    unsigned all = 0;
+    bench_digests(seed, seed << 32, digests, PROGRESSIVE_KEYS);
+    for (int step = 0; step < PROGRESSIVE_STEPS; step++) {
+        unsigned seen = 0;
+        for (int i = 0; i < PROGRESSIVE_STEP; i++)
+            seen += add(body, digests[step * PROGRESSIVE_STEP + i]);
+        bench_sample_add(&steps[step], seen);
+        all += seen;
+    }
+    bench_sample_add(total, all);
+    if (!same_as_library(body, digests))
+        bench_fail(0, "go on: the library sets other bits than format-spec.md says");
+}
+
+static bool progressive_row(int from, int to, const struct bench_sample *seen)
+{
+    double expected = 0;
+    for (int before = from; before < to; before++)
+        expected += theory(PROGRESSIVE_BITS, PROGRESSIVE_HASHES, before);
+    double error = bench_sample_error(seen);
+    double deviation = (seen->mean - expected) / error;
+    bool kept = fabs(deviation) <= 3;
+    printf("| %6d - %6d | %8.2f | %8.2f | %10.2f | %13.3f | %+15.2f | %-13s |\n", from + 1, to,
+           expected, seen->mean, error, 100 * seen->mean / (to - from), deviation, verdict(kept));
+    return kept;
+}
+
+static bool progressive_table(bool quick)
+{
+    const uint64_t filters = quick ? 100 : 1000;
+    struct bench_sample steps[PROGRESSIVE_STEPS] = { 0 }, total = { 0 };
+    for (uint64_t seed = 0; seed < filters; seed++)
+        progress(seed, steps, &total);
+
+    printf("classic, m = %d, k = %d, mean of %" PRIu64 " runs: 'seen before' of keys that were not;"
+           "\nthe bits are those of the library's filter in every run\n\n",
+           PROGRESSIVE_BITS, PROGRESSIVE_HASHES, filters);
+    puts("| keys            | expected | measured | std. error | % of the keys | deviation, s.e. "
+         "| within 3 s.e. |\n"
+         "|-----------------|---------:|---------:|-----------:|--------------:|----------------:"
+         "|---------------|");
+    bool good = true;
+    for (int i = 0; i < PROGRESSIVE_STEPS; i++)
+        good &= progressive_row(i * PROGRESSIVE_STEP, (i + 1) * PROGRESSIVE_STEP, &steps[i]);
+    good &= progressive_row(0, PROGRESSIVE_KEYS, &total);
+    puts("");
+    return good;
+}
+
+/* ---- promise */
+
+#define LOOKUPS        1e8
+#define LOOKUPS_HITS   4e4 /* at the least, so that a rate is known to 0.5 % */
+#define TOLERATED_RATE 1.02
+#define TOLERATED_BITS 1.02
+
+static const struct {
+    uint64_t keys, filters;
+} crowds[] = { { 100, 40000 }, { 10000, 1000 }, { 1000000, 10 }, { 10000000, 4 } };
+
+#define CROWDS       (sizeof crowds / sizeof crowds[0])
+#define QUICK_CROWDS (CROWDS - 1)
+
+/* The least m whose expected rate is at most `rate`, by bisection. */
+static uint64_t least_bits(enum bloomfile_layout layout, uint64_t keys, double rate)
+{
+    const uint64_t unit = layout == BLOOMFILE_BLOCKED ? 512 : 1;
+    uint64_t low = 0, high = 64 * keys / unit;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2, bits = middle * unit;
+        uint32_t hashes = bloomfile_hashes_for(layout, bits, keys);
+        if (bloomfile_fpr_for(layout, bits, hashes, keys) > rate)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high * unit;
+}
+
+static bool promise_row(enum bloomfile_layout layout, double rate, unsigned crowd, bool quick)
+{
+    const uint64_t keys = crowds[crowd].keys, filters = crowds[crowd].filters;
+    double lookups = fmax(LOOKUPS, LOOKUPS_HITS / rate) / (quick ? 10 : 1);
+    struct population p = { BLOOMFILE_PARAMS_INIT, filters, keys, (uint64_t)lookups / filters };
+    p.params.layout = layout;
+    p.params.fpr = rate;
+    const struct population_rates r = population_measure(&p);
+
+    double bits = (double)r.bits / (double)keys, ideal = -log(rate) / M_LN2 / M_LN2;
+    double over_least = (double)r.bits / (double)least_bits(layout, keys, rate);
+    bool kept = r.measured - 2 * r.error <= TOLERATED_RATE * rate && over_least <= TOLERATED_BITS;
+    printf("| %-7s | %6g | %8" PRIu64 " | %2u | %8.3f | %6.3f | %5.3f | %12.2f | %10.4e | %12.2f "
+           "| %15.4f | %12.4f | %-7s |\n",
+           layout == BLOOMFILE_BLOCKED ? "blocked" : "classic", rate, keys, r.hashes, bits, ideal,
+           bits / ideal, 100 * (over_least - 1), r.measured, 100 * r.error / r.measured,
+           r.measured / rate, r.exact / rate, kept ? "kept" : "MISSED");
+    bench_flush();
+    return kept;
+}
+
+static bool promise_table(bool quick)
+{
+    static const double rates[] = { 0.1, 0.01, 0.001, 0.0001 };
+    bool good = true;
+    printf("filters sized for n keys at a target rate; at least %.3g absent keys a row\n\n",
+           LOOKUPS / (quick ? 10 : 1));
+    puts("| layout  | target |        n |  k | bits/key | theory | ratio | over least % "
+         "| measured   | std. error % | measured/target | exact/target | verdict |\n"
+         "|---------|-------:|---------:|---:|---------:|-------:|------:|-------------:"
+         "|-----------:|-------------:|----------------:|-------------:|---------|");
+    for (int layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
+        for (unsigned i = 0; i < sizeof rates / sizeof rates[0]; i++)
+            for (unsigned j = 0; j < (quick ? QUICK_CROWDS : CROWDS); j++)
+                good &= promise_row((enum bloomfile_layout)layout, rates[i], j, quick);
+    puts("");
+    return good;
+}
+
+/* ---- */
+
+static const struct {
+    const char *name;
+    bool (*print)(bool quick);
+} tables[] = {
+    { "published", published_table },
+    { "progressive", progressive_table },
+    { "promise", promise_table },
+};
+
+#define TABLES (sizeof tables / sizeof tables[0])
+
+static bool known(const char *table)
+{
+    bool found = false;
+    for (unsigned i = 0; i < TABLES; i++)
+        found |= strcmp(tables[i].name, table) == 0;
+    return found;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "quick", no_argument, NULL, 'q' },
+        { "table", required_argument, NULL, 't' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    const char *only = NULL;
+    bool quick = false, good = true;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'q') {
+            quick = true;
+        } else if (option == 't' && known(optarg)) {
+            only = optarg;
+        } else {
+            fputs(help, option == 'h' ? stdout : stderr);
+            return option == 'h' ? 0 : BENCH_TROUBLE;
+        }
+    }
+    for (unsigned i = 0; i < TABLES; i++)
+        if (only == NULL || strcmp(only, tables[i].name) == 0)
+            good &= tables[i].print(quick);
+    bench_flush();
+    return good ? 0 : BENCH_MISSED;
+}

@@ -20,8 +20,9 @@
  * answers that depend on it into "maybe" and is remembered in bloomfile_status().
  *
  * Errors. Functions that can fail return 0, or an errno value (> 0), or one of BLOOMFILE_E* (< 0).
- * bloomfile_strerror() words all of them. A lookup cannot fail. Output pointers come first and are
- * left alone (handles: set to NULL) when a function fails.
+ * bloomfile_strerror() words all of them. A lookup cannot fail. Output pointers come first. When a
+ * function fails, handles and images are set to NULL and other outputs are left alone; only
+ * bloomfile_verify() and bloomfile_inspect() describe what they return an error for.
  *
  * Ownership. What bloomfile_open*() and bloomfile_builder_new() make is released by
  * bloomfile_close() and bloomfile_builder_free(), which take NULL. Strings returned are static.
@@ -29,12 +30,16 @@
  * Threads. There is no global state. Functions that take a const bloomfile may run on one handle in
  * any number of threads at once; everything else needs its handle to itself.
  *
- * Sizes. struct_size, the first member of every struct passed in or filled here, must be set to the
- * sizeof the caller compiled with (the *_INIT macros do), so that later versions can append members.
+ * Versions. Structs that begin with struct_size may grow: the caller sets it to the sizeof he compiled
+ * with (the *_INIT macros do). Members that the library does not know must be zero when passed in, and
+ * come back as zero. Structs without it (bloomfile_key, bloomfile_fault) never change.
  *
  * Files change by replacement. A sealed filter is replaced by renaming a new file over it, which
  * leaves existing mappings whole. Truncating or rewriting one in place while it is mapped takes the
  * bytes away from its readers (SIGBUS), as with every mapped file.
+ *
+ * Digests depend on the seed. A digest made under one seed and used with a filter of another is a
+ * silent "no", the one mistake that nothing here can notice: hash with bloomfile_seed(f).
  */
 #ifndef BLOOMFILE_H
 #define BLOOMFILE_H
@@ -52,6 +57,21 @@ extern "C" {
 #define BLOOMFILE_VERSION_PATCH 0
 
 #define BLOOMFILE_API __attribute__((visibility("default")))
+
+/* BLOOMFILE_INIT_(struct x): all zero but for struct_size. */
+#ifdef __cplusplus
+} /* a template cannot be extern "C" */
+template <typename T> static inline T bloomfile_init_()
+{
+    T value = T();
+    value.struct_size = sizeof(T);
+    return value;
+}
+extern "C" {
+#define BLOOMFILE_INIT_(type) bloomfile_init_<type>()
+#else
+#define BLOOMFILE_INIT_(type) { .struct_size = sizeof(type) }
+#endif
 
 /* ------------------------------------------------------------------------------------ limits */
 
@@ -144,20 +164,22 @@ enum bloomfile_state {
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
  * holds (the classic formula is 10 to 50 % too optimistic there). Digests of 64 bits put a floor of
  * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A `layout`
- * of 0 means BLOOMFILE_BLOCKED.
+ * of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: who makes many
+ * filters of one size should do it once, and pass bits and hashes on.
  */
 
 /* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
- * `hashes` 0: the k that needs the fewest bits. Returns 0 if an argument is out of range (n < 1,
- * fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES) or no m <= BLOOMFILE_MAX_BITS will do. */
-BLOOMFILE_API uint64_t bloomfile_bits_for(enum bloomfile_layout layout, uint64_t n, double fpr,
+ * `hashes` 0: the k that needs the fewest bits. Returns 0 if an argument is out of range (unknown
+ * layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES), or if no
+ * m <= BLOOMFILE_MAX_BITS will do, as for fpr <= n / 2^64. */
+BLOOMFILE_API uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr,
                                           uint32_t hashes);
 
-/* The k with the lowest rate for n keys in m bits; 0 if an argument is out of range. */
-BLOOMFILE_API uint32_t bloomfile_hashes_for(enum bloomfile_layout layout, uint64_t bits, uint64_t n);
+/* The k with the lowest rate for n >= 1 keys in m bits; 0 if an argument is out of range. */
+BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
 
 /* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
-BLOOMFILE_API double bloomfile_fpr_for(enum bloomfile_layout layout, uint64_t bits, uint32_t hashes,
+BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes,
                                        uint64_t n);
 
 /* ----------------------------------------------------------------------------------- hashing */
@@ -174,16 +196,16 @@ BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, si
 
 struct bloomfile_params {
     size_t struct_size;
-    enum bloomfile_layout layout; /* 0: BLOOMFILE_BLOCKED */
+    uint32_t layout;              /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
+    uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
     uint64_t capacity;            /* keys to size for; 0: as many as there are, at least 1 */
     double fpr;                   /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
     uint64_t bits;                /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
-    uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
     uint64_t seed;                /* of the hash; 0 unless keys are chosen by an adversary */
     const char *label;            /* free text in UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
 };
-#define BLOOMFILE_PARAMS_INIT { .struct_size = sizeof(struct bloomfile_params) }
+#define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
 /* Makes a builder; *params is copied. params may be NULL for all defaults.
  * Errors: BLOOMFILE_EPARAMS (struct_size), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
@@ -193,21 +215,23 @@ BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out, const struct bl
 /* Adds a key. Error: ENOMEM, after which the builder holds what it held before. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 
-/* Adds n digests, made by bloomfile_hash() with the seed of the params. Error: ENOMEM, as above. */
+/* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Error: ENOMEM, as above. */
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests,
                                                 size_t n);
 
 /* For bloomfile_builder_finish: an existing regular file at the path is replaced. */
-#define BLOOMFILE_REPLACE 1u
+#define BLOOMFILE_REPLACE 0x100u
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an existing
  * path is EEXIST; anything there but a regular file is never replaced (BLOOMFILE_ENOTREGULAR,
- * EISDIR). A replaced file's mode is kept, and owner and group where that is allowed. Nothing is left
- * behind by a failure. Where the file system lacks unnamed temporary files a kill can leave one named
- * ".NAME.XXXXXX.tmp"; other signals are held back while it exists. The builder stays as it was and
- * may add and finish again.
- * Errors: those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
+ * EISDIR). A replaced file's permission bits are kept, and owner and group where that is allowed.
+ * A failure leaves nothing behind and the old file untouched, with one exception: if the very last
+ * step fails, the fsync of the directory, the complete new file is in place all the same. Where the
+ * file system lacks unnamed temporary files, one named ".bloomfile.XXXXXXXXXXXX.tmp" exists while the
+ * filter is written: the calling thread's signals are held back meanwhile, a SIGKILL leaves it there.
+ * The builder stays as it was and may add and finish again.
+ * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
  * BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
@@ -236,8 +260,10 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
 
+#define BLOOMFILE_TO_END UINT64_MAX /* a length: as far as the file goes */
+
 /* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open regular
- * file; length 0 means up to the end of the file. The descriptor stays the caller's and may be
+ * file. The descriptor stays the caller's and may be
  * closed at once. Errors as bloomfile_open. */
 BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                                     unsigned flags);
@@ -256,6 +282,9 @@ BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
+/* The seed that digests for this filter are made with. */
+BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f);
+
 /* The name of the code that answers lookups on this handle, e.g. "scalar". */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
 
@@ -264,7 +293,7 @@ BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
 /* false: the key is certainly not in the set. true: it may be. */
 BLOOMFILE_API bool bloomfile_contains(const bloomfile *f, const void *key, size_t size);
 
-/* The same for a digest, made by bloomfile_hash() with the filter's seed. */
+/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
 
 /* n keys at once, several times faster than one by one on filters larger than the caches. hits[i]
@@ -309,8 +338,9 @@ struct bloomfile_info {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint8_t boot_id[16];      /* live files: the boot during which it was last written */
     char label[BLOOMFILE_MAX_LABEL + 1];
+    uint8_t reserved[7];      /* 0 */
 };
-#define BLOOMFILE_INFO_INIT { .struct_size = sizeof(struct bloomfile_info) }
+#define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
 /* Fills *info, up to info->struct_size bytes. */
 BLOOMFILE_API void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
@@ -323,7 +353,7 @@ struct bloomfile_measure {
     double fpr;             /* the real false-positive rate of these bits, exactly */
     double keys_estimate;   /* n estimated from the ones (Swamidass & Baldi 2007); infinite if full */
 };
-#define BLOOMFILE_MEASURE_INIT { .struct_size = sizeof(struct bloomfile_measure) }
+#define BLOOMFILE_MEASURE_INIT BLOOMFILE_INIT_(struct bloomfile_measure)
 
 /* Computes *out from the body. The rate is exact for this body and keys never added: for blocked the
  * mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked for.
@@ -344,8 +374,8 @@ struct bloomfile_fault {
 };
 
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
- * the sticky error, damaged pages answer "maybe" from then on, and *fault (may be NULL) tells the
- * first. Returns 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+ * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
+ * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does. Returns 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the

@@ -7,7 +7,12 @@
 #include "image.h"
 #include "kernel.h"
 #include "publish.h"
+#include "sizing.h"
 #include "sort.h"
+#include "versioned.h"
+
+/* The struct of version 0.1, the oldest that callers can have. */
+#define PARAMS_LEAST sizeof(struct bloomfile_params)
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -19,8 +24,6 @@ struct bloomfile_builder {
 
 static int check_params(const struct bloomfile_params *p)
 {
-    if (p->struct_size < sizeof *p)
-        return BLOOMFILE_EPARAMS;
     if (!geometry_layout_known(p->layout))
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
@@ -40,8 +43,8 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
 {
     *out = NULL;
     struct bloomfile_params p = BLOOMFILE_PARAMS_INIT;
-    if (params != NULL)
-        p = *params;
+    if (params != NULL && !versioned_take(&p, sizeof p, params, params->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
     if (p.layout == 0)
         p.layout = BLOOMFILE_BLOCKED;
     int error = check_params(&p);
@@ -107,14 +110,14 @@ static int plan(const bloomfile_builder *b, uint64_t n, uint32_t header_size, st
                           .capacity = p->capacity != 0 ? p->capacity
                                       : n != 0         ? n
                                                        : 1,
-                          .fpr = p->fpr,
+                          .fpr = p->fpr == 0 ? 0 : p->fpr, /* not -0.0 */
                           .record.n = n };
     memcpy(h->tag, p->tag, sizeof h->tag);
     memcpy(h->label, b->label, sizeof h->label);
     if (h->m == 0) {
         if (h->fpr == 0)
-            h->fpr = GEOMETRY_DEFAULT_FPR;
-        h->m = geometry_size(h->layout, h->capacity, h->fpr, &h->k);
+            h->fpr = SIZING_DEFAULT_FPR;
+        h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
         if (h->m == 0)
             return BLOOMFILE_EUNREACHABLE;
     }
@@ -136,7 +139,11 @@ static int build(bloomfile_builder *b, uint32_t header_size, uint8_t **image, si
     uint64_t units = geometry_of(h.layout, h.m, h.header_size).units;
     kernel_for(h.layout)->add_many(image_body(&h, *image), units, h.k, b->digests, b->count);
     image_seal(&h, *image);
-    return 0;
+    struct header_faults faults = { 0 };
+    header_decode(*image, *size, &h, &faults);
+    if (faults.first != 0)
+        free(*image);
+    return faults.first;
 }
 
 int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)

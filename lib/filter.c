@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
 
+#include "body.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,10 +39,10 @@ static int filter_new(bloomfile **out, const struct header *h, struct map *map, 
     f->kernel = kernel_for(h->layout);
     f->body = map->bytes + h->body_offset;
     f->guard = &f->guard_storage;
-    int error = guard_start(f->guard, f->body, h->body_size, f->geometry.pages,
+    int error = guard_start(f->guard, f->body, h->body_size, h->record.body_crc,
                             (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0)
-        error = bloomfile_verify(f, NULL);
+        error = body_verify(h, f->body, f->guard, NULL);
     if (error != 0) {
         bloomfile_close(f);
         return error;
@@ -57,9 +60,13 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
                       uint64_t length, unsigned flags)
 {
     uint64_t file_size = (uint64_t)status->st_size;
-    if (offset > file_size || length > file_size - offset)
+    if (offset > file_size)
         return BLOOMFILE_ETRUNCATED;
-    uint64_t size = length != 0 ? length : file_size - offset;
+    if (length == BLOOMFILE_TO_END)
+        length = file_size - offset;
+    if (length > file_size - offset)
+        return BLOOMFILE_ETRUNCATED;
+    uint64_t size = length;
 
     uint8_t bytes[HEADER_MAX];
     int error = map_read(fd, offset, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes);
@@ -74,6 +81,18 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 
+/* The path as it is understood now, whatever the working directory will be; links stay links. */
+static char *absolute_path(const char *path)
+{
+    if (path[0] == '/')
+        return strdup(path);
+    char *absolute, *directory = getcwd(NULL, 0);
+    if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
+        absolute = NULL;
+    free(directory);
+    return absolute;
+}
+
 int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
 {
     *out = NULL;
@@ -86,12 +105,12 @@ int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
     struct stat status;
     error = map_stat(fd, &status);
     if (error == 0)
-        error = open_range(out, fd, &status, 0, 0, flags);
+        error = open_range(out, fd, &status, 0, BLOOMFILE_TO_END, flags);
     close(fd);
     if (error != 0)
         return error;
     bloomfile *f = *out;
-    f->path = strdup(path);
+    f->path = absolute_path(path);
     f->device = status.st_dev;
     f->inode = status.st_ino;
     if (f->path == NULL) {
@@ -144,13 +163,18 @@ int bloomfile_is_stale(const bloomfile *f)
         return 0;
     struct stat now;
     if (stat(f->path, &now) != 0)
-        return errno == ENOENT;
+        return errno == ENOENT || errno == ENOTDIR;
     return now.st_dev != f->device || now.st_ino != f->inode;
 }
 
 int bloomfile_status(const bloomfile *f)
 {
     return atomic_load(&f->guard->error);
+}
+
+uint64_t bloomfile_seed(const bloomfile *f)
+{
+    return f->header.seed;
 }
 
 const char *bloomfile_kernel_name(const bloomfile *f)

@@ -6,24 +6,22 @@
 #include <stdlib.h>
 
 #include "bytes.h"
-#include "checksum.h"
 
-int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint64_t pages,
+int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust)
 {
+    uint64_t pages = checksum_pages(body_size);
     *g = (struct guard){ .body = body,
                          .checksums = body + body_size,
                          .body_size = body_size,
-                         .pages = pages,
-                         .unknown = trust ? 0 : pages };
+                         .body_crc = body_crc,
+                         .trust = trust,
+                         .doubts = trust ? 0 : pages };
     size_t words = (size_t)(pages / 64 + 1);
-    g->known_good = calloc(words, sizeof *g->known_good);
     g->known_bad = calloc(words, sizeof *g->known_bad);
-    if (g->known_good == NULL || g->known_bad == NULL)
-        return ENOMEM;
-    for (size_t i = 0; trust && i < words; i++)
-        atomic_init(&g->known_good[i], UINT64_MAX);
-    return 0;
+    if (!trust)
+        g->known_good = calloc(words, sizeof *g->known_good);
+    return g->known_bad != NULL && (trust || g->known_good != NULL) ? 0 : ENOMEM;
 }
 
 void guard_release(struct guard *g)
@@ -32,16 +30,19 @@ void guard_release(struct guard *g)
     free(g->known_bad);
 }
 
-size_t guard_page_size(const struct guard *g, uint64_t page)
-{
-    uint64_t rest = g->body_size - page * CHECKSUM_PAGE;
-    return rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE;
-}
-
-void guard_set_error(struct guard *g, int error)
+static void set_error(struct guard *g, int error)
 {
     int none = 0;
     atomic_compare_exchange_strong(&g->error, &none, error);
+}
+
+/* Sets or clears a page's bit; returns whether that changed it. */
+static bool change(_Atomic uint64_t *map, uint64_t page, bool set)
+{
+    const uint64_t bit = 1ULL << page % 64;
+    uint64_t before =
+        set ? atomic_fetch_or(&map[page / 64], bit) : atomic_fetch_and(&map[page / 64], ~bit);
+    return ((before & bit) != 0) != set;
 }
 
 static bool known_bad(const struct guard *g, uint64_t page)
@@ -49,28 +50,49 @@ static bool known_bad(const struct guard *g, uint64_t page)
     return (atomic_load(&g->known_bad[page / 64]) >> page % 64 & 1) != 0;
 }
 
+static void set_bad(struct guard *g, uint64_t page)
+{
+    set_error(g, BLOOMFILE_EPAGE);
+    bool first = change(g->known_bad, page, true);
+    if (first)
+        atomic_fetch_add(&g->bad, 1);
+    if (g->trust ? first : change(g->known_good, page, false))
+        atomic_fetch_add(&g->doubts, 1);
+}
+
+/* Another thread may have found the page bad in the meantime: then it is bad. */
+static void set_good(struct guard *g, uint64_t page)
+{
+    if (g->trust || known_bad(g, page) || !change(g->known_good, page, true))
+        return;
+    atomic_fetch_sub(&g->doubts, 1);
+    if (known_bad(g, page) && change(g->known_good, page, false))
+        atomic_fetch_add(&g->doubts, 1);
+}
+
 void guard_set(struct guard *g, uint64_t page, bool good)
 {
-    const uint64_t bit = 1ULL << page % 64;
-    _Atomic uint64_t *good_word = &g->known_good[page / 64];
-    if (good) {
-        if (!known_bad(g, page) && (atomic_fetch_or(good_word, bit) & bit) == 0)
-            atomic_fetch_sub(&g->unknown, 1);
-        return;
-    }
-    guard_set_error(g, BLOOMFILE_EPAGE);
-    if ((atomic_fetch_or(&g->known_bad[page / 64], bit) & bit) == 0)
-        atomic_fetch_add(&g->bad, 1);
-    if ((atomic_fetch_and(good_word, ~bit) & bit) != 0)
-        atomic_fetch_add(&g->unknown, 1);
+    if (good)
+        set_good(g, page);
+    else
+        set_bad(g, page);
+}
+
+void guard_distrust(struct guard *g, int error)
+{
+    set_error(g, error);
+    if (!atomic_exchange(&g->distrust, true))
+        atomic_fetch_add(&g->doubts, 1);
 }
 
 bool guard_check(struct guard *g, uint64_t page)
 {
-    if (known_bad(g, page))
+    if (atomic_load(&g->distrust) || known_bad(g, page))
         return false;
-    bool good = checksum(g->body + page * CHECKSUM_PAGE, guard_page_size(g, page)) ==
-                get32(g->checksums + 4 * page);
+    if (g->trust)
+        return true;
+    uint32_t crc = checksum(g->body + page * CHECKSUM_PAGE, checksum_page_size(g->body_size, page));
+    bool good = crc == checksum_of_entry(g->checksums, page, g->body_crc);
     guard_set(g, page, good);
     return good;
 }

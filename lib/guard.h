@@ -11,41 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "checksum.h"
+
 struct guard {
     const uint8_t *body, *checksums;
-    uint64_t body_size, pages;
-    _Atomic uint64_t *known_good; /* a bit a page */
+    uint64_t body_size;
+    uint32_t body_crc; /* what binds the page checksums to the record in force */
+    bool trust;        /* a page is good unless known to be bad */
+    _Atomic uint64_t *known_good; /* a bit a page; NULL if trusted */
     _Atomic uint64_t *known_bad;
-    _Atomic uint64_t unknown; /* pages not known to be good */
+    _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
     _Atomic uint64_t bad;
-    atomic_int error; /* 0, or the first damage met: the handle's sticky error */
+    atomic_bool distrust; /* the body as a whole is wrong */
+    atomic_int error;     /* 0, or the first damage met: the handle's sticky error */
 };
 
-/* Every page unknown, or every page taken for good without a look. 0 or ENOMEM, and then too
- * guard_release() is due. */
-int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint64_t pages,
+/* Every page unknown, or (trust) every page taken for good without a look. 0 or ENOMEM, and then
+ * too guard_release() is due. */
+int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
 
-size_t guard_page_size(const struct guard *g, uint64_t page);
-
-/* Says that a page was found good or bad; bad is for good. */
+/* Says that a page was found good or bad. Bad is for good. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
-/* Checks a page now and remembers. */
-bool guard_check(struct guard *g, uint64_t page);
+/* From now on no page is relied on. */
+void guard_distrust(struct guard *g, int error);
 
-void guard_set_error(struct guard *g, int error);
+/* guard_ok() for a page that is not known to be good: looks, and remembers. */
+bool guard_check(struct guard *g, uint64_t page);
 
 static inline bool guard_all_good(const struct guard *g)
 {
-    return atomic_load_explicit(&g->unknown, memory_order_acquire) == 0;
+    return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
 /* Whether the byte of the body may be relied on. */
 static inline bool guard_ok(struct guard *g, uint64_t byte)
 {
-    uint64_t page = byte / 4096;
+    uint64_t page = byte / CHECKSUM_PAGE;
+    if (g->trust || atomic_load_explicit(&g->distrust, memory_order_relaxed))
+        return guard_check(g, page);
     uint64_t word = atomic_load_explicit(&g->known_good[page / 64], memory_order_acquire);
     return (word >> page % 64 & 1) != 0 || guard_check(g, page);
 }

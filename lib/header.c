@@ -134,7 +134,9 @@ static void fault(struct header_faults *faults, int error, uint64_t offset, cons
     if (faults->first == 0)
         faults->first = error;
     if (faults->count < faults->room)
-        faults->list[faults->count] = (struct bloomfile_fault){ error, offset, UINT64_MAX, field };
+        faults->list[faults->count] = (struct bloomfile_fault){
+            .error = error, .offset = offset, .page = UINT64_MAX, .field = field
+        };
     faults->count++;
 }
 
@@ -300,14 +302,18 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
         return;
     }
     uint32_t half = static_size(h->header_size);
-    if (get32(bytes + half - 4) != checksum(bytes, half - 4))
+    bool damaged = get32(bytes + half - 4) != checksum(bytes, half - 4);
+    if (damaged)
         fault(faults, BLOOMFILE_EHEADER, half - 4, "header_crc");
-    if (h->version != HEADER_VERSION)
+    if (h->version != HEADER_VERSION) {
         FIELD_FAULT(BLOOMFILE_EVERSION, version);
+        if (!damaged)
+            return; /* a newer version's fields may mean something else */
+    }
     if (h->incompat != 0)
         FIELD_FAULT(BLOOMFILE_EFEATURE, incompat);
     check_fields(bytes, h, faults);
-    if (geometry_layout_known(h->layout) && geometry_bits_valid(h->layout, h->m))
+    if (geometry_is_sound(h->layout, h->m, h->header_size))
         check_size(h, image_size, faults);
     check_records(bytes, h, faults);
 }

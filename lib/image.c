@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "body.h"
 #include "bytes.h"
 #include "checksum.h"
 #include "hash.h"
-#include "kernel.h"
 
 int image_new(struct header *h, uint8_t **image, size_t *size)
 {
@@ -31,24 +31,22 @@ uint8_t *image_body(const struct header *h, uint8_t *image)
     return image + h->body_offset;
 }
 
+static void keep_crc(void *context, uint64_t page, uint32_t crc)
+{
+    put32((uint8_t *)context + 4 * page, crc);
+}
+
 void image_seal(struct header *h, uint8_t *image)
 {
-    const struct geometry g = geometry_of(h->layout, h->m, h->header_size);
-    uint8_t *body = image_body(h, image), *checksums = body + g.body_size;
-    struct checksum_sum sum = { 0 };
-    struct kernel_tally tally = { 0 };
-    for (uint64_t page = 0; page < g.pages; page++) {
-        uint64_t at = page * CHECKSUM_PAGE, stored = g.body_size - at, used = g.need - at;
-        size_t size = stored < CHECKSUM_PAGE ? (size_t)stored : CHECKSUM_PAGE;
-        uint32_t crc = checksum(body + at, size);
-        put32(checksums + 4 * page, crc);
-        checksum_append(&sum, crc, size);
-        kernel_for(h->layout)->tally(body + at, used < size ? (size_t)used : size, &tally);
-    }
+    uint8_t *body = image_body(h, image), *table = body + h->body_size;
+    struct body_sums sums;
+    body_walk(h, body, &sums, keep_crc, table);
+    for (uint64_t page = 0; page < checksum_pages(h->body_size); page++)
+        put32(table + 4 * page, get32(table + 4 * page) ^ sums.crc);
     h->record.sequence = HEADER_SEALED_SEQUENCE;
     h->record.state = BLOOMFILE_SEALED;
-    h->record.ones = tally.ones;
-    h->record.overflow = tally.overflow;
-    h->record.body_crc = sum.crc;
+    h->record.ones = sums.tally.ones;
+    h->record.overflow = sums.tally.overflow;
+    h->record.body_crc = sums.crc;
     header_encode_sealed(h, image);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "filter.h"
+#include "versioned.h"
 
 static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
                              struct bloomfile_info *info)
@@ -40,22 +41,12 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
     memcpy(info->label, h->label, sizeof info->label);
 }
 
-/* Copies as much as the caller's struct has room for, and keeps its struct_size. */
-static void give(struct bloomfile_info *out, const struct bloomfile_info *info)
-{
-    size_t size = out->struct_size;
-    if (size <= sizeof out->struct_size)
-        return;
-    memcpy(out, info, size < sizeof *info ? size : sizeof *info);
-    out->struct_size = size;
-}
-
 void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 {
     struct bloomfile_info info;
     info_from_header(&f->header, f->geometry.image_size, f->geometry.pages, &info);
     info.bad_pages = atomic_load(&f->guard->bad);
-    give(out, &info);
+    versioned_give(out, out->struct_size, &info, sizeof info);
 }
 
 int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
@@ -73,13 +64,10 @@ int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out
         return faults.first;
 
     struct geometry g = { 0 };
-    bool sound =
-        (h.header_size == GEOMETRY_FILE_HEADER || h.header_size == GEOMETRY_EMBEDDED_HEADER) &&
-        geometry_layout_known(h.layout) && geometry_bits_valid(h.layout, h.m);
-    if (sound)
+    if (geometry_is_sound(h.layout, h.m, h.header_size))
         g = geometry_of(h.layout, h.m, h.header_size);
     struct bloomfile_info info;
     info_from_header(&h, g.image_size, g.pages, &info);
-    give(out, &info);
+    versioned_give(out, out->struct_size, &info, sizeof info);
     return faults.first;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include <string.h>
-
 #include "filter.h"
 #include "probe.h"
+#include "sizing.h"
+#include "versioned.h"
 
 int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
 {
@@ -15,11 +15,17 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
         .struct_size = out->struct_size,
         .ones = tally.ones,
         .fill = (double)tally.ones / (double)h->m,
-        .fpr = geometry_measured_fpr(h->layout, h->m, h->k, tally.ones, tally.blocks),
-        .keys_estimate = geometry_estimated_keys(h->layout, h->m, h->k, tally.ones),
+        .fpr = sizing_measured_fpr(h->layout, h->m, h->k, tally.ones, tally.blocks),
+        .keys_estimate = sizing_estimated_keys(h->layout, h->m, h->k, tally.ones),
     };
-    memcpy(out, &m, m.struct_size < sizeof m ? m.struct_size : sizeof m);
+    versioned_give(out, out->struct_size, &m, sizeof m);
     return 0;
+}
+
+/* total * i / cells; the product of rest and i fits, since an array has room for all cells. */
+static uint64_t share(uint64_t total, uint64_t i, uint64_t cells)
+{
+    return total / cells * i + total % cells * i / cells;
 }
 
 int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
@@ -31,8 +37,7 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
     const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
     const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
     for (size_t i = 0; i < cells; i++) {
-        uint64_t from = (uint64_t)((probe_u128)grains * i / cells);
-        uint64_t to = (uint64_t)((probe_u128)grains * (i + 1) / cells);
+        uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
         f->kernel->tally(f->body + from * grain, (size_t)((to - from) * grain), &tally);

@@ -16,11 +16,23 @@
 #define PROBE_BLOCK_BYTES 64u
 #define PROBE_SLICES      6u /* 9-bit slices taken from the top of one product, blocked layout */
 
-__extension__ typedef unsigned __int128 probe_u128;
+/* The high half of the 128-bit product, from four products of halves. */
+static inline uint64_t probe_mulhi_portable(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = (a0 * b0 >> 32) + a1 * b0; /* at most 2^64 - 2^32 */
+    uint64_t carry = (uint32_t)middle + a0 * b1;
+    return a1 * b1 + (middle >> 32) + (carry >> 32);
+}
 
 static inline uint64_t probe_reduce(uint64_t g, uint64_t n)
 {
-    return (uint64_t)(((probe_u128)g * n) >> 64);
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 u128;
+    return (uint64_t)(((u128)g * n) >> 64);
+#else
+    return probe_mulhi_portable(g, n);
+#endif
 }
 
 /* Bit 0 to 511 of the key's block: slice `i` (0 to PROBE_SLICES - 1) of a product. */

@@ -24,7 +24,7 @@ struct publication {
     const char *name;
     int directory;      /* -1: not open */
     int fd;             /* -1: not open */
-    char temporary[64]; /* "": the temporary has no name */
+    char temporary[32]; /* "": the temporary has no name */
     bool target_exists; /* and is `target` */
     struct stat target;
     bool signals_held;
@@ -79,7 +79,7 @@ static int set_random_name(struct publication *p)
     uint64_t number;
     if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
         return errno;
-    snprintf(p->temporary, sizeof p->temporary, ".%.32s.%012llx.tmp", p->name,
+    snprintf(p->temporary, sizeof p->temporary, ".bloomfile.%012llx.tmp",
              (unsigned long long)(number & 0xFFFFFFFFFFFF));
     return 0;
 }
@@ -101,7 +101,8 @@ static int make_named(struct publication *p, int (*make)(struct publication *p))
 
 static int create_named(struct publication *p)
 {
-    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+                   p->target_exists ? 0600 : 0666);
     return p->fd < 0 ? errno : 0;
 }
 
@@ -137,12 +138,8 @@ static int keep_permissions(const struct publication *p)
         return 0;
     const struct stat *old = &p->target;
     mode_t mode = old->st_mode & 0777;
-    if (fchown(p->fd, old->st_uid, old->st_gid) != 0) {
-        if (errno != EPERM)
-            return errno;
-        if (fchown(p->fd, (uid_t)-1, old->st_gid) != 0)
-            mode &= ~(mode_t)S_IRWXG;
-    }
+    if (fchown(p->fd, old->st_uid, old->st_gid) != 0 && fchown(p->fd, (uid_t)-1, old->st_gid) != 0)
+        mode &= ~(mode_t)S_IRWXG;
     return fchmod(p->fd, mode) == 0 ? 0 : errno;
 }
 
@@ -224,11 +221,11 @@ int publish(const char *path, const void *bytes, size_t size, bool replace)
     if (error == 0)
         error = open_temporary(&p);
     if (error == 0)
+        error = keep_permissions(&p);
+    if (error == 0)
         error = write_all(p.fd, bytes, size);
     if (error == 0)
         error = check_target(&p, replace);
-    if (error == 0)
-        error = keep_permissions(&p);
     if (error == 0)
         error = give_name(&p, replace);
     if (error == 0)

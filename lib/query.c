@@ -5,41 +5,34 @@
 
 #define CHUNK 128 /* keys hashed before they are probed */
 
-static bool pages_good(const bloomfile *f, uint64_t digest)
+/* While pages are unknown or bad: a bit or counter in a bad page counts as set (format-spec.md,
+ * section 12). */
+static bool scattered_contains(const bloomfile *f, uint64_t digest)
 {
-    if (f->header.layout == BLOOMFILE_BLOCKED)
-        return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->units));
-    const unsigned per_byte = f->header.layout == BLOOMFILE_COUNTING ? 2 : 8;
-    bool good = true;
-    uint64_t g = digest;
-    for (uint32_t i = 0; i < f->header.k; i++, g *= PROBE_MULTIPLIER)
-        good &= guard_ok(f->guard, probe_reduce(g, f->units) / per_byte);
-    return good;
-}
-
-/* A bit or counter in a bad page counts as set (format-spec.md, section 12). */
-static bool contains_in_doubt(const bloomfile *f, uint64_t digest)
-{
-    if (f->header.layout == BLOOMFILE_BLOCKED)
-        return true;
     const bool counting = f->header.layout == BLOOMFILE_COUNTING;
+    const unsigned per_byte = counting ? 2 : 8, width = counting ? 4 : 1, mask = counting ? 15 : 1;
     uint64_t g = digest;
     for (uint32_t i = 0; i < f->header.k; i++, g *= PROBE_MULTIPLIER) {
-        uint64_t x = probe_reduce(g, f->units);
-        uint64_t byte = counting ? x / 2 : x / 8;
-        unsigned value =
-            counting ? f->body[byte] >> (4 * (x % 2)) & 15u : f->body[byte] >> x % 8 & 1u;
-        if (value == 0 && guard_ok(f->guard, byte))
+        uint64_t x = probe_reduce(g, f->units), byte = x / per_byte;
+        unsigned value = f->body[byte] >> (width * (x % per_byte)) & mask;
+        if (guard_ok(f->guard, byte) && value == 0)
             return false;
     }
     return true;
 }
 
+static bool block_is_good(const bloomfile *f, uint64_t digest)
+{
+    return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->units));
+}
+
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (guard_all_good(f->guard) || pages_good(f, digest))
+    if (guard_all_good(f->guard))
         return f->kernel->contains(f->body, f->units, f->header.k, digest);
-    return contains_in_doubt(f, digest);
+    if (f->header.layout != BLOOMFILE_BLOCKED)
+        return scattered_contains(f, digest);
+    return !block_is_good(f, digest) || f->kernel->contains(f->body, f->units, f->header.k, digest);
 }
 
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
@@ -61,9 +54,9 @@ static size_t contains_one_by_one(const bloomfile *f, const uint64_t *digests, s
 
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    bool good = true;
-    for (size_t i = 0; i < n; i++)
-        good &= pages_good(f, digests[i]);
+    bool good = f->header.layout == BLOOMFILE_BLOCKED;
+    for (size_t i = 0; good && i < n; i++)
+        good = block_is_good(f, digests[i]);
     return good ? f->kernel->contains_many(f->body, f->units, f->header.k, digests, n, hits)
                 : contains_one_by_one(f, digests, n, hits);
 }

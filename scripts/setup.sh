@@ -5,6 +5,9 @@ set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root"
 
+# Where to build; another place can be chosen, for a tree that must not be written to.
+BUILD=${BUILD:-$root/build}
+
 build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libxxhash-dev libbsd-dev libjson-c-dev libpng-dev"
 
 # need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
@@ -30,22 +33,24 @@ need() {
     echo "Installing:$missing" >&2
     log=$(mktemp)
     if ! { $sudo apt-get update -qq &&
-        $sudo env DEBIAN_FRONTEND=noninteractive $install; } >"$log" 2>&1 </dev/null; then
+        $sudo env DEBIAN_FRONTEND=noninteractive $install; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
-        echo "$0: cannot install:$missing" >&2
+        echo "$0: cannot install. As root, run this, then $0 again:" >&2
+        echo "    apt-get update && $install" >&2
         exit 2
     fi
     rm -f "$log"
 }
 
-# build DIRECTORY [MESON OPTION...]: configures once, and compiles; quiet if it works.
+# build DIRECTORY [MESON OPTION...]: configures (again, if need be) and compiles; quiet if it works.
 build() {
     directory=$1
     shift
+    again=
+    [ ! -f "$directory/build.ninja" ] || again=--reconfigure
     log=$(mktemp)
-    if ! { { [ -f "$directory/build.ninja" ] || meson setup "$directory" "$@"; } &&
-        ninja -C "$directory"; } >"$log" 2>&1; then
+    if ! { meson setup $again "$directory" "$@" && ninja -C "$directory"; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         echo "$0: cannot build in $directory" >&2

@@ -22,6 +22,12 @@ if nm -D --defined-only "$shared" | awk '{print $3}' | grep -v '^bloomfile_\|^BL
     exit 1
 fi
 
+if nm -g --defined-only "$(dirname "$shared")/libbloomfile.a" | awk 'NF == 3 {print $3}' |
+    grep -v '^bloomfile_\|^__asan\|^__ubsan\|^__odr_asan\|^DW\.ref\|^__llvm\|^_GLOBAL_'; then
+    echo "symbols in the archive could clash with a program's own"
+    exit 1
+fi
+
 sed -n '/^```c$/,/^```$/{/^```/!p}' "$source/README.md" >"$work/fruit.c"
 cp "$work/fruit.c" "$work/fruit.cc"
 PKG_CONFIG_PATH=$(dirname "$pc") PKG_CONFIG_SYSROOT_DIR=$root

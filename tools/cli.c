@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,7 @@ void cli_start(const char *argv0)
 {
     setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
     setlocale(LC_CTYPE, "");
+    signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
             continue;

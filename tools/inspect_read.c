@@ -200,7 +200,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
 static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
 {
     bloomfile *f;
-    r->error = bloomfile_open_fd(&f, fd, 0, 0, 0);
+    r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0);
     if (r->error != 0)
         return;
     r->depth = INSPECT_BODY;

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Between keys, bits, hashes and false-positive rates; with measure.c's quotients, the only floating
+ * point. Sizes are computed with + - * / alone, in a fixed order, so that every machine builds the same
+ * filter from the same keys.
+ */
+#ifndef BLOOMFILE_SIZING_H
+#define BLOOMFILE_SIZING_H
+
+#include <stdint.h>
+
+#define SIZING_DEFAULT_FPR 0.01
+
+/* The least m, rounded up for folding, that keeps rate p for n keys. *k 0: set to the best one.
+ * 0 if there is none. Arguments are in range: n 1 to 2^60, 0 < p < 1, *k at most 64. */
+uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
+
+/* The real rate of a body: `ones` of m, or for blocked how many blocks have how many ones. */
+double sizing_measured_fpr(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
+                           const uint64_t blocks[513]);
+
+/* n estimated from the ones (Swamidass & Baldi 2007; for blocked, averaged over the keys of a
+ * block). Infinite if all bits are one. */
+double sizing_estimated_keys(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones);
+
+#endif

@@ -1,0 +1,545 @@
+#!/usr/bin/env python3
+"""A second implementation of format-spec.md, written from that text alone, in its order.
+
+vectors SPEC            check the tables and the test vectors of the text
+wholefile SPEC OUT      write the file that section 19 shows
+info, verify FILE       print header and record in force as JSON; check the whole body
+query FILE              print the keys that may be present (-v: those certainly absent)
+write OUT               make a sealed image of keys, by --layout, --m, --k and further options
+fold FACTOR SOURCE OUT, union OUT SOURCE ..., project SOURCE OUT
+
+Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
+Live images are refused. Errors are written to standard error; the exit status is then 2.
+"""
+
+import argparse
+import json
+import re
+import struct
+import sys
+from collections import Counter
+from functools import partial
+from math import gcd
+from pathlib import Path
+from zlib import crc32
+
+# --- 2 Conventions ---
+
+U64 = 2**64 - 1
+
+
+def le(data, offset, size=8):
+    return int.from_bytes(data[offset:offset + size], "little")
+
+
+# --- 4 Static header, 5 Commit records: offset (negative: from the end), struct format ---
+
+HEADER = {
+    "magic": (0, "8s"), "version": (8, "I"), "header_size": (12, "I"), "compat": (16, "I"),
+    "ro_compat": (20, "I"), "incompat": (24, "I"), "provenance": (28, "I"), "layout": (32, "I"),
+    "hash_id": (36, "I"), "k": (40, "I"), "m": (48, "Q"), "seed": (56, "Q"),
+    "self_test": (64, "Q"), "body_offset": (72, "Q"), "body_size": (80, "Q"),
+    "capacity": (88, "Q"), "fpr": (96, "Q"), "m_unfolded": (104, "Q"), "tag": (112, "16s"),
+    "label": (128, "112s"), "header_crc": (-4, "I")}
+RECORD = {
+    "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
+    "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
+    "header_crc": (60, "I"), "record_crc": (-4, "I")}
+MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
+TEXT_MODE = [
+    "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
+    "BF 42 4C 4D 0D 0D 1A 0D", "BF 42 4C 4D 0A 0A 1A 0A", "3F 42 4C 4D 0D 0A 1A 0A"]
+LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
+BLOCKED, CLASSIC, COUNTING = LAYOUTS.values()
+UNION, PROJECTION, KNOWN_PROVENANCE = 2, 4, 7
+NOT_IN_LABEL = "[\0-\x1f\x7f-\x9f\ud800-\udfff]"  # surrogates stand for bytes that are not UTF-8
+LIVE, SEALED, POISONED = 1, 2, 3
+SEALED_SEQUENCE, N_ESTIMATED = 2**64 - 1, 1
+
+
+def parse(fields, part):
+    return {name: struct.unpack_from("<" + form, part, offset)[0]
+            for name, (offset, form) in fields.items()}
+
+
+def serialise(fields, values, size):
+    part = bytearray(size)
+    for name, (offset, form) in fields.items():
+        value = values[name] if offset >= 0 else crc32(part[:-4])
+        struct.pack_into("<" + form, part, offset, value)
+    return bytes(part)
+
+
+# --- 7 From key to digest, 8 From digest to positions ---
+
+TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096))
+SELF_TEST = (0, 1, 2, 3, 4, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 144, 240, 241, 1024,
+             1025, 1088, 1100)
+C = 0x9E3779B97F4A7C15
+
+
+def self_test(seed):
+    result = 0
+    for length in SELF_TEST:
+        result ^= xxh3(TEST_STRING[:length], seed)
+    return result
+
+
+def positions(header, digest):
+    g, m = digest, header["m"]
+    first = 512 * (g * (m // 512) >> 64)
+    for i in range(header["k"]):
+        if header["layout"] == BLOCKED:
+            if i % 6 == 0:
+                g = g * C & U64
+            yield first + (g >> (55 - 9 * (i % 6)) & 511)
+        else:
+            yield g * m >> 64
+            g = g * C & U64
+
+
+# --- 9 The body: cells of 1 bit, or of 4, which stay at their highest value ---
+
+WIDTH = {BLOCKED: 1, CLASSIC: 1, COUNTING: 4}
+FOLDED_UNIT = {BLOCKED: 512, CLASSIC: 1, COUNTING: 1}
+
+
+def body_size(header):
+    unit = 4096 if header["header_size"] == 4096 else 64
+    need = -(-header["m"] * WIDTH[header["layout"]] // 8)
+    return -(-need // unit) * unit
+
+
+def make_body(header, counts):
+    """counts: how often each position is hit."""
+    body, bits = bytearray(body_size(header)), WIDTH[header["layout"]]
+    for x, count in counts.items():
+        body[x * bits // 8] |= min(count, 2**bits - 1) << x * bits % 8
+    return body
+
+
+def body_of_keys(header, digests):
+    return make_body(header, Counter(x for digest in digests for x in positions(header, digest)))
+
+
+def cells(header, body):
+    bits = WIDTH[header["layout"]]
+    return bytes(byte >> shift & 2**bits - 1 for byte in body for shift in range(0, 8, bits))
+
+
+def ones_and_overflow(header, body):
+    values = cells(header, body)
+    return len(values) - values.count(0), values.count(15)
+
+
+# --- 10 Checksums, 11 Validity, 12 Lookups, and the making of images ---
+
+class Image:
+    """Bytes that keep the rules of section 11."""
+
+    def __init__(self, data, path):
+        self.data, self.path, self.pages_checked = memoryview(data), path, {}
+        self.check_header()
+        self.check_records()
+
+    def need(self, condition, error):
+        if not condition:
+            raise ValueError(f"{self.path}: BLOOMFILE_{error}")
+
+    def check_header(self):
+        data, need, S = self.data, self.need, len(self.data)
+        need(S >= 1, "EEMPTY rule V1")
+        text_mode = S >= 6 and any(data[:len(start)] == start[:S]
+                                   for start in map(bytes.fromhex, TEXT_MODE))
+        need(data[:8] == MAGIC[:S], "ETEXTMODE rule V2" if text_mode else "EMAGIC rule V2")
+        need(S >= 16, "ETRUNCATED rule V3")
+        H = le(data, 12, 4)
+        need(H in (512, 4096), "EHEADERSIZE rule V4")
+        need(S >= H, "ETRUNCATED rule V5")
+        self.header = h = parse(HEADER, data[:H // 2])
+        m, layout = h["m"], h["layout"]
+        need(h["header_crc"] == crc32(data[:H // 2 - 4]), "EHEADER rule V6")
+        need(h["version"] == 1, "EVERSION rule V7")
+        lowest_bit = (h["incompat"] & -h["incompat"]).bit_length() - 1
+        need(h["incompat"] == 0, f"EFEATURE rule V8 bit {lowest_bit}")
+        need(layout in WIDTH, "ELAYOUT rule V9")
+        need(h["hash_id"] == 1, "EHASH rule V10")
+        need(h["self_test"] == self_test(h["seed"]), "ESELFTEST rule V11")
+        need(1 <= h["k"] <= 64, "EHASHES rule V12")
+        need(1 <= m <= 2**60 and (layout != BLOCKED or m % 512 == 0), "EBITS rule V13")
+        size = body_size(h)
+        need(h["body_offset"] == H and h["body_size"] == size, "EBODYPLACE rule V14")
+        need(1 <= h["capacity"] <= 2**60, "ECAPACITY rule V15")
+        need(h["fpr"] < 0x3FF0000000000000, "ERATE rule V16")
+        need(m <= h["m_unfolded"] <= 2**60 and h["m_unfolded"] % m == 0, "EUNFOLDED rule V17")
+        self.label = h["label"].rstrip(b"\0").decode("utf-8", "surrogateescape")
+        need(not re.search(NOT_IN_LABEL, self.label), "ELABEL rule V18")
+        self.pages = -(-size // 4096)
+        need(S >= H + size + 4 * self.pages, "ETRUNCATED rule V19")
+        need(S == H + size + 4 * self.pages, "ETRAILING rule V20")
+        self.body, self.entries = data[H:H + size], data[H + size:]
+
+    def check_records(self):
+        need, h, H = self.need, self.header, self.header["header_size"]
+        slots = self.data[H // 2:3 * H // 4], self.data[3 * H // 4:H]
+        records = [parse(RECORD, slot) for slot in slots]
+        intact = [record["record_crc"] == crc32(slot[:-4])
+                  and record["header_crc"] == h["header_crc"]
+                  for slot, record in zip(slots, records)]
+        first, second = (record["sequence"] for record in records)
+        self.records_identical = slots[0] == slots[1]
+        need(any(intact), "ERECORD rule V21")
+        need(not all(intact) or first != second or self.records_identical, "ERECORD rule V21")
+        self.in_force = int(second > first if all(intact) else intact[1])
+        self.record = r = records[self.in_force]
+        other = records[1 - self.in_force]
+        sealed = r["state"] == SEALED
+        need(sealed or (r["state"] in (LIVE, POISONED) and H == 4096), "ESTATE rule V22")
+        need(sealed == (r["sequence"] == SEALED_SEQUENCE), "ESTATE rule V22")
+        need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V23")
+        need(r["overflow"] == 0 or h["layout"] == COUNTING, "ESTATE rule V23")
+        need(not any(r["boot_id"]) if sealed else r["body_crc"] == 0, "ESTATE rule V23")
+        interrupted = (H == 4096 and all(intact) and other["state"] == LIVE
+                       and other["sequence"] < SEALED_SEQUENCE)
+        need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
+        need(r["state"] != POISONED, "EPOISONED rule V25")
+        need(r["state"] != LIVE, "ELIVE rule V26")
+
+    def page_is_right(self, page):
+        if page not in self.pages_checked:
+            stored = self.body[4096 * page:4096 * (page + 1)]
+            entry = le(self.entries, 4 * page, 4)
+            self.pages_checked[page] = crc32(stored) ^ self.record["body_crc"] == entry
+        return self.pages_checked[page]
+
+    def verify(self):
+        """Section 10.4; returns the image."""
+        for page in range(self.pages):
+            self.need(self.page_is_right(page), f"EPAGE page {page}")
+        h, record, body = self.header, self.record, self.body
+        self.need(crc32(body) == record["body_crc"], "EBODY")
+        self.need(ones_and_overflow(h, body) == (record["ones"], record["overflow"]), "EBODY")
+        self.need(not any(cells(h, body)[h["m"]:]), "EBODY")
+        return self
+
+    def maybe(self, key):
+        """Section 12: a page whose checksum is wrong counts as full of ones."""
+        bits = WIDTH[self.header["layout"]]
+        for x in positions(self.header, xxh3(key, self.header["seed"])):
+            byte, shift = divmod(x * bits, 8)
+            if self.page_is_right(byte // 4096) and not self.body[byte] >> shift & 2**bits - 1:
+                return False
+        return True
+
+
+def load(path, offset=0, length=None):
+    data = Path(path).read_bytes()[offset:]
+    if len(data) < (length or 0):
+        raise ValueError(f"{path}: BLOOMFILE_ETRUNCATED")
+    return Image(data[:length], path)
+
+
+def seal(path, header, body, n, flags=0):
+    """Writes a sealed image if it keeps the rules of section 11."""
+    H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
+    start = serialise(HEADER, {
+        **header, "magic": MAGIC, "version": 1, "compat": 0, "ro_compat": 0, "incompat": 0,
+        "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
+        "body_size": len(body)}, H // 2)
+    record = serialise(RECORD, {
+        "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
+        "overflow": overflow, "boot_id": bytes(16), "body_crc": crc32(body),
+        "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
+    entries = (struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))
+               for p in range(0, len(body), 4096))
+    data = start + record + record + body + b"".join(entries)
+    Image(data, path)
+    Path(path).write_bytes(data)
+
+
+# --- 14 Operations ---
+
+def combined_body(header, sources):
+    """The sum of the sources (pairs of header and body), each folded to the m of `header`."""
+    unit, counts = FOLDED_UNIT[header["layout"]], Counter()
+    for source, body in sources:
+        factor = source["m"] // header["m"]
+        for x, value in enumerate(cells(source, body)):
+            if value:
+                counts[x // unit // factor * unit + x % unit] += value
+    return make_body(header, counts)
+
+
+def combine(out, sources, provenance=0, **changes):
+    """Section 14.5: what is not in `changes` is as in the first source."""
+    for source in sources:
+        provenance |= source.header["provenance"] & KNOWN_PROVENANCE
+    header = {**sources[0].header, **changes, "provenance": provenance}
+    record = {**sources[0].record, **changes}
+    body = combined_body(header, [(source.header, source.body) for source in sources])
+    seal(out, header, body, record["n"], record["flags"] & N_ESTIMATED)
+
+
+def fold(_, factor, path, out):
+    source, factor = load(path).verify(), int(factor, 0)
+    m, unit = source.header["m"], FOLDED_UNIT[source.header["layout"]]
+    if factor < 1 or m // unit % factor:
+        raise ValueError(f"{path}: m = {m} cannot be folded by {factor}")
+    combine(out, [source], m=m // factor)
+
+
+def union(_, out, *paths):
+    sources = [load(path).verify() for path in paths]
+    headers = [source.header for source in sources]
+    if len({(h["layout"], h["k"], h["seed"]) for h in headers}) != 1:
+        raise ValueError(f"{out}: the sources differ in layout, k or seed")
+    m = gcd(*(h["m"] for h in headers))
+    combine(out, sources, UNION, m=m, m_unfolded=m, tag=bytes(16), label=b"",
+            capacity=max(h["capacity"] for h in headers), fpr=max(h["fpr"] for h in headers),
+            n=sum(source.record["n"] for source in sources), flags=N_ESTIMATED)
+
+
+def project(_, path, out):
+    source = load(path).verify()
+    if source.header["layout"] != COUNTING:
+        raise ValueError(f"{path}: the layout is not counting")
+    combine(out, [source], PROJECTION, layout=CLASSIC)
+
+
+# --- 18 Test vectors, with the tables of sections 4 and 5; 19 A whole file ---
+
+def section(spec, number):
+    text = Path(spec).read_text(encoding="utf-8")
+    return re.search(rf"^## {number} .*?(?=^## )", text, re.M | re.S)[0]
+
+
+def check_table(text, fields, parts):
+    stated = re.findall(r"^\| ([^|]+) \| (\d+) \| `(\w+)` \|", text, re.M)
+    ours = [(str(offset) if offset >= 0 else f"H/{parts} - {-offset}",
+             str(struct.calcsize("<" + form)), name) for name, (offset, form) in fields.items()]
+    if stated != ours:
+        raise ValueError(f"a table differs: {set(stated) ^ set(ours)}")
+
+
+def understand(question):
+    kind, *words = question.split(" ")
+    given = {"layout": LAYOUTS[words.pop(0)]} if kind in ("positions", "body") else {}
+    for name, value in (word.split("=") for word in words):
+        given[name] = (value.encode() if name == "text" else
+                       int(value, 16 if name in ("seed", "digest") else 10))
+    if kind == "body":
+        keys = (TEST_STRING[:i] for i in range(given["keys"]))
+        given["body"] = body_of_keys(given, {xxh3(key, given["seed"]) for key in keys})
+    return kind, {"text": TEST_STRING[:given.get("length", 0)], **given}
+
+
+ANSWERS = {
+    "crc": lambda given: f"{crc32(given['text']):08x}",
+    "digest": lambda given: f"{xxh3(given['text'], given['seed']):016x}",
+    "selftest": lambda given: f"{self_test(given['seed']):016x}",
+    "positions": lambda given: " ".join(map(str, positions(given, given["digest"]))),
+    "body": lambda given: "{:08x} {} {}".format(
+        crc32(given["body"]), *ones_and_overflow(given, given["body"]))}
+
+
+def vectors(_, spec):
+    check_table(section(spec, 4), HEADER, 2)
+    check_table(section(spec, 5), RECORD, 4)
+    if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
+        raise ValueError("the table of damaged magics differs")
+    text, bodies = section(spec, 18), []
+    lines = "".join(re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    for line in lines:
+        question, stated = line.split(" : ")
+        kind, given = understand(question)
+        if stated != ANSWERS[kind](given):
+            raise ValueError(f"{line}\nhere: {ANSWERS[kind](given)}")
+        bodies += [given] if kind == "body" else []
+    folds = dict(re.findall(r"(\d+) by (\d+)", text))
+    for source, target in zip(bodies, bodies[1:]):
+        factor = int(folds.get(str(source["m"]), 0))
+        if factor and (source["m"] != target["m"] * factor or target["body"]
+                       != combined_body(target, [(source, source["body"])])):
+            raise ValueError(f"m = {source['m']} folded by {factor}")
+    print(f"{len(lines)} vectors ok")
+
+
+def wholefile(_, spec, out):
+    data, stated = bytearray(), ""
+    row = r"^(\*\n)?([\dA-F]{4,}): (end|[\dA-F]{2}(?: [\dA-F]{2})*)(?:  .*)?$"
+    for star, offset, stated in re.findall(row, section(spec, 19), re.M):
+        zeros = int(offset, 16) - len(data)
+        if zeros < 0 or bool(star) != (zeros > 0):
+            raise ValueError(f"{spec}: the row at {offset} does not follow the one before")
+        data += bytes(zeros) + (b"" if stated == "end" else bytes.fromhex(stated))
+    if stated != "end":
+        raise ValueError(f"{spec}: no row with the end of the file")
+    Path(out).write_bytes(data)
+
+
+# --- Annex A: XXH3, 64-bit ---
+
+A1, A2, A3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+A4, A5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
+B1, B2, B3 = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D
+X1, X2 = 0x165667919E3779F9, 0x9FB21C651E98DF25
+SECRET = bytes.fromhex("""
+    B8 FE 6C 39 23 A4 4B BE 7C 01 81 2C F7 21 AD 1C DE D4 6D E9 83 90 97 DB 72 40 A4 A4 B7 B3 67 1F
+    CB 79 E6 4E CC C0 E5 78 82 5A D0 7D CC FF 72 21 B8 08 46 74 F7 43 24 8E E0 35 90 E6 81 3A 26 4C
+    3C 28 52 BB 91 C3 00 CB 88 D0 65 8B 1B 53 2E A3 71 64 48 97 A2 0D F9 4E 38 19 EF 46 A9 DE AC D8
+    A8 FA 76 3F E3 9C 34 3F F9 DC BB C7 C7 0B 4F 1D 8A 51 E0 4B CD B4 59 31 C8 9F 7E C9 D9 78 73 64
+    EA C5 AC 83 34 D3 EB C3 C5 81 A0 FF FA 13 63 EB 17 0D DD 51 B7 F0 DA 49 D3 16 55 26 29 D4 68 9E
+    2B 16 BE 58 7D 47 A1 FC 8F F8 B8 D1 7A D0 31 CE 45 CB 3A 8F 95 16 04 28 AF D7 FB CA BB 4B 40 7E
+    """)
+k64 = partial(le, SECRET)
+
+
+def swap(x, size):
+    return int.from_bytes(x.to_bytes(size, "little"), "big")
+
+
+def mulfold(a, b):
+    return (a * b & U64) ^ (a * b >> 64)
+
+
+def av64(h):
+    h = (h ^ h >> 33) * A2 & U64
+    h = (h ^ h >> 29) * A3 & U64
+    return h ^ h >> 32
+
+
+def av3(h):
+    h = (h & U64 ^ (h & U64) >> 37) * X1 & U64
+    return h ^ h >> 32
+
+
+def xxh3(data, seed):
+    size = len(data)
+
+    def mix16(p, o):
+        return mulfold(le(data, p) ^ (k64(o) + seed & U64),
+                       le(data, p + 8) ^ (k64(o + 8) - seed & U64))
+
+    if size == 0:
+        return av64(seed ^ k64(56) ^ k64(64))
+    if size <= 3:
+        c = data[0] << 16 | data[size // 2] << 24 | data[-1] | size << 8
+        return av64(c ^ ((k64(0, 4) ^ k64(4, 4)) + seed & U64))
+    if size <= 8:
+        s = seed ^ swap(seed & 0xFFFFFFFF, 4) << 32
+        v = le(data, size - 4, 4) + (le(data, 0, 4) << 32)
+        h = v ^ ((k64(8) ^ k64(16)) - s & U64)
+        h ^= (h << 49 | h >> 15) & U64 ^ (h << 24 | h >> 40) & U64
+        h = h * X2 & U64
+        h = (h ^ (h >> 35) + size) * X2 & U64
+        return h ^ h >> 28
+    if size <= 16:
+        lo = le(data, 0) ^ ((k64(24) ^ k64(32)) + seed & U64)
+        hi = le(data, size - 8) ^ ((k64(40) ^ k64(48)) - seed & U64)
+        return av3(size + swap(lo, 8) + hi + mulfold(lo, hi))
+    if size <= 128:
+        return av3(size * A1 + sum(
+            mix16(16 * i, 32 * i) + mix16(size - 16 * (i + 1), 32 * i + 16)
+            for i in range((size - 1) // 32 + 1)))
+    if size <= 240:
+        acc = av3(size * A1 + sum(mix16(16 * i, 16 * i) for i in range(8)))
+        acc += sum(mix16(16 * i, 16 * (i - 8) + 3) for i in range(8, size // 16))
+        return av3(acc + mix16(size - 16, 119))
+    secret = b"".join(struct.pack("<QQ", k64(o) + seed & U64, k64(o + 8) - seed & U64)
+                      for o in range(0, 192, 16))
+    s64, acc = partial(le, secret), [B3, A1, A2, A3, A4, B2, A5, B1]
+    stripes = [(64 * j, 8 * (j % 16)) for j in range((size - 1) // 64)]
+    for p, o in [*stripes, (size - 64, 121)]:
+        for i in range(8):
+            v = le(data, p + 8 * i)
+            x = v ^ s64(o + 8 * i)
+            acc[i ^ 1] += v
+            acc[i] += (x & 0xFFFFFFFF) * (x >> 32)
+        if o == 120:
+            for i in range(8):
+                acc[i] &= U64
+                acc[i] = (acc[i] ^ acc[i] >> 47 ^ s64(128 + 8 * i)) * B1 & U64
+    return av3(size * A1 + sum(
+        mulfold(acc[2 * i] & U64 ^ s64(11 + 16 * i), acc[2 * i + 1] & U64 ^ s64(19 + 16 * i))
+        for i in range(4)))
+
+
+# --- The command line ---
+
+def read_keys(options):
+    """The keys, and the byte that ends each."""
+    data, size, end = sys.stdin.buffer.read(), options.x, b"\0" if options.nul else b"\n"
+    if size is not None:
+        if len(data) % size:
+            raise ValueError(f"the input is not a number of keys of {size} bytes")
+        return [data[i:i + size] for i in range(0, len(data), size)], b""
+    keys = data.split(end)
+    return keys if keys[-1] else keys[:-1], end
+
+
+def info(options, path):
+    image = load(path, options.offset, options.length)
+    [fpr] = struct.unpack("<d", struct.pack("<Q", image.header["fpr"]))
+    shown = {"size": len(image.data), "record_in_force": image.in_force,
+             "records_identical": image.records_identical, "state": "sealed",
+             "header": {**image.header, "label": image.label, "fpr": fpr}, "record": image.record}
+    print(json.dumps(shown, indent=2, default=bytes.hex))
+
+
+def verify(options, path):
+    load(path, options.offset, options.length).verify()
+
+
+def query(options, path):
+    image = load(path, options.offset, options.length)
+    keys, end = read_keys(options)
+    chosen = [key + end for key in keys if image.maybe(key) != options.v]
+    sys.stdout.buffer.write(b"".join(chosen))
+    wrong = [str(page) for page, right in sorted(image.pages_checked.items()) if not right]
+    image.need(not wrong, "EPAGE page " + ", ".join(wrong))
+    return 0 if chosen else 1
+
+
+def write(options, out):
+    label = options.label.encode("utf-8", "surrogateescape")
+    if len(label) > 112 or len(options.tag) != 16:
+        raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
+    digests = {xxh3(key, options.seed) for key in read_keys(options)[0]}
+    header = {
+        "header_size": 512 if options.embedded else 4096, "layout": LAYOUTS[options.layout],
+        "k": options.k, "m": options.m, "m_unfolded": options.m, "seed": options.seed,
+        "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,
+        "fpr": le(struct.pack("<d", options.fpr), 0), "provenance": 0}
+    seal(out, header, make_body(header, {}), 0)  # refuses a wrong m or k before they are used
+    seal(out, header, body_of_keys(header, digests), len(digests))
+
+
+def main():
+    commands = {command.__name__: command for command in (
+        vectors, wholefile, info, verify, query, write, fold, union, project)}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add, number = parser.add_argument, partial(int, base=0)
+    add("command", choices=commands)
+    add("arguments", nargs="+")
+    add("-0", dest="nul", action="store_true")
+    add("-v", action="store_true")
+    add("--embedded", action="store_true")
+    for name in "-x", "--length", "--capacity":
+        add(name, type=number)
+    for name in "--offset", "--m", "--k", "--seed":
+        add(name, type=number, default=0)
+    add("--layout", choices=LAYOUTS, default="blocked")
+    add("--fpr", type=float, default=0.0)
+    add("--label", default="")
+    add("--tag", type=bytes.fromhex, default=bytes(16))
+    options = parser.parse_intermixed_args()
+    try:
+        return commands[options.command](options, *options.arguments)
+    except Exception as error:
+        print(str(error) or type(error).__name__, file=sys.stderr)
+        return 1 if options.command == "vectors" else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+#include "faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct faults now;
+static bool active;
+static unsigned calls[FAULT_CALL_COUNT];
+
+void faults_begin(const struct faults *faults)
+{
+    now = *faults;
+    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++)
+        calls[i] = 0;
+    active = true;
+}
+
+void faults_end(void)
+{
+    active = false;
+}
+
+unsigned fault_calls(enum fault_call call)
+{
+    return calls[call];
+}
+
+const char *fault_name(enum fault_call call)
+{
+#define FAULT_NAME(name) #name,
+    static const char *const names[] = { FAULT_CALLS(FAULT_NAME) };
+    return names[call];
+}
+
+/* Counts a call, and tells whether it fails. */
+static bool fails(enum fault_call call)
+{
+    if (!active)
+        return false;
+    if (now.at_each_call != NULL) {
+        active = false;
+        now.at_each_call(call);
+        active = true;
+    }
+    calls[call]++;
+    if (call != now.call || now.nth == 0)
+        return false;
+    if (calls[call] != now.nth && !(now.for_ever && calls[call] > now.nth))
+        return false;
+    errno = now.error;
+    return true;
+}
+
+static bool lacks(bool what, int error)
+{
+    if (active && what)
+        errno = error;
+    return active && what;
+}
+
+#define WRAP(type, name, parameters)                                                               \
+    type __real_##name parameters;                                                                 \
+    type __wrap_##name parameters;                                                                 \
+    type __wrap_##name parameters
+
+/* A call that needs nothing but to fail. */
+#define WRAP_PLAIN(type, failure, name, parameters, arguments)                                     \
+    WRAP(type, name, parameters)                                                                   \
+    {                                                                                              \
+        return fails(ON_##name) ? (failure) : __real_##name arguments;                             \
+    }
+
+WRAP_PLAIN(void *, NULL, malloc, (size_t size), (size))
+WRAP_PLAIN(void *, NULL, calloc, (size_t n, size_t size), (n, size))
+WRAP_PLAIN(void *, NULL, realloc, (void *p, size_t size), (p, size))
+WRAP_PLAIN(char *, NULL, strdup, (const char *s), (s))
+WRAP_PLAIN(char *, NULL, realpath, (const char *path, char *room), (path, room))
+WRAP_PLAIN(int, -1, lstat64, (const char *path, struct stat *status), (path, status))
+WRAP_PLAIN(int, -1, stat64, (const char *path, struct stat *status), (path, status))
+WRAP_PLAIN(int, -1, fstat64, (int fd, struct stat *status), (fd, status))
+WRAP_PLAIN(int, -1, fstatat64, (int dir, const char *path, struct stat *status, int flags),
+           (dir, path, status, flags))
+WRAP_PLAIN(int, -1, fallocate64, (int fd, int mode, off_t offset, off_t size),
+           (fd, mode, offset, size))
+WRAP_PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
+WRAP_PLAIN(int, -1, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
+WRAP_PLAIN(int, -1, linkat, (int from, const char *old, int to, const char *new, int flags),
+           (from, old, to, new, flags))
+WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
+           (from, old, to, new))
+WRAP_PLAIN(int, -1, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
+WRAP_PLAIN(ssize_t, -1, getrandom, (void *room, size_t size, unsigned flags), (room, size, flags))
+WRAP_PLAIN(void *, MAP_FAILED, mmap64,
+           (void *at, size_t size, int protection, int flags, int fd, off_t offset),
+           (at, size, protection, flags, fd, offset))
+
+WRAP(int, access, (const char *path, int mode))
+{
+    return fails(ON_access) || lacks(now.no_proc, ENOENT) ? -1 : __real_access(path, mode);
+}
+
+WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsigned flags))
+{
+    if (fails(ON_renameat2) || lacks(now.no_renameat2, EINVAL))
+        return -1;
+    return __real_renameat2(from, old, to, new, flags);
+}
+
+/* Nothing here is meant to survive the machine. */
+WRAP(int, fsync, (int fd))
+{
+    return fails(ON_fsync) ? -1 : fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+WRAP(int, open64, (const char *path, int flags, ...))
+{
+    return fails(ON_open64) ? -1 : __real_open64(path, flags);
+}
+
+WRAP(int, openat64, (int dir, const char *path, int flags, ...))
+{
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = va_arg(rest, mode_t);
+    va_end(rest);
+    if ((flags & O_TMPFILE) == O_TMPFILE && lacks(now.no_unnamed_files, EOPNOTSUPP))
+        return -1;
+    return fails(ON_openat64) ? -1 : __real_openat64(dir, path, flags, mode);
+}
+
+static size_t at_most(size_t size, size_t limit)
+{
+    return active && limit != 0 && size > limit ? limit : size;
+}
+
+WRAP(ssize_t, pread64, (int fd, void *room, size_t size, off_t offset))
+{
+    if (fails(ON_pread64))
+        return -1;
+    if (active && now.file_ends_at != 0)
+        size = (size_t)offset >= now.file_ends_at
+                   ? 0
+                   : at_most(size, now.file_ends_at - (size_t)offset);
+    return __real_pread64(fd, room, at_most(size, now.transfer_at_most), offset);
+}
+
+WRAP(ssize_t, write, (int fd, const void *bytes, size_t size))
+{
+    return fails(ON_write) ? -1 : __real_write(fd, bytes, at_most(size, now.transfer_at_most));
+}

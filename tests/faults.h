@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ * System calls and allocations of the library that fail on demand. A program that includes this is
+ * linked with -Wl,--wrap=NAME for every name below; they are the names that glibc's headers make of
+ * open, fstat and so on for 64-bit files. */
+#ifndef BLOOMFILE_TESTS_FAULTS_H
+#define BLOOMFILE_TESTS_FAULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define FAULT_CALLS(X)                                                                             \
+    X(access)                                                                                      \
+    X(calloc)                                                                                      \
+    X(fallocate64)                                                                                 \
+    X(fchmod)                                                                                      \
+    X(fchown)                                                                                      \
+    X(fstat64)                                                                                     \
+    X(fstatat64)                                                                                   \
+    X(fsync)                                                                                       \
+    X(getrandom)                                                                                   \
+    X(linkat)                                                                                      \
+    X(lstat64)                                                                                     \
+    X(malloc)                                                                                      \
+    X(mmap64)                                                                                      \
+    X(open64)                                                                                      \
+    X(openat64)                                                                                    \
+    X(pread64)                                                                                     \
+    X(realloc)                                                                                     \
+    X(realpath)                                                                                    \
+    X(renameat)                                                                                    \
+    X(renameat2)                                                                                   \
+    X(stat64)                                                                                      \
+    X(strdup)                                                                                      \
+    X(unlinkat)                                                                                    \
+    X(write)
+
+#define FAULT_ENUM(name) ON_##name,
+enum fault_call {
+    FAULT_CALLS(FAULT_ENUM) FAULT_CALL_COUNT
+};
+#undef FAULT_ENUM
+
+/* What goes wrong between faults_begin() and faults_end(). */
+struct faults {
+    enum fault_call call;
+    unsigned nth; /* of its calls, from 1; 0: none fails */
+    int error;
+    bool for_ever; /* the later ones fail too */
+
+    /* The system lacks something, besides. */
+    bool no_unnamed_files, no_proc, no_renameat2;
+    size_t transfer_at_most; /* bytes a read or write; 0: no limit */
+    size_t file_ends_at;     /* for reading; 0: where it does */
+
+    void (*at_each_call)(enum fault_call call); /* may be NULL; its own calls are left alone */
+};
+
+static inline struct faults once(enum fault_call call, unsigned nth, int error)
+{
+    return (struct faults){ .call = call, .nth = nth, .error = error };
+}
+
+static inline struct faults from_then_on(enum fault_call call, unsigned nth, int error)
+{
+    return (struct faults){ .call = call, .nth = nth, .error = error, .for_ever = true };
+}
+
+void faults_begin(const struct faults *faults);
+void faults_end(void);
+
+/* How often it was called since faults_begin(). */
+unsigned fault_calls(enum fault_call call);
+
+const char *fault_name(enum fault_call call);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "bytes.h"
+#include "header.h"
+#include "image.h"
+
+void check_error(int got, int expected, const char *what, const char *file, int line)
+{
+    if (got == expected)
+        return;
+    print_error("%s: got %s, expected %s\n", what, bloomfile_errname(got),
+                bloomfile_errname(expected));
+    _fail(file, line);
+}
+
+void assert_verdict(const char *what, struct bytes image, int error, const char *field,
+                    uint64_t offset)
+{
+    struct bloomfile_fault fault = { 0 };
+    size_t count = 1;
+    int inspected = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
+    bloomfile *f = (bloomfile *)&fault;
+    int opened = bloomfile_open_memory(&f, image.data, image.size, 0);
+    if (inspected != error || opened != error)
+        fail_msg("%s: inspected %s, opened %s, expected %s", what, bloomfile_errname(inspected),
+                 bloomfile_errname(opened), bloomfile_errname(error));
+    if (error == 0) {
+        assert_int_equal(count, 0);
+        bloomfile_close(f);
+        return;
+    }
+    assert_null(f);
+    assert_true(count >= 1);
+    if (fault.error != error || fault.offset != offset || strcmp(fault.field, field) != 0)
+        fail_msg("%s: fault %s in %s at %llu, expected %s in %s at %llu", what,
+                 bloomfile_errname(fault.error), fault.field, (unsigned long long)fault.offset,
+                 bloomfile_errname(error), field, (unsigned long long)offset);
+    assert_int_equal(fault.page, UINT64_MAX);
+}
+
+/* ---- building */
+
+bloomfile_builder *new_builder(struct bloomfile_params params)
+{
+    params.struct_size = sizeof params;
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, &params), 0);
+    return b;
+}
+
+void add_numbers(bloomfile_builder *b, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        uint8_t room[8];
+        struct bytes key = number_key(i, room);
+        assert_error(bloomfile_builder_add(b, key.data, key.size), 0);
+    }
+}
+
+struct bytes finish_image(bloomfile_builder *b)
+{
+    void *image;
+    struct bytes bytes;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &bytes.size), 0);
+    bytes.data = image;
+    return bytes;
+}
+
+struct bloomfile_info verified_info(struct bytes image)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    return info;
+}
+
+int publish_filter(const char *path, unsigned flags, uint64_t keys)
+{
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = BLOOMFILE_CLASSIC });
+    add_numbers(b, 0, keys);
+    int error = bloomfile_builder_finish(b, path, flags);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+void assert_filter_of(const char *path, uint64_t keys)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    assert_int_equal(info.keys, keys);
+    bloomfile_close(f);
+}
+
+/* ---- images */
+
+struct bytes with_file_header(struct bytes embedded)
+{
+    struct header h;
+    struct header_faults faults = { 0 };
+    header_decode(embedded.data, embedded.size, &h, &faults);
+    assert_error(faults.first, 0);
+    h.header_size = IN_FILE;
+    size_t used = (size_t)h.body_size;
+    struct bytes image;
+    assert_error(image_new(&h, &image.data, &image.size), 0);
+    memcpy(image_body(&h, image.data), embedded.data + EMBEDDED, used);
+    image_seal(&h, image.data);
+    free(embedded.data);
+    return image;
+}
+
+struct bytes image_from(struct recipe recipe)
+{
+    bloomfile_builder *b = new_builder((struct bloomfile_params){
+        .layout = recipe.layout, .bits = recipe.m, .hashes = recipe.k, .seed = recipe.seed });
+    add_numbers(b, 0, recipe.keys);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    return recipe.header_size == IN_FILE ? with_file_header(image) : image;
+}
+
+uint8_t *record_at(uint8_t *image, unsigned slot)
+{
+    uint32_t header_size = get32(image + 12);
+    return image + header_size / 2 + slot * (header_size / 4);
+}
+
+void reseal_record(uint8_t *image, unsigned slot)
+{
+    uint32_t size = get32(image + 12) / 4;
+    uint8_t *record = record_at(image, slot);
+    put32(record + size - 4, (uint32_t)crc32_z(0, record, size - 4));
+}
+
+void reseal_header(uint8_t *image)
+{
+    uint32_t size = get32(image + 12) / 2;
+    uint32_t crc = (uint32_t)crc32_z(0, image, size - 4);
+    put32(image + size - 4, crc);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        put32(record_at(image, slot) + 60, crc);
+        reseal_record(image, slot);
+    }
+}
+
+void reseal_body(uint8_t *image)
+{
+    uint64_t offset = get64(image + 72), size = get64(image + 80);
+    uint8_t *body = image + offset, *checksums = body + size;
+    for (uint64_t at = 0; at < size; at += 4096, checksums += 4)
+        put32(checksums, (uint32_t)crc32_z(0, body + at, size - at < 4096 ? size - at : 4096));
+    for (unsigned slot = 0; slot < 2; slot++) {
+        put32(record_at(image, slot) + 56, (uint32_t)crc32_z(0, body, size));
+        reseal_record(image, slot);
+    }
+}
+
+/* ---- keys */
+
+struct bytes number_key(uint64_t i, uint8_t room[8])
+{
+    put64(room, i);
+    return (struct bytes){ room, 8 };
+}
+
+uint64_t number(uint64_t seed, uint64_t i)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(i, room);
+    return bloomfile_hash(seed, key.data, key.size);
+}
+
+uint64_t random64(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
+/* ---- a second implementation */
+
+static uint64_t mulhi(uint64_t a, uint64_t b)
+{
+    uint64_t a_low = a & 0xFFFFFFFF, a_high = a >> 32, b_low = b & 0xFFFFFFFF, b_high = b >> 32;
+    uint64_t middle = a_high * b_low + (a_low * b_low >> 32);
+    return a_high * b_high + (middle >> 32) + ((a_low * b_high + (middle & 0xFFFFFFFF)) >> 32);
+}
+
+static uint64_t g(uint64_t digest, unsigned i)
+{
+    for (; i > 0; i--)
+        digest *= 11400714819323198485u;
+    return digest;
+}
+
+void reference_positions(uint32_t layout, uint64_t m, uint32_t k, uint64_t digest, uint64_t *x)
+{
+    for (unsigned i = 0; i < k; i++)
+        x[i] = layout == BLOOMFILE_BLOCKED
+                   ? mulhi(digest, m / 512) * 512 + (g(digest, 1 + i / 6) << 9 * (i % 6) >> 55)
+                   : mulhi(g(digest, i), m);
+}
+
+unsigned reference_value(uint32_t layout, const uint8_t *body, uint64_t x)
+{
+    if (layout != BLOOMFILE_COUNTING)
+        return (body[x / 8] & 1 << x % 8) != 0;
+    return x % 2 == 0 ? body[x / 2] % 16u : body[x / 2] / 16u;
+}
+
+bool reference_contains(uint32_t layout, const uint8_t *body, uint64_t m, uint32_t k,
+                        uint64_t digest)
+{
+    uint64_t x[BLOOMFILE_MAX_HASHES];
+    reference_positions(layout, m, k, digest, x);
+    for (unsigned i = 0; i < k; i++)
+        if (reference_value(layout, body, x[i]) == 0)
+            return false;
+    return true;
+}
+
+/* ---- files */
+
+static char temp_dir[4096];
+
+int enter_temp_dir(void **state)
+{
+    (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(temp_dir, sizeof temp_dir, "%s/bloomfile-test.XXXXXX", parent ? parent : "/tmp");
+    return mkdtemp(temp_dir) == NULL || chdir(temp_dir) != 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
+{
+    (void)status, (void)type, (void)ftw;
+    return remove(path);
+}
+
+int leave_temp_dir(void **state)
+{
+    (void)state;
+    return chdir("/") != 0 || nftw(temp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0;
+}
+
+void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+struct bytes read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    struct stat status;
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    struct bytes content = { malloc((size_t)status.st_size + 1), (size_t)status.st_size };
+    assert_non_null(content.data);
+    assert_int_equal(fread(content.data, 1, content.size + 1, file), content.size);
+    fclose(file);
+    content.data[content.size] = '\0';
+    return content;
+}
+
+void assert_file_holds(const char *path, const void *bytes, size_t size)
+{
+    struct bytes content = read_file(path);
+    assert_int_equal(content.size, size);
+    assert_memory_equal(content.data, bytes, size);
+    free(content.data);
+}
+
+size_t entries_in_dir(void)
+{
+    DIR *dir = opendir(".");
+    assert_non_null(dir);
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+    closedir(dir);
+    return count;
+}
+
+size_t open_descriptors(void)
+{
+    size_t count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    assert_non_null(dir);
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}

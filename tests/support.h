@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * What several test programs share. */
+#ifndef BLOOMFILE_TESTS_SUPPORT_H
+#define BLOOMFILE_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <bloomfile.h>
+
+#define ROWS(table) (sizeof(table) / sizeof(table)[0])
+
+struct bytes {
+    uint8_t *data; /* released by free() */
+    size_t size;
+};
+
+/* Asserts that a function of the library returned `expected`, and names both errors if not. */
+#define assert_error(expression, expected)                                                         \
+    check_error((expression), (expected), #expression, __FILE__, __LINE__)
+void check_error(int got, int expected, const char *what, const char *file, int line);
+
+/* Asserts what bloomfile_inspect() and bloomfile_open_memory() say to an image: `error`, and the
+ * first fault's field and offset; 0: that it is valid. `what` names the case. */
+void assert_verdict(const char *what, struct bytes image, int error, const char *field,
+                    uint64_t offset);
+
+/* ---- building */
+
+bloomfile_builder *new_builder(struct bloomfile_params params);
+
+/* Adds number_key(from) to number_key(to - 1). */
+void add_numbers(bloomfile_builder *b, uint64_t from, uint64_t to);
+
+struct bytes finish_image(bloomfile_builder *b);
+
+/* Builds a filter of so many keys at the path. */
+int publish_filter(const char *path, unsigned flags, uint64_t keys);
+void assert_filter_of(const char *path, uint64_t keys);
+
+/* Of an image whose body has been verified. */
+struct bloomfile_info verified_info(struct bytes image);
+
+/* ---- images */
+
+enum {
+    EMBEDDED = 512,
+    IN_FILE = 4096
+}; /* header sizes */
+
+struct recipe {
+    uint32_t layout, header_size;
+    uint64_t m;
+    uint32_t k;
+    uint64_t keys; /* number(0) to number(keys - 1) */
+    uint64_t seed;
+};
+
+struct bytes image_from(struct recipe recipe);
+
+/* The same filter with a header of 4096 bytes; releases what it is given. */
+struct bytes with_file_header(struct bytes embedded);
+
+/* Makes checksums of the header right again after a change: all of them, or one record's. */
+void reseal_header(uint8_t *image);
+void reseal_record(uint8_t *image, unsigned slot);
+
+/* Makes the page checksums and body_crc fit the body. */
+void reseal_body(uint8_t *image);
+
+uint8_t *record_at(uint8_t *image, unsigned slot);
+
+/* ---- keys */
+
+/* The digest of the i-th test key: its number in 8 bytes. */
+uint64_t number(uint64_t seed, uint64_t i);
+
+/* The keys that number() digests. */
+struct bytes number_key(uint64_t i, uint8_t room[8]);
+
+uint64_t random64(uint64_t *state);
+
+/* ---- a second implementation of section 8 of the specification */
+
+void reference_positions(uint32_t layout, uint64_t m, uint32_t k, uint64_t digest, uint64_t *x);
+unsigned reference_value(uint32_t layout, const uint8_t *body, uint64_t x);
+bool reference_contains(uint32_t layout, const uint8_t *body, uint64_t m, uint32_t k,
+                        uint64_t digest);
+
+/* ---- files; the current directory is the test's own */
+
+int enter_temp_dir(void **state);
+int leave_temp_dir(void **state);
+
+void write_file(const char *path, const void *bytes, size_t size);
+struct bytes read_file(const char *path);
+void assert_file_holds(const char *path, const void *bytes, size_t size);
+size_t entries_in_dir(void);
+size_t open_descriptors(void);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <stdlib.h>
+
+/* Makes the image and gives the builder up. */
+static struct bytes finished(bloomfile_builder *b)
+{
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    return image;
+}
+
+/* Releases both. */
+static void assert_same(struct bytes a, struct bytes b)
+{
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    free(a.data);
+    free(b.data);
+}
+
+/* ---- same keys, same parameters, same bytes */
+
+static const struct bloomfile_params layouts[] = {
+    { .layout = BLOOMFILE_BLOCKED },
+    { .layout = BLOOMFILE_CLASSIC, .seed = 0x8182838485868788 },
+    { .layout = BLOOMFILE_COUNTING, .fpr = 0.3 },
+};
+
+static void the_order_of_keys_does_not_matter(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        bloomfile_builder *up = new_builder(layouts[i]), *down = new_builder(layouts[i]);
+        add_numbers(up, 0, 3000);
+        for (uint64_t key = 3000; key-- > 0;)
+            add_numbers(down, key, key + 1);
+        assert_same(finished(up), finished(down));
+    }
+}
+
+static void equal_keys_count_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
+        add_numbers(once, 0, 500);
+        for (unsigned round = 0; round < 3; round++)
+            add_numbers(often, 0, 500);
+        assert_int_equal(bloomfile_builder_count(often), 500);
+        add_numbers(often, 100, 200);
+        assert_int_equal(bloomfile_builder_count(often), 500);
+        struct bytes image = finished(often);
+        assert_int_equal(verified_info(image).keys, 500);
+        assert_same(finished(once), image);
+    }
+}
+
+static void a_builder_makes_the_same_bytes_twice(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(layouts[0]);
+    add_numbers(b, 0, 1000);
+    assert_same(finish_image(b), finish_image(b));
+    bloomfile_builder_free(b);
+}
+
+static void keys_may_be_added_after_finishing(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
+    add_numbers(b, 0, 1000);
+    free(finish_image(b).data);
+    add_numbers(b, 500, 1500);
+    add_numbers(at_once, 0, 1500);
+    assert_same(finished(b), finished(at_once));
+}
+
+static void digests_stand_for_their_keys(void **state)
+{
+    (void)state;
+    enum {
+        N = 100000
+    };
+    uint64_t *digests = calloc(N, sizeof *digests);
+    assert_non_null(digests);
+    for (uint64_t i = 0; i < N; i++)
+        digests[i] = number(layouts[1].seed, i);
+    bloomfile_builder *b = new_builder(layouts[1]), *by_key = new_builder(layouts[1]);
+    assert_error(bloomfile_builder_add_digests(b, digests, 3), 0);
+    assert_error(bloomfile_builder_add_digests(b, digests + 3, N - 3), 0);
+    assert_error(bloomfile_builder_add_digests(b, NULL, 0), 0);
+    add_numbers(by_key, 0, N);
+    assert_same(finished(b), finished(by_key));
+    free(digests);
+}
+
+static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        bloomfile_builder *b = new_builder(layouts[i]);
+        add_numbers(b, 0, 2000);
+        assert_error(bloomfile_builder_finish(b, "same", BLOOMFILE_REPLACE), 0);
+        struct bytes file = read_file("same"), image = finished(b);
+        struct bloomfile_info in_file = verified_info(file), embedded = verified_info(image);
+        assert_int_equal(in_file.header_size, 4096);
+        assert_int_equal(embedded.header_size, 512);
+        assert_int_equal(in_file.body_size % 4096, 0);
+        assert_int_equal(embedded.body_size % 64, 0);
+        assert_memory_equal(file.data + 4096, image.data + 512, embedded.body_size);
+        for (uint64_t at = embedded.body_size; at < in_file.body_size; at++)
+            assert_int_equal(file.data[4096 + at], 0);
+        assert_int_equal(in_file.bits, embedded.bits);
+        assert_int_equal(in_file.ones, embedded.ones);
+        assert_int_equal(in_file.hashes, embedded.hashes);
+        assert_int_equal(in_file.keys, 2000);
+        assert_int_equal(in_file.image_size, file.size);
+        assert_int_equal(embedded.image_size, image.size);
+        free(file.data);
+        free(image.data);
+    }
+}
+
+static void the_reserved_bytes_are_zero(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .label = "label" });
+    struct bytes image = finished(b);
+    for (unsigned i = 133; i < 252; i++)
+        assert_int_equal(image.data[i], 0);
+    for (unsigned i = 64; i < 124; i++)
+        assert_int_equal(record_at(image.data, 0)[i] | record_at(image.data, 1)[i], 0);
+    free(image.data);
+}
+
+/* ---- small and odd filters */
+
+static void a_filter_of_no_keys_says_no(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        struct bytes image = finished(new_builder(layouts[i]));
+        struct bloomfile_info info = verified_info(image);
+        assert_int_equal(info.keys, 0);
+        assert_int_equal(info.ones, 0);
+        assert_int_equal(info.capacity, 1);
+        bloomfile *f;
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+        assert_false(bloomfile_contains(f, NULL, 0));
+        assert_false(bloomfile_contains(f, "key", 3));
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void every_number_of_bits_holds_its_keys(void **state)
+{
+    (void)state;
+    for (uint64_t m = 1; m < 140; m++) {
+        for (uint32_t layout = BLOOMFILE_CLASSIC; layout <= BLOOMFILE_COUNTING; layout++) {
+            struct bytes image = image_from((struct recipe){ layout, EMBEDDED, m, 4, 5, m });
+            struct bloomfile_info info = verified_info(image);
+            assert_int_equal(info.bits, m);
+            assert_int_equal(info.keys, 5);
+            uint64_t ones = 0;
+            for (uint64_t x = 0; x < m; x++)
+                ones += reference_value(layout, image.data + EMBEDDED, x) != 0;
+            assert_int_equal(info.ones, ones);
+            for (uint64_t i = 0; i < 5; i++)
+                assert_true(reference_contains(layout, image.data + EMBEDDED, m, 4, number(m, i)));
+            free(image.data);
+        }
+    }
+}
+
+static void counters_count_positions_and_stop_at_15(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_COUNTING, EMBEDDED, 3, 2, 3, 0 });
+    const uint8_t *counters = image.data + EMBEDDED;
+    assert_int_equal(counters[0] % 16 + counters[0] / 16 + counters[1], 2 * 3);
+    assert_int_equal(verified_info(image).overflow, 0);
+    free(image.data);
+    image = image_from((struct recipe){ BLOOMFILE_COUNTING, EMBEDDED, 3, 2, 100, 0 });
+    assert_int_equal(image.data[EMBEDDED], 0xFF);
+    assert_int_equal(image.data[EMBEDDED + 1], 0x0F);
+    assert_int_equal(verified_info(image).overflow, 3);
+    assert_int_equal(verified_info(image).ones, 3);
+    free(image.data);
+}
+
+static void nothing_is_freed_of_no_builder(void **state)
+{
+    (void)state;
+    bloomfile_builder_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_order_of_keys_does_not_matter),
+        cmocka_unit_test(equal_keys_count_once),
+        cmocka_unit_test(a_builder_makes_the_same_bytes_twice),
+        cmocka_unit_test(keys_may_be_added_after_finishing),
+        cmocka_unit_test(digests_stand_for_their_keys),
+        cmocka_unit_test(the_reserved_bytes_are_zero),
+        cmocka_unit_test(a_filter_of_no_keys_says_no),
+        cmocka_unit_test(every_number_of_bits_holds_its_keys),
+        cmocka_unit_test(counters_count_positions_and_stop_at_15),
+        cmocka_unit_test(the_file_and_the_image_in_memory_have_the_same_body_and_parameters),
+        cmocka_unit_test(nothing_is_freed_of_no_builder),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <string.h>
+
+#include "checksum.h"
+
+/* Section 10.1, bit by bit. */
+static uint32_t reference_crc(const uint8_t *bytes, size_t size)
+{
+    uint32_t crc = 0xFFFFFFFF;
+    for (size_t i = 0; i < size; i++) {
+        crc ^= bytes[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
+    }
+    return ~crc;
+}
+
+static uint8_t text[3 * CHECKSUM_PAGE];
+
+static int fill_text(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (uint8_t)random64(&random);
+    return 0;
+}
+
+static void the_checksum_is_the_crc_32_of_zlib(void **state)
+{
+    (void)state;
+    assert_int_equal(checksum((const uint8_t *)"123456789", 9), 0xCBF43926);
+    assert_int_equal(checksum(NULL, 0), 0);
+    static const size_t sizes[] = { 1, 2, 3, 7, 8, 9, 63, 64, 65, 4095, 4096, 4097, sizeof text };
+    for (size_t i = 0; i < ROWS(sizes); i++)
+        assert_int_equal(checksum(text, sizes[i]), reference_crc(text, sizes[i]));
+}
+
+static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
+{
+    (void)state;
+    for (size_t size = 64; size <= sizeof text; size += 64) {
+        struct checksum_sum sum = { 0 };
+        for (size_t at = 0; at < size; at += CHECKSUM_PAGE) {
+            size_t page = size - at < CHECKSUM_PAGE ? size - at : CHECKSUM_PAGE;
+            checksum_append(&sum, checksum(text + at, page), page);
+        }
+        assert_int_equal(sum.crc, checksum(text, size));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_checksum_is_the_crc_32_of_zlib),
+        cmocka_unit_test(the_checksums_of_pages_combine_to_that_of_the_whole),
+    };
+    return cmocka_run_group_tests(tests, fill_text, NULL) != 0;
+}

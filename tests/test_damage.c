@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT
+ * The one rule: a damaged filter never answers a silent "no". Every damage to a small image is
+ * tried, and what a lookup may say is computed from the specification. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+
+enum {
+    KEYS = 60,
+    ABSENT = 60,
+    PAGE = 4096
+};
+
+/* A page and a bit more of body; the last byte is used in part. */
+static const struct recipe recipes[] = {
+    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, KEYS, 0 },
+    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (PAGE + 170) - 3, 5, KEYS, 0 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (PAGE + 170) - 1, 5, KEYS, 7 },
+};
+
+static const struct recipe three_pages[] = {
+    { BLOOMFILE_BLOCKED, IN_FILE, 512 * 64 * 3, 6, 3000, 0 },
+    { BLOOMFILE_CLASSIC, IN_FILE, 8 * PAGE * 3, 5, 3000, 0 },
+    { BLOOMFILE_COUNTING, IN_FILE, 2 * PAGE * 3, 5, 3000, 0 },
+};
+
+static uint64_t absent(const struct recipe *recipe, uint64_t i)
+{
+    return number(recipe->seed, 1000000 + i);
+}
+
+static bloomfile *open_image(struct bytes image, unsigned flags)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    return f;
+}
+
+static struct bloomfile_info info_of(const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    return info;
+}
+
+/* Section 12: a bit or counter in a page whose checksum is wrong counts as one. */
+static bool may_be_there(const struct recipe *recipe, struct bytes image, uint64_t bad_page,
+                         uint64_t digest, bool *touches_bad_page)
+{
+    unsigned per_byte = recipe->layout == BLOOMFILE_COUNTING ? 2 : 8;
+    uint64_t x[BLOOMFILE_MAX_HASHES];
+    reference_positions(recipe->layout, recipe->m, recipe->k, digest, x);
+    bool maybe = true;
+    *touches_bad_page = false;
+    for (unsigned i = 0; i < recipe->k; i++) {
+        bool doubtful = x[i] / per_byte / PAGE == bad_page;
+        *touches_bad_page |= doubtful;
+        maybe &= doubtful ||
+                 reference_value(recipe->layout, image.data + recipe->header_size, x[i]) != 0;
+    }
+    return maybe;
+}
+
+static void assert_answers_follow_section_12(const struct recipe *recipe, struct bytes image,
+                                             uint64_t bad_page)
+{
+    for (unsigned many = 0; many < 2; many++) {
+        bloomfile *f = open_image(image, 0);
+        bool any_touched = false;
+        for (uint64_t i = 0; i < KEYS + ABSENT; i++) {
+            uint64_t digest = i < KEYS ? number(recipe->seed, i) : absent(recipe, i - KEYS);
+            bool touched, expected = may_be_there(recipe, image, bad_page, digest, &touched), hit;
+            if (many)
+                bloomfile_contains_digests(f, &digest, 1, &hit);
+            else
+                hit = bloomfile_contains_digest(f, digest);
+            assert_int_equal(hit, expected);
+            assert_true(hit || i >= KEYS);
+            any_touched |= touched;
+            if (any_touched && many == 0)
+                assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+            if (!any_touched) {
+                assert_int_equal(bloomfile_status(f), 0);
+                assert_int_equal(info_of(f).bad_pages, 0);
+            }
+        }
+        assert_true(any_touched);
+        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(info_of(f).bad_pages, 1);
+        bloomfile_close(f);
+    }
+}
+
+static void assert_verification_names(const struct recipe *recipe, struct bytes image,
+                                      uint64_t bad_page)
+{
+    bloomfile *f = (bloomfile *)&image;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+                 BLOOMFILE_EPAGE);
+    assert_null(f);
+
+    f = open_image(image, 0);
+    struct bloomfile_fault fault;
+    assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EPAGE);
+    assert_int_equal(fault.error, BLOOMFILE_EPAGE);
+    assert_int_equal(fault.page, bad_page);
+    assert_int_equal(fault.offset, recipe->header_size + PAGE * bad_page);
+    assert_string_equal(fault.field, "page");
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(info_of(f).bad_pages, 1);
+    bloomfile_close(f);
+}
+
+static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        size_t body_size = (size_t)get64(image.data + 80);
+        for (size_t bit = 0; bit < 8 * body_size; bit++) {
+            uint8_t *byte = image.data + EMBEDDED + bit / 8;
+            *byte ^= (uint8_t)(1 << bit % 8);
+            assert_verification_names(&recipes[r], image, bit / 8 / PAGE);
+            assert_answers_follow_section_12(&recipes[r], image, bit / 8 / PAGE);
+            *byte ^= (uint8_t)(1 << bit % 8);
+        }
+        free(image.data);
+    }
+}
+
+static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        for (size_t bit = 0; bit < 2 * 32; bit++) {
+            uint8_t *byte = image.data + image.size - 8 + bit / 8;
+            *byte ^= (uint8_t)(1 << bit % 8);
+            assert_verification_names(&recipes[r], image, bit / 32);
+            assert_answers_follow_section_12(&recipes[r], image, bit / 32);
+            *byte ^= (uint8_t)(1 << bit % 8);
+        }
+        free(image.data);
+    }
+}
+
+static void a_page_of_zeros_never_makes_a_no(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(three_pages); r++) {
+        for (uint64_t page = 0; page < 3; page++) {
+            struct bytes image = image_from(three_pages[r]);
+            memset(image.data + IN_FILE + PAGE * page, 0, PAGE);
+            assert_verification_names(&three_pages[r], image, page);
+            assert_answers_follow_section_12(&three_pages[r], image, page);
+            free(image.data);
+        }
+    }
+}
+
+static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(three_pages); r++) {
+        struct bytes image = image_from(three_pages[r]);
+        uint8_t *body = image.data + IN_FILE, page[PAGE];
+        memcpy(page, body, PAGE);
+        memcpy(body, body + PAGE, PAGE);
+        memcpy(body + PAGE, page, PAGE);
+        bloomfile *f = open_image(image, 0);
+        for (uint64_t i = 0; i < three_pages[r].keys; i++)
+            assert_true(bloomfile_contains_digest(f, number(0, i)));
+        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(info_of(f).bad_pages, 2);
+        struct bloomfile_fault fault;
+        assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EPAGE);
+        assert_int_equal(fault.page, 0);
+        assert_int_equal(info_of(f).bad_pages, 2);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void a_page_found_bad_stays_bad(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(three_pages[0]);
+    image.data[IN_FILE] ^= 1;
+    bloomfile *f = open_image(image, 0);
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+    image.data[IN_FILE] ^= 1;
+    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_int_equal(info_of(f).bad_pages, 1);
+    uint64_t in_first_page = 0;
+    assert_true(bloomfile_contains_digest(f, in_first_page));
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void unverified_pages_are_believed_until_a_verification_finds_them_bad(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(three_pages); r++) {
+        struct bytes image = image_from(three_pages[r]);
+        memset(image.data + IN_FILE + PAGE, 0, PAGE);
+        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+        unsigned lost = 0;
+        for (uint64_t i = 0; i < three_pages[r].keys; i++)
+            lost += !bloomfile_contains_digest(f, number(0, i));
+        assert_true(lost > three_pages[r].keys / 10);
+        assert_int_equal(bloomfile_status(f), 0);
+        assert_int_equal(info_of(f).bad_pages, 0);
+
+        assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+        for (uint64_t i = 0; i < three_pages[r].keys; i++)
+            assert_true(bloomfile_contains_digest(f, number(0, i)));
+        for (uint64_t i = 0; i < 1000; i++) {
+            bool touched, expected = may_be_there(&three_pages[r], image, 1,
+                                                  absent(&three_pages[r], i), &touched);
+            assert_int_equal(bloomfile_contains_digest(f, absent(&three_pages[r], i)), expected);
+        }
+        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_int_equal(info_of(f).bad_pages, 1);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void an_undamaged_filter_has_no_doubts(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        for (size_t i = 0; i < ROWS(flags); i++) {
+            bloomfile *f = open_image(image, flags[i]);
+            for (unsigned round = 0; round < 2; round++) {
+                for (uint64_t key = 0; key < ABSENT; key++) {
+                    uint64_t digest = absent(&recipes[r], key);
+                    assert_int_equal(bloomfile_contains_digest(f, digest),
+                                     reference_contains(recipes[r].layout, image.data + EMBEDDED,
+                                                        recipes[r].m, recipes[r].k, digest));
+                }
+                struct bloomfile_fault fault = { 0 };
+                assert_error(bloomfile_verify(f, &fault), 0);
+                assert_int_equal(fault.error, 0);
+            }
+            assert_int_equal(bloomfile_status(f), 0);
+            assert_int_equal(info_of(f).bad_pages, 0);
+            bloomfile_close(f);
+        }
+        free(image.data);
+    }
+}
+
+/* ---- pages whole, but the body is not what the record says */
+
+enum {
+    FLAGS = 12,
+    ONES = 24,
+    OVERFLOW = 32,
+    BODY_CRC = 56
+};
+
+/* Releases the image. */
+static void assert_contradiction(struct bytes image, const char *field, uint64_t offset)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+                 BLOOMFILE_EBODY);
+    assert_null(f);
+    f = open_image(image, 0);
+    struct bloomfile_fault fault;
+    assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EBODY);
+    assert_int_equal(fault.error, BLOOMFILE_EBODY);
+    assert_string_equal(fault.field, field);
+    assert_int_equal(fault.offset, offset);
+    assert_int_equal(fault.page, UINT64_MAX);
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EBODY);
+    assert_int_equal(info_of(f).bad_pages, 0);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static struct bytes with_record_changed(const struct recipe *recipe, unsigned at, uint8_t change)
+{
+    struct bytes image = image_from(*recipe);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        record_at(image.data, slot)[at] ^= change;
+        reseal_record(image.data, slot);
+    }
+    return image;
+}
+
+static void a_body_that_contradicts_the_record_is_found(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        assert_contradiction(with_record_changed(&recipes[r], BODY_CRC, 1), "body_crc", EMBEDDED);
+        assert_contradiction(with_record_changed(&recipes[r], ONES, 1), "ones", EMBEDDED);
+    }
+    assert_contradiction(with_record_changed(&recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
+}
+
+static void ones_beyond_m_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        struct recipe recipe;
+        size_t first, last; /* bytes of the body that have room for a one beyond m */
+        bool counted;       /* the first is used in part: its ones are among those of the record */
+    } padded[] = {
+        { { BLOOMFILE_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 }, 65 * 64, 2 * PAGE - 1, false },
+        { { BLOOMFILE_CLASSIC, IN_FILE, 8 * PAGE - 80, 6, KEYS, 0 }, PAGE - 10, PAGE - 1, false },
+        { { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 70 - 1, 6, KEYS, 0 }, 69, 127, true },
+        { { BLOOMFILE_COUNTING, EMBEDDED, 2 * 70, 6, KEYS, 0 }, 70, 127, false },
+        { { BLOOMFILE_COUNTING, IN_FILE, 2 * 70 - 1, 6, KEYS, 0 }, 69, PAGE - 1, true },
+    };
+    for (size_t r = 0; r < ROWS(padded); r++) {
+        const struct recipe *recipe = &padded[r].recipe;
+        for (size_t at = padded[r].first; at <= padded[r].last; at++) {
+            struct bytes image = image_from(*recipe);
+            image.data[recipe->header_size + at] |= 0x80;
+            if (padded[r].counted && at == padded[r].first)
+                for (unsigned slot = 0; slot < 2; slot++)
+                    record_at(image.data, slot)[ONES]++;
+            reseal_body(image.data);
+            assert_contradiction(image, "padding", recipe->header_size + at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_flipped_bit_of_the_body_is_found_and_never_makes_a_no),
+        cmocka_unit_test(every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful),
+        cmocka_unit_test(a_page_of_zeros_never_makes_a_no),
+        cmocka_unit_test(swapped_pages_are_both_bad_and_the_third_is_not),
+        cmocka_unit_test(a_page_found_bad_stays_bad),
+        cmocka_unit_test(unverified_pages_are_believed_until_a_verification_finds_them_bad),
+        cmocka_unit_test(an_undamaged_filter_has_no_doubts),
+        cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
+        cmocka_unit_test(ones_beyond_m_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int value;
+    const char *text;
+} errors[] = {
+#define ROW(name, value, text) { #name, value, text },
+    BLOOMFILE_ERRORS(ROW)
+};
+
+static void every_error_has_its_own_value_name_and_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        assert_true(errors[i].value < 0);
+        assert_string_equal(bloomfile_errname(errors[i].value), errors[i].name);
+        assert_string_equal(bloomfile_strerror(errors[i].value), errors[i].text);
+        for (size_t j = 0; j < i; j++) {
+            assert_int_not_equal(errors[i].value, errors[j].value);
+            assert_string_not_equal(errors[i].name, errors[j].name);
+            assert_string_not_equal(errors[i].text, errors[j].text);
+        }
+    }
+}
+
+static void the_values_are_part_of_the_abi(void **state)
+{
+    (void)state;
+    assert_int_equal(BLOOMFILE_EEMPTY, -1001);
+    assert_int_equal(BLOOMFILE_EMAGIC, -1003);
+    assert_int_equal(BLOOMFILE_EHASHES, -1012);
+    assert_int_equal(BLOOMFILE_ERECORD, -1021);
+    assert_int_equal(BLOOMFILE_EPAGE, -1025);
+    assert_int_equal(BLOOMFILE_EUNREACHABLE, -1029);
+}
+
+static void no_error_is_called_so(void **state)
+{
+    (void)state;
+    assert_string_equal(bloomfile_strerror(0), "no error");
+    assert_string_equal(bloomfile_errname(0), "OK");
+}
+
+static void an_errno_has_the_system_s_words(void **state)
+{
+    (void)state;
+    assert_string_equal(bloomfile_strerror(ENOENT), "No such file or directory");
+    assert_string_equal(bloomfile_errname(ENOENT), "ENOENT");
+    assert_string_equal(bloomfile_errname(ENOSPC), "ENOSPC");
+}
+
+static void an_unknown_error_is_called_unknown(void **state)
+{
+    (void)state;
+    static const int unknown[] = { -1, -1000, -1030, INT_MIN, INT_MAX, 9999 };
+    for (size_t i = 0; i < ROWS(unknown); i++) {
+        assert_string_equal(bloomfile_strerror(unknown[i]), "unknown error");
+        assert_string_equal(bloomfile_errname(unknown[i]), "UNKNOWN");
+    }
+}
+
+static void the_version_is_that_of_the_header(void **state)
+{
+    (void)state;
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", BLOOMFILE_VERSION_MAJOR, BLOOMFILE_VERSION_MINOR,
+             BLOOMFILE_VERSION_PATCH);
+    assert_string_equal(bloomfile_version(), version);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_error_has_its_own_value_name_and_text),
+        cmocka_unit_test(the_values_are_part_of_the_abi),
+        cmocka_unit_test(no_error_is_called_so),
+        cmocka_unit_test(an_errno_has_the_system_s_words),
+        cmocka_unit_test(an_unknown_error_is_called_unknown),
+        cmocka_unit_test(the_version_is_that_of_the_header),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

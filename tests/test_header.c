@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT
+ * The validity rules V1 to V20 of format-spec.md, section 11: what is refused, with which error,
+ * naming which field; and what lies next to it and is accepted. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "header.h"
+
+#define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
+enum {
+    HEADER_FIELDS(PLACE)
+};
+
+static const struct recipe recipes[] = {
+    { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 0 }, { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 7 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 99, 4, 5, 0 }, { BLOOMFILE_CLASSIC, IN_FILE, 100, 3, 5, 7 },
+    { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 }, { BLOOMFILE_COUNTING, IN_FILE, 99, 4, 5, 7 },
+};
+
+/* ---- V1 to V6: before the fields can be believed */
+
+static const struct bytes nothing = { NULL, 0 };
+
+static void an_empty_image_is_refused(void **state)
+{
+    (void)state;
+    assert_verdict("V1", nothing, BLOOMFILE_EEMPTY, "size", 0);
+}
+
+static void another_magic_is_refused(void **state)
+{
+    (void)state;
+    static char text[] = "This is not a filter file.";
+    assert_verdict("V2", (struct bytes){ (uint8_t *)text, sizeof text }, BLOOMFILE_EMAGIC, "magic",
+                   0);
+    assert_verdict("V2", (struct bytes){ (uint8_t *)text, 1 }, BLOOMFILE_EMAGIC, "magic", 0);
+    struct bytes image = image_from(recipes[0]);
+    for (unsigned i = 0; i < 8; i++) {
+        image.data[i] ^= 0x44;
+        assert_verdict("V2", image, BLOOMFILE_EMAGIC, "magic", 0);
+        image.data[i] ^= 0x44;
+    }
+    free(image.data);
+}
+
+static void text_mode_damage_is_told_from_six_bytes_on(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t size, bytes[10];
+    } damaged[] = {
+        { 7, { 0xBF, 0x42, 0x4C, 0x4D, 0x0A, 0x1A, 0x0A } },
+        { 10, { 0xBF, 0x42, 0x4C, 0x4D, 0x0D, 0x0D, 0x0A, 0x1A, 0x0D, 0x0A } },
+        { 9, { 0xBF, 0x42, 0x4C, 0x4D, 0x0D, 0x0A, 0x1A, 0x0D, 0x0A } },
+        { 8, { 0xBF, 0x42, 0x4C, 0x4D, 0x0D, 0x0D, 0x1A, 0x0D } },
+        { 8, { 0xBF, 0x42, 0x4C, 0x4D, 0x0A, 0x0A, 0x1A, 0x0A } },
+        { 8, { 0x3F, 0x42, 0x4C, 0x4D, 0x0D, 0x0A, 0x1A, 0x0A } },
+    };
+    static const uint8_t whole[] = { 0xBF, 0x42, 0x4C, 0x4D, 0x0D, 0x0A, 0x1A, 0x0A };
+    for (size_t i = 0; i < ROWS(damaged); i++) {
+        struct bytes image = image_from(recipes[0]);
+        memcpy(image.data, damaged[i].bytes, damaged[i].size);
+        assert_verdict("V2", image, BLOOMFILE_ETEXTMODE, "magic", 0);
+        image.data[damaged[i].size - 1] ^= 0x44;
+        assert_verdict("V2", image, BLOOMFILE_EMAGIC, "magic", 0);
+        image.data[damaged[i].size - 1] ^= 0x44;
+        for (image.size = 1; image.size <= damaged[i].size; image.size++) {
+            size_t compared = image.size < sizeof whole ? image.size : sizeof whole;
+            if (memcmp(image.data, whole, compared) == 0)
+                assert_verdict("V3", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+            else
+                assert_verdict("V2", image, image.size < 6 ? BLOOMFILE_EMAGIC : BLOOMFILE_ETEXTMODE,
+                               "magic", 0);
+        }
+        free(image.data);
+    }
+}
+
+static void a_header_cut_short_is_refused_at_every_length(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        for (image.size = 1; image.size < recipes[r].header_size; image.size++)
+            assert_verdict("V3, V5", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+        free(image.data);
+    }
+}
+
+static void a_header_size_other_than_512_and_4096_is_refused(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {
+        0, 1, 256, 511, 513, 1024, 4095, 4097, 0x80000000, UINT32_MAX
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        for (size_t i = 0; i < ROWS(sizes); i++) {
+            put32(image.data + header_size, sizes[i]);
+            assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", header_size);
+        }
+        free(image.data);
+    }
+}
+
+static void a_header_with_a_wrong_checksum_is_refused(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        uint32_t half = recipes[r].header_size / 2;
+        image.data[label] ^= 'A';
+        assert_verdict("V6", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
+        reseal_header(image.data);
+        assert_verdict("V6", image, 0, NULL, 0);
+        image.data[half - 1] ^= 1;
+        assert_verdict("V6", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
+        image.data[version] = 2;
+        assert_verdict("V6, V7", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
+        free(image.data);
+    }
+}
+
+/* ---- V7 to V17: one field at a time, checksums right */
+
+static const struct row {
+    const char *what;
+    unsigned layouts; /* of the recipes it is tried on, a bit each; 0: all */
+    int error;        /* 0: valid */
+    const char *field;
+    unsigned at;
+    struct {
+        unsigned at, size;
+        uint64_t value;
+    } changes[2];
+} rows[] = {
+#define BLOCKED              1u << BLOOMFILE_BLOCKED
+#define SCATTERED            1u << BLOOMFILE_CLASSIC | 1u << BLOOMFILE_COUNTING
+#define VALID                0, NULL, 0
+#define REFUSED(error, name) BLOOMFILE_##error, #name, name
+#define SET(name, value)                                                                           \
+    {                                                                                              \
+        name, SIZE_##name, (value)                                                                 \
+    }
+#define P60 (1ULL << 60)
+    { "V7 0", 0, REFUSED(EVERSION, version), { SET(version, 0) } },
+    { "V7 2", 0, REFUSED(EVERSION, version), { SET(version, 2) } },
+    { "V7 2^31", 0, REFUSED(EVERSION, version), { SET(version, 1u << 31) } },
+    { "V8 bit 0", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1) } },
+    { "V8 bit 31", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1u << 31) } },
+    { "V9 0", 0, REFUSED(ELAYOUT, layout), { SET(layout, 0) } },
+    { "V9 4", 0, REFUSED(ELAYOUT, layout), { SET(layout, 4) } },
+    { "V9 2^32-1", 0, REFUSED(ELAYOUT, layout), { SET(layout, UINT32_MAX) } },
+    { "V10 0", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 0) } },
+    { "V10 2", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 2) } },
+    { "V11 0", 0, REFUSED(ESELFTEST, self_test), { SET(self_test, 0) } },
+    { "V11 another seed", 0, REFUSED(ESELFTEST, self_test), { SET(seed, 1) } },
+    { "V12 0", 0, REFUSED(EHASHES, k), { SET(k, 0) } },
+    { "V12 1", 0, VALID, { SET(k, 1) } },
+    { "V12 64", 0, VALID, { SET(k, 64) } },
+    { "V12 65", 0, REFUSED(EHASHES, k), { SET(k, 65) } },
+    { "V12 2^31", 0, REFUSED(EHASHES, k), { SET(k, 1u << 31) } },
+    { "V12 2^32-1", 0, REFUSED(EHASHES, k), { SET(k, UINT32_MAX) } },
+    { "V13 0", 0, REFUSED(EBITS, m), { SET(m, 0) } },
+    { "V13 2^60+1", 0, REFUSED(EBITS, m), { SET(m, P60 + 1) } },
+    { "V13 2^60+512", 0, REFUSED(EBITS, m), { SET(m, P60 + 512) } },
+    { "V13 2^63", 0, REFUSED(EBITS, m), { SET(m, 1ULL << 63) } },
+    { "V13 2^64-512", 0, REFUSED(EBITS, m), { SET(m, UINT64_MAX - 511) } },
+    { "V13 2^64-1", 0, REFUSED(EBITS, m), { SET(m, UINT64_MAX) } },
+    { "V13 1, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 1) } },
+    { "V13 511, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 511) } },
+    { "V13 513, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 513) } },
+    { "V14 m needs more", 0, REFUSED(EBODYPLACE, body_size), { SET(m, 131072) } },
+    { "V14 m 2^60", 0, REFUSED(EBODYPLACE, body_size), { SET(m, P60) } },
+    { "V14 0", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 0) } },
+    { "V14 513", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 513) } },
+    { "V14 2^32+512", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 0x100000200) } },
+    { "V14 2^64-64", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, UINT64_MAX - 63) } },
+    { "V14 size 0", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 0) } },
+    { "V14 size 63", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 63) } },
+    { "V14 size 8192", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 8192) } },
+    { "V14 sum is 0", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, UINT64_MAX - 511) } },
+    { "V15 0", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, 0) } },
+    { "V15 1", 0, VALID, { SET(capacity, 1) } },
+    { "V15 2^60", 0, VALID, { SET(capacity, P60) } },
+    { "V15 2^60+1", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, P60 + 1) } },
+    { "V15 2^64-1", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, UINT64_MAX) } },
+    { "V16 +0", 0, VALID, { SET(fpr, 0) } },
+    { "V16 least subnormal", 0, VALID, { SET(fpr, 1) } },
+    { "V16 last below 1", 0, VALID, { SET(fpr, 0x3FEFFFFFFFFFFFFF) } },
+    { "V16 1", 0, REFUSED(ERATE, fpr), { SET(fpr, 0x3FF0000000000000) } },
+    { "V16 infinite", 0, REFUSED(ERATE, fpr), { SET(fpr, 0x7FF0000000000000) } },
+    { "V16 nan", 0, REFUSED(ERATE, fpr), { SET(fpr, 0x7FF8000000000000) } },
+    { "V16 -0", 0, REFUSED(ERATE, fpr), { SET(fpr, 0x8000000000000000) } },
+    { "V16 -1", 0, REFUSED(ERATE, fpr), { SET(fpr, 0xBFF0000000000000) } },
+    { "V16 -nan", 0, REFUSED(ERATE, fpr), { SET(fpr, UINT64_MAX) } },
+    { "V17 0", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0) } },
+    { "V17 98", SCATTERED, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 98) } },
+    { "V17 512", BLOCKED, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 512) } },
+    { "V17 no multiple", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 1025) } },
+    { "V17 a multiple", 0, VALID, { SET(m_unfolded, 99 * 100 * 1024) } },
+    { "V17 2^60", BLOCKED, VALID, { SET(m_unfolded, P60) } },
+    { "V17 2^60+1024", BLOCKED, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, P60 + 1024) } },
+    { "unknown compat", 0, VALID, { SET(compat, UINT32_MAX) } },
+    { "unknown ro_compat", 0, VALID, { SET(ro_compat, UINT32_MAX) } },
+    { "unknown provenance", 0, VALID, { SET(provenance, UINT32_MAX) } },
+    { "reserved bytes", 0, VALID, { { 44, 4, UINT32_MAX }, { 240, 8, UINT64_MAX } } },
+    { "V7, V8", 0, REFUSED(EVERSION, version), { SET(version, 2), SET(incompat, 1) } },
+    { "V8, V9", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1), SET(layout, 9) } },
+    { "V9, V10", 0, REFUSED(ELAYOUT, layout), { SET(layout, 9), SET(hash_id, 9) } },
+    { "V10, V11", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 9), SET(self_test, 9) } },
+    { "V11, V12", 0, REFUSED(ESELFTEST, self_test), { SET(self_test, 9), SET(k, 0) } },
+    { "V12, V13", 0, REFUSED(EHASHES, k), { SET(k, 0), SET(m, 0) } },
+    { "V13, V14", 0, REFUSED(EBITS, m), { SET(m, 0), SET(body_size, 0) } },
+    { "V14, V15", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 0), SET(capacity, 0) } },
+    { "V15, V16", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, 0), SET(fpr, UINT64_MAX) } },
+    { "V16, V17", 0, REFUSED(ERATE, fpr), { SET(fpr, UINT64_MAX), SET(m_unfolded, 0) } },
+    { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { label, 4, 1 } } },
+};
+
+static void each_field_is_held_to_its_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        unsigned tried = 0;
+        for (size_t r = 0; r < ROWS(recipes); r++) {
+            if (row->layouts != 0 && (row->layouts >> recipes[r].layout & 1) == 0)
+                continue;
+            struct bytes image = image_from(recipes[r]);
+            for (size_t c = 0; c < ROWS(row->changes); c++)
+                if (row->changes[c].size == 4)
+                    put32(image.data + row->changes[c].at, (uint32_t)row->changes[c].value);
+                else if (row->changes[c].size == 8)
+                    put64(image.data + row->changes[c].at, row->changes[c].value);
+            reseal_header(image.data);
+            assert_verdict(row->what, image, row->error, row->field, row->at);
+            free(image.data);
+            tried++;
+        }
+        assert_in_range(tried, 2, ROWS(recipes));
+    }
+}
+
+/* ---- V13, V14, V19, V20: sizes */
+
+static void the_smallest_filters_are_valid(void **state)
+{
+    (void)state;
+    static const struct recipe smallest[] = {
+        { BLOOMFILE_CLASSIC, EMBEDDED, 1, 1, 0, 0 },
+        { BLOOMFILE_CLASSIC, IN_FILE, 1, 64, 1, 0 },
+        { BLOOMFILE_COUNTING, EMBEDDED, 1, 1, 1, 0 },
+        { BLOOMFILE_COUNTING, IN_FILE, 1, 1, 0, 0 },
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512, 64, 1, 0 },
+        { BLOOMFILE_BLOCKED, IN_FILE, 512, 1, 0, 0 },
+    };
+    for (size_t r = 0; r < ROWS(smallest); r++) {
+        struct bytes image = image_from(smallest[r]);
+        assert_verdict("V13 least m", image, 0, NULL, 0);
+        assert_int_equal(image.size,
+                         smallest[r].header_size == IN_FILE ? 4096 + 4096 + 4 : 512 + 64 + 4);
+        free(image.data);
+    }
+}
+
+static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        put64(image.data + m, P60);
+        put64(image.data + m_unfolded, P60);
+        put64(image.data + body_size,
+              recipes[r].layout == BLOOMFILE_COUNTING ? 1ULL << 59 : 1ULL << 57);
+        reseal_header(image.data);
+        assert_verdict("V13 2^60", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+        free(image.data);
+    }
+}
+
+static void an_image_of_any_other_size_is_refused(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        size_t right = image.size;
+        image.data = realloc(image.data, right + 5000);
+        assert_non_null(image.data);
+        for (image.size = recipes[r].header_size; image.size < right; image.size++)
+            assert_verdict("V19", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+        assert_verdict("V20", image, 0, NULL, 0);
+        for (image.size = right + 1; image.size <= right + 5000; image.size++)
+            assert_verdict("V20", image, BLOOMFILE_ETRAILING, "size", right);
+        free(image.data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_image_is_refused),
+        cmocka_unit_test(another_magic_is_refused),
+        cmocka_unit_test(text_mode_damage_is_told_from_six_bytes_on),
+        cmocka_unit_test(a_header_cut_short_is_refused_at_every_length),
+        cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
+        cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
+        cmocka_unit_test(each_field_is_held_to_its_rule),
+        cmocka_unit_test(the_smallest_filters_are_valid),
+        cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
+        cmocka_unit_test(an_image_of_any_other_size_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

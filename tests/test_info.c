@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT
+ * What a filter tells about itself: its header, whole or damaged, and what its bits say. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "header.h"
+
+static bloomfile *open_image(struct bytes image)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+    return f;
+}
+
+/* ---- the header's contents */
+
+static struct bytes described_image(void)
+{
+    struct bloomfile_params params = {
+        .layout = BLOOMFILE_COUNTING,
+        .capacity = 123,
+        .fpr = 0.25,
+        .bits = 1000,
+        .hashes = 3,
+        .seed = 0x8182838485868788,
+        .label = "label",
+        .tag = { 0xFF, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x80 },
+    };
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, 100);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    put32(image.data + 16, 0xC0000001);
+    put32(image.data + 20, 0xC0000002);
+    put32(image.data + 28, BLOOMFILE_FROM_MERGE);
+    put64(image.data + 104, 5000);
+    for (unsigned slot = 0; slot < 2; slot++)
+        record_at(image.data, slot)[12] = 1;
+    reseal_header(image.data);
+    return image;
+}
+
+static void assert_described(const struct bloomfile_info *info, struct bytes image)
+{
+    assert_int_equal(info->struct_size, sizeof *info);
+    assert_int_equal(info->version, 1);
+    assert_int_equal(info->header_size, 512);
+    assert_int_equal(info->compat, 0xC0000001);
+    assert_int_equal(info->ro_compat, 0xC0000002);
+    assert_int_equal(info->incompat, 0);
+    assert_int_equal(info->provenance, BLOOMFILE_FROM_MERGE);
+    assert_int_equal(info->layout, BLOOMFILE_COUNTING);
+    assert_int_equal(info->hash_id, 1);
+    assert_int_equal(info->hashes, 3);
+    assert_int_equal(info->state, BLOOMFILE_SEALED);
+    assert_int_equal(info->bits, 1000);
+    assert_int_equal(info->bits_unfolded, 5000);
+    assert_int_equal(info->seed, 0x8182838485868788);
+    assert_int_equal(info->self_test, get64(image.data + 64));
+    assert_int_equal(info->body_offset, 512);
+    assert_int_equal(info->body_size, 512);
+    assert_int_equal(info->image_size, 512 + 512 + 4);
+    assert_int_equal(info->pages, 1);
+    assert_int_equal(info->capacity, 123);
+    assert_true(info->fpr == 0.25);
+    assert_int_equal(info->sequence, UINT64_MAX);
+    assert_int_equal(info->keys, 100);
+    assert_int_equal(info->ones, get64(record_at(image.data, 0) + 24));
+    assert_int_equal(info->overflow, 0);
+    assert_int_equal(info->bad_pages, 0);
+    assert_int_equal(info->keys_estimated, 1);
+    assert_int_equal(info->body_crc, get32(record_at(image.data, 0) + 56));
+    assert_memory_equal(info->tag, image.data + 112, 16);
+    assert_int_equal(info->boot_id[0], 0);
+    assert_string_equal(info->label, "label");
+}
+
+static void the_info_is_what_the_header_says(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    bloomfile *f = open_image(image);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    assert_described(&info, image);
+    info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
+    assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
+    assert_described(&info, image);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void a_caller_of_another_version_gets_what_its_struct_has_room_for(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    bloomfile *f = open_image(image);
+    struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &whole);
+    static const size_t sizes[] = { 0,
+                                    1,
+                                    sizeof(size_t),
+                                    offsetof(struct bloomfile_info, bits),
+                                    offsetof(struct bloomfile_info, keys),
+                                    sizeof whole,
+                                    sizeof whole + 100 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        union {
+            struct bloomfile_info info;
+            uint8_t bytes[sizeof whole + 200];
+        } room;
+        memset(&room, 0xEE, sizeof room);
+        room.info.struct_size = sizes[i];
+        bloomfile_get_info(f, &room.info);
+        assert_int_equal(room.info.struct_size, sizes[i]);
+        size_t filled = sizes[i] < sizeof whole ? sizes[i] : sizeof whole;
+        for (size_t at = sizeof(size_t); at < sizeof room; at++)
+            assert_int_equal(room.bytes[at], at < filled ? ((uint8_t *)&whole)[at] : 0xEE);
+    }
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- damaged headers */
+
+enum {
+    VERSION = 8,
+    LAYOUT = 32,
+    K = 40,
+    CAPACITY = 88,
+    FPR = 96,
+    LABEL = 128
+};
+
+static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
+{
+    (void)state;
+    static const char *const fields[] = { "magic", "header_crc", "version",  "k",
+                                          "fpr",   "size",       "record 0", "record 1" };
+    static const int errors[] = { BLOOMFILE_EMAGIC,  BLOOMFILE_EHEADER, BLOOMFILE_EVERSION,
+                                  BLOOMFILE_EHASHES, BLOOMFILE_ERATE,   BLOOMFILE_ETRAILING,
+                                  BLOOMFILE_ERECORD, BLOOMFILE_ERECORD };
+    struct bytes image = described_image();
+    image.data[0] = 0;
+    image.data[VERSION] = 9;
+    image.data[K] = 0;
+    image.data[FPR + 7] = 0xBF;
+    record_at(image.data, 0)[0] ^= 1;
+    record_at(image.data, 1)[0] ^= 1;
+    image.data = realloc(image.data, image.size + 10);
+    image.size += 10;
+    memset(image.data + image.size - 10, 0, 10);
+    for (size_t room = 0; room < ROWS(fields) + 2; room++) {
+        struct bloomfile_fault faults[ROWS(fields) + 2] = { { 0 } };
+        size_t count = room;
+        assert_error(bloomfile_inspect(image.data, image.size, NULL, faults, &count),
+                     BLOOMFILE_EMAGIC);
+        assert_int_equal(count, ROWS(fields));
+        for (size_t i = 0; i < ROWS(faults); i++) {
+            assert_error(faults[i].error, i < room && i < count ? errors[i] : 0);
+            if (faults[i].error != 0)
+                assert_string_equal(faults[i].field, fields[i]);
+        }
+    }
+    size_t count = 99;
+    assert_error(bloomfile_inspect(image.data, image.size, NULL, NULL, &count), BLOOMFILE_EMAGIC);
+    assert_int_equal(count, ROWS(fields));
+    struct bloomfile_fault untouched = { .error = 77 };
+    assert_error(bloomfile_inspect(image.data, image.size, NULL, &untouched, NULL),
+                 BLOOMFILE_EMAGIC);
+    assert_int_equal(untouched.error, 77);
+    free(image.data);
+}
+
+static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    image.data[0] = 'X';
+    put32(image.data + LAYOUT, 77);
+    put32(image.data + K, 1000);
+    put64(image.data + CAPACITY, 0);
+    memset(image.data + LABEL, 0xFF, 112);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), BLOOMFILE_EMAGIC);
+    assert_int_equal(info.layout, 77);
+    assert_int_equal(info.hashes, 1000);
+    assert_int_equal(info.capacity, 0);
+    assert_int_equal(info.bits, 1000);
+    assert_int_equal(info.pages, 0);
+    assert_int_equal(info.image_size, 0);
+    assert_int_equal(strlen(info.label), 112);
+    free(image.data);
+}
+
+static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    for (size_t size = 0; size < image.size; size++) {
+        uint8_t *start = malloc(size);
+        memcpy(start, image.data, size);
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        assert_error(bloomfile_inspect(start, size, &info, NULL, NULL),
+                     size == 0 ? BLOOMFILE_EEMPTY : BLOOMFILE_ETRUNCATED);
+        assert_int_equal(info.version, size > VERSION);
+        assert_int_equal(info.layout, size > LAYOUT ? BLOOMFILE_COUNTING : 0);
+        assert_int_equal(info.hashes, size > K ? 3 : 0);
+        assert_int_equal(info.capacity, size > CAPACITY ? 123 : 0);
+        assert_int_equal(info.label[0], size > LABEL ? 'l' : 0);
+        assert_int_equal(info.keys, size >= 512 ? 100 : 0);
+        free(start);
+    }
+    free(image.data);
+}
+
+/* ---- what the bits say */
+
+static struct bloomfile_measure measured(struct bytes image)
+{
+    bloomfile *f = open_image(image);
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    assert_error(bloomfile_measure(f, &measure), 0);
+    bloomfile_close(f);
+    return measure;
+}
+
+static void assert_close(double value, double expected, double tolerance)
+{
+    if (!(fabs(value - expected) <= tolerance * fabs(expected)))
+        fail_msg("%.17g, expected %.17g", value, expected);
+}
+
+static void the_real_rate_follows_from_the_bits(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 80, 6, 4000, 0 },
+        { BLOOMFILE_BLOCKED, IN_FILE, 512 * 3, 3, 60, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 40003, 6, 4000, 0 },
+        { BLOOMFILE_COUNTING, IN_FILE, 39999, 6, 4000, 0 },
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        const struct recipe *recipe = &recipes[r];
+        struct bytes image = image_from(*recipe);
+        const uint64_t stretch = recipe->layout == BLOOMFILE_BLOCKED ? 512 : recipe->m;
+        double rate = 0;
+        uint64_t ones = 0;
+        for (uint64_t start = 0; start < recipe->m; start += stretch) {
+            uint64_t here = 0;
+            for (uint64_t x = start; x < start + stretch; x++)
+                here += reference_value(recipe->layout, image.data + recipe->header_size, x) != 0;
+            ones += here;
+            rate += pow((double)here / (double)stretch, recipe->k);
+        }
+        struct bloomfile_measure measure = measured(image);
+        assert_int_equal(measure.ones, ones);
+        assert_close(measure.fill, (double)ones / (double)recipe->m, 1e-12);
+        assert_close(measure.fpr, rate * (double)stretch / (double)recipe->m, 1e-9);
+        assert_close(measure.keys_estimate, (double)recipe->keys, 0.03);
+        free(image.data);
+    }
+}
+
+static void an_empty_body_never_lies_and_a_full_one_always(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 0, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 1, 6, 0, 0 },
+        { BLOOMFILE_COUNTING, EMBEDDED, 1, 6, 0, 0 },
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct recipe recipe = recipes[r];
+        struct bytes empty = image_from(recipe);
+        recipe.keys = 4000;
+        struct bytes full = image_from(recipe);
+        assert_true(measured(empty).fpr == 0 && measured(empty).keys_estimate == 0);
+        assert_true(measured(full).fpr == 1 && isinf(measured(full).keys_estimate));
+        assert_true(measured(full).fill == 1);
+        free(empty.data);
+        free(full.data);
+    }
+}
+
+static void a_measure_fills_what_its_struct_has_room_for(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    bloomfile *f = open_image(image);
+    struct bloomfile_measure measure = { .struct_size = 0, .fpr = -1, .fill = -1 };
+    assert_error(bloomfile_measure(f, &measure), BLOOMFILE_EPARAMS);
+    measure.struct_size = sizeof measure.struct_size;
+    assert_error(bloomfile_measure(f, &measure), BLOOMFILE_EPARAMS);
+    measure.struct_size = offsetof(struct bloomfile_measure, fpr);
+    assert_error(bloomfile_measure(f, &measure), 0);
+    assert_true(measure.fill > 0);
+    assert_true(measure.fpr == -1);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- the map of the fill */
+
+static void a_map_of_cells_adds_up_to_the_fill(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 7, 3, 300, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 77, 3, 100, 0 },
+        { BLOOMFILE_COUNTING, EMBEDDED, 2 * 77, 3, 30, 0 },
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        bloomfile *f = open_image(image);
+        static const size_t counts[] = { 1, 7, 77, 770 };
+        for (size_t c = 0; c < ROWS(counts); c++) {
+            double fill[770], sum = 0;
+            assert_error(bloomfile_measure_map(f, fill, counts[c]), 0);
+            for (size_t i = 0; i < counts[c]; i++) {
+                assert_true(fill[i] >= 0 && fill[i] <= 1);
+                sum += fill[i];
+            }
+            assert_close(sum / (double)counts[c], measured(image).fill, 1e-9);
+        }
+        assert_error(bloomfile_measure_map(f, NULL, 0), BLOOMFILE_EPARAMS);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 35, 1, 0, 0 });
+    memcpy(image.data + EMBEDDED, "\xFF\x00\x0F\x00\x07", 5);
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    double fill[5];
+    assert_error(bloomfile_measure_map(f, fill, 5), 0);
+    static const double expected[] = { 1, 0, 0.5, 0, 1 };
+    assert_memory_equal(fill, expected, sizeof fill);
+    assert_error(bloomfile_measure_map(f, fill, 2), 0);
+    assert_true(fill[0] == 0.5 && fill[1] == 7.0 / 19);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_info_is_what_the_header_says),
+        cmocka_unit_test(a_caller_of_another_version_gets_what_its_struct_has_room_for),
+        cmocka_unit_test(all_faults_are_listed_in_the_order_of_the_rules),
+        cmocka_unit_test(a_damaged_header_is_told_as_far_as_it_can_be_read),
+        cmocka_unit_test(a_header_cut_short_is_told_as_far_as_there_are_bytes),
+        cmocka_unit_test(the_real_rate_follows_from_the_bits),
+        cmocka_unit_test(an_empty_body_never_lies_and_a_full_one_always),
+        cmocka_unit_test(a_measure_fills_what_its_struct_has_room_for),
+        cmocka_unit_test(a_map_of_cells_adds_up_to_the_fill),
+        cmocka_unit_test(the_map_shows_where_the_ones_are_and_nothing_beyond_m),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
+static const struct recipe embedded = { BLOOMFILE_CLASSIC, EMBEDDED, 30011, 5, 500, 3 };
+
+static void assert_answers(const bloomfile *f, const struct recipe *recipe, struct bytes image)
+{
+    for (uint64_t i = 0; i < 2 * recipe->keys; i++) {
+        uint64_t digest = number(recipe->seed, i);
+        bool expected = reference_contains(recipe->layout, image.data + recipe->header_size,
+                                           recipe->m, recipe->k, digest);
+        assert_true(expected || i >= recipe->keys);
+        assert_int_equal(bloomfile_contains_digest(f, digest), expected);
+    }
+    assert_int_equal(bloomfile_status(f), 0);
+}
+
+static const unsigned all_flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+
+/* ---- from a path */
+
+static void a_file_is_opened_by_its_path(void **state)
+{
+    (void)state;
+    static const struct recipe *const recipes[] = { &in_file, &embedded };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(*recipes[r]);
+        write_file("filter", image.data, image.size);
+        for (size_t i = 0; i < ROWS(all_flags); i++) {
+            bloomfile *f;
+            assert_error(bloomfile_open(&f, "filter", all_flags[i]), 0);
+            assert_answers(f, recipes[r], image);
+            bloomfile_close(f);
+        }
+        free(image.data);
+    }
+}
+
+static void an_open_filter_outlives_its_name_and_holds_no_descriptor(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    int free_before = dup(0);
+    close(free_before);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    int free_after = dup(0);
+    close(free_after);
+    assert_int_equal(free_before, free_after);
+    assert_int_equal(unlink("filter"), 0);
+    assert_answers(f, &in_file, image);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void assert_not_opened(const char *path, unsigned flags, int error)
+{
+    bloomfile *f = (bloomfile *)&f;
+    assert_error(bloomfile_open(&f, path, flags), error);
+    assert_null(f);
+}
+
+static void what_is_no_regular_file_is_refused_without_waiting(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("fifo", 0666), 0);
+    assert_int_equal(mkdir("dir", 0777), 0);
+    alarm(20);
+    assert_not_opened("fifo", 0, BLOOMFILE_ENOTREGULAR);
+    alarm(0);
+    assert_not_opened("dir", 0, EISDIR);
+    assert_not_opened("/dev/null", 0, BLOOMFILE_ENOTREGULAR);
+}
+
+static void a_path_that_leads_nowhere_is_refused(void **state)
+{
+    (void)state;
+    assert_not_opened("missing", 0, ENOENT);
+    assert_not_opened("", 0, ENOENT);
+    write_file("file", "", 0);
+    assert_not_opened("file/filter", 0, ENOTDIR);
+    assert_not_opened("file", 0, BLOOMFILE_EEMPTY);
+}
+
+static void unknown_and_contradictory_flags_are_refused(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 4, 1u << 31, 4 | BLOOMFILE_VERIFY_FULL,
+                                      BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE };
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    int fd = open("filter", O_RDONLY);
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        assert_not_opened("filter", flags[i], BLOOMFILE_EPARAMS);
+        bloomfile *f = (bloomfile *)&f;
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
+                     BLOOMFILE_EPARAMS);
+        assert_null(f);
+        f = (bloomfile *)&f;
+        assert_error(bloomfile_open_fd(&f, fd, 0, 0, flags[i]), BLOOMFILE_EPARAMS);
+        assert_null(f);
+    }
+    close(fd);
+    free(image.data);
+}
+
+static void every_truncation_is_refused(void **state)
+{
+    (void)state;
+    static const struct recipe small = { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 70, 6, 50, 0 };
+    struct bytes image = image_from(small);
+    write_file("filter", image.data, image.size);
+    for (size_t size = image.size; size-- > 0;) {
+        assert_int_equal(truncate("filter", (off_t)size), 0);
+        assert_not_opened("filter", 0, size == 0 ? BLOOMFILE_EEMPTY : BLOOMFILE_ETRUNCATED);
+    }
+    free(image.data);
+}
+
+static void extra_bytes_at_the_end_are_refused(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    static const size_t extra[] = { 1, 3, 4, 63, 64, 4095, 4096, 1 << 20 };
+    for (size_t i = 0; i < ROWS(extra); i++) {
+        write_file("filter", image.data, image.size);
+        assert_int_equal(truncate("filter", (off_t)(image.size + extra[i])), 0);
+        assert_not_opened("filter", 0, BLOOMFILE_ETRAILING);
+    }
+    free(image.data);
+}
+
+static void a_damaged_body_is_refused_at_once_only_if_asked(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    image.data[IN_FILE + 5000] ^= 0x20;
+    write_file("filter", image.data, image.size);
+    assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_EPAGE);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- inside another file */
+
+static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
+{
+    (void)state;
+    static const uint64_t offsets[] = { 0, 1, 7, 64, 511, 4095, 4096, 4097, 70001 };
+    static const struct recipe *const recipes[] = { &in_file, &embedded };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(*recipes[r]);
+        for (size_t i = 0; i < ROWS(offsets); i++) {
+            int fd = open("container", O_RDWR | O_CREAT | O_TRUNC, 0666);
+            assert_true(fd >= 0);
+            assert_int_equal(pwrite(fd, image.data, image.size, (off_t)offsets[i]), image.size);
+            bloomfile *to_the_end;
+            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], 0, 0), 0);
+            assert_int_equal(pwrite(fd, "more", 4, (off_t)(offsets[i] + image.size)), 4);
+            bloomfile *f;
+            assert_error(bloomfile_open_fd(&f, fd, offsets[i], image.size, BLOOMFILE_VERIFY_FULL),
+                         0);
+            bloomfile *none;
+            assert_error(bloomfile_open_fd(&none, fd, offsets[i], 0, 0), BLOOMFILE_ETRAILING);
+            assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size + 1, 0),
+                         BLOOMFILE_ETRAILING);
+            assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size - 1, 0),
+                         BLOOMFILE_ETRUNCATED);
+            assert_null(none);
+            close(fd);
+            assert_answers(f, recipes[r], image);
+            assert_answers(to_the_end, recipes[r], image);
+            assert_int_equal(bloomfile_is_stale(f), 0);
+            bloomfile_close(f);
+            bloomfile_close(to_the_end);
+        }
+        free(image.data);
+    }
+}
+
+static void a_range_outside_of_the_file_is_refused(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    uint64_t size = image.size;
+    const struct {
+        uint64_t offset, length;
+        int error;
+    } rows[] = {
+        { size, 0, BLOOMFILE_EEMPTY },           { size + 1, 0, BLOOMFILE_ETRUNCATED },
+        { size, 1, BLOOMFILE_ETRUNCATED },       { 0, size + 1, BLOOMFILE_ETRUNCATED },
+        { 1, size, BLOOMFILE_ETRUNCATED },       { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED }, { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
+        { 0, UINT64_MAX, BLOOMFILE_ETRUNCATED }, { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
+    };
+    int fd = open("filter", O_RDONLY);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        bloomfile *f = (bloomfile *)&f;
+        assert_error(bloomfile_open_fd(&f, fd, rows[i].offset, rows[i].length, 0), rows[i].error);
+        assert_null(f);
+    }
+    close(fd);
+    free(image.data);
+}
+
+static void a_descriptor_that_cannot_be_read_is_refused(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+    bloomfile *f;
+    assert_error(bloomfile_open_fd(&f, -1, 0, 0, 0), EBADF);
+    int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
+    assert_error(bloomfile_open_fd(&f, write_only, 0, 0, 0), EBADF);
+    assert_error(bloomfile_open_fd(&f, directory, 0, 0, 0), EISDIR);
+    assert_int_equal(pipe(pipes), 0);
+    assert_error(bloomfile_open_fd(&f, pipes[0], 0, 0, 0), BLOOMFILE_ENOTREGULAR);
+    assert_null(f);
+    close(write_only);
+    close(directory);
+    close(pipes[0]);
+    close(pipes[1]);
+}
+
+/* ---- in memory */
+
+static void an_image_in_memory_is_opened_at_any_alignment(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 10, 6, 50, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 1001, 5, 50, 3 },
+        { BLOOMFILE_COUNTING, EMBEDDED, 1001, 5, 50, 0 },
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        for (size_t shift = 0; shift < 64; shift++) {
+            uint8_t *copy = malloc(image.size + shift);
+            assert_non_null(copy);
+            memcpy(copy + shift, image.data, image.size);
+            bloomfile *f;
+            assert_error(bloomfile_open_memory(&f, copy + shift, image.size, 0), 0);
+            assert_answers(f, &recipes[r], image);
+            assert_error(bloomfile_verify(f, NULL), 0);
+            assert_int_equal(bloomfile_is_stale(f), 0);
+            bloomfile_close(f);
+            free(copy);
+        }
+        free(image.data);
+    }
+}
+
+static void no_bytes_in_memory_are_an_empty_image(void **state)
+{
+    (void)state;
+    bloomfile *f = (bloomfile *)&f;
+    assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
+    assert_null(f);
+}
+
+static void nothing_is_closed_of_no_filter(void **state)
+{
+    (void)state;
+    bloomfile_close(NULL);
+}
+
+/* ---- staleness */
+
+static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    bloomfile *f, *again;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(chmod("filter", 0600), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+
+    write_file("newer", image.data, image.size);
+    assert_int_equal(rename("newer", "filter"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_error(bloomfile_open(&again, "filter", 0), 0);
+    assert_int_equal(bloomfile_is_stale(again), 0);
+    assert_int_equal(unlink("filter"), 0);
+    assert_int_equal(bloomfile_is_stale(again), 1);
+    assert_answers(f, &in_file, image);
+    bloomfile_close(f);
+    bloomfile_close(again);
+    free(image.data);
+}
+
+static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("one", image.data, image.size);
+    write_file("two", image.data, image.size);
+    assert_int_equal(symlink("one", "link"), 0);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "link", 0), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(symlink("two", "link"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(symlink("link", "link"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0); /* ELOOP: it cannot be told */
+    bloomfile_close(f);
+    free(image.data);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_file_is_opened_by_its_path),
+        IN_NEW_DIR(an_open_filter_outlives_its_name_and_holds_no_descriptor),
+        IN_NEW_DIR(what_is_no_regular_file_is_refused_without_waiting),
+        IN_NEW_DIR(a_path_that_leads_nowhere_is_refused),
+        IN_NEW_DIR(unknown_and_contradictory_flags_are_refused),
+        IN_NEW_DIR(every_truncation_is_refused),
+        IN_NEW_DIR(extra_bytes_at_the_end_are_refused),
+        IN_NEW_DIR(a_damaged_body_is_refused_at_once_only_if_asked),
+        IN_NEW_DIR(a_filter_is_opened_at_any_offset_of_a_file),
+        IN_NEW_DIR(a_range_outside_of_the_file_is_refused),
+        IN_NEW_DIR(a_descriptor_that_cannot_be_read_is_refused),
+        IN_NEW_DIR(an_image_in_memory_is_opened_at_any_alignment),
+        IN_NEW_DIR(no_bytes_in_memory_are_an_empty_image),
+        IN_NEW_DIR(nothing_is_closed_of_no_filter),
+        IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
+        IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ * Every system call and allocation of opening fails once, or from then on. */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+static struct bytes image;
+static int descriptor;
+
+static int prepare(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * 200, 6, 500, 0 });
+    write_file("filter", image.data, image.size);
+    descriptor = open("filter", O_RDONLY);
+    return descriptor < 0;
+}
+
+static int clean_up(void **state)
+{
+    close(descriptor);
+    free(image.data);
+    return leave_temp_dir(state);
+}
+
+static int open_by_path(bloomfile **f)
+{
+    return bloomfile_open(f, "filter", 0);
+}
+
+static int open_by_descriptor(bloomfile **f)
+{
+    return bloomfile_open_fd(f, descriptor, 0, 0, BLOOMFILE_VERIFY_FULL);
+}
+
+static int open_in_memory(bloomfile **f)
+{
+    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
+}
+
+static int (*const openings[])(bloomfile **f) = { open_by_path, open_by_descriptor,
+                                                  open_in_memory };
+
+static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
+{
+    size_t descriptors = open_descriptors();
+    bloomfile *f = (bloomfile *)&f;
+    faults_begin(&faults);
+    int error = open_it(&f);
+    faults_end();
+    assert_int_equal(f == NULL, error != 0);
+    assert_int_equal(open_descriptors(), descriptors);
+    if (f != NULL)
+        assert_true(bloomfile_contains_digest(f, number(0, 77)));
+    bloomfile_close(f);
+    return error;
+}
+
+static void whichever_call_fails_its_error_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call;
+        int errors[6];
+    } rows[] = {
+        { ON_calloc, { ENOMEM } },
+        { ON_fstat64, { EIO, EOVERFLOW } },
+        { ON_malloc, { ENOMEM } },
+        { ON_mmap64, { ENOMEM, EAGAIN, ENODEV, EACCES } },
+        { ON_open64, { EACCES, EMFILE, ENFILE, ENOMEM, EIO } },
+        { ON_pread64, { EIO, EISDIR } },
+        { ON_strdup, { ENOMEM } },
+    };
+    unsigned failed[FAULT_CALL_COUNT] = { 0 };
+    for (size_t o = 0; o < ROWS(openings); o++) {
+        assert_error(open_with(openings[o], (struct faults){ 0 }), 0);
+        unsigned count[FAULT_CALL_COUNT];
+        for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+            count[call] = fault_calls((enum fault_call)call);
+        for (size_t i = 0; i < ROWS(rows); i++) {
+            enum fault_call call = rows[i].call;
+            for (const int *error = rows[i].errors; *error != 0; error++) {
+                for (unsigned nth = 1; nth <= count[call]; nth++) {
+                    assert_error(open_with(openings[o], once(call, nth, *error)), *error);
+                    assert_error(open_with(openings[o], from_then_on(call, nth, *error)), *error);
+                    failed[call]++;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < ROWS(rows); i++)
+        if (rows[i].call != ON_malloc)
+            assert_true(failed[rows[i].call] > 0);
+}
+
+static void interrupted_calls_are_repeated(void **state)
+{
+    (void)state;
+    assert_error(open_with(open_by_path, once(ON_open64, 1, EINTR)), 0);
+    assert_int_equal(fault_calls(ON_open64), 2);
+    for (size_t o = 0; o < 2; o++)
+        assert_error(open_with(openings[o], once(ON_pread64, 1, EINTR)), 0);
+}
+
+static void short_reads_are_continued(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < 2; o++) {
+        assert_error(open_with(openings[o], (struct faults){ .transfer_at_most = 7 }), 0);
+        assert_true(fault_calls(ON_pread64) > 500);
+    }
+}
+
+static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < 2; o++)
+        for (size_t end = 1; end < IN_FILE; end += 100)
+            assert_error(open_with(openings[o], (struct faults){ .file_ends_at = end }),
+                         BLOOMFILE_ETRUNCATED);
+}
+
+static void
+it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    static const int errors[] = { EACCES, EIO, ENOMEM };
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        faults_begin(&(struct faults){ .call = ON_stat64, .nth = 1, .error = errors[i] });
+        int stale = bloomfile_is_stale(f);
+        faults_end();
+        assert_int_equal(stale, 0);
+    }
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_call_fails_its_error_is_told),
+        cmocka_unit_test(interrupted_calls_are_repeated),
+        cmocka_unit_test(short_reads_are_continued),
+        cmocka_unit_test(a_file_that_shrinks_meanwhile_is_truncated),
+        cmocka_unit_test(
+            it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at),
+    };
+    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+}

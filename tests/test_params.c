@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ * What the builder makes of its parameters. */
+#include "support.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct bloomfile_info built(struct bloomfile_params params, uint64_t keys)
+{
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, keys);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    struct bloomfile_info info = verified_info(image);
+    free(image.data);
+    return info;
+}
+
+static void each_wrong_parameter_has_its_error(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *what;
+        struct bloomfile_params params;
+        int error;
+    } rows[] = {
+        { "struct_size 0", { .struct_size = 0 }, BLOOMFILE_EPARAMS },
+        { "struct_size short",
+          { .struct_size = sizeof(struct bloomfile_params) - 1 },
+          BLOOMFILE_EPARAMS },
+#define WITH .struct_size = sizeof(struct bloomfile_params)
+        { "struct_size of a later version",
+          { .struct_size = 2 * sizeof(struct bloomfile_params) },
+          0 },
+        { "layout 4", { WITH, .layout = (enum bloomfile_layout)4 }, BLOOMFILE_ELAYOUT },
+        { "layout -1", { WITH, .layout = (enum bloomfile_layout) - 1 }, BLOOMFILE_ELAYOUT },
+        { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },
+        { "1 bit, blocked", { WITH, .bits = 1 }, BLOOMFILE_EBITS },
+        { "1 bit, classic", { WITH, .bits = 1, .layout = BLOOMFILE_CLASSIC }, 0 },
+        { "2^60 bits", { WITH, .bits = 1ULL << 60 }, 0 },
+        { "2^60+512 bits", { WITH, .bits = (1ULL << 60) + 512 }, BLOOMFILE_EBITS },
+        { "2^60+1 bits, classic",
+          { WITH, .bits = (1ULL << 60) + 1, .layout = BLOOMFILE_CLASSIC },
+          BLOOMFILE_EBITS },
+        { "2^64-512 bits", { WITH, .bits = UINT64_MAX - 511 }, BLOOMFILE_EBITS },
+        { "64 hashes", { WITH, .hashes = 64 }, 0 },
+        { "65 hashes", { WITH, .hashes = 65 }, BLOOMFILE_EHASHES },
+        { "2^31 hashes", { WITH, .hashes = 1u << 31 }, BLOOMFILE_EHASHES },
+        { "rate 1", { WITH, .fpr = 1 }, BLOOMFILE_ERATE },
+        { "rate -1", { WITH, .fpr = -1 }, BLOOMFILE_ERATE },
+        { "rate nan", { WITH, .fpr = NAN }, BLOOMFILE_ERATE },
+        { "rate infinite", { WITH, .fpr = INFINITY }, BLOOMFILE_ERATE },
+        { "least rate", { WITH, .fpr = 4.9e-324 }, 0 },
+        { "last rate below 1", { WITH, .fpr = 0x1.fffffffffffffp-1 }, 0 },
+        { "capacity 2^60", { WITH, .capacity = 1ULL << 60 }, 0 },
+        { "capacity 2^60+1", { WITH, .capacity = (1ULL << 60) + 1 }, BLOOMFILE_ECAPACITY },
+        { "control in label", { WITH, .label = "a\nb" }, BLOOMFILE_ELABEL },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        bloomfile_builder *b = (bloomfile_builder *)&b;
+        int error = bloomfile_builder_new(&b, &rows[i].params);
+        if (error != rows[i].error)
+            fail_msg("%s: %s", rows[i].what, bloomfile_errname(error));
+        assert_int_equal(b == NULL, error != 0);
+        bloomfile_builder_free(b);
+    }
+}
+
+static void the_parameters_are_copied(void **state)
+{
+    (void)state;
+    char label[] = "before";
+    struct bloomfile_params params = { .label = label, .tag = { 1, 2, 3, 0xFF }, .seed = 99 };
+    bloomfile_builder *b = new_builder(params);
+    memcpy(label, "after!", sizeof label);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    struct bloomfile_info info = verified_info(image);
+    assert_string_equal(info.label, "before");
+    assert_memory_equal(info.tag, params.tag, sizeof info.tag);
+    assert_int_equal(info.seed, 99);
+    assert_int_equal(info.provenance | info.compat | info.ro_compat | info.incompat, 0);
+    free(image.data);
+}
+
+static void what_is_not_said_is_derived(void **state)
+{
+    (void)state;
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, NULL), 0);
+    add_numbers(b, 0, 1000);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    struct bloomfile_info info = verified_info(image);
+    free(image.data);
+    assert_int_equal(info.layout, BLOOMFILE_BLOCKED);
+    assert_int_equal(info.capacity, 1000);
+    assert_true(info.fpr == 0.01);
+    assert_int_equal(info.seed, 0);
+    assert_int_equal(info.bits, bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, 0));
+    assert_int_equal(info.bits_unfolded, info.bits);
+    assert_string_equal(info.label, "");
+}
+
+static void capacity_rate_bits_and_hashes_combine(void **state)
+{
+    (void)state;
+    for (enum bloomfile_layout l = BLOOMFILE_BLOCKED; l <= BLOOMFILE_COUNTING; l++) {
+        struct bloomfile_info info =
+            built((struct bloomfile_params){ .layout = l, .capacity = 5000, .fpr = 0.02 }, 10);
+        assert_int_equal(info.capacity, 5000);
+        assert_int_equal(info.keys, 10);
+        assert_true(info.fpr == 0.02);
+        assert_int_equal(info.bits, bloomfile_bits_for(l, 5000, 0.02, 0));
+        assert_true(bloomfile_fpr_for(l, info.bits, info.hashes, 5000) <= 0.02);
+
+        info = built((struct bloomfile_params){ .layout = l, .fpr = 0.02, .hashes = 3 }, 700);
+        assert_int_equal(info.hashes, 3);
+        assert_int_equal(info.capacity, 700);
+        assert_int_equal(info.bits, bloomfile_bits_for(l, 700, 0.02, 3));
+
+        info = built((struct bloomfile_params){ .layout = l, .bits = 10240 }, 700);
+        assert_int_equal(info.bits, 10240);
+        assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 700));
+        assert_true(info.fpr == 0);
+
+        info = built((struct bloomfile_params){ .layout = l, .bits = 10240, .capacity = 200 }, 700);
+        assert_int_equal(info.hashes, bloomfile_hashes_for(l, 10240, 200));
+        assert_int_equal(info.capacity, 200);
+        assert_int_equal(info.keys, 700);
+
+        info = built(
+            (struct bloomfile_params){ .layout = l, .bits = 512, .hashes = 64, .fpr = 0.5 }, 1);
+        assert_int_equal(info.hashes, 64);
+        assert_true(info.fpr == 0.5);
+    }
+}
+
+static void an_unreachable_rate_is_an_error_of_finishing(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .capacity = 1ULL << 60 });
+    void *image = &image;
+    size_t size = 1;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_EUNREACHABLE);
+    assert_null(image);
+    assert_int_equal(size, 0);
+    assert_error(bloomfile_builder_finish(b, "unreachable", 0), BLOOMFILE_EUNREACHABLE);
+    assert_int_equal(entries_in_dir(), 0);
+    bloomfile_builder_free(b);
+}
+
+static void a_filter_larger_than_memory_is_an_error_of_finishing(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = BLOOMFILE_MAX_BITS });
+    void *image;
+    size_t size;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), ENOMEM);
+    bloomfile_builder_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_wrong_parameter_has_its_error),
+        cmocka_unit_test(the_parameters_are_copied),
+        cmocka_unit_test(what_is_not_said_is_derived),
+        cmocka_unit_test(capacity_rate_bits_and_hashes_combine),
+        cmocka_unit_test(an_unreachable_rate_is_an_error_of_finishing),
+        cmocka_unit_test(a_filter_larger_than_memory_is_an_error_of_finishing),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT
+ * How bloomfile_builder_finish() puts a file in its place: whole or not at all, and never over
+ * anything but a regular file. */
+#include "support.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    NOBODY = 65534
+};
+
+static struct stat status_of(const char *path)
+{
+    struct stat status;
+    assert_int_equal(lstat(path, &status), 0);
+    return status;
+}
+
+/* Runs `act` in a child process and returns its status. */
+static int in_child(int (*act)(void))
+{
+    pid_t child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0)
+        _exit(act());
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+enum {
+    AS_EXPECTED = 0,
+    NOT_AS_EXPECTED = 1,
+    CANNOT = 2
+};
+
+/* ---- files */
+
+static void a_new_file_has_the_permissions_of_the_umask(void **state)
+{
+    (void)state;
+    mode_t before = umask(027);
+    assert_error(publish_filter("new", 0, 10), 0);
+    umask(before);
+    assert_filter_of("new", 10);
+    assert_int_equal(status_of("new").st_mode, S_IFREG | 0640);
+    assert_int_equal(status_of("new").st_nlink, 1);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void an_existing_file_is_kept_unless_told_otherwise(void **state)
+{
+    (void)state;
+    write_file("old", "old content", 11);
+    assert_error(publish_filter("old", 0, 10), EEXIST);
+    assert_file_holds("old", "old content", 11);
+    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 20), 0);
+    assert_filter_of("old", 20);
+    assert_error(publish_filter("old", 0, 30), EEXIST);
+    assert_filter_of("old", 20);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void replacing_what_is_not_there_makes_it(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_filter_of("new", 10);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void a_replacement_keeps_the_permissions(void **state)
+{
+    (void)state;
+    static const mode_t modes[] = { 0600, 0644, 0440, 0777, 0000 };
+    for (size_t i = 0; i < ROWS(modes); i++) {
+        write_file("old", "", 0);
+        assert_int_equal(chmod("old", modes[i]), 0);
+        assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+        assert_int_equal(status_of("old").st_mode, S_IFREG | modes[i]);
+        assert_int_equal(unlink("old"), 0);
+    }
+}
+
+static void a_replacement_keeps_the_owner_where_that_is_allowed(void **state)
+{
+    (void)state;
+    write_file("old", "", 0);
+    if (chown("old", NOBODY, NOBODY) != 0)
+        skip();
+    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_int_equal(status_of("old").st_uid, NOBODY);
+    assert_int_equal(status_of("old").st_gid, NOBODY);
+}
+
+static int replace_as_nobody(void)
+{
+    if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+        setresuid(NOBODY, NOBODY, NOBODY) != 0)
+        return CANNOT;
+    return publish_filter("old", BLOOMFILE_REPLACE, 10) == 0 ? AS_EXPECTED : NOT_AS_EXPECTED;
+}
+
+static void a_group_s_rights_are_not_passed_on_to_another_group(void **state)
+{
+    (void)state;
+    write_file("old", "", 0);
+    assert_int_equal(chmod("old", 0664), 0);
+    assert_int_equal(chmod(".", 0777), 0);
+    int result = in_child(replace_as_nobody);
+    if (result == CANNOT)
+        skip();
+    assert_int_equal(result, AS_EXPECTED);
+    assert_int_equal(status_of("old").st_gid, NOBODY);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0604);
+}
+
+static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("name", 0, 10), 0);
+    assert_int_equal(link("name", "old"), 0);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "name", 0), 0);
+    assert_error(publish_filter("name", BLOOMFILE_REPLACE, 10000), 0);
+    assert_filter_of("old", 10);
+    assert_filter_of("name", 10000);
+    assert_error(bloomfile_verify(f, NULL), 0);
+    bloomfile_close(f);
+}
+
+static void unknown_flags_are_refused(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("new", 2, 10), BLOOMFILE_EPARAMS);
+    assert_error(publish_filter("new", 1u << 31 | BLOOMFILE_REPLACE, 10), BLOOMFILE_EPARAMS);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+/* ---- symbolic links */
+
+static void a_symbolic_link_is_followed(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("elsewhere", 0777), 0);
+    write_file("elsewhere/target", "", 0);
+    assert_int_equal(symlink("elsewhere/target", "link"), 0);
+    assert_int_equal(symlink("link", "link to link"), 0);
+    assert_error(publish_filter("link to link", 0, 10), EEXIST);
+    assert_error(publish_filter("link to link", BLOOMFILE_REPLACE, 10), 0);
+    assert_filter_of("elsewhere/target", 10);
+    assert_true(S_ISLNK(status_of("link").st_mode));
+    assert_true(S_ISLNK(status_of("link to link").st_mode));
+    assert_int_equal(entries_in_dir(), 3);
+    assert_int_equal(chdir("elsewhere"), 0);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void a_symbolic_link_to_nothing_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("missing", "link"), 0);
+    assert_error(publish_filter("link", 0, 10), ENOENT);
+    assert_error(publish_filter("link", BLOOMFILE_REPLACE, 10), ENOENT);
+    assert_int_equal(symlink("loop", "loop"), 0);
+    assert_error(publish_filter("loop", BLOOMFILE_REPLACE, 10), ELOOP);
+    assert_int_equal(entries_in_dir(), 2);
+}
+
+/* ---- what is never replaced */
+
+static void assert_never_replaced(const char *path, int error)
+{
+    struct stat before = status_of(path);
+    size_t entries = entries_in_dir();
+    assert_error(publish_filter(path, 0, 10), error);
+    assert_error(publish_filter(path, BLOOMFILE_REPLACE, 10), error);
+    struct stat after = status_of(path);
+    assert_int_equal(after.st_ino, before.st_ino);
+    assert_int_equal(after.st_mode, before.st_mode);
+    assert_int_equal(entries_in_dir(), entries);
+}
+
+static void directories_are_never_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("dir", 0777), 0);
+    assert_int_equal(symlink("dir", "link"), 0);
+    static const char *const paths[] = { "dir", "dir/", "link", ".", "..", "/", "./dir", "dir/." };
+    for (size_t i = 0; i < ROWS(paths); i++)
+        assert_never_replaced(paths[i], EISDIR);
+}
+
+static void special_files_are_never_replaced(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("fifo", 0666), 0);
+    assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
+    bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* spares the system's */
+    const char *device = own_device ? "null" : "/dev/null";
+    assert_never_replaced(device, BLOOMFILE_ENOTREGULAR);
+    assert_int_equal(symlink(device, "link"), 0);
+    assert_never_replaced("link", BLOOMFILE_ENOTREGULAR);
+    struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" };
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_never_replaced("socket", BLOOMFILE_ENOTREGULAR);
+    close(fd);
+}
+
+/* ---- where no file can be made */
+
+static void a_directory_that_is_missing_is_an_error(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("missing/new", 0, 10), ENOENT);
+    assert_error(publish_filter("missing/new", BLOOMFILE_REPLACE, 10), ENOENT);
+    assert_error(publish_filter("", BLOOMFILE_REPLACE, 10), ENOENT);
+    assert_error(publish_filter("/missing/new", 0, 10), ENOENT);
+    write_file("file", "", 0);
+    assert_error(publish_filter("file/new", BLOOMFILE_REPLACE, 10), ENOTDIR);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void the_longest_name_is_taken_and_a_longer_one_is_not(void **state)
+{
+    (void)state;
+    char name[NAME_MAX + 2];
+    memset(name, 'n', sizeof name);
+    name[NAME_MAX] = '\0';
+    assert_error(publish_filter(name, 0, 10), 0);
+    assert_error(publish_filter(name, BLOOMFILE_REPLACE, 20), 0);
+    assert_filter_of(name, 20);
+    name[NAME_MAX] = 'n';
+    name[NAME_MAX + 1] = '\0';
+    assert_error(publish_filter(name, BLOOMFILE_REPLACE, 10), ENAMETOOLONG);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static int publish_without_permission(void)
+{
+    if (geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0)
+        return CANNOT;
+    return publish_filter("new", 0, 10) != EACCES ||
+           publish_filter("old", BLOOMFILE_REPLACE, 10) != EACCES;
+}
+
+static void a_directory_that_is_not_writable_is_an_error(void **state)
+{
+    (void)state;
+    write_file("old", "old", 3);
+    assert_int_equal(chmod("old", 0666), 0);
+    assert_int_equal(chmod(".", 0555), 0);
+    int result = in_child(publish_without_permission);
+    assert_int_equal(chmod(".", 0777), 0);
+    if (result == CANNOT)
+        skip();
+    assert_int_equal(result, AS_EXPECTED);
+    assert_file_holds("old", "old", 3);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static int publish_past_the_size_limit(void)
+{
+    const struct rlimit limit = { 5000, 5000 };
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
+        return CANNOT;
+    return publish_filter("new", 0, 100) != EFBIG ||
+           publish_filter("old", BLOOMFILE_REPLACE, 100) != EFBIG;
+}
+
+static void a_file_that_would_be_too_large_is_an_error(void **state)
+{
+    (void)state;
+    write_file("old", "old", 3);
+    assert_int_equal(in_child(publish_past_the_size_limit), AS_EXPECTED);
+    assert_file_holds("old", "old", 3);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_new_file_has_the_permissions_of_the_umask),
+        IN_NEW_DIR(an_existing_file_is_kept_unless_told_otherwise),
+        IN_NEW_DIR(replacing_what_is_not_there_makes_it),
+        IN_NEW_DIR(a_replacement_keeps_the_permissions),
+        IN_NEW_DIR(a_replacement_keeps_the_owner_where_that_is_allowed),
+        IN_NEW_DIR(a_group_s_rights_are_not_passed_on_to_another_group),
+        IN_NEW_DIR(a_replacement_is_another_file_so_the_old_one_lives_on),
+        IN_NEW_DIR(unknown_flags_are_refused),
+        IN_NEW_DIR(a_symbolic_link_is_followed),
+        IN_NEW_DIR(a_symbolic_link_to_nothing_is_an_error),
+        IN_NEW_DIR(directories_are_never_replaced),
+        IN_NEW_DIR(special_files_are_never_replaced),
+        IN_NEW_DIR(a_directory_that_is_missing_is_an_error),
+        IN_NEW_DIR(the_longest_name_is_taken_and_a_longer_one_is_not),
+        IN_NEW_DIR(a_directory_that_is_not_writable_is_an_error),
+        IN_NEW_DIR(a_file_that_would_be_too_large_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * Lookups, against a second implementation of the specification. */
+#include "support.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bloomfile *open_image(struct bytes image, unsigned flags)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    return f;
+}
+
+/* So many keys that about every second absent key is a false positive. */
+static uint64_t keys_for_even_odds(uint64_t m, uint32_t k)
+{
+    return (uint64_t)(-log(1 - pow(0.5, 1.0 / k)) * (double)m / k);
+}
+
+static void assert_agrees_with_reference(struct recipe recipe)
+{
+    enum {
+        QUERIES = 200
+    };
+    recipe.keys = keys_for_even_odds(recipe.m, recipe.k);
+    struct bytes image = image_from(recipe);
+    bloomfile *f = open_image(image, 0);
+    for (uint64_t i = 0; i < recipe.keys; i++)
+        assert_true(bloomfile_contains_digest(f, number(recipe.seed, i)));
+    unsigned found = 0;
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        uint64_t digest = number(recipe.seed, 1000000 + i);
+        bool expected = reference_contains(recipe.layout, image.data + recipe.header_size, recipe.m,
+                                           recipe.k, digest);
+        assert_int_equal(bloomfile_contains_digest(f, digest), expected);
+        uint8_t room[8];
+        struct bytes key = number_key(1000000 + i, room);
+        assert_int_equal(bloomfile_contains(f, key.data, key.size), expected);
+        found += expected;
+    }
+    if (recipe.m >= 1000)
+        assert_in_range(found, QUERIES / 5, QUERIES - QUERIES / 5);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void blocked_lookups_agree_with_the_specification(void **state)
+{
+    (void)state;
+    static const uint64_t blocks[] = { 1, 2, 3, 13, 64, 129 };
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        for (size_t i = 0; i < ROWS(blocks); i++)
+            assert_agrees_with_reference(
+                (struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * blocks[i], k, 0, k });
+}
+
+static void classic_lookups_agree_with_the_specification(void **state)
+{
+    (void)state;
+    static const uint64_t bits[] = { 1, 2, 7, 8, 100, 511, 1000, 4099, 65537 };
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        for (size_t i = 0; i < ROWS(bits); i++)
+            assert_agrees_with_reference(
+                (struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, bits[i], k, 0, k });
+}
+
+static void counting_lookups_agree_with_the_specification(void **state)
+{
+    (void)state;
+    static const uint64_t counters[] = { 1, 2, 3, 100, 511, 1000, 4099, 16385 };
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        for (size_t i = 0; i < ROWS(counters); i++)
+            assert_agrees_with_reference(
+                (struct recipe){ BLOOMFILE_COUNTING, IN_FILE, counters[i], k, 0, k });
+}
+
+/* ---- many at once */
+
+enum {
+    MOST = 1000
+};
+
+static const struct recipe several_pages[] = {
+    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 300, 3, 60000, 0 },
+    { BLOOMFILE_CLASSIC, EMBEDDED, 512 * 300, 3, 60000, 0 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 512 * 100, 3, 20000, 0 },
+};
+
+static void assert_many_as_one_by_one(const struct recipe *recipe, struct bytes image,
+                                      unsigned flags)
+{
+    static const size_t counts[] = { 0, 1, 2, 63, 64, 65, 127, 128, 129, 192, 256, 257, MOST };
+    static uint8_t rooms[MOST][8];
+    struct bloomfile_key keys[MOST];
+    uint64_t digests[MOST];
+    for (uint64_t i = 0; i < MOST; i++) {
+        struct bytes key = number_key(recipe->keys - 100 + i, rooms[i]);
+        keys[i] = (struct bloomfile_key){ key.data, key.size };
+        digests[i] = number(recipe->seed, recipe->keys - 100 + i);
+    }
+    bloomfile *one_by_one = open_image(image, flags);
+    for (size_t c = 0; c < ROWS(counts); c++) {
+        size_t n = counts[c], expected = 0;
+        for (size_t i = 0; i < n; i++)
+            expected += bloomfile_contains_digest(one_by_one, digests[i]);
+        if (n == MOST)
+            assert_in_range(expected, 200, MOST - 100);
+        for (unsigned by_key = 0; by_key < 2; by_key++) {
+            bloomfile *f = open_image(image, flags);
+            bool hits[MOST + 1];
+            memset(hits, 0xEE, sizeof hits);
+            assert_int_equal(by_key ? bloomfile_contains_many(f, keys, n, hits)
+                                    : bloomfile_contains_digests(f, digests, n, hits),
+                             expected);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(hits[i], bloomfile_contains_digest(one_by_one, digests[i]));
+            uint8_t after;
+            memcpy(&after, &hits[n], 1);
+            assert_int_equal(after, 0xEE);
+            assert_int_equal(by_key ? bloomfile_contains_many(f, keys, n, NULL)
+                                    : bloomfile_contains_digests(f, digests, n, NULL),
+                             expected);
+            bloomfile_close(f);
+        }
+    }
+    bloomfile_close(one_by_one);
+}
+
+static void many_lookups_answer_as_one_by_one(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(several_pages); r++) {
+        struct bytes image = image_from(several_pages[r]);
+        assert_many_as_one_by_one(&several_pages[r], image, 0);
+        assert_many_as_one_by_one(&several_pages[r], image, BLOOMFILE_VERIFY_FULL);
+        image.data[EMBEDDED + 5000] ^= 2;
+        assert_many_as_one_by_one(&several_pages[r], image, 0);
+        free(image.data);
+    }
+}
+
+static void the_empty_key_is_a_key(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
+    assert_error(bloomfile_builder_add(b, NULL, 0), 0);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    bloomfile *f = open_image(image, 0);
+    assert_true(bloomfile_contains(f, NULL, 0));
+    assert_true(bloomfile_contains(f, "", 0));
+    assert_false(bloomfile_contains(f, "", 1));
+    assert_int_equal(bloomfile_contains_many(f, (struct bloomfile_key[]){ { NULL, 0 } }, 1, NULL),
+                     1);
+    assert_int_equal(bloomfile_contains_digest(f, bloomfile_hash(0, NULL, 0)), true);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void the_answers_depend_on_the_seed(void **state)
+{
+    (void)state;
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512 * 100, 8, 100, 77 });
+    bloomfile *f = open_image(image, 0);
+    for (uint64_t i = 0; i < 100; i++) {
+        uint8_t room[8];
+        struct bytes key = number_key(i, room);
+        assert_true(bloomfile_contains(f, key.data, key.size));
+        assert_true(bloomfile_contains_digest(f, bloomfile_hash(77, key.data, key.size)));
+    }
+    unsigned found = 0;
+    for (uint64_t i = 0; i < 100; i++)
+        found += bloomfile_contains_digest(f, number(0, i));
+    assert_true(found < 5);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void the_kernel_has_a_name(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(several_pages[1]);
+    bloomfile *f = open_image(image, 0);
+    assert_string_not_equal(bloomfile_kernel_name(f), "");
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- threads on one handle */
+
+enum {
+    THREADS = 8,
+    PAGE = 4096,
+    BAD_PAGE = 4
+};
+
+struct job {
+    const bloomfile *f;
+    const struct recipe *recipe;
+    const uint8_t *body;
+    uint64_t first;
+    unsigned wrong;
+};
+
+/* A bit in the bad page counts as one. */
+static bool expected_answer(const struct job *job, uint64_t digest)
+{
+    unsigned per_byte = job->recipe->layout == BLOOMFILE_COUNTING ? 2 : 8;
+    uint64_t x[BLOOMFILE_MAX_HASHES];
+    reference_positions(job->recipe->layout, job->recipe->m, job->recipe->k, digest, x);
+    for (unsigned i = 0; i < job->recipe->k; i++)
+        if (x[i] / per_byte / PAGE != BAD_PAGE &&
+            reference_value(job->recipe->layout, job->body, x[i]) == 0)
+            return false;
+    return true;
+}
+
+static void *look_up(void *argument)
+{
+    struct job *job = argument;
+    for (uint64_t i = 0; i < 20000; i++) {
+        uint64_t digest = number(job->recipe->seed, job->first + i);
+        bool hit;
+        if (i % 2 == 0)
+            hit = bloomfile_contains_digest(job->f, digest);
+        else
+            bloomfile_contains_digests(job->f, &digest, 1, &hit);
+        job->wrong += hit != expected_answer(job, digest);
+    }
+    job->wrong += bloomfile_status(job->f) != BLOOMFILE_EPAGE;
+    return NULL;
+}
+
+static void *verify(void *argument)
+{
+    struct job *job = argument;
+    struct bloomfile_fault fault;
+    job->wrong += bloomfile_verify(job->f, &fault) != BLOOMFILE_EPAGE || fault.page != BAD_PAGE;
+    return NULL;
+}
+
+static void threads_share_a_lazily_verified_handle(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < 2 * ROWS(several_pages); r++) {
+        const struct recipe *recipe = &several_pages[r / 2];
+        struct bytes image = image_from(*recipe);
+        memset(image.data + EMBEDDED + PAGE * BAD_PAGE, 0, 100);
+        bloomfile *f = open_image(image, 0);
+        pthread_t threads[THREADS];
+        struct job jobs[THREADS];
+        for (unsigned t = 0; t < THREADS; t++) {
+            jobs[t] = (struct job){ f, recipe, image.data + EMBEDDED, recipe->keys - 1000 * t, 0 };
+            void *(*work)(void *) = r % 2 == 1 && t % 4 == 3 ? verify : look_up;
+            assert_int_equal(pthread_create(&threads[t], NULL, work, &jobs[t]), 0);
+        }
+        for (unsigned t = 0; t < THREADS; t++) {
+            assert_int_equal(pthread_join(threads[t], NULL), 0);
+            assert_int_equal(jobs[t].wrong, 0);
+        }
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(f, &info);
+        assert_int_equal(info.bad_pages, 1);
+        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocked_lookups_agree_with_the_specification),
+        cmocka_unit_test(classic_lookups_agree_with_the_specification),
+        cmocka_unit_test(counting_lookups_agree_with_the_specification),
+        cmocka_unit_test(many_lookups_answer_as_one_by_one),
+        cmocka_unit_test(the_empty_key_is_a_key),
+        cmocka_unit_test(the_answers_depend_on_the_seed),
+        cmocka_unit_test(the_kernel_has_a_name),
+        cmocka_unit_test(threads_share_a_lazily_verified_handle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

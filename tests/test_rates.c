@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ * Rates, against published values, enumeration, and a second way to compute them. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void assert_close(double value, double expected, double tolerance, const char *what)
+{
+    if (!(fabs(value - expected) <= tolerance * fabs(expected)))
+        fail_msg("%s: %.17g, expected %.17g", what, value, expected);
+}
+
+/* An absent key may have the digest of one of n present ones, of 64 bits. */
+static double with_equal_digests(double rate, uint64_t n)
+{
+    return rate + (1 - rate) * ldexp((double)n, -64);
+}
+
+static void the_published_table_is_met(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t bits_per_key;
+        uint32_t k;
+        double percent;
+    } rows[] = {
+        { 20, 6, 0.0303 },  { 20, 10, 0.0089 }, { 20, 14, 0.0067 },
+        { 20, 20, 0.0104 }, { 10, 7, 0.819 },   { 5, 3, 9.18 },
+        { 2, 1, 39.3 },     { 2, 2, 40.0 },     { 2, 5, 65.2 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        double rate =
+            bloomfile_fpr_for(BLOOMFILE_CLASSIC, rows[i].bits_per_key * 80000, rows[i].k, 80000);
+        assert_close(100 * rate, rows[i].percent, 0.007, "published");
+        assert_true(bloomfile_fpr_for(BLOOMFILE_COUNTING, rows[i].bits_per_key * 80000, rows[i].k,
+                                      80000) == rate);
+    }
+}
+
+/* How often the absent key's probes all meet inserted ones, over all ways to place both. */
+static double enumerated_rate(unsigned m, unsigned k, unsigned n)
+{
+    unsigned ways = 1, found = 0;
+    for (unsigned i = 0; i < k * (n + 1); i++)
+        ways *= m;
+    for (unsigned way = 0; way < ways; way++) {
+        unsigned rest = way, inserted = 0, absent = 0;
+        for (unsigned i = 0; i < k * n; i++, rest /= m)
+            inserted |= 1u << rest % m;
+        for (unsigned i = 0; i < k; i++, rest /= m)
+            absent |= 1u << rest % m;
+        found += (absent & ~inserted) == 0;
+    }
+    return (double)found / ways;
+}
+
+static void tiny_filters_have_the_enumerated_rate(void **state)
+{
+    (void)state;
+    for (unsigned m = 1; m <= 5; m++)
+        for (unsigned k = 1; k <= 3; k++)
+            for (unsigned n = 1; k * (n + 1) <= 8; n++)
+                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, m, k, n),
+                             enumerated_rate(m, k, n), 1e-12, "enumerated");
+}
+
+/* The mean of (ones / cells)^k over how many cells so many throws fill; the throws go on from
+ * those of the last call. */
+struct occupancy {
+    unsigned cells, thrown;
+    double filled[4097]; /* the probability of so many filled cells */
+};
+
+static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
+{
+    for (; o->thrown < throws; o->thrown++)
+        for (unsigned ones = o->cells + 1; ones-- > 0;)
+            o->filled[ones] =
+                o->filled[ones] * ones / o->cells +
+                (ones > 0 ? o->filled[ones - 1] * (o->cells - (ones - 1)) / o->cells : 0);
+    double rate = 0;
+    for (unsigned ones = 0; ones <= o->cells; ones++)
+        rate += o->filled[ones] * pow((double)ones / o->cells, k);
+    return rate;
+}
+
+/* Up to 4096 throws the rate is exact; beyond, it is the limit for many cells. */
+static void classic_rates_are_the_mean_over_the_ones(void **state)
+{
+    (void)state;
+    static const unsigned cells[] = { 7, 64, 100, 1000, 4096 }, hashes[] = { 1, 2, 7, 20, 64 };
+    for (size_t c = 0; c < ROWS(cells); c++) {
+        for (size_t h = 0; h < ROWS(hashes); h++) {
+            static struct occupancy o;
+            o = (struct occupancy){ .cells = cells[c], .filled = { 1 } };
+            const unsigned k = hashes[h];
+            for (unsigned n = 1; n * k < 2 * cells[c]; n = n * 3 / 2 + 1) {
+                double tolerance = n * k <= 4096 ? 1e-9 : 0.3 * k * k / cells[c];
+                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, cells[c], k, n),
+                             with_equal_digests(occupied_rate(&o, n * k, k), n), tolerance,
+                             "classic");
+            }
+        }
+    }
+}
+
+/* The mean over Binomial(n, 1 / blocks) keys a block. */
+static double blocked_rate(unsigned blocks, unsigned k, unsigned n)
+{
+    static struct occupancy o;
+    o = (struct occupancy){ .cells = 512, .filled = { 1 } };
+    double rate = 0, others = blocks - 1.0;
+    for (unsigned j = 0; j <= n && j < 4000 / k; j++) {
+        double ways = lgamma(n + 1.0) - lgamma(j + 1.0) - lgamma(n - j + 1.0);
+        double chance = blocks == 1 ? j == n : exp(ways + (n - j) * log(others) - n * log(blocks));
+        rate += chance * occupied_rate(&o, j * k, k);
+    }
+    return rate;
+}
+
+static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned blocks, k, n;
+    } rows[] = {
+        { 1, 1, 1 },      { 1, 6, 50 },     { 1, 64, 20 },       { 2, 1, 1 },
+        { 2, 2, 3 },      { 2, 6, 100 },    { 10, 6, 500 },      { 100, 6, 5000 },
+        { 100, 8, 3000 }, { 3000, 5, 100 }, { 1000, 14, 20000 }, { 1000, 3, 100000 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++)
+        assert_close(
+            bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * rows[i].blocks, rows[i].k, rows[i].n),
+            with_equal_digests(blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), rows[i].n), 1e-7,
+            "blocked");
+}
+
+static void large_filters_have_the_limit_s_rate(void **state)
+{
+    (void)state;
+    for (uint64_t n = 100000; n <= 1ULL << 56; n *= 37)
+        for (uint32_t k = 1; k <= 12; k++)
+            assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, 10 * n, k, n),
+                         with_equal_digests(pow(-expm1(-(double)k / 10), k), n), 2e-4, "limit");
+}
+
+static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        double last = 0;
+        for (uint64_t n = 1; n < 1ULL << 50; n += n / 3 + 1) {
+            double rate = bloomfile_fpr_for(layout, 512 * 1000, 6, n);
+            assert_true(rate >= last * (1 - 1e-9) && rate <= 1);
+            last = rate;
+        }
+        assert_true(last > 0.999999);
+        for (uint64_t blocks = 1; blocks < 1ULL << 40; blocks += blocks / 3 + 1) {
+            double rate = bloomfile_fpr_for(layout, 512 * blocks, 6, 10000);
+            assert_true(rate <= last * (1 + 1e-9) && rate >= 0);
+            last = rate;
+        }
+        assert_true(last < 1e-9);
+    }
+}
+
+static void no_keys_have_no_false_positives(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+        for (uint64_t m = 512; m <= BLOOMFILE_MAX_BITS; m *= 512)
+            assert_true(bloomfile_fpr_for(layout, m, 6, 0) == 0);
+}
+
+/* Random digests ask whether they are in filters of random digests. */
+static void a_small_filter_lies_as_often_as_computed(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 8, 6, 400, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 1000, 7, 100, 0 },
+        { BLOOMFILE_COUNTING, EMBEDDED, 500, 3, 100, 0 },
+    };
+    enum {
+        FILTERS = 50,
+        QUERIES = 20000
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        double found = 0;
+        struct recipe recipe = recipes[r];
+        for (uint64_t i = 0; i < FILTERS; i++) {
+            recipe.seed = i;
+            struct bytes image = image_from(recipe);
+            bloomfile *f;
+            assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+            uint64_t random = i;
+            for (unsigned query = 0; query < QUERIES; query++)
+                found += bloomfile_contains_digest(f, random64(&random));
+            bloomfile_close(f);
+            free(image.data);
+        }
+        double rate = bloomfile_fpr_for(recipe.layout, recipe.m, recipe.k, recipe.keys);
+        assert_close(found / FILTERS / QUERIES, rate, 0.05, "measured");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_published_table_is_met),
+        cmocka_unit_test(tiny_filters_have_the_enumerated_rate),
+        cmocka_unit_test(classic_rates_are_the_mean_over_the_ones),
+        cmocka_unit_test(blocked_rates_are_the_mean_over_the_keys_of_a_block),
+        cmocka_unit_test(large_filters_have_the_limit_s_rate),
+        cmocka_unit_test(a_rate_grows_with_the_keys_and_shrinks_with_the_bits),
+        cmocka_unit_test(no_keys_have_no_false_positives),
+        cmocka_unit_test(a_small_filter_lies_as_often_as_computed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

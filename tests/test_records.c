@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: MIT
+ * The validity rules V21 to V26 of format-spec.md, section 11: commit records, torn and damaged. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "header.h"
+
+#define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
+enum {
+    RECORD_FIELDS(PLACE)
+};
+
+static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 };
+static const struct recipe embedded = { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 7 };
+static const struct recipe counting = { BLOOMFILE_COUNTING, IN_FILE, 99, 4, 5, 0 };
+
+static const char *const slot_names[] = { "record 0", "record 1" };
+
+/* Writes what a writer commits: `sequence` also tells the records apart. */
+static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t with_state)
+{
+    uint8_t *record = record_at(image.data, slot);
+    put64(record + sequence, order);
+    put32(record + state, with_state);
+    put32(record + body_crc, 0);
+    memset(record + boot_id, 0xB0 + (int)slot, SIZE_boot_id);
+    reseal_record(image.data, slot);
+}
+
+/* Record 0 has sequence 4, record 1 has 5. */
+static struct bytes live_image(void)
+{
+    struct bytes image = image_from(in_file);
+    commit(image, 0, 4, BLOOMFILE_LIVE);
+    commit(image, 1, 5, BLOOMFILE_LIVE);
+    return image;
+}
+
+/* The record in force, or UINT64_MAX - 1 if the header is not valid. */
+static uint64_t sequence_in_force(struct bytes image)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_inspect(image.data, image.size, &info, NULL, NULL);
+    return error == 0 ? info.sequence : UINT64_MAX - 1;
+}
+
+static void assert_open_error(struct bytes image, int error)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), error);
+    assert_null(f);
+}
+
+/* ---- V25 and V26: live and poisoned images */
+
+static void a_live_image_is_whole_but_not_opened(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
+    assert_int_equal(info.state, BLOOMFILE_LIVE);
+    assert_int_equal(info.sequence, 5);
+    assert_int_equal(info.boot_id[15], 0xB1);
+    assert_open_error(image, BLOOMFILE_ELIVE);
+    free(image.data);
+}
+
+static void a_poisoned_image_is_whole_but_not_opened(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    commit(image, 0, 6, BLOOMFILE_POISONED);
+    assert_int_equal(sequence_in_force(image), 6);
+    assert_open_error(image, BLOOMFILE_EPOISONED);
+    commit(image, 1, 7, BLOOMFILE_LIVE);
+    assert_open_error(image, BLOOMFILE_ELIVE);
+    free(image.data);
+}
+
+static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
+{
+    (void)unused;
+    static const uint64_t orders[][2] = {
+        { 0, 1 }, { 1, 0 }, { 255, 256 }, { 0x100000000, 0xFFFFFFFF }, { UINT64_MAX - 1, 1 }
+    };
+    for (size_t i = 0; i < ROWS(orders); i++) {
+        struct bytes image = live_image();
+        commit(image, 0, orders[i][0], BLOOMFILE_LIVE);
+        commit(image, 1, orders[i][1], BLOOMFILE_LIVE);
+        uint64_t higher = orders[i][0] > orders[i][1] ? orders[i][0] : orders[i][1];
+        assert_int_equal(sequence_in_force(image), higher);
+        free(image.data);
+    }
+}
+
+static void any_damaged_bit_of_a_live_record_leaves_the_other_in_force(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    for (unsigned slot = 0; slot < 2; slot++) {
+        uint8_t *record = record_at(image.data, slot);
+        for (unsigned bit = 0; bit < 8 * IN_FILE / 4; bit++) {
+            record[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            assert_int_equal(sequence_in_force(image), slot == 0 ? 5 : 4);
+            record[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+    }
+    assert_int_equal(sequence_in_force(image), 5);
+    free(image.data);
+}
+
+/* The record not in force is overwritten, up to each byte and from each byte on. */
+static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    uint8_t *record = record_at(image.data, 0), before[IN_FILE / 4], after[sizeof before];
+    const unsigned size = sizeof before;
+    memcpy(before, record, size);
+    commit(image, 0, 6, BLOOMFILE_LIVE);
+    put64(record + n, 77);
+    memset(record + 100, 0xEE, 800);
+    reseal_record(image.data, 0);
+    memcpy(after, record, size);
+    for (unsigned cut = 0; cut <= size; cut++) {
+        memcpy(record, after, cut);
+        memcpy(record + cut, before + cut, size - cut);
+        assert_int_equal(sequence_in_force(image), memcmp(record, after, size) == 0 ? 6 : 5);
+        assert_open_error(image, BLOOMFILE_ELIVE);
+        memcpy(record, before, cut);
+        memcpy(record + cut, after + cut, size - cut);
+        assert_int_equal(sequence_in_force(image), memcmp(record, after, size) == 0 ? 6 : 5);
+    }
+    free(image.data);
+}
+
+static void one_record_of_another_file_leaves_the_right_one_in_force(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    record_at(image.data, 1)[header_crc] ^= 1;
+    reseal_record(image.data, 1);
+    assert_int_equal(sequence_in_force(image), 4);
+    free(image.data);
+}
+
+/* ---- V21 */
+
+static void two_damaged_records_are_refused(void **unused)
+{
+    (void)unused;
+    static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(*recipes[r]);
+        record_at(image.data, 0)[n] ^= 1;
+        record_at(image.data, 1)[n] ^= 1;
+        assert_verdict("V21 both damaged", image, BLOOMFILE_ERECORD, "record 0",
+                       recipes[r]->header_size / 2);
+        reseal_record(image.data, 0);
+        reseal_record(image.data, 1);
+        assert_verdict("both changed alike", image, 0, NULL, 0);
+        for (unsigned slot = 0; slot < 2; slot++) {
+            record_at(image.data, slot)[header_crc] ^= 1;
+            reseal_record(image.data, slot);
+        }
+        assert_verdict("V21 both of another file", image, BLOOMFILE_ERECORD, "record 0",
+                       recipes[r]->header_size / 2);
+        free(image.data);
+    }
+}
+
+static void different_records_with_equal_sequences_are_refused(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    commit(image, 0, 5, BLOOMFILE_LIVE);
+    assert_verdict("V21 live", image, BLOOMFILE_ERECORD, "record 1", 3 * IN_FILE / 4);
+    free(image.data);
+
+    image = image_from(embedded);
+    record_at(image.data, 1)[n] ^= 1;
+    reseal_record(image.data, 1);
+    assert_verdict("V21 sealed", image, BLOOMFILE_ERECORD, "record 1", 3 * EMBEDDED / 4);
+    size_t faults = 0;
+    bloomfile_inspect(image.data, image.size, NULL, NULL, &faults);
+    assert_int_equal(faults, 1);
+    free(image.data);
+}
+
+static void identical_live_records_are_valid(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    memcpy(record_at(image.data, 0), record_at(image.data, 1), IN_FILE / 4);
+    assert_int_equal(sequence_in_force(image), 5);
+    free(image.data);
+}
+
+static void the_records_are_checked_after_the_size(void **unused)
+{
+    (void)unused;
+    struct bytes image = image_from(embedded);
+    record_at(image.data, 0)[n] ^= 1;
+    image.size--;
+    assert_verdict("V19, V21", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+    free(image.data);
+}
+
+/* ---- V22 and V23: one field of the record in force, both records alike */
+
+#define SEALED UINT64_MAX
+
+static const struct row {
+    const char *what;
+    const struct recipe *recipe;
+    uint64_t order; /* its sequence; below SEALED: as commit() makes it */
+    uint32_t as;    /* its state */
+    unsigned at, size;
+    uint64_t value;
+    int error; /* of bloomfile_inspect() */
+} rows[] = {
+#define SET(name, value) name, SIZE_##name, (value)
+#define UNCHANGED        0, 0, 0
+#define AS_LIVE          5, BLOOMFILE_LIVE
+#define AS_POISONED      5, BLOOMFILE_POISONED
+#define AS_SEALED        SEALED, BLOOMFILE_SEALED
+#define REFUSED          BLOOMFILE_ESTATE
+    { "V22 state 0", &in_file, 5, 0, UNCHANGED, REFUSED },
+    { "V22 state 4", &in_file, 5, 4, UNCHANGED, REFUSED },
+    { "V22 live, in a file", &in_file, AS_LIVE, UNCHANGED, 0 },
+    { "V22 poisoned, in a file", &in_file, AS_POISONED, UNCHANGED, 0 },
+    { "V22 live, embedded", &embedded, AS_LIVE, UNCHANGED, REFUSED },
+    { "V22 poisoned, embedded", &embedded, AS_POISONED, UNCHANGED, REFUSED },
+    { "V22 sealed, sequence 2^64-2", &in_file, AS_SEALED, SET(sequence, SEALED - 1), REFUSED },
+    { "V22 live, sequence 2^64-1", &in_file, AS_LIVE, SET(sequence, SEALED), REFUSED },
+    { "V22 poisoned, sequence 2^64-1", &in_file, AS_POISONED, SET(sequence, SEALED), REFUSED },
+    { "V23 ones m", &in_file, AS_SEALED, SET(ones, 1024), 0 },
+    { "V23 ones m+1", &in_file, AS_SEALED, SET(ones, 1025), REFUSED },
+    { "V23 ones m+1, live", &in_file, AS_LIVE, SET(ones, 1025), REFUSED },
+    { "V23 overflow, blocked", &in_file, AS_SEALED, SET(overflow, 1), REFUSED },
+    { "V23 overflow, classic", &embedded, AS_SEALED, SET(overflow, 1), REFUSED },
+    { "V23 overflow, counting", &counting, AS_SEALED, SET(overflow, 1), 0 },
+    { "V23 overflow m", &counting, AS_SEALED, SET(overflow, 99), REFUSED },
+    { "V23 sealed, boot_id", &in_file, AS_SEALED, boot_id + 8, 8, 1ULL << 56, REFUSED },
+    { "V23 sealed, boot_id begins", &in_file, AS_SEALED, boot_id, 8, 1, REFUSED },
+    { "V23 live, body_crc", &in_file, AS_LIVE, SET(body_crc, 1), REFUSED },
+    { "V23 poisoned, body_crc", &in_file, AS_POISONED, SET(body_crc, 1), REFUSED },
+    { "n 0", &in_file, AS_SEALED, SET(n, 0), 0 },
+    { "n 2^64-1", &in_file, AS_SEALED, SET(n, UINT64_MAX), 0 },
+    { "unknown flags", &in_file, AS_SEALED, SET(flags, UINT32_MAX), 0 },
+    { "reserved bytes", &in_file, AS_SEALED, 64, 8, UINT64_MAX, 0 },
+};
+
+static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        struct bytes image = image_from(*row->recipe);
+        for (unsigned slot = 0; slot < 2; slot++) {
+            uint8_t *record = record_at(image.data, slot);
+            if (row->order != SEALED) {
+                commit(image, slot, row->order, row->as);
+                memset(record + boot_id, 0xB0, SIZE_boot_id);
+            }
+            if (row->size == 4)
+                put32(record + row->at, (uint32_t)row->value);
+            else if (row->size == 8)
+                put64(record + row->at, row->value);
+            reseal_record(image.data, slot);
+        }
+        struct bloomfile_fault fault;
+        size_t count = 1;
+        int error = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
+        if (error != row->error)
+            fail_msg("%s: %s", row->what, bloomfile_errname(error));
+        if (row->error != 0)
+            assert_verdict(row->what, image, row->error, "record 0", row->recipe->header_size / 2);
+        free(image.data);
+    }
+}
+
+static void the_record_not_in_force_is_not_held_to_V23(void **unused)
+{
+    (void)unused;
+    struct bytes image = live_image();
+    put64(record_at(image.data, 0) + ones, UINT64_MAX);
+    reseal_record(image.data, 0);
+    assert_int_equal(sequence_in_force(image), 5);
+    put64(record_at(image.data, 1) + ones, UINT64_MAX);
+    reseal_record(image.data, 1);
+    assert_verdict("V23 in record 1", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
+    free(image.data);
+}
+
+/* ---- V24: sealed images */
+
+static void every_flipped_bit_of_a_sealed_header_is_refused(void **unused)
+{
+    (void)unused;
+    static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(*recipes[r]);
+        unsigned refused = 0;
+        for (unsigned bit = 0; bit < 8 * recipes[r]->header_size; bit++) {
+            image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            bloomfile *f;
+            int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+            refused += error != 0 && f == NULL &&
+                       bloomfile_inspect(image.data, image.size, NULL, NULL, NULL) == error;
+            bloomfile_close(f);
+            image.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        assert_int_equal(refused, 8 * recipes[r]->header_size);
+        assert_verdict("unchanged", image, 0, NULL, 0);
+        free(image.data);
+    }
+}
+
+static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
+{
+    (void)unused;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = image_from(in_file);
+        record_at(image.data, slot)[500] ^= 0x10;
+        assert_verdict("V24", image, BLOOMFILE_ERECORD, slot_names[slot],
+                       IN_FILE / 2 + slot * (IN_FILE / 4));
+        free(image.data);
+    }
+}
+
+static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void **unused)
+{
+    (void)unused;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = image_from(in_file);
+        commit(image, slot, 9, BLOOMFILE_LIVE);
+        assert_verdict("V24 the other is live", image, 0, NULL, 0);
+        commit(image, slot, UINT64_MAX - 1, BLOOMFILE_LIVE);
+        assert_verdict("V24 the other is live, last sequence", image, 0, NULL, 0);
+        uint64_t present = number(0, 0);
+        bloomfile *f;
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
+        assert_true(bloomfile_contains_digest(f, present));
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void any_other_record_beside_a_sealed_one_is_refused(void **unused)
+{
+    (void)unused;
+    static const struct {
+        const char *what;
+        const struct recipe *recipe;
+        uint64_t order;
+        uint32_t as;
+    } others[] = {
+        { "V24 poisoned", &in_file, 9, BLOOMFILE_POISONED },
+        { "V24 sealed, lower sequence", &in_file, 9, BLOOMFILE_SEALED },
+        { "V24 unknown state", &in_file, 9, 4 },
+        { "V24 live, embedded", &embedded, 9, BLOOMFILE_LIVE },
+    };
+    for (unsigned slot = 0; slot < 2; slot++) {
+        for (size_t i = 0; i < ROWS(others); i++) {
+            struct bytes image = image_from(*others[i].recipe);
+            uint32_t size = others[i].recipe->header_size;
+            commit(image, slot, others[i].order, others[i].as);
+            assert_verdict(others[i].what, image, BLOOMFILE_ERECORD, slot_names[slot],
+                           size / 2 + slot * (size / 4));
+            free(image.data);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_live_image_is_whole_but_not_opened),
+        cmocka_unit_test(a_poisoned_image_is_whole_but_not_opened),
+        cmocka_unit_test(the_higher_sequence_is_in_force_in_either_slot),
+        cmocka_unit_test(any_damaged_bit_of_a_live_record_leaves_the_other_in_force),
+        cmocka_unit_test(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force),
+        cmocka_unit_test(one_record_of_another_file_leaves_the_right_one_in_force),
+        cmocka_unit_test(two_damaged_records_are_refused),
+        cmocka_unit_test(different_records_with_equal_sequences_are_refused),
+        cmocka_unit_test(identical_live_records_are_valid),
+        cmocka_unit_test(the_records_are_checked_after_the_size),
+        cmocka_unit_test(each_field_of_the_record_in_force_is_held_to_its_rule),
+        cmocka_unit_test(the_record_not_in_force_is_not_held_to_V23),
+        cmocka_unit_test(every_flipped_bit_of_a_sealed_header_is_refused),
+        cmocka_unit_test(damage_to_either_record_of_a_sealed_image_names_it),
+        cmocka_unit_test(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed),
+        cmocka_unit_test(any_other_record_beside_a_sealed_one_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

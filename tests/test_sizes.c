@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ * From keys and rate to bits and hashes. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "geometry.h"
+
+static uint64_t unit_of(uint32_t layout)
+{
+    return layout == BLOOMFILE_BLOCKED ? 512 : 1;
+}
+
+/* The rate of the best k. */
+static double best_rate(uint32_t layout, uint64_t m, uint64_t n)
+{
+    double best = 1;
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        best = fmin(best, bloomfile_fpr_for(layout, m, k, n));
+    return best;
+}
+
+static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
+{
+    (void)state;
+    static const uint64_t counts[] = { 1, 2, 100, 586, 1000000, 100000000000 };
+    static const double rates[] = { 0.5, 0.01, 0.0001, 1e-6 };
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        for (size_t i = 0; i < ROWS(counts); i++) {
+            for (size_t r = 0; r < ROWS(rates); r++) {
+                uint64_t m = bloomfile_bits_for(layout, counts[i], rates[r], 0);
+                uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
+                assert_int_equal(m % unit_of(layout), 0);
+                assert_int_not_equal(m, 0);
+                uint32_t k = bloomfile_hashes_for(layout, m, counts[i]);
+                assert_true(bloomfile_fpr_for(layout, m, k, counts[i]) <= rates[r]);
+                if (fewer > 0)
+                    assert_true(best_rate(layout, fewer * unit_of(layout), counts[i]) > rates[r]);
+            }
+        }
+    }
+}
+
+static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        for (uint32_t k = 1; k <= 20; k++) {
+            uint64_t m = bloomfile_bits_for(layout, 20000, 0.01, k);
+            uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
+            assert_true(bloomfile_fpr_for(layout, m, k, 20000) <= 0.01);
+            assert_true(bloomfile_fpr_for(layout, fewer * unit_of(layout), k, 20000) > 0.01);
+        }
+    }
+}
+
+static void the_hashes_chosen_have_the_lowest_rate(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
+        for (uint64_t m = 512; m <= 512 << 12; m *= 4)
+            for (uint64_t n = 1; n < m; n = n * 5 / 2 + 1)
+                assert_true(bloomfile_fpr_for(layout, m, bloomfile_hashes_for(layout, m, n), n) <=
+                            best_rate(layout, m, n) * 1.000001);
+}
+
+static void counters_are_as_many_as_classic_bits(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n < 1ULL << 40; n *= 77) {
+        uint64_t m = bloomfile_bits_for(BLOOMFILE_CLASSIC, n, 0.02, 0);
+        assert_int_equal(bloomfile_bits_for(BLOOMFILE_COUNTING, n, 0.02, 0), m);
+        assert_int_equal(bloomfile_hashes_for(BLOOMFILE_COUNTING, m, n),
+                         bloomfile_hashes_for(BLOOMFILE_CLASSIC, m, n));
+    }
+}
+
+static void ten_bits_a_key_are_about_one_percent(void **state)
+{
+    (void)state;
+    assert_in_range(bloomfile_bits_for(BLOOMFILE_CLASSIC, 1000000, 0.01, 0), 9585000, 9640000);
+    assert_in_range(bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000000, 0.01, 0), 9800000, 10200000);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_CLASSIC, 10000000, 1000000), 7);
+}
+
+static void more_keys_or_a_lower_rate_need_no_fewer_bits(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        uint64_t last = 0;
+        for (uint64_t n = 1; n < 1ULL << 55; n = n * 5 + 1) {
+            uint64_t m = bloomfile_bits_for(layout, n, 0.02, 0);
+            assert_true(m > last || (layout == BLOOMFILE_BLOCKED && m == 512));
+            last = m;
+        }
+        last = 0;
+        for (double p = 0.9; p > 1e-6; p *= 0.5) {
+            uint64_t m = bloomfile_bits_for(layout, 100000, p, 0);
+            assert_true(m > last);
+            last = m;
+        }
+    }
+}
+
+static unsigned divisors(uint64_t x)
+{
+    unsigned count = 0;
+    for (uint64_t i = 1; i * i <= x; i++)
+        count += x % i != 0 ? 0 : i * i == x ? 1 : 2;
+    return count;
+}
+
+static void large_sizes_have_many_divisors(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        for (uint64_t n = 100; n < 1ULL << 40; n *= 7) {
+            uint64_t units = bloomfile_bits_for(layout, n, 0.01, 0) / unit_of(layout);
+            static const struct {
+                uint64_t from;
+                unsigned divisors;
+            } steps[] = { { 100000000, 200 }, { 1000000, 60 }, { 50000, 20 }, { 10000, 10 } };
+            unsigned step = 0;
+            while (step < ROWS(steps) && units < steps[step].from)
+                step++;
+            if (step < ROWS(steps))
+                assert_true(divisors(units) >= steps[step].divisors);
+        }
+    }
+}
+
+/* ---- ends of the ranges */
+
+static void arguments_out_of_range_have_no_answer(void **state)
+{
+    (void)state;
+    const enum bloomfile_layout classic = BLOOMFILE_CLASSIC, unknown = (enum bloomfile_layout)4;
+    assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
+    assert_int_equal(bloomfile_bits_for(classic, 0, 0.01, 0), 0);
+    assert_int_equal(bloomfile_bits_for(classic, (1ULL << 60) + 1, 0.9, 0), 0);
+    assert_int_equal(bloomfile_bits_for(classic, 10, 0.01, 65), 0);
+    static const double no_rates[] = { 0, -0.0, -1, 1, 2, NAN, -NAN, INFINITY, -INFINITY };
+    for (size_t i = 0; i < ROWS(no_rates); i++)
+        assert_int_equal(bloomfile_bits_for(classic, 10, no_rates[i], 0), 0);
+
+    assert_true(isnan(bloomfile_fpr_for(unknown, 512, 1, 1)));
+    assert_true(isnan(bloomfile_fpr_for(classic, 0, 1, 1)));
+    assert_true(isnan(bloomfile_fpr_for(classic, BLOOMFILE_MAX_BITS + 1, 1, 1)));
+    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_BLOCKED, 513, 1, 1)));
+    assert_true(isnan(bloomfile_fpr_for(classic, 512, 0, 1)));
+    assert_true(isnan(bloomfile_fpr_for(classic, 512, 65, 1)));
+
+    assert_int_equal(bloomfile_hashes_for(unknown, 512, 1), 0);
+    assert_int_equal(bloomfile_hashes_for(classic, 0, 1), 0);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_BLOCKED, 511, 1), 0);
+    assert_int_equal(bloomfile_hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
+}
+
+static void layout_0_is_blocked(void **state)
+{
+    (void)state;
+    const enum bloomfile_layout none = (enum bloomfile_layout)0;
+    assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
+                     bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, 0));
+    assert_true(bloomfile_fpr_for(none, 5120, 6, 500) ==
+                bloomfile_fpr_for(BLOOMFILE_BLOCKED, 5120, 6, 500));
+    assert_int_equal(bloomfile_hashes_for(none, 5120, 500),
+                     bloomfile_hashes_for(BLOOMFILE_BLOCKED, 5120, 500));
+}
+
+static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        double rate;
+        bool classic, blocked; /* reachable */
+    } rows[] = {
+        { 1, 0.999999, true, true },        { 1ULL << 60, 0.999999, true, true },
+        { 1ULL << 60, 0.01, false, false }, { 1ULL << 56, 0.01, true, true },
+        { 1, 1e-19, true, true },           { 1, 1.0 / (1ULL << 32) / (1ULL << 32), false, false },
+        { 1000000, 1e-13, true, true },     { 1000000, 5e-14, false, false },
+        { 1, 4.9e-324, false, false },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+            uint64_t m = bloomfile_bits_for(layout, rows[i].n, rows[i].rate, 0);
+            bool reachable = layout == BLOOMFILE_BLOCKED ? rows[i].blocked : rows[i].classic;
+            assert_int_equal(m != 0, reachable);
+            if (!reachable)
+                continue;
+            assert_true(m <= BLOOMFILE_MAX_BITS);
+            uint32_t k = bloomfile_hashes_for(layout, m, rows[i].n);
+            assert_in_range(k, 1, BLOOMFILE_MAX_HASHES);
+            assert_true(bloomfile_fpr_for(layout, m, k, rows[i].n) <= rows[i].rate);
+        }
+    }
+}
+
+static void more_keys_than_bits_fill_a_filter(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        assert_true(bloomfile_fpr_for(layout, 512, 64, UINT64_MAX) == 1);
+        assert_true(bloomfile_fpr_for(layout, 1024, 1, UINT64_MAX) == 1);
+        assert_int_equal(bloomfile_hashes_for(layout, 512, UINT64_MAX), 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_many_bits_as_said_keep_the_rate_and_fewer_do_not),
+        cmocka_unit_test(as_many_bits_as_said_keep_the_rate_for_given_hashes),
+        cmocka_unit_test(the_hashes_chosen_have_the_lowest_rate),
+        cmocka_unit_test(counters_are_as_many_as_classic_bits),
+        cmocka_unit_test(ten_bits_a_key_are_about_one_percent),
+        cmocka_unit_test(more_keys_or_a_lower_rate_need_no_fewer_bits),
+        cmocka_unit_test(large_sizes_have_many_divisors),
+        cmocka_unit_test(arguments_out_of_range_have_no_answer),
+        cmocka_unit_test(layout_0_is_blocked),
+        cmocka_unit_test(extreme_arguments_have_answers_that_keep_the_promise),
+        cmocka_unit_test(more_keys_than_bits_fill_a_filter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

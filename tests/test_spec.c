@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * The tables and the whole file of format-spec.md, taken from the text itself. */
+#include "spec_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "header.h"
+
+/* ---- sections 4 and 5: the tables of fields */
+
+struct field {
+    const char *name;
+    unsigned offset, size;
+};
+
+#define FIELD(name, offset, size) { #name, offset, size },
+
+static void assert_table(const char *section, const struct field *fields, size_t count,
+                         const char *checksum_row)
+{
+    struct bytes text = spec_section(section);
+    size_t found = 0, checksums = 0;
+    for_each_line(line, text)
+    {
+        unsigned offset, size;
+        char name[32];
+        if (sscanf(line, "| %u | %u | `%31[a-z0-9_]` |", &offset, &size, name) == 3) {
+            assert_true(found < count);
+            assert_string_equal(name, fields[found].name);
+            assert_int_equal(offset, fields[found].offset);
+            assert_int_equal(size, fields[found].size);
+            found++;
+        }
+        checksums += strncmp(line, checksum_row, strlen(checksum_row)) == 0;
+    }
+    assert_int_equal(found, count);
+    assert_int_equal(checksums, 1);
+    free(text.data);
+}
+
+static void the_header_fields_are_those_of_the_table_in_section_4(void **state)
+{
+    (void)state;
+    static const struct field fields[] = { HEADER_FIELDS(FIELD) };
+    assert_table("4", fields, ROWS(fields), "| H/2 - 4 | 4 | `header_crc` |");
+}
+
+static void the_record_fields_are_those_of_the_table_in_section_5(void **state)
+{
+    (void)state;
+    static const struct field fields[] = { RECORD_FIELDS(FIELD) };
+    assert_table("5", fields, ROWS(fields), "| H/4 - 4 | 4 | `record_crc` |");
+}
+
+/* Reads the bytes written "BF 42 ..." at the start of a text. */
+static size_t read_bytes(const char *text, uint8_t *bytes, size_t room)
+{
+    size_t count = 0;
+    for (; isxdigit(text[0]) && isxdigit(text[1]) && !isalnum(text[2]); text += 2) {
+        assert_true(count < room);
+        bytes[count++] = (uint8_t)hex((char[]){ text[0], text[1], '\0' });
+        if (text[2] != ' ')
+            break;
+        text++;
+    }
+    return count;
+}
+
+static void every_text_mode_damage_of_section_4_is_recognised(void **state)
+{
+    (void)state;
+    struct bytes text = spec_section("4");
+    unsigned found = 0;
+    for_each_line(line, text)
+    {
+        if (strncmp(line, "| `", 3) != 0)
+            continue;
+        uint8_t image[64] = { 0 };
+        size_t size = read_bytes(line + 3, image, sizeof image);
+        assert_in_range(size, 7, 10);
+        assert_error(bloomfile_inspect(image, sizeof image, NULL, NULL, NULL), BLOOMFILE_ETEXTMODE);
+        found++;
+    }
+    assert_int_equal(found, 6);
+    free(text.data);
+}
+
+/* ---- section 11 */
+
+static int error_named(const char *name)
+{
+#define ROW_VALUE(row, value, text)                                                                \
+    if (strcmp(name, #row) == 0)                                                                   \
+        return row;
+    BLOOMFILE_ERRORS(ROW_VALUE)
+    fail_msg("the specification names the unknown error %s", name);
+    return 0;
+}
+
+static void every_rule_of_section_11_has_an_error_of_the_library(void **state)
+{
+    (void)state;
+    struct bytes text = spec_section("11");
+    unsigned rules = 0, names = 0;
+    for_each_line(line, text)
+    {
+        unsigned rule;
+        if (sscanf(line, "| V%u |", &rule) == 1)
+            assert_int_equal(rule, ++rules);
+        for (const char *at = line; (at = strstr(at, "BLOOMFILE_E")) != NULL; at++) {
+            char name[40];
+            assert_int_equal(sscanf(at, "%39[A-Z_]", name), 1);
+            assert_string_equal(bloomfile_errname(error_named(name)), name);
+            names++;
+        }
+    }
+    assert_int_equal(rules, 26);
+    assert_true(names >= 26);
+    free(text.data);
+}
+
+/* ---- section 19: the whole file */
+
+/* The rows "0000: BF 42 ... comment", "*" and "0244: end". */
+static struct bytes whole_file(void)
+{
+    struct bytes text = spec_section("19");
+    struct bytes image = { calloc(1, 4096), 0 };
+    assert_non_null(image.data);
+    bool ended = false, zeros = false;
+    for_each_line(line, text)
+    {
+        unsigned offset;
+        int length;
+        if (strcmp(line, "*") == 0)
+            zeros = true;
+        if (ended || sscanf(line, "%4X: %n", &offset, &length) != 1)
+            continue;
+        assert_true(zeros ? offset > image.size : offset == image.size);
+        assert_true(offset < 4000);
+        zeros = false;
+        ended = strcmp(line + length, "end") == 0;
+        image.size = offset + (ended ? 0 : read_bytes(line + length, image.data + offset, 96));
+    }
+    assert_true(ended);
+    free(text.data);
+    return image;
+}
+
+static const struct bloomfile_key tiny_keys[] = {
+    { "bloomfile", 9 },
+    { NULL, 0 },
+    { "\x80\x1D\xBA", 3 },
+};
+
+static void the_file_of_section_19_is_what_the_builder_makes(void **state)
+{
+    (void)state;
+    struct bytes expected = whole_file();
+    assert_int_equal(expected.size, 0x244);
+    struct bloomfile_params params = {
+        .struct_size = sizeof params,
+        .layout = BLOOMFILE_CLASSIC,
+        .capacity = 10,
+        .fpr = 0.05,
+        .bits = 100,
+        .hashes = 3,
+        .label = "tiny \xC3\xA9",
+    };
+    for (unsigned i = 0; i < BLOOMFILE_TAG_SIZE; i++)
+        params.tag[i] = (uint8_t)(0xA0 + i);
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, &params), 0);
+    for (size_t i = 0; i < ROWS(tiny_keys); i++)
+        assert_error(bloomfile_builder_add(b, tiny_keys[i].data, tiny_keys[i].size), 0);
+    void *image;
+    size_t size;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), 0);
+    assert_int_equal(size, expected.size);
+    assert_memory_equal(image, expected.data, size);
+    bloomfile_builder_free(b);
+    free(image);
+    free(expected.data);
+}
+
+static void the_file_of_section_19_opens_verifies_and_answers(void **state)
+{
+    (void)state;
+    struct bytes image = whole_file();
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
+    assert_error(bloomfile_verify(f, NULL), 0);
+    for (size_t i = 0; i < ROWS(tiny_keys); i++)
+        assert_true(bloomfile_contains(f, tiny_keys[i].data, tiny_keys[i].size));
+    assert_false(bloomfile_contains(f, "bloomfilf", 9));
+    assert_false(bloomfile_contains(f, "", 1));
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    assert_int_equal(info.keys, 3);
+    assert_int_equal(info.ones, 8);
+    assert_string_equal(info.label, "tiny \xC3\xA9");
+    bloomfile_close(f);
+    free(image.data);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_header_fields_are_those_of_the_table_in_section_4),
+        cmocka_unit_test(the_record_fields_are_those_of_the_table_in_section_5),
+        cmocka_unit_test(every_text_mode_damage_of_section_4_is_recognised),
+        cmocka_unit_test(every_rule_of_section_11_has_an_error_of_the_library),
+        cmocka_unit_test(the_file_of_section_19_is_what_the_builder_makes),
+        cmocka_unit_test(the_file_of_section_19_opens_verifies_and_answers),
+    };
+    return spec_test_main(argc, argv, tests);
+}

@@ -162,10 +162,13 @@ void reseal_body(uint8_t *image)
 {
     uint64_t offset = get64(image + 72), size = get64(image + 80);
     uint8_t *body = image + offset, *checksums = body + size;
-    for (uint64_t at = 0; at < size; at += 4096, checksums += 4)
-        put32(checksums, (uint32_t)crc32_z(0, body + at, size - at < 4096 ? size - at : 4096));
+    uint32_t body_crc = (uint32_t)crc32_z(0, body, size);
+    for (uint64_t at = 0; at < size; at += 4096, checksums += 4) {
+        uint64_t page_size = size - at < 4096 ? size - at : 4096;
+        put32(checksums, (uint32_t)crc32_z(0, body + at, page_size) ^ body_crc);
+    }
     for (unsigned slot = 0; slot < 2; slot++) {
-        put32(record_at(image, slot) + 56, (uint32_t)crc32_z(0, body, size));
+        put32(record_at(image, slot) + 56, body_crc);
         reseal_record(image, slot);
     }
 }

@@ -282,6 +282,22 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     assert_int_equal(fault.page, UINT64_MAX);
     assert_int_equal(bloomfile_status(f), BLOOMFILE_EBODY);
     assert_int_equal(info_of(f).bad_pages, 0);
+    for (uint64_t i = 0; i < ABSENT; i++)
+        assert_true(bloomfile_contains_digest(f, number(99, i)));
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* A record that holds another body_crc is that of another body: no page can be right. */
+static void assert_all_pages_bad(struct bytes image)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+                 BLOOMFILE_EPAGE);
+    f = open_image(image, 0);
+    for (uint64_t i = 0; i < ABSENT; i++)
+        assert_true(bloomfile_contains_digest(f, number(99, i)));
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
     bloomfile_close(f);
     free(image.data);
 }
@@ -300,10 +316,51 @@ static void a_body_that_contradicts_the_record_is_found(void **state)
 {
     (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
-        assert_contradiction(with_record_changed(&recipes[r], BODY_CRC, 1), "body_crc", EMBEDDED);
+        assert_all_pages_bad(with_record_changed(&recipes[r], BODY_CRC, 1));
         assert_contradiction(with_record_changed(&recipes[r], ONES, 1), "ones", EMBEDDED);
     }
     assert_contradiction(with_record_changed(&recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
+}
+
+/* Every page entry ^ x, and body_crc ^ x: the pages pass, the body as a whole does not. */
+static void checksums_that_agree_with_each_other_only_are_found(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = with_record_changed(&recipes[r], BODY_CRC, 1);
+        uint64_t body_size = get64(image.data + 80);
+        uint8_t *entries = image.data + EMBEDDED + body_size;
+        for (uint64_t page = 0; page < (body_size + PAGE - 1) / PAGE; page++)
+            entries[4 * page] ^= 1;
+        assert_contradiction(image, "body_crc", EMBEDDED);
+    }
+}
+
+/* What a copy that was killed leaves of two filters of one shape: page by page, with its entry. */
+static void pages_of_another_filter_with_their_checksums_never_make_a_no(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct recipe other = recipes[r];
+        other.seed = 4711;
+        struct bytes new = image_from(recipes[r]), old = image_from(other);
+        assert_int_equal(new.size, old.size);
+        uint64_t body_size = get64(new.data + 80);
+        uint64_t pages = (body_size + PAGE - 1) / PAGE;
+        for (uint64_t page = 0; page < pages; page++) {
+            uint64_t at = EMBEDDED + page * PAGE, entry = EMBEDDED + body_size + 4 * page;
+            uint64_t rest = body_size - page * PAGE;
+            memcpy(new.data + at, old.data + at, rest < PAGE ? rest : PAGE);
+            memcpy(new.data + entry, old.data + entry, 4);
+            bloomfile *f = open_image(new, 0);
+            for (uint64_t i = 0; i < recipes[r].keys; i++)
+                assert_true(bloomfile_contains_digest(f, number(recipes[r].seed, i)));
+            assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+            bloomfile_close(f);
+        }
+        free(new.data);
+        free(old.data);
+    }
 }
 
 static void ones_beyond_m_are_found(void **state)
@@ -345,6 +402,8 @@ int main(void)
         cmocka_unit_test(unverified_pages_are_believed_until_a_verification_finds_them_bad),
         cmocka_unit_test(an_undamaged_filter_has_no_doubts),
         cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
+        cmocka_unit_test(checksums_that_agree_with_each_other_only_are_found),
+        cmocka_unit_test(pages_of_another_filter_with_their_checksums_never_make_a_no),
         cmocka_unit_test(ones_beyond_m_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

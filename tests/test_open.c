@@ -167,13 +167,14 @@ static void a_filter_is_opened_at_any_offset_of_a_file(void **state)
             assert_true(fd >= 0);
             assert_int_equal(pwrite(fd, image.data, image.size, (off_t)offsets[i]), image.size);
             bloomfile *to_the_end;
-            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], 0, 0), 0);
+            assert_error(bloomfile_open_fd(&to_the_end, fd, offsets[i], BLOOMFILE_TO_END, 0), 0);
             assert_int_equal(pwrite(fd, "more", 4, (off_t)(offsets[i] + image.size)), 4);
             bloomfile *f;
             assert_error(bloomfile_open_fd(&f, fd, offsets[i], image.size, BLOOMFILE_VERIFY_FULL),
                          0);
             bloomfile *none;
-            assert_error(bloomfile_open_fd(&none, fd, offsets[i], 0, 0), BLOOMFILE_ETRAILING);
+            assert_error(bloomfile_open_fd(&none, fd, offsets[i], BLOOMFILE_TO_END, 0),
+                         BLOOMFILE_ETRAILING);
             assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size + 1, 0),
                          BLOOMFILE_ETRAILING);
             assert_error(bloomfile_open_fd(&none, fd, offsets[i], image.size - 1, 0),
@@ -200,11 +201,18 @@ static void a_range_outside_of_the_file_is_refused(void **state)
         uint64_t offset, length;
         int error;
     } rows[] = {
-        { size, 0, BLOOMFILE_EEMPTY },           { size + 1, 0, BLOOMFILE_ETRUNCATED },
-        { size, 1, BLOOMFILE_ETRUNCATED },       { 0, size + 1, BLOOMFILE_ETRUNCATED },
-        { 1, size, BLOOMFILE_ETRUNCATED },       { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
-        { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED }, { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
-        { 0, UINT64_MAX, BLOOMFILE_ETRUNCATED }, { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
+        { size, 0, BLOOMFILE_EEMPTY },
+        { size + 1, 0, BLOOMFILE_ETRUNCATED },
+        { 0, 0, BLOOMFILE_EEMPTY },
+        { size, UINT64_MAX, BLOOMFILE_EEMPTY },
+        { size, 1, BLOOMFILE_ETRUNCATED },
+        { 0, size + 1, BLOOMFILE_ETRUNCATED },
+        { 1, size, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED },
+        { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
+        { 0, UINT64_MAX - 1, BLOOMFILE_ETRUNCATED },
+        { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
     };
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(rows); i++) {
@@ -223,12 +231,12 @@ static void a_descriptor_that_cannot_be_read_is_refused(void **state)
     write_file("filter", image.data, image.size);
     free(image.data);
     bloomfile *f;
-    assert_error(bloomfile_open_fd(&f, -1, 0, 0, 0), EBADF);
+    assert_error(bloomfile_open_fd(&f, -1, 0, BLOOMFILE_TO_END, 0), EBADF);
     int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
-    assert_error(bloomfile_open_fd(&f, write_only, 0, 0, 0), EBADF);
-    assert_error(bloomfile_open_fd(&f, directory, 0, 0, 0), EISDIR);
+    assert_error(bloomfile_open_fd(&f, write_only, 0, BLOOMFILE_TO_END, 0), EBADF);
+    assert_error(bloomfile_open_fd(&f, directory, 0, BLOOMFILE_TO_END, 0), EISDIR);
     assert_int_equal(pipe(pipes), 0);
-    assert_error(bloomfile_open_fd(&f, pipes[0], 0, 0, 0), BLOOMFILE_ENOTREGULAR);
+    assert_error(bloomfile_open_fd(&f, pipes[0], 0, BLOOMFILE_TO_END, 0), BLOOMFILE_ENOTREGULAR);
     assert_null(f);
     close(write_only);
     close(directory);
@@ -304,6 +312,24 @@ static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **st
     free(image.data);
 }
 
+static void a_relative_path_stays_what_it_was_when_the_directory_changes(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+    char *here = realpath(".", NULL);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "./filter", 0), 0);
+    assert_int_equal(chdir("/"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(chdir(here), 0);
+    assert_int_equal(unlink("filter"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    bloomfile_close(f);
+    free(here);
+}
+
 static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
 {
     (void)state;
@@ -343,6 +369,7 @@ int main(void)
         IN_NEW_DIR(no_bytes_in_memory_are_an_empty_image),
         IN_NEW_DIR(nothing_is_closed_of_no_filter),
         IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
+        IN_NEW_DIR(a_relative_path_stays_what_it_was_when_the_directory_changes),
         IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

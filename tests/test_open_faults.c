@@ -10,6 +10,7 @@
 #include "faults.h"
 
 static struct bytes image;
+static char *absolute;
 static int descriptor;
 
 static int prepare(void **state)
@@ -19,24 +20,26 @@ static int prepare(void **state)
     image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * 200, 6, 500, 0 });
     write_file("filter", image.data, image.size);
     descriptor = open("filter", O_RDONLY);
-    return descriptor < 0;
+    absolute = realpath("filter", NULL);
+    return descriptor < 0 || absolute == NULL;
 }
 
 static int clean_up(void **state)
 {
     close(descriptor);
+    free(absolute);
     free(image.data);
     return leave_temp_dir(state);
 }
 
 static int open_by_path(bloomfile **f)
 {
-    return bloomfile_open(f, "filter", 0);
+    return bloomfile_open(f, absolute, 0);
 }
 
 static int open_by_descriptor(bloomfile **f)
 {
-    return bloomfile_open_fd(f, descriptor, 0, 0, BLOOMFILE_VERIFY_FULL);
+    return bloomfile_open_fd(f, descriptor, 0, BLOOMFILE_TO_END, BLOOMFILE_VERIFY_FULL);
 }
 
 static int open_in_memory(bloomfile **f)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * The multiply-high for machines without 128-bit integers, against the one for those with. */
+#include "support.h"
+
+#include "probe.h"
+
+static void both_ways_to_multiply_agree(void **state)
+{
+    (void)state;
+    static const uint64_t edges[] = {
+        0, 1, UINT32_MAX, 1ULL << 32, (1ULL << 60) - 1, 1ULL << 63, UINT64_MAX
+    };
+    for (size_t i = 0; i < ROWS(edges); i++)
+        for (size_t j = 0; j < ROWS(edges); j++)
+            assert_int_equal(probe_mulhi_portable(edges[i], edges[j]),
+                             probe_reduce(edges[i], edges[j]));
+    uint64_t random = 1;
+    for (unsigned i = 0; i < 1000000; i++) {
+        uint64_t a = random64(&random), b = random64(&random) >> i % 64;
+        assert_int_equal(probe_mulhi_portable(a, b), probe_reduce(a, b));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_ways_to_multiply_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -160,6 +160,33 @@ static void a_filter_larger_than_memory_is_an_error_of_finishing(void **state)
     bloomfile_builder_free(b);
 }
 
+static void a_later_caller_s_parameters_are_taken_if_none_is_unknown(void **state)
+{
+    (void)state;
+    struct {
+        struct bloomfile_params params;
+        uint64_t later[2];
+    } caller = { .params = { .struct_size = sizeof caller, .bits = 512 * 3 } };
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, &caller.params), 0);
+    bloomfile_builder_free(b);
+    caller.later[1] = 1;
+    assert_error(bloomfile_builder_new(&b, &caller.params), BLOOMFILE_EPARAMS);
+    assert_null(b);
+}
+
+static void flags_of_opening_are_none_of_finishing(void **state)
+{
+    (void)state;
+    bloomfile_builder *b;
+    assert_error(bloomfile_builder_new(&b, NULL), 0);
+    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_VERIFY_FULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_builder_finish(b, "never", BLOOMFILE_VERIFY_NONE), BLOOMFILE_EPARAMS);
+    bloomfile_builder_free(b);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "never", BLOOMFILE_REPLACE), BLOOMFILE_EPARAMS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +196,8 @@ int main(void)
         cmocka_unit_test(capacity_rate_bits_and_hashes_combine),
         cmocka_unit_test(an_unreachable_rate_is_an_error_of_finishing),
         cmocka_unit_test(a_filter_larger_than_memory_is_an_error_of_finishing),
+        cmocka_unit_test(a_later_caller_s_parameters_are_taken_if_none_is_unknown),
+        cmocka_unit_test(flags_of_opening_are_none_of_finishing),
     };
     return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
 }

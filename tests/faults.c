@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -80,6 +81,7 @@ WRAP_PLAIN(void *, NULL, malloc, (size_t size), (size))
 WRAP_PLAIN(void *, NULL, calloc, (size_t n, size_t size), (n, size))
 WRAP_PLAIN(void *, NULL, realloc, (void *p, size_t size), (p, size))
 WRAP_PLAIN(char *, NULL, strdup, (const char *s), (s))
+WRAP_PLAIN(char *, NULL, getcwd, (char *room, size_t size), (room, size))
 WRAP_PLAIN(char *, NULL, realpath, (const char *path, char *room), (path, room))
 WRAP_PLAIN(int, -1, lstat64, (const char *path, struct stat *status), (path, status))
 WRAP_PLAIN(int, -1, stat64, (const char *path, struct stat *status), (path, status))
@@ -116,6 +118,15 @@ WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsign
 WRAP(int, fsync, (int fd))
 {
     return fails(ON_fsync) ? -1 : fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+WRAP(int, asprintf, (char **text, const char *format, ...))
+{
+    va_list rest;
+    va_start(rest, format);
+    int length = fails(ON_asprintf) ? -1 : vasprintf(text, format, rest);
+    va_end(rest);
+    return length;
 }
 
 WRAP(int, open64, (const char *path, int flags, ...))

@@ -10,6 +10,7 @@
 
 #define FAULT_CALLS(X)                                                                             \
     X(access)                                                                                      \
+    X(asprintf)                                                                                    \
     X(calloc)                                                                                      \
     X(fallocate64)                                                                                 \
     X(fchmod)                                                                                      \
@@ -17,6 +18,7 @@
     X(fstat64)                                                                                     \
     X(fstatat64)                                                                                   \
     X(fsync)                                                                                       \
+    X(getcwd)                                                                                      \
     X(getrandom)                                                                                   \
     X(linkat)                                                                                      \
     X(lstat64)                                                                                     \

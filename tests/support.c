@@ -77,12 +77,24 @@ struct bytes finish_image(bloomfile_builder *b)
     return bytes;
 }
 
-struct bloomfile_info verified_info(struct bytes image)
+bloomfile *open_image(struct bytes image, unsigned flags)
 {
     bloomfile *f;
-    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, flags), 0);
+    return f;
+}
+
+struct bloomfile_info info_of(const bloomfile *f)
+{
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
+    return info;
+}
+
+struct bloomfile_info verified_info(struct bytes image)
+{
+    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+    struct bloomfile_info info = info_of(f);
     bloomfile_close(f);
     return info;
 }
@@ -161,14 +173,12 @@ void reseal_header(uint8_t *image)
 void reseal_body(uint8_t *image)
 {
     uint64_t offset = get64(image + 72), size = get64(image + 80);
-    uint8_t *body = image + offset, *checksums = body + size;
-    uint32_t body_crc = (uint32_t)crc32_z(0, body, size);
-    for (uint64_t at = 0; at < size; at += 4096, checksums += 4) {
-        uint64_t page_size = size - at < 4096 ? size - at : 4096;
-        put32(checksums, (uint32_t)crc32_z(0, body + at, page_size) ^ body_crc);
-    }
+    uint8_t *body = image + offset, *entry = body + size;
+    uint32_t whole = (uint32_t)crc32_z(0, body, size);
+    for (uint64_t at = 0; at < size; at += 4096, entry += 4)
+        put32(entry, (uint32_t)crc32_z(0, body + at, size - at < 4096 ? size - at : 4096) ^ whole);
     for (unsigned slot = 0; slot < 2; slot++) {
-        put32(record_at(image, slot) + 56, body_crc);
+        put32(record_at(image, slot) + 56, whole);
         reseal_record(image, slot);
     }
 }

@@ -43,6 +43,9 @@ struct bytes finish_image(bloomfile_builder *b);
 int publish_filter(const char *path, unsigned flags, uint64_t keys);
 void assert_filter_of(const char *path, uint64_t keys);
 
+bloomfile *open_image(struct bytes image, unsigned flags);
+struct bloomfile_info info_of(const bloomfile *f);
+
 /* Of an image whose body has been verified. */
 struct bloomfile_info verified_info(struct bytes image);
 
@@ -70,7 +73,7 @@ struct bytes with_file_header(struct bytes embedded);
 void reseal_header(uint8_t *image);
 void reseal_record(uint8_t *image, unsigned slot);
 
-/* Makes the page checksums and body_crc fit the body. */
+/* Makes body_crc and the entries of the pages fit the body. */
 void reseal_body(uint8_t *image);
 
 uint8_t *record_at(uint8_t *image, unsigned slot);

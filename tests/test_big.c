@@ -83,9 +83,9 @@ static void write_body_and_checksums(int fd, struct big *big)
     struct checksum_sum sum = { 0 };
     for (uint64_t page = 0; page < big->geometry.pages; page++)
         checksum_append(&sum, get32(checksums + 4 * page), PAGE);
-    big->header.record.body_crc = sum.crc;
     for (uint64_t page = 0; page < big->geometry.pages; page++)
         put32(checksums + 4 * page, get32(checksums + 4 * page) ^ sum.crc);
+    big->header.record.body_crc = sum.crc;
     off_t at = (off_t)(IN_FILE + big->geometry.body_size);
     assert_int_equal(pwrite(fd, checksums, size, at), size);
     free(checksums);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 /* Makes the image and gives the builder up. */
@@ -94,6 +95,18 @@ static void digests_stand_for_their_keys(void **state)
     add_numbers(by_key, 0, N);
     assert_same(finished(b), finished(by_key));
     free(digests);
+}
+
+static void more_digests_than_memory_holds_are_refused_and_change_nothing(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(layouts[0]), *untroubled = new_builder(layouts[0]);
+    add_numbers(b, 0, 100);
+    add_numbers(untroubled, 0, 100);
+    uint64_t digest = 0;
+    assert_error(bloomfile_builder_add_digests(b, &digest, SIZE_MAX / 8), ENOMEM);
+    assert_error(bloomfile_builder_add_digests(b, &digest, SIZE_MAX), ENOMEM);
+    assert_same(finished(b), finished(untroubled));
 }
 
 static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(void **state)
@@ -205,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_builder_makes_the_same_bytes_twice),
         cmocka_unit_test(keys_may_be_added_after_finishing),
         cmocka_unit_test(digests_stand_for_their_keys),
+        cmocka_unit_test(more_digests_than_memory_holds_are_refused_and_change_nothing),
         cmocka_unit_test(the_reserved_bytes_are_zero),
         cmocka_unit_test(a_filter_of_no_keys_says_no),
         cmocka_unit_test(every_number_of_bits_holds_its_keys),

@@ -3,12 +3,14 @@
  * error is told, nothing leaks or is left behind, and a file is either the old one or the new. */
 #include "support.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -100,8 +102,10 @@ static int build_and_publish(const struct scenario *scenario)
  * that. */
 static int run(const struct scenario *scenario, struct faults faults)
 {
-    if (scenario->replace)
+    if (scenario->replace) {
         write_file(target, OLD_CONTENT, strlen(OLD_CONTENT));
+        assert_int_equal(chmod(target, 0600), 0);
+    }
     if (scenario->through_link)
         assert_int_equal(symlink(target, link_to_target), 0);
     size_t descriptors = open_descriptors();
@@ -258,7 +262,22 @@ static void short_and_interrupted_writes_are_continued(void **state)
 /* ---- what stands at the path at each moment */
 
 static const struct scenario *watched;
-static bool seen_old, seen_new, named_temporary;
+static bool seen_old, seen_new, seen_temporary;
+
+/* The name of what is in the directory besides the target and the link to it, or NULL. */
+static const char *named_temporary(void)
+{
+    static char name[sizeof((struct dirent *)NULL)->d_name];
+    name[0] = '\0';
+    DIR *dir = opendir(".");
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, target) != 0 && strcmp(entry->d_name, link_to_target) != 0)
+            strcpy(name, entry->d_name);
+    closedir(dir);
+    return name[0] != '\0' ? name : NULL;
+}
 
 static void look_at_target(enum fault_call call)
 {
@@ -268,20 +287,25 @@ static void look_at_target(enum fault_call call)
     assert_false(old && seen_new);
     seen_old |= old;
     seen_new |= new;
-    named_temporary |= entries_in_dir() > (size_t)(watched->replace || new) + watched->through_link;
+    struct stat status;
+    const char *temporary = named_temporary();
+    seen_temporary |= temporary != NULL;
+    if (watched->replace && temporary != NULL && stat(temporary, &status) == 0)
+        assert_int_equal(status.st_mode & 077, 0);
 }
 
-static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
+static void
+a_kill_at_any_call_leaves_the_old_file_or_the_new_one_and_shows_nothing_private(void **state)
 {
     (void)state;
     for (size_t s = 0; s < ROWS(scenarios); s++) {
         watched = &scenarios[s];
-        seen_old = seen_new = named_temporary = false;
+        seen_old = seen_new = seen_temporary = false;
         assert_told(watched, (struct faults){ .at_each_call = look_at_target }, 0);
         assert_true(seen_old && seen_new);
         bool lacking = watched->lacking.no_unnamed_files || watched->lacking.no_proc;
         if (unnamed_files && !lacking && !watched->replace)
-            assert_false(named_temporary);
+            assert_false(seen_temporary);
     }
 }
 
@@ -321,7 +345,8 @@ int main(void)
         cmocka_unit_test(a_temporary_s_name_that_is_taken_is_tried_anew),
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
         cmocka_unit_test(short_and_interrupted_writes_are_continued),
-        cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
+        cmocka_unit_test(
+            a_kill_at_any_call_leaves_the_old_file_or_the_new_one_and_shows_nothing_private),
         cmocka_unit_test(signals_wait_while_a_named_temporary_exists),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bytes.h"
+#include "hash.h"
 #include "header.h"
 
 #define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
@@ -90,6 +91,17 @@ static void a_header_cut_short_is_refused_at_every_length(void **state)
     }
 }
 
+static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[0]);
+    memset(image.data + version, 0xFF, 8);
+    for (image.size = 1; image.size < 16; image.size++)
+        assert_verdict("V3", image, BLOOMFILE_ETRUNCATED, "size", image.size);
+    assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", header_size);
+    free(image.data);
+}
+
 static void a_header_size_other_than_512_and_4096_is_refused(void **state)
 {
     (void)state;
@@ -162,6 +174,8 @@ static const struct row {
     { "V12 1", 0, VALID, { SET(k, 1) } },
     { "V12 64", 0, VALID, { SET(k, 64) } },
     { "V12 65", 0, REFUSED(EHASHES, k), { SET(k, 65) } },
+    { "V12 257", 0, REFUSED(EHASHES, k), { SET(k, 257) } },
+    { "V12 65537", 0, REFUSED(EHASHES, k), { SET(k, 65537) } },
     { "V12 2^31", 0, REFUSED(EHASHES, k), { SET(k, 1u << 31) } },
     { "V12 2^32-1", 0, REFUSED(EHASHES, k), { SET(k, UINT32_MAX) } },
     { "V13 0", 0, REFUSED(EBITS, m), { SET(m, 0) } },
@@ -173,6 +187,7 @@ static const struct row {
     { "V13 1, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 1) } },
     { "V13 511, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 511) } },
     { "V13 513, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 513) } },
+    { "V13 1280, blocked", BLOCKED, REFUSED(EBITS, m), { SET(m, 1280) } },
     { "V14 m needs more", 0, REFUSED(EBODYPLACE, body_size), { SET(m, 131072) } },
     { "V14 m 2^60", 0, REFUSED(EBODYPLACE, body_size), { SET(m, P60) } },
     { "V14 0", 0, REFUSED(EBODYPLACE, body_offset), { SET(body_offset, 0) } },
@@ -299,6 +314,51 @@ static void an_image_of_any_other_size_is_refused(void **state)
     }
 }
 
+/* ---- the way back */
+
+static void what_is_encoded_is_decoded(void **state)
+{
+    (void)state;
+    static struct header h = {
+        .version = HEADER_VERSION,
+        .header_size = IN_FILE,
+        .compat = 0x80000001,
+        .ro_compat = 0x80000002,
+        .provenance = 0x80000004,
+        .layout = BLOOMFILE_COUNTING,
+        .hash_id = HASH_XXH3_64,
+        .k = 7,
+        .m = 1001,
+        .seed = 0x8182838485868788,
+        .body_offset = IN_FILE,
+        .body_size = 4096,
+        .capacity = 0x0102030405060708,
+        .fpr = 0.75,
+        .m_unfolded = 3003,
+        .tag = { 0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
+        .label = "label",
+        .record = { HEADER_SEALED_SEQUENCE,
+                    BLOOMFILE_SEALED,
+                    0x80000001,
+                    0x1112131415161718,
+                    900,
+                    800,
+                    { 0 },
+                    0x91929394 },
+    };
+    h.self_test = hash_self_test(h.seed);
+    uint8_t bytes[IN_FILE];
+    memset(bytes, 0xEE, sizeof bytes);
+    header_encode_sealed(&h, bytes);
+    struct header decoded;
+    struct header_faults faults = { 0 };
+    header_decode(bytes, IN_FILE + 4096 + 4, &decoded, &faults);
+    assert_int_equal(faults.count, 0);
+    assert_memory_equal(&decoded, &h, offsetof(struct header, record.body_crc));
+    assert_int_equal(decoded.record.body_crc, h.record.body_crc);
+    assert_memory_equal(bytes + IN_FILE / 2, bytes + 3 * IN_FILE / 4, IN_FILE / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,12 +366,14 @@ int main(void)
         cmocka_unit_test(another_magic_is_refused),
         cmocka_unit_test(text_mode_damage_is_told_from_six_bytes_on),
         cmocka_unit_test(a_header_cut_short_is_refused_at_every_length),
+        cmocka_unit_test(fewer_than_16_bytes_are_too_few_whatever_they_say),
         cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
         cmocka_unit_test(the_smallest_filters_are_valid),
         cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
         cmocka_unit_test(an_image_of_any_other_size_is_refused),
+        cmocka_unit_test(what_is_encoded_is_decoded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

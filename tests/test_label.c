@@ -84,7 +84,12 @@ static void each_label_is_taken_or_refused_by_the_builder(void **state)
         int error = bloomfile_builder_new(&b, &params);
         if (error != (labels[i].valid ? 0 : BLOOMFILE_ELABEL))
             fail_msg("%s: %s", labels[i].what, bloomfile_errname(error));
+        if (error != 0)
+            continue;
+        struct bytes image = finish_image(b);
+        assert_string_equal(verified_info(image).label, labels[i].label);
         bloomfile_builder_free(b);
+        free(image.data);
     }
 }
 

@@ -107,7 +107,7 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
                      BLOOMFILE_EPARAMS);
         assert_null(f);
         f = (bloomfile *)&f;
-        assert_error(bloomfile_open_fd(&f, fd, 0, 0, flags[i]), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EPARAMS);
         assert_null(f);
     }
     close(fd);
@@ -201,15 +201,17 @@ static void a_range_outside_of_the_file_is_refused(void **state)
         uint64_t offset, length;
         int error;
     } rows[] = {
-        { size, 0, BLOOMFILE_EEMPTY },
-        { size + 1, 0, BLOOMFILE_ETRUNCATED },
         { 0, 0, BLOOMFILE_EEMPTY },
-        { size, UINT64_MAX, BLOOMFILE_EEMPTY },
+        { size, 0, BLOOMFILE_EEMPTY },
+        { size, BLOOMFILE_TO_END, BLOOMFILE_EEMPTY },
+        { size + 1, 0, BLOOMFILE_ETRUNCATED },
+        { size + 1, BLOOMFILE_TO_END, BLOOMFILE_ETRUNCATED },
         { size, 1, BLOOMFILE_ETRUNCATED },
         { 0, size + 1, BLOOMFILE_ETRUNCATED },
         { 1, size, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX, 0, BLOOMFILE_ETRUNCATED },
         { UINT64_MAX, 2, BLOOMFILE_ETRUNCATED },
+        { UINT64_MAX, BLOOMFILE_TO_END, BLOOMFILE_ETRUNCATED },
         { 4096, UINT64_MAX - 4095, BLOOMFILE_ETRUNCATED },
         { 0, UINT64_MAX - 1, BLOOMFILE_ETRUNCATED },
         { 1ULL << 63, 1ULL << 63, BLOOMFILE_ETRUNCATED },
@@ -312,22 +314,29 @@ static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **st
     free(image.data);
 }
 
-static void a_relative_path_stays_what_it_was_when_the_directory_changes(void **state)
+static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **state)
 {
     (void)state;
     struct bytes image = image_from(in_file);
-    write_file("filter", image.data, image.size);
-    free(image.data);
-    char *here = realpath(".", NULL);
+    assert_int_equal(mkdir("dir", 0777), 0);
+    write_file("dir/filter", image.data, image.size);
     bloomfile *f;
-    assert_error(bloomfile_open(&f, "./filter", 0), 0);
-    assert_int_equal(chdir("/"), 0);
+    assert_error(bloomfile_open(&f, "dir/filter", 0), 0);
+    char *path = realpath("dir/filter", NULL);
+    bloomfile *by_absolute_path;
+    assert_error(bloomfile_open(&by_absolute_path, path, 0), 0);
+    assert_int_equal(chdir("dir"), 0);
     assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_int_equal(chdir(here), 0);
-    assert_int_equal(unlink("filter"), 0);
+    assert_int_equal(bloomfile_is_stale(by_absolute_path), 0);
+    assert_int_equal(chdir(".."), 0);
+    assert_int_equal(rename("dir", "moved"), 0);
+    write_file("dir", "", 0); /* the path leads through a file now */
     assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_int_equal(bloomfile_is_stale(by_absolute_path), 1);
     bloomfile_close(f);
-    free(here);
+    bloomfile_close(by_absolute_path);
+    free(path);
+    free(image.data);
 }
 
 static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
@@ -369,7 +378,7 @@ int main(void)
         IN_NEW_DIR(no_bytes_in_memory_are_an_empty_image),
         IN_NEW_DIR(nothing_is_closed_of_no_filter),
         IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
-        IN_NEW_DIR(a_relative_path_stays_what_it_was_when_the_directory_changes),
+        IN_NEW_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened),
         IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

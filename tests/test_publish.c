@@ -200,7 +200,8 @@ static void directories_are_never_replaced(void **state)
     (void)state;
     assert_int_equal(mkdir("dir", 0777), 0);
     assert_int_equal(symlink("dir", "link"), 0);
-    static const char *const paths[] = { "dir", "dir/", "link", ".", "..", "/", "./dir", "dir/." };
+    static const char *const paths[] = { "dir", "dir/", "link",  ".",    "..",
+                                         "/",   "/usr", "./dir", "dir/." };
     for (size_t i = 0; i < ROWS(paths); i++)
         assert_never_replaced(paths[i], EISDIR);
 }

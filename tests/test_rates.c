@@ -85,7 +85,7 @@ static double occupied_rate(struct occupancy *o, unsigned throws, unsigned k)
     return rate;
 }
 
-/* Up to 4096 throws the rate is exact; beyond, it is the limit for many cells. */
+/* Up to 2048 throws the rate is exact; beyond, it is computed from the moments of the fill. */
 static void classic_rates_are_the_mean_over_the_ones(void **state)
 {
     (void)state;
@@ -96,7 +96,7 @@ static void classic_rates_are_the_mean_over_the_ones(void **state)
             o = (struct occupancy){ .cells = cells[c], .filled = { 1 } };
             const unsigned k = hashes[h];
             for (unsigned n = 1; n * k < 2 * cells[c]; n = n * 3 / 2 + 1) {
-                double tolerance = n * k <= 2048 ? 1e-9 : k <= 20 ? 2e-4 : 4e-3;
+                double tolerance = n * k <= 2048 ? 1e-9 : k <= 20 ? 2e-4 : 5e-3;
                 assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, cells[c], k, n),
                              with_equal_digests(occupied_rate(&o, n * k, k), n), tolerance,
                              "classic");

@@ -135,7 +135,7 @@ static void large_sizes_have_many_divisors(void **state)
 static void arguments_out_of_range_have_no_answer(void **state)
 {
     (void)state;
-    const enum bloomfile_layout classic = BLOOMFILE_CLASSIC, unknown = (enum bloomfile_layout)4;
+    const uint32_t classic = BLOOMFILE_CLASSIC, unknown = 4;
     assert_int_equal(bloomfile_bits_for(unknown, 10, 0.01, 0), 0);
     assert_int_equal(bloomfile_bits_for(classic, 0, 0.01, 0), 0);
     assert_int_equal(bloomfile_bits_for(classic, (1ULL << 60) + 1, 0.9, 0), 0);
@@ -153,6 +153,7 @@ static void arguments_out_of_range_have_no_answer(void **state)
 
     assert_int_equal(bloomfile_hashes_for(unknown, 512, 1), 0);
     assert_int_equal(bloomfile_hashes_for(classic, 0, 1), 0);
+    assert_int_equal(bloomfile_hashes_for(classic, 512, 0), 0);
     assert_int_equal(bloomfile_hashes_for(BLOOMFILE_BLOCKED, 511, 1), 0);
     assert_int_equal(bloomfile_hashes_for(classic, BLOOMFILE_MAX_BITS + 1, 1), 0);
 }
@@ -160,7 +161,7 @@ static void arguments_out_of_range_have_no_answer(void **state)
 static void layout_0_is_blocked(void **state)
 {
     (void)state;
-    const enum bloomfile_layout none = (enum bloomfile_layout)0;
+    const uint32_t none = 0;
     assert_int_equal(bloomfile_bits_for(none, 1000, 0.01, 0),
                      bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, 0));
     assert_true(bloomfile_fpr_for(none, 5120, 6, 500) ==
@@ -181,7 +182,7 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
         { 1ULL << 60, 0.01, false, false }, { 1ULL << 56, 0.01, true, true },
         { 1, 1e-19, true, true },           { 1, 1.0 / (1ULL << 32) / (1ULL << 32), false, false },
         { 1000000, 1e-13, true, true },     { 1000000, 5e-14, false, false },
-        { 1, 4.9e-324, false, false },
+        { 1, 4.9e-324, false, false },      { 1ULL << 58, 0.02, false, false },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
@@ -195,6 +196,24 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
             assert_in_range(k, 1, BLOOMFILE_MAX_HASHES);
             assert_true(bloomfile_fpr_for(layout, m, k, rows[i].n) <= rows[i].rate);
         }
+    }
+}
+
+static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        uint64_t fits = 1ULL << 58, too_many = 1ULL << 60;
+        while (too_many - fits > 1) {
+            uint64_t n = fits + (too_many - fits) / 2;
+            if (bloomfile_bits_for(layout, n, 0.5, 1) != 0)
+                fits = n;
+            else
+                too_many = n;
+        }
+        uint64_t m = bloomfile_bits_for(layout, fits, 0.5, 1);
+        assert_in_range(m, BLOOMFILE_MAX_BITS - 1000000, BLOOMFILE_MAX_BITS);
+        assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5);
     }
 }
 
@@ -221,6 +240,7 @@ int main(void)
         cmocka_unit_test(arguments_out_of_range_have_no_answer),
         cmocka_unit_test(layout_0_is_blocked),
         cmocka_unit_test(extreme_arguments_have_answers_that_keep_the_promise),
+        cmocka_unit_test(the_most_keys_that_fit_are_not_rounded_out_of_the_limits),
         cmocka_unit_test(more_keys_than_bits_fill_a_filter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

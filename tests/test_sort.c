@@ -89,10 +89,16 @@ static uint64_t equal_in_the_top_byte(uint64_t i, uint64_t *random)
     return 0xAB00000000000000 | random64(random) >> 8;
 }
 
+static uint64_t at_both_ends(uint64_t i, uint64_t *random)
+{
+    return random64(random) % 2 == 0 ? i % 3 : UINT64_MAX - i % 3;
+}
+
 static void scattered_values_are_sorted(void **state)
 {
     (void)state;
     assert_sorts(scattered);
+    assert_sorts(at_both_ends);
 }
 
 static void equal_values_are_kept_once(void **state)

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the files of this folder; with --check compares them with what is there.
+
+    make.py [--check]
+"""
+
+import argparse
+import pathlib
+import re
+import struct
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent / "golden"))
+
+from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entries,  # noqa: E402
+                   field, flip, make, write_folder)
+
+COLUMNS = ["file", "error", "rule"]
+KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
+OTHER_KEYS = [b"other key"]
+
+
+class Folder:
+    def __init__(self):
+        self.files, self.rows = {}, []
+
+    def add(self, error, rule, **images):
+        """Image `page_flipped` becomes the file page-flipped.bloom."""
+        for name, image in images.items():
+            file = name.replace("_", "-") + ".bloom"
+            self.files[file] = image
+            self.rows.append((file, "BLOOMFILE_" + error, rule))
+
+
+CLASSIC = make("classic", 100, 3, KEYS, embedded=True, label="a label", fpr=0.05)
+BLOCKED = make("blocked", 512, 6, KEYS, embedded=True)
+COUNTING = make("counting", 100, 3, KEYS, embedded=True)
+IN_FILE = make("classic", 100, 3, KEYS)
+TWO_PAGES = make("blocked", 512 * 65, 6, KEYS, embedded=True)
+OTHER_PAGES = make("blocked", 512 * 65, 6, OTHER_KEYS, embedded=True)  # of the same shape
+LIVE_RECORD = {"state": LIVE, "sequence": 7, "body_crc": 0, "boot_id": bytes(range(16))}
+LIVE_FILE = edit(IN_FILE, record=LIVE_RECORD)
+CREATED = edit(edit(make("classic", 100, 3), record={"state": LIVE, "sequence": 1, "body_crc": 0}),
+               at={3072: bytes(1024)}, checksums=False)
+
+
+def bits(number):
+    """The eight bytes of a float as an integer."""
+    return struct.unpack("<Q", struct.pack("<d", number))[0]
+
+
+def with_label(label):
+    return edit(CLASSIC, header={"label": label})
+
+
+def not_images(out):
+    out.add("EEMPTY", "V1", empty=b"")
+    out.add("EMAGIC", "V2", text=b"apple\nbanana\ncherry\n" * 40, zeros=bytes(len(CLASSIC)),
+            one_wrong_byte=b"X", magic_first_byte=flip(CLASSIC, 0),
+            magic_second_byte=flip(CLASSIC, 1), magic_last_byte=flip(CLASSIC, 7),
+            after_one_byte=b"\0" + CLASSIC, textmode_five_bytes=CLASSIC[:4] + b"\n")
+    unix = CLASSIC.replace(b"\r\n", b"\n")
+    out.add("ETEXTMODE", "V2", textmode_crlf_to_lf=unix,
+            textmode_lf_to_crlf=CLASSIC.replace(b"\n", b"\r\n"),
+            textmode_lone_lf_to_crlf=re.sub(rb"(?<!\r)\n", b"\r\n", CLASSIC),
+            textmode_lf_to_cr=CLASSIC.replace(b"\n", b"\r"),
+            textmode_cr_to_lf=CLASSIC.replace(b"\r", b"\n"),
+            textmode_seven_bits=bytes(byte & 0x7F for byte in CLASSIC),
+            textmode_six_bytes=unix[:6], textmode_seven_bytes=unix[:7])
+
+
+def truncated(out):
+    whole = len(CLASSIC)
+    out.add("ETRUNCATED", "V3", **{f"truncated_to_{size}": CLASSIC[:size] for size in (1, 8, 15)})
+    out.add("ETRUNCATED", "V5", **{f"truncated_to_{size}": CLASSIC[:size] for size in (16, 511)},
+            truncated_file_form_to_4095=IN_FILE[:4095],
+            header_size_of_the_other_form=edit(CLASSIC, header={"header_size": 4096},
+                                               checksums=False))
+    out.add("ETRUNCATED", "V19",
+            **{f"truncated_to_{size}": CLASSIC[:size] for size in (512, 513, 575, 576, whole - 1)},
+            truncated_file_form_to_4096=IN_FILE[:4096],
+            body_of_2_to_57_bytes=edit(CLASSIC, header={"m": 2**60, "body_size": 2**57,
+                                                        "m_unfolded": 2**60}),
+            counting_body_of_2_to_59_bytes=edit(COUNTING, header={"m": 2**60, "body_size": 2**59,
+                                                                  "m_unfolded": 2**60}))
+    out.add("ETRAILING", "V20", trailing_byte=CLASSIC + b"\0", trailing_newline=CLASSIC + b"\n",
+            trailing_page=IN_FILE + bytes(4096), twice=CLASSIC + CLASSIC,
+            live_without_its_last_page_trailing=LIVE_FILE + b"\0")
+    out.add("ETRUNCATED", "V19", live_without_room_for_checksums=LIVE_FILE[:-4])
+
+
+def header(out):
+    def changed(image=CLASSIC, **fields):
+        return edit(image, header=fields)
+
+    out.add("EHEADERSIZE", "V4", header_size_0=edit(CLASSIC, at={12: bytes(4)}, checksums=False),
+            **{f"header_size_{size}": edit(CLASSIC, at={12: struct.pack("<I", size)},
+                                           checksums=False)
+               for size in (511, 1024, 8192, 2**32 - 1)})
+    out.add("EHEADER", "V6", header_bit_flipped=flip(CLASSIC, 48),
+            header_reserved_bit_flipped=flip(CLASSIC, 250, 7),
+            header_crc_flipped=flip(CLASSIC, 252), header_last_byte_flipped=flip(IN_FILE, 2047, 7),
+            version_2_and_wrong_crc=edit(CLASSIC, header={"version": 2}, checksums=False))
+    out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
+            version_all_ones=changed(version=2**32 - 1),
+            version_2_and_unknown_feature=changed(version=2, incompat=1))
+    out.add("EFEATURE", "V8", incompat_bit_0=changed(incompat=1),
+            incompat_bit_31=changed(incompat=2**31),
+            incompat_and_unknown_layout=changed(incompat=6, layout=9))
+    out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_4=changed(layout=4),
+            layout_all_ones=changed(layout=2**32 - 1))
+    out.add("EHASH", "V10", hash_id_0=changed(hash_id=0), hash_id_2=changed(hash_id=2))
+    self_test = field(CLASSIC, "self_test")
+    out.add("ESELFTEST", "V11", self_test_flipped=changed(self_test=self_test ^ 1),
+            self_test_0=changed(self_test=0), seed_of_another_file=changed(seed=1))
+    out.add("EHASHES", "V12", k_0=changed(k=0), k_65=changed(k=65), k_2_to_31=changed(k=2**31),
+            k_all_ones=changed(k=2**32 - 1))
+    out.add("EBITS", "V13", m_0=changed(m=0), m_2_to_60_plus_1=changed(m=2**60 + 1),
+            m_all_ones=changed(m=2**64 - 1), blocked_m_0=changed(BLOCKED, m=0),
+            blocked_m_511=changed(BLOCKED, m=511), blocked_m_513=changed(BLOCKED, m=513),
+            blocked_m_2_to_60_plus_512=changed(BLOCKED, m=2**60 + 512), counting_m_0=changed(
+                COUNTING, m=0))
+    out.add("EBODYPLACE", "V14", body_offset_0=changed(body_offset=0),
+            body_offset_of_the_other_form=changed(body_offset=4096),
+            body_offset_all_ones=changed(body_offset=2**64 - 1), body_size_0=changed(body_size=0),
+            body_size_unit_too_many=changed(body_size=128), body_size_without_padding=changed(
+                body_size=13), body_size_overflow=changed(body_size=2**64 - 64),
+            m_of_a_larger_body=changed(m=513, m_unfolded=513),
+            counting_body_size_of_classic=changed(COUNTING, m=300, m_unfolded=300),
+            file_form_body_size_of_embedded=changed(IN_FILE, body_size=64))
+    out.add("ECAPACITY", "V15", capacity_0=changed(capacity=0),
+            capacity_2_to_60_plus_1=changed(capacity=2**60 + 1),
+            capacity_all_ones=changed(capacity=2**64 - 1))
+    out.add("ERATE", "V16", fpr_1=changed(fpr=bits(1.0)), fpr_2=changed(fpr=bits(2.0)),
+            fpr_negative=changed(fpr=bits(-0.01)), fpr_minus_0=changed(fpr=bits(-0.0)),
+            fpr_infinite=changed(fpr=bits(float("inf"))), fpr_nan=changed(fpr=bits(float("nan"))),
+            fpr_all_ones=changed(fpr=2**64 - 1))
+    out.add("EUNFOLDED", "V17", m_unfolded_0=changed(m_unfolded=0),
+            m_unfolded_below_m=changed(m_unfolded=50),
+            m_unfolded_no_multiple=changed(m_unfolded=150),
+            m_unfolded_above_2_to_60=changed(m_unfolded=100 * (2**60 // 100 + 1)))
+    out.add("ELABEL", "V18", label_newline=with_label(b"two\nlines"),
+            label_escape=with_label(b"\x1b[2J"), label_first_c0=with_label(b"\x01"),
+            label_last_c0=with_label(b"a\x1f"), label_delete=with_label(b"a\x7f"),
+            label_first_c1=with_label(b"\xc2\x80"), label_last_c1=with_label(b"\xc2\x9f"),
+            label_latin_1=with_label(b"caf\xe9"), label_lone_continuation=with_label(b"\x80"),
+            label_overlong_2=with_label(b"\xc0\xaf"), label_overlong_3=with_label(b"\xe0\x80\xaf"),
+            label_overlong_4=with_label(b"\xf0\x80\x80\xaf"),
+            label_surrogate=with_label(b"\xed\xa0\x80"),
+            label_above_10ffff=with_label(b"\xf4\x90\x80\x80"), label_ff=with_label(b"\xff"),
+            label_cut_in_a_character=with_label(b"x" * 111 + b"\xc3"),
+            label_cut_before_zeros=with_label(b"\xe2\x82"),
+            label_after_a_zero=with_label(b"one\0two"), label_last_byte=with_label(
+                bytes(111) + b"x"))
+
+
+def records(out):
+    def changed(image=CLASSIC, slots=(0, 1), **fields):
+        return edit(image, record=fields, records=slots)
+
+    both_damaged = flip(flip(CLASSIC, 256 + 16), 384 + 16)
+    crc = field(CLASSIC, "header_crc")
+    out.add("ERECORD", "V21", records_damaged=both_damaged,
+            records_zero=edit(CLASSIC, at={256: bytes(256)}, checksums=False),
+            records_of_another_header=changed(header_crc=crc ^ 1),
+            records_of_equal_sequence_differ=changed(slots=[1], n=4),
+            live_records_of_equal_sequence_differ=edit(LIVE_FILE, record={"n": 4}, records=[1]))
+    sealed_lower = edit(CLASSIC, record={"sequence": 6}, records=[1])
+    out.add("ERECORD", "V24", record_0_damaged=flip(CLASSIC, 256 + 16),
+            record_1_damaged=flip(CLASSIC, 384 + 16), record_1_reserved_flipped=flip(
+                CLASSIC, 384 + 100), record_0_crc_flipped=flip(CLASSIC, 383, 7),
+            record_1_zero=edit(CLASSIC, at={384: bytes(128)}, checksums=False),
+            record_1_of_another_header=changed(slots=[1], header_crc=crc ^ 1),
+            record_1_sealed_with_lower_sequence=sealed_lower,
+            record_1_poisoned=edit(IN_FILE, record={**LIVE_RECORD, "state": POISONED}, records=[1]),
+            embedded_interrupted_seal=edit(CLASSIC, record=LIVE_RECORD, records=[1]),
+            interrupted_seal_torn=flip(edit(IN_FILE, record=LIVE_RECORD, records=[1]), 3072 + 16))
+    out.add("ESTATE", "V22", state_0=changed(state=0), state_4=changed(state=4),
+            state_all_ones=changed(state=2**32 - 1), embedded_live=edit(CLASSIC, record=LIVE_RECORD),
+            embedded_poisoned=edit(CLASSIC, record={**LIVE_RECORD, "state": POISONED}),
+            sealed_of_low_sequence=changed(sequence=7),
+            sealed_of_sequence_0=changed(sequence=0),
+            live_of_last_sequence=edit(LIVE_FILE, record={"sequence": SEALED_SEQUENCE}),
+            poisoned_of_last_sequence=edit(LIVE_FILE, record={"sequence": SEALED_SEQUENCE,
+                                                              "state": POISONED}),
+            state_0_of_the_intact_record=flip(changed(state=0), 256 + 16))
+    out.add("ESTATE", "V23", ones_above_m=changed(ones=101), ones_all_ones=changed(ones=2**64 - 1),
+            overflow_in_classic=changed(overflow=1), overflow_in_blocked=changed(BLOCKED, overflow=1),
+            overflow_above_ones=changed(COUNTING, overflow=field(COUNTING, "ones", 0) + 1),
+            sealed_with_boot_id=changed(boot_id=bytes(15) + b"\1"),
+            live_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1}),
+            poisoned_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1, "state": POISONED}))
+
+
+def not_sealed(out):
+    newer = edit(LIVE_FILE, record={"sequence": 8, "n": 5}, records=[1])
+    out.add("ELIVE", "V26", live=newer, live_clean=edit(LIVE_FILE, record={"boot_id": bytes(16)}),
+            live_just_created=CREATED,
+            live_with_a_torn_record=flip(newer, 2048 + 16),
+            live_after_a_sealed_record_of_another_header=edit(
+                LIVE_FILE, records=[0], record={"sequence": SEALED_SEQUENCE, "state": SEALED,
+                                                "header_crc": 1}))
+    def sequences(first, second):
+        """A live record 0 and a poisoned record 1."""
+        image = edit(LIVE_FILE, record={"sequence": first}, records=[0])
+        return edit(image, record={"sequence": second, "state": POISONED}, records=[1])
+
+    out.add("ELIVE", "V26", newer_record_0=sequences(1001, 1000),
+            newer_record_0_by_its_high_half=sequences(2**32, 5),
+            newer_record_0_by_its_top_bit=sequences(2**63 + 1, 5))
+    out.add("EPOISONED", "V25", newer_record_1=sequences(1000, 1001),
+            newer_record_1_by_its_high_half=sequences(5, 2**32),
+            newer_record_1_by_its_top_bit=sequences(5, 2**63 + 1))
+    out.add("EPOISONED", "V25", poisoned=edit(LIVE_FILE, record={"state": POISONED}),
+            poisoned_after_live=edit(LIVE_FILE, record={"state": POISONED, "sequence": 8},
+                                     records=[0]),
+            poisoned_with_a_torn_record=flip(edit(LIVE_FILE, record={"state": POISONED}), 3072))
+
+
+def body(out):
+    def changed(image, position):
+        return flip(body_of(image), position // 8, position % 8)
+
+    H, last = 512, len(TWO_PAGES) - 1
+    other = make("classic", 100, 3, OTHER_KEYS, embedded=True)
+    first_page, second_page, sums = slice(H, H + 4096), slice(H + 4096, H + 4160), H + 4160
+    out.add("EPAGE", "10.4", page_0_bit_flipped=flip(CLASSIC, H + 12),
+            page_0_padding_flipped=flip(CLASSIC, H + 63, 7),
+            page_1_bit_flipped=flip(TWO_PAGES, H + 4096 + 10),
+            page_0_checksum_flipped=flip(CLASSIC, H + 64),
+            page_1_checksum_flipped=flip(TWO_PAGES, last, 7),
+            page_0_zero=edit(CLASSIC, at={H: bytes(64)}, checksums=False),
+            page_checksums_swapped=edit(TWO_PAGES, at={sums: TWO_PAGES[-4:] + TWO_PAGES[-8:-4]}),
+            page_checksums_not_bound_to_the_body=edit(TWO_PAGES, at={
+                sums: entries(body_of(TWO_PAGES), 0)}),
+            body_of_another_file=edit(CLASSIC, at={H: body_of(other)}),
+            body_and_pages_of_another_file=CLASSIC[:H] + other[H:],
+            page_0_and_its_checksum_of_another_file=edit(TWO_PAGES, at={
+                H: OTHER_PAGES[first_page], sums: OTHER_PAGES[sums:sums + 4]}),
+            page_1_and_its_checksum_of_another_file=edit(TWO_PAGES, at={
+                H + 4096: OTHER_PAGES[second_page], sums + 4: OTHER_PAGES[sums + 4:]}))
+    ones = field(CLASSIC, "ones", 0)
+    out.add("EBODY", "10.4", body_crc_wrong=edit(TWO_PAGES, record={"body_crc": 1}),
+            ones_too_few=edit(CLASSIC, record={"ones": ones - 1}),
+            ones_too_many=edit(CLASSIC, record={"ones": ones + 1}),
+            overflow_too_many=edit(COUNTING, record={"overflow": 1}),
+            counting_ones_too_few=edit(COUNTING, record={"ones": field(COUNTING, "ones", 0) - 1}),
+            bit_beyond_m=edit(CLASSIC, body=changed(CLASSIC, 100)),
+            bit_beyond_m_counted=edit(CLASSIC, body=changed(CLASSIC, 103),
+                                      record={"ones": ones + 1}),
+            padding_of_the_body=edit(CLASSIC, body=changed(CLASSIC, 511)),
+            padding_of_the_body_in_file_form=edit(IN_FILE, body=changed(IN_FILE, 8 * 4096 - 1)),
+            counter_beyond_m=edit(COUNTING, body=flip(body_of(COUNTING), 50)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    out = Folder()
+    for add in not_images, truncated, header, records, not_sealed, body:
+        add(out)
+    index = "".join("\t".join(cells) + "\n" for cells in [COLUMNS, *out.rows])
+    files = {**out.files, "index.tsv": index.encode()}
+    different = write_folder(FOLDER, files, options.check)
+    for name in different:
+        print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))
+    return 1 if options.check and different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

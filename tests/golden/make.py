@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes the files of this folder; with --check compares them with what is there.
+
+    make.py [--check]
+
+The images come from tests/spec_reader.py, which was written from format-spec.md alone.
+"""
+
+import argparse
+import hashlib
+import pathlib
+import shlex
+import sys
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER))
+
+from craft import (LIVE, Image, body_of, derive, edit, field, header_size, lines,  # noqa: E402
+                   make, write_folder)
+
+COLUMNS = "file keys n layout m k seed sha256 form maybes bfcreate".split()
+
+TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
+LABEL = "Wörter, слова, λέξεις, 言葉, คำ, 🌸 filter; žluťoučký kůň; 1 % maybe, no false no ✓."
+
+KEYS = {
+    "urls.keys": [b"https://example.org/page/%d" % i for i in range(400)],
+    "few.keys": [b"key %d" % i for i in range(40)],
+    "seen.keys": [b"%07d" % (i * 7919 % 2000) for i in range(2000)],
+    "bytes.keys": [TEST_STRING[start:start + size] for start, size in (
+        (0, 0), (0, 1), (1, 2), (0, 3), (0, 4), (2, 7), (0, 8), (3, 9), (0, 16), (4, 17), (5, 64),
+        (0, 128), (6, 129), (0, 240), (7, 241), (8, 1023), (9, 1024), (10, 1025), (11, 2049))]
+        + [b"\0", b"\0\0", b"\r", b"ends in CR\r", b"\xff" * 33, b" ", b"-", "ключ".encode()],
+    "three.keys": [b"bloomfile", b"", b"\x80\x1d\xba"],
+    "none.keys": [],
+    "absent.keys": [b"never added %d" % i for i in range(1000)],
+}
+
+
+class Folder:
+    def __init__(self):
+        self.files = {f"keys/{name}": lines(keys) for name, keys in KEYS.items()}
+        self.images = []
+
+    def add(self, name, keys, image, bfcreate="-"):
+        self.files[name] = image
+        self.images.append((name, keys, image, bfcreate))
+
+    def make(self, name, keys, layout, m, k, embedded=False, **options):
+        """An image that bfcreate can make as well, if it is in file form."""
+        image = make(layout, m, k, KEYS[keys], embedded=embedded, **options)
+        words = ["-l", layout, "-m", m, "-k", k]
+        for option, value in options.items():
+            words += [f"--{option}", value]
+        self.add(name, keys, image, "-" if embedded else shlex.join(map(str, words)))
+        return image
+
+
+def layouts(out):
+    out.make("blocked-file.bloom", "urls.keys", "blocked", 80 * 512, 7, fpr=0.01)
+    out.make("blocked-embedded.bloom", "few.keys", "blocked", 9 * 512, 13, True)
+    out.make("classic-file.bloom", "urls.keys", "classic", 40003, 5, fpr=0.001, capacity=3000)
+    out.make("classic-embedded.bloom", "few.keys", "classic", 1003, 4, True)
+    out.make("counting-file.bloom", "urls.keys", "counting", 9001, 4, fpr=0.02)
+    out.make("counting-embedded.bloom", "few.keys", "counting", 1001, 6, True)
+    out.make("counting-two-pages-embedded.bloom", "urls.keys", "counting", 8321, 3, True)
+
+
+def keys_and_parameters(out):
+    out.make("blocked-bytes.bloom", "bytes.keys", "blocked", 2 * 512, 6)
+    out.make("blocked-one-block.bloom", "three.keys", "blocked", 512, 6, True)
+    out.make("blocked-k1.bloom", "few.keys", "blocked", 512, 1, True)
+    out.make("blocked-k64.bloom", "three.keys", "blocked", 512, 64)
+    out.make("classic-k64.bloom", "three.keys", "classic", 999, 64, True)
+    out.make("counting-k64-overflow.bloom", "few.keys", "counting", 77, 64, True)
+    out.make("classic-m1.bloom", "three.keys", "classic", 1, 1)
+    out.make("counting-m1.bloom", "three.keys", "counting", 1, 3, True)
+    out.make("classic-m480833.bloom", "seen.keys", "classic", 480833, 3, capacity=100000)
+    out.make("classic-full.bloom", "few.keys", "classic", 17, 8, True)
+    out.make("blocked-seed.bloom", "bytes.keys", "blocked", 512, 6, seed=0x0123456789ABCDEF)
+    out.make("counting-seed.bloom", "bytes.keys", "counting", 401, 5, True, seed=2**64 - 1)
+    out.make("blocked-label-tag.bloom", "few.keys", "blocked", 1024, 8, label=LABEL,
+             tag=bytes(range(0xA0, 0xB0)).hex(), capacity=100, fpr=0.05)
+    out.make("whole-file-of-the-text.bloom", "three.keys", "classic", 100, 3, True, capacity=10,
+             fpr=0.05, label="tiny é", tag=bytes(range(0xA0, 0xB0)).hex())
+    for layout, m in ("blocked", 512), ("classic", 9), ("counting", 9):
+        out.make(f"{layout}-no-keys.bloom", "none.keys", layout, m, 4, embedded=layout != "blocked")
+
+
+def operations(out):
+    few, urls = KEYS["few.keys"], KEYS["urls.keys"]
+    wide = make("blocked", 5 * 4 * 512, 6, few, embedded=True, fpr=0.001)
+    out.add("blocked-folded.bloom", "few.keys", derive("fold", 5, wide))
+    wide = make("classic", 5 * 803, 6, few, embedded=True)
+    out.add("classic-folded.bloom", "few.keys", derive("fold", 5, wide))
+    wide = make("counting", 5 * 203, 4, few, embedded=True)
+    out.add("counting-folded.bloom", "few.keys", derive("fold", 5, wide))
+
+    halves = [make("blocked", 8 * 512, 6, part, embedded=True) for part in (few[:20], few[15:])]
+    out.add("blocked-union.bloom", "few.keys", derive("union", *halves))
+    counting = make("counting", 777, 4, few, embedded=True)
+    out.add("classic-projected.bloom", "few.keys", derive("project", counting))
+    some, many = (make("classic", 4001, 5, part, embedded=True) for part in (few, few + urls))
+    both = bytes(a & b for a, b in zip(body_of(some), body_of(many)))
+    out.add("classic-intersection.bloom", "few.keys",
+            edit(some, header={"provenance": 1}, body=both,
+                 record={"flags": 1, "ones": int.from_bytes(both, "little").bit_count()}))
+
+
+def odd_but_valid(out):
+    few = make("blocked", 1024, 6, KEYS["few.keys"], embedded=True)
+    in_file = make("blocked", 1024, 6, KEYS["few.keys"])
+    out.add("unknown-compat.bloom", "few.keys",
+            edit(few, header={"compat": 0x80000001}))
+    out.add("unknown-ro-compat.bloom", "few.keys",
+            edit(few, header={"ro_compat": 0x80000001}))
+    out.add("unknown-provenance.bloom", "few.keys",
+            edit(few, header={"provenance": 0xFFFFFFF8}))
+    out.add("unknown-record-flags.bloom", "few.keys",
+            edit(few, record={"flags": 0xFFFFFFFE}))
+    out.add("n-estimated.bloom", "few.keys",
+            edit(few, record={"flags": 1, "n": 44}))
+    reserved = {44: b"\xff" * 4}
+    for H, image, name in (512, few, "reserved-embedded"), (4096, in_file, "reserved-file"):
+        reserved |= {240: b"\xa5" * (H // 2 - 244)}
+        for start in H // 2, 3 * H // 4:
+            reserved |= {start + 64: b"\x5a" * (H // 4 - 68)}
+        out.add(f"{name}.bloom", "few.keys", edit(image, at=reserved))
+    out.add("extreme-numbers.bloom", "few.keys",
+            edit(few, header={"capacity": 2**60, "m_unfolded": 2**60, "fpr": 0x3FEFFFFFFFFFFFFF},
+                 record={"flags": 1, "n": 2**64 - 1}))
+    out.add("smallest-rate.bloom", "few.keys", edit(few, header={"fpr": 1}))
+    for slot in 0, 1:
+        out.add(f"interrupted-seal-{slot}.bloom", "few.keys",
+                edit(in_file, records=[slot],
+                     record={"sequence": 2**64 - 2 if slot else 7, "state": LIVE, "n": 3,
+                             "ones": 2000, "body_crc": 0, "boot_id": bytes(range(16))}))
+
+
+def row(name, keys, image, bfcreate):
+    slot = int(field(image, "state", 0) == LIVE)
+    layout = ("blocked", "classic", "counting")[field(image, "layout") - 1]
+    form = "file" if header_size(image) == 4096 else "embedded"
+    opened = Image(image, name)
+    maybes = sum(opened.maybe(key) for key in KEYS["absent.keys"])
+    return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
+            field(image, "k"), field(image, "seed"), hashlib.sha256(image).hexdigest(), form,
+            maybes, bfcreate]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    out = Folder()
+    layouts(out)
+    keys_and_parameters(out)
+    operations(out)
+    odd_but_valid(out)
+    rows = [COLUMNS, *(row(*image) for image in out.images)]
+    index = "".join("\t".join(map(str, cells)) + "\n" for cells in rows)
+    files = {**out.files, "index.tsv": index.encode()}
+    different = write_folder(FOLDER, files, options.check)
+    for name in different:
+        print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))
+    return 1 if options.check and different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

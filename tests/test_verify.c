@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * Section 10.4 of format-spec.md: bodies whose pages are whole, but which are not what the record
+ * says. */
+#include "support.h"
+
+#include <stdlib.h>
+
+enum {
+    KEYS = 60,
+    ABSENT = 60,
+    PAGE = 4096
+};
+
+/* A page and a bit more of body; the last byte is used in part. */
+static const struct recipe recipes[] = {
+    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, KEYS, 0 },
+    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (PAGE + 170) - 3, 5, KEYS, 0 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (PAGE + 170) - 1, 5, KEYS, 7 },
+};
+
+enum {
+    FLAGS = 12,
+    ONES = 24,
+    OVERFLOW = 32,
+    BODY_CRC = 56
+};
+
+static void assert_everything_may_be_there(const bloomfile *f)
+{
+    bool hits[ABSENT];
+    uint64_t digests[ABSENT];
+    for (uint64_t i = 0; i < ABSENT; i++) {
+        digests[i] = number(0, 2000000 + i);
+        assert_true(bloomfile_contains_digest(f, digests[i]));
+    }
+    assert_int_equal(bloomfile_contains_digests(f, digests, ABSENT, hits), ABSENT);
+}
+
+/* Releases the image. */
+static void assert_contradiction(struct bytes image, const char *field, uint64_t offset)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+                 BLOOMFILE_EBODY);
+    assert_null(f);
+    f = open_image(image, 0);
+    struct bloomfile_fault fault;
+    assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EBODY);
+    assert_int_equal(fault.error, BLOOMFILE_EBODY);
+    assert_string_equal(fault.field, field);
+    assert_int_equal(fault.offset, offset);
+    assert_int_equal(fault.page, UINT64_MAX);
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EBODY);
+    assert_int_equal(info_of(f).bad_pages, 0);
+    assert_everything_may_be_there(f);
+    bloomfile_close(f);
+
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
+    assert_everything_may_be_there(f);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static struct bytes with_record_changed(const struct recipe *recipe, unsigned at, uint8_t change)
+{
+    struct bytes image = image_from(*recipe);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        record_at(image.data, slot)[at] ^= change;
+        reseal_record(image.data, slot);
+    }
+    return image;
+}
+
+static void a_body_that_contradicts_the_record_is_found(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = with_record_changed(&recipes[r], BODY_CRC, 1);
+        for (unsigned page = 0; page < 2; page++)
+            image.data[image.size - 8 + 4 * page] ^= 1;
+        assert_contradiction(image, "body_crc", EMBEDDED);
+        assert_contradiction(with_record_changed(&recipes[r], ONES, 1), "ones", EMBEDDED);
+    }
+    assert_contradiction(with_record_changed(&recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
+}
+
+static void the_record_of_another_body_makes_every_page_bad(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = with_record_changed(&recipes[r], BODY_CRC, 1);
+        bloomfile *f = open_image(image, 0);
+        assert_everything_may_be_there(f);
+        assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+        assert_int_equal(info_of(f).bad_pages, 2);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+static void ones_beyond_m_are_found(void **state)
+{
+    (void)state;
+    static const struct {
+        struct recipe recipe;
+        size_t first, last; /* bytes of the body that have room for a one beyond m */
+        bool counted;       /* the first is used in part: its ones are among those of the record */
+    } padded[] = {
+        { { BLOOMFILE_BLOCKED, IN_FILE, 512 * 65, 6, KEYS, 0 }, 65 * 64, 2 * PAGE - 1, false },
+        { { BLOOMFILE_CLASSIC, IN_FILE, 8 * PAGE - 80, 6, KEYS, 0 }, PAGE - 10, PAGE - 1, false },
+        { { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 70 - 1, 6, KEYS, 0 }, 69, 127, true },
+        { { BLOOMFILE_COUNTING, EMBEDDED, 2 * 70, 6, KEYS, 0 }, 70, 127, false },
+        { { BLOOMFILE_COUNTING, IN_FILE, 2 * 70 - 1, 6, KEYS, 0 }, 69, PAGE - 1, true },
+    };
+    for (size_t r = 0; r < ROWS(padded); r++) {
+        const struct recipe *recipe = &padded[r].recipe;
+        for (size_t at = padded[r].first; at <= padded[r].last; at++) {
+            struct bytes image = image_from(*recipe);
+            image.data[recipe->header_size + at] |= 0x80;
+            if (padded[r].counted && at == padded[r].first)
+                for (unsigned slot = 0; slot < 2; slot++)
+                    record_at(image.data, slot)[ONES]++;
+            reseal_body(image.data);
+            assert_contradiction(image, "padding", recipe->header_size + at);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
+        cmocka_unit_test(the_record_of_another_body_makes_every_page_bad),
+        cmocka_unit_test(ones_beyond_m_are_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the tools share: running a tool as a user does, and looking at what it left."""
+
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+SOURCE_ROOT = pathlib.Path(os.environ.get("SOURCE_ROOT")
+                           or pathlib.Path(__file__).resolve().parents[2])
+GOLDEN = SOURCE_ROOT / "tests" / "golden"
+REFUSED = SOURCE_ROOT / "tests" / "golden-refused"
+sys.path.insert(0, str(GOLDEN))
+
+import craft  # noqa: E402
+
+BFCREATE, BFQUERY, BFINSPECT = (os.environ[name] for name in ("BFCREATE", "BFQUERY", "BFINSPECT"))
+TOOLS = {"bfcreate": BFCREATE, "bfquery": BFQUERY, "bfinspect": BFINSPECT}
+
+SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()
+TIMEOUT = 300 if SANITIZED else 60
+# A request for more memory than there is must fail as it does without the sanitizer.
+SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
+                     + ":allocator_may_return_null=1"}
+
+# A parent that ignores signals (a shell's background job, nohup) must not hand that on to the tools.
+for ignored in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+    if signal.getsignal(ignored) == signal.SIG_IGN:
+        signal.signal(ignored, signal.SIG_DFL)
+
+CONTROL = re.compile(rb"[\x00-\x1f\x7f]|\xc2[\x80-\x9f]")
+IS_ROOT = os.geteuid() == 0
+# Prefixes for commands: a mount namespace of its own; root without the power to ignore permissions.
+NAMESPACE = ["unshare", "-m"] if IS_ROOT else ["unshare", "-rm"]
+# Without /proc no name can be given to a file that was made without one, so it needs one from the
+# start.
+WITHOUT_PROC = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+UNPRIVILEGED = "setpriv --bounding-set=-dac_override,-dac_read_search".split() if IS_ROOT else []
+
+
+def lines(*keys):
+    return craft.lines(key.encode() if isinstance(key, str) else key for key in keys)
+
+
+def numbered(count, prefix="key "):
+    return [b"%s%d" % (prefix.encode(), i) for i in range(count)]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def table(path):
+    """The rows of an index.tsv, each a dict by the names in its first line."""
+    names, *rows = [line.split("\t") for line in path.read_text().splitlines()]
+    return [dict(zip(names, row)) for row in rows]
+
+
+def file_form(layout, m, k, keys=(), **options):
+    return craft.make(layout, m, k, keys, **options)
+
+
+def works(*command):
+    """Whether a command that prepares a test can be run here."""
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=TIMEOUT).returncode == 0
+    except OSError:
+        return False
+
+
+def needs(*prefix):
+    """Skips a test if a tool cannot be run with this prefix."""
+    return unittest.skipUnless(works(*prefix, BFCREATE, "--version"),
+                               f"'{' '.join(prefix)}' cannot be used here")
+
+
+class ToolTest(unittest.TestCase):
+    """A test with an empty folder of its own, which is the current one for the tools it runs."""
+
+    maxDiff = 2000
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-test-"))
+        self.addCleanup(self.remove_folder)
+
+    def remove_folder(self):
+        for path in [self.folder, *self.folder.rglob("*")]:
+            if path.is_dir() and not path.is_symlink():
+                path.chmod(0o700)
+        shutil.rmtree(self.folder)
+
+    def write(self, name, data):
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        return name
+
+    def read(self, name):
+        return (self.folder / name).read_bytes()
+
+    def snapshot(self):
+        """All that is in the folder: kind, mode and time, and the contents of files."""
+        found = {}
+        for path in sorted(self.folder.rglob("*")):
+            status = path.lstat()
+            is_file = stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK)
+            found[str(path.relative_to(self.folder))] = (
+                oct(status.st_mode), status.st_ino, status.st_mtime_ns,
+                sha256(path.read_bytes()) if is_file else "")
+        return found
+
+    # --- running ---
+
+    def command(self, tool, *arguments, before=()):
+        return [*before, TOOLS[tool], *map(str, arguments)]
+
+    def environment(self, locale="C.UTF-8", **more):
+        return {**os.environ, **SANITIZER_OPTIONS, "LC_ALL": locale, **more}
+
+    def run_tool(self, tool, *arguments, stdin=b"", locale="C.UTF-8", before=(), env=None,
+                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options):
+        """The result; its stdout and stderr are bytes. stdin may be bytes or an open file."""
+        feed = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
+        return subprocess.run(self.command(tool, *arguments, before=before), **feed, stdout=stdout,
+                              stderr=stderr, cwd=self.folder, timeout=TIMEOUT,
+                              env=self.environment(locale, **(env or {})), **options)
+
+    def output(self, tool, *arguments, status=0, says=b"", **options):
+        """What the tool writes to standard output; it must end as expected."""
+        result = self.run_tool(tool, *arguments, **options)
+        self.assertEqual((result.returncode, result.stderr), (status, says), result.stdout[:500])
+        return result.stdout
+
+    def create(self, *arguments, name="filter.bloom", **options):
+        """The bytes of the file that bfcreate makes from these options and inputs."""
+        self.assertEqual(self.output("bfcreate", "-f", name, *arguments, **options), b"")
+        return self.read(name)
+
+    def query(self, *arguments, **options):
+        """The keys that bfquery prints, one a line."""
+        out = self.output("bfquery", *arguments, **options)
+        self.assertTrue(out == b"" or out.endswith(b"\n"))
+        return out.split(b"\n")[:-1]
+
+    # --- trouble ---
+
+    def check_message(self, tool, message, *names):
+        """One line for people: who says it, which file, nothing that a terminal obeys."""
+        self.assertTrue(message.endswith(b"\n"), message)
+        self.assertEqual(message.count(b"\n"), 1, message)
+        self.assertTrue(message.startswith(tool.encode() + b": "), message)
+        self.assertNotRegex(message[:-1], CONTROL)
+        for name in names:
+            self.assertIn(name.encode(), message)
+
+    def trouble(self, tool, *arguments, names=(), changes=False, status=2, out=b"", **options):
+        """The message of a tool that must fail, and leave everything as it was."""
+        before = self.snapshot()
+        result = self.run_tool(tool, *arguments, **options)
+        message = result.stderr
+        if SANITIZED:
+            message = re.sub(rb"(?m)^==\d+==WARNING: AddressSanitizer failed to allocate.*\n", b"",
+                             message)
+        self.assertEqual(result.returncode, status, result)
+        self.assertEqual(result.stdout, out)
+        self.check_message(tool, message, *names)
+        if not changes:
+            self.assertEqual(self.snapshot(), before)
+        return message.decode("utf-8", "replace")
+
+
+def main():
+    unittest.main(module="__main__", buffer=True)

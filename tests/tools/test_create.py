@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate: which keys it takes from its inputs, and what its options put into the file."""
+
+import os
+import random
+import struct
+import threading
+
+from support import SANITIZED, ToolTest, craft, file_form, lines, main, numbered
+
+SHAPE = "-l classic -m 2003 -k 5".split()
+
+
+def filter_of(*keys):
+    """What SHAPE must give for these keys, by the independent implementation."""
+    return file_form("classic", 2003, 5, keys)
+
+
+class Lines(ToolTest):
+    def make(self, *arguments, **options):
+        return self.create("-q", *SHAPE, *arguments, **options)
+
+    def test_standard_input_dash_and_files(self):
+        keys = numbered(300)
+        expected = filter_of(*keys)
+        self.write("all", lines(*keys))
+        self.write("first", lines(*keys[:100]))
+        self.write("last", lines(*keys[200:]))
+        self.assertEqual(self.make(stdin=lines(*keys)), expected)
+        self.assertEqual(self.make("-", stdin=lines(*keys)), expected)
+        self.assertEqual(self.make("all"), expected)
+        self.assertEqual(self.make("first", "-", "last", stdin=lines(*keys[100:200])), expected)
+        self.assertEqual(self.make("last", "last", "first", "-", stdin=lines(*keys[99:201])),
+                         expected)
+
+    def test_files_are_read_instead_of_standard_input(self):
+        self.write("keys", lines("a"))
+        self.assertEqual(self.make("keys", stdin=lines("b")), filter_of(b"a"))
+
+    def test_last_line_without_newline(self):
+        self.assertEqual(self.make(stdin=b"one\ntwo"), filter_of(b"one", b"two"))
+        self.write("ab", b"ab")
+        self.write("cd", b"cd")
+        self.assertEqual(self.make("ab", "cd"), filter_of(b"ab", b"cd"))
+
+    def test_carriage_return_is_data(self):
+        self.assertEqual(self.make(stdin=b"one\r\ntwo\r\n"), filter_of(b"one\r", b"two\r"))
+
+    def test_crlf(self):
+        self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\nthree\r\r\nfo\rur\r\n\r\n"),
+                         filter_of(b"one", b"two", b"three\r", b"fo\rur", b""))
+        self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\r"), filter_of(b"one", b"two"))
+
+    def test_zero_bytes_and_all_others(self):
+        keys = [bytes([i]) for i in range(256) if i != 10] + [b"\0\0", b"a\0b", b"a\0", b"\xff\xfe"]
+        self.assertEqual(self.make(stdin=lines(*keys)), filter_of(*keys))
+
+    def test_empty_lines_are_keys(self):
+        self.assertEqual(self.make(stdin=b"\n"), filter_of(b""))
+        self.assertEqual(self.make(stdin=b"a\n\n\nb\n"), filter_of(b"a", b"", b"b"))
+        self.assertEqual(self.make(stdin=b"a\nb\n"), filter_of(b"a", b"b"))
+
+    def test_duplicates_count_once(self):
+        self.assertEqual(self.make(stdin=lines("a", "b", "a", "a", "b")), filter_of(b"a", b"b"))
+
+    def test_counting_holds_each_key_once(self):
+        made = self.create("-q", "-l", "counting", "-m", 101, "-k", 3, stdin=lines("a", "b", "a"))
+        self.assertEqual(made, file_form("counting", 101, 3, [b"a", b"b"]))
+
+    def test_order_does_not_matter(self):
+        keys = numbered(3000)
+        for options in [], ["-l", "classic"], ["-l", "counting"]:
+            first = self.create(*options, stdin=lines(*keys))
+            random.Random(1).shuffle(keys)
+            self.assertEqual(self.create(*options, stdin=lines(*keys)), first)
+
+    def test_long_keys(self):
+        megabyte = bytes(range(11, 256)) * 4280
+        for keys in [megabyte, b"short", megabyte[:-1]], [b"x" * 3_000_000]:
+            self.assertEqual(self.make(stdin=lines(*keys)), filter_of(*keys))
+
+    def test_keys_across_the_edges_of_large_reads(self):
+        for edge in 2**16, 2**18, 2**20, 2**21:
+            for before in -2, -1, 0, 1:
+                data = b"x" * (edge + before) + b"\n" + b"next\n\nlast"
+                with self.subTest(edge=edge, before=before):
+                    self.make(stdin=data)
+                    self.assertEqual(self.query("filter.bloom", stdin=data),
+                                     data.split(b"\n"))
+                    self.assertEqual(self.image().record["n"], 4)
+
+    def image(self):
+        return craft.Image(self.read("filter.bloom"), "filter.bloom")
+
+    def test_a_slow_pipe(self):
+        reading, writing = os.pipe()
+
+        def feed():
+            with open(writing, "wb", buffering=0) as pipe:
+                for piece in b"on", b"e\ntwo", b"\n", b"\n", b"thr", b"ee":
+                    pipe.write(piece)
+                    threading.Event().wait(0.02)
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        with open(reading, "rb") as pipe:
+            made = self.make(stdin=pipe)
+        thread.join()
+        self.assertEqual(made, filter_of(b"one", b"two", b"", b"three"))
+
+    def test_a_fifo_as_key_file(self):
+        os.mkfifo(self.folder / "fifo")
+        thread = threading.Thread(target=self.write, args=("fifo", b"one\ntwo\n"))
+        thread.start()
+        self.assertEqual(self.make("fifo"), filter_of(b"one", b"two"))
+        thread.join()
+
+    def test_no_keys(self):
+        expected = file_form("classic", 2003, 5)
+        self.assertEqual(self.make(stdin=b""), expected)
+        self.assertEqual(self.make("/dev/null"), expected)
+        says = b"bfcreate: filter.bloom: there were no keys, so it answers no to everything\n"
+        self.assertEqual(self.create(*SHAPE, stdin=b"", says=says), expected)
+
+
+class OtherForms(ToolTest):
+    def make(self, *arguments, **options):
+        return self.create("-q", *SHAPE, *arguments, **options)
+
+    def test_null(self):
+        expected = filter_of(b"a\nb", b"", b"c\r")
+        for option in "-0", "--null":
+            self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r\0"), expected)
+            self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r"), expected)
+
+    def test_fixed_records(self):
+        records = [struct.pack("<I", i * 0x0A000A) for i in range(100)]
+        expected = filter_of(*records)
+        for words in ["-x4"], ["-x", 4], ["--fixed", 4], ["--fixed=4"]:
+            self.assertEqual(self.make(*words, stdin=b"".join(records)), expected)
+        self.write("one", b"".join(records[:50]))
+        self.write("two", b"".join(records[50:]))
+        self.assertEqual(self.make("-x4", "one", "two"), expected)
+
+    def test_fixed_records_across_reads(self):
+        data = os.urandom(3 * 2**20 // 7 * 7)
+        self.create("-q", "-x7", stdin=data)
+        self.assertEqual(self.output("bfquery", "-x7", "filter.bloom", stdin=data), data)
+
+    def test_incomplete_record(self):
+        self.write("keys", b"123456789")
+        for options in ["-x4"], ["-x10"], ["-x4k"]:
+            message = self.trouble("bfcreate", *options, "new.bloom", "keys", names=["keys"])
+            self.assertRegex(message, "1 of 4 bytes|9 of 10 bytes|9 of 4000 bytes")
+        self.trouble("bfcreate", "-x4", "new.bloom", stdin=b"123", names=["standard input"])
+
+    def test_forms_exclude_one_another(self):
+        for words in "-0 -x4", "-x4 -0", "--crlf -0", "-0 --crlf", "-x4 --crlf", "--crlf --fixed 4":
+            self.trouble("bfcreate", *words.split(), "new.bloom")
+
+
+class Parameters(ToolTest):
+    def made(self, *arguments, keys=100, **options):
+        data = self.create(*arguments, stdin=lines(*numbered(keys)), **options)
+        return craft.Image(data, "filter.bloom")
+
+    def header(self, *arguments, **options):
+        return self.made(*arguments, **options).header
+
+    def fpr(self, *arguments):
+        return struct.unpack("<d", struct.pack("<Q", self.header(*arguments)["fpr"]))[0]
+
+    def test_defaults(self):
+        made = self.made()
+        header = made.header
+        self.assertEqual((header["layout"], header["seed"], header["capacity"], header["label"],
+                          header["tag"], header["provenance"], header["header_size"]),
+                         (1, 0, 100, bytes(112), bytes(16), 0, 4096))
+        self.assertEqual(header["fpr"], 0x3F847AE147AE147B)
+        self.assertEqual((header["compat"], header["ro_compat"], header["incompat"]), (0, 0, 0))
+        self.assertEqual(made.record["n"], 100)
+        made.verify()
+
+    def test_sealed_files_hold_no_time(self):
+        first = self.create(stdin=lines(*numbered(100)))
+        threading.Event().wait(1.1)
+        self.assertEqual(self.create(stdin=lines(*numbered(100)), name="other.bloom"), first)
+
+    def test_rate(self):
+        for words in ["-p", "0.001"], ["-p0.001"], ["--fpr", "1e-3"], ["--fpr=.001"]:
+            self.assertEqual(self.fpr(*words), 0.001)
+        self.assertEqual(self.fpr("-p", "0.999999"), 0.999999)
+
+    def test_smaller_rate_takes_more_bits(self):
+        for layout in "blocked", "classic", "counting":
+            sizes = [self.header("-l", layout, "-p", rate, keys=5000)["m"]
+                     for rate in ("0.1", "0.01", "0.001", "0.0001")]
+            self.assertEqual(sizes, sorted(set(sizes)))
+            self.assertLess(sizes[1], 5000 * 11)
+            self.assertGreater(sizes[1], 5000 * 9)
+
+    def test_capacity(self):
+        for words, capacity in ((["-n", 5000], 5000), (["-n80k"], 80000), (["--capacity", "1Ki"],
+                                1024), (["--capacity=1e6"], 10**6), (["-n", "2M"], 2 * 10**6),
+                                (["-n1Mi"], 2**20), (["-n", "100"], 100)):
+            header = self.header(*words)
+            self.assertEqual(header["capacity"], capacity)
+            self.assertGreater(header["m"], 9 * capacity)
+
+    def test_all_suffixes(self):
+        units = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20,
+                 "Gi": 2**30, "Ti": 2**40, "e0": 1, "e9": 10**9, "e17": 10**17, "": 1}
+        for suffix, factor in units.items():
+            header = self.header("-n", "2" + suffix, "-m", 1024, "-q")
+            self.assertEqual(header["capacity"], 2 * factor, suffix)
+
+    def test_more_keys_than_the_capacity(self):
+        message = self.run_tool("bfcreate", "-n", 50, "new.bloom",
+                                stdin=lines(*numbered(200))).stderr
+        self.check_message("bfcreate", message, "new.bloom", "200", "50", "0.01")
+        made = craft.Image(self.read("new.bloom"), "new.bloom")
+        self.assertEqual((made.record["n"], made.header["capacity"]), (200, 50))
+        self.output("bfcreate", "-q", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
+        self.assertEqual(self.read("quiet.bloom"), self.read("new.bloom"))
+
+    def test_bits_and_hashes(self):
+        for words in ["-m", 9001, "-k", 3], ["--bits=9001", "--hashes=3"], ["-m9001", "-k3"]:
+            made = self.made("-l", "classic", *words)
+            header = made.header
+            self.assertEqual((header["m"], header["k"], header["fpr"]), (9001, 3, 0))
+        self.assertEqual(self.header("-l", "classic", "-m", 1, "-k", 64)["k"], 64)
+        self.assertEqual(self.header("-k", 1)["k"], 1)
+
+    def test_bits_of_blocked_are_rounded_up(self):
+        for bits, m in (1, 512), (511, 512), (512, 512), (513, 1024), (1000, 1024):
+            self.assertEqual(self.header("-m", bits)["m"], m)
+
+    def test_any_number_of_bits_for_the_others(self):
+        for layout in "classic", "counting":
+            for m in 1, 2, 7, 8, 9, 32767, 32768, 32769:
+                self.made("-l", layout, "-m", m).verify()
+                self.assertEqual(self.header("-l", layout, "-m", m)["m"], m)
+
+    def test_best_number_of_hashes(self):
+        self.assertEqual(self.header("-l", "classic", "-m", 1000)["k"], 7)
+        self.assertEqual(self.header("-l", "classic", "-m", 1000, "-n", 200)["k"], 3)
+        self.assertEqual(self.header("-l", "classic", "-m", 50)["k"], 1)
+
+    def test_bits_that_do_not_reach_the_rate(self):
+        says = self.run_tool("bfcreate", "-m", 512, "-p", "0.001", "new.bloom",
+                             stdin=lines(*numbered(100))).stderr
+        self.check_message("bfcreate", says, "new.bloom", "0.001")
+        header = craft.Image(self.read("new.bloom"), "new.bloom").header
+        self.assertEqual((header["m"], struct.pack("<Q", header["fpr"])),
+                         (512, struct.pack("<d", 0.001)))
+
+    def test_layouts(self):
+        for number, layout in enumerate(("blocked", "classic", "counting"), 1):
+            self.assertEqual(self.header("-l", layout)["layout"], number)
+            self.assertEqual(self.header(f"--layout={layout}")["layout"], number)
+
+    def test_seed(self):
+        for words, seed in ((["-s", 7], 7), (["--seed=0x1F"], 31), (["-s", 2**64 - 1], 2**64 - 1),
+                            (["-s", "0xffffffffffffffff"], 2**64 - 1), (["-s0"], 0)):
+            self.assertEqual(self.header(*words)["seed"], seed)
+        made = self.create("-q", *SHAPE, "-s", 99, stdin=lines("a", "b"))
+        self.assertEqual(made, file_form("classic", 2003, 5, [b"a", b"b"], seed=99))
+
+    def test_random_seed(self):
+        seeds = {self.header("-s", "random")["seed"] for _ in range(4)}
+        self.assertEqual(len(seeds), 4)
+        self.assertEqual(self.query("-v", "filter.bloom", stdin=lines(*numbered(100)), status=1),
+                         [])
+
+    def test_label(self):
+        for label in "", "plain", "ünïcödé ☃ 🌸", "x" * 112, "é" * 56, "\u00a0\u200b", "a" * 109 + "☃":
+            self.assertEqual(self.header("--label", label)["label"],
+                             label.encode().ljust(112, b"\0"))
+
+    def test_tag(self):
+        for text in "00", "ff", "A0b1C2", "0123456789abcdef" * 2:
+            self.assertEqual(self.header("--tag", text)["tag"],
+                             bytes.fromhex(text).ljust(16, b"\0"))
+
+    def test_last_of_an_option_counts(self):
+        self.assertEqual(self.header("-k", 3, "-k", 4)["k"], 4)
+
+    def test_options_after_operands(self):
+        self.write("keys", lines("a"))
+        self.output("bfcreate", "new.bloom", "keys", "-k", 5)
+        self.assertEqual(craft.Image(self.read("new.bloom"), "new.bloom").header["k"], 5)
+
+    def test_names_that_look_like_options(self):
+        self.write("-k", lines("a"))
+        self.output("bfcreate", "-q", "--", "-new.bloom", "-k")
+        self.assertEqual(self.output("bfquery", "--", "-new.bloom", "-k"), lines("a"))
+
+    def test_verbose(self):
+        result = self.run_tool("bfcreate", "-v", "new.bloom", stdin=lines("a", "b", "a"))
+        self.assertEqual((result.returncode, result.stdout), (0, b""))
+        self.check_message("bfcreate", result.stderr, "new.bloom", "2 keys", "1 repeated")
+        result = self.run_tool("bfcreate", "--verbose", "-l", "classic", "-m480833", "-k3", "-n",
+                               "100000", "more.bloom", stdin=lines("a"))
+        self.check_message("bfcreate", result.stderr, "more.bloom", "1 key")
+
+
+class Promise(ToolTest):
+    def test_the_rate_is_kept(self):
+        keys, absent = numbered(5000), lines(*numbered(20_000 if SANITIZED else 100_000, "absent "))
+        for layout in "blocked", "classic", "counting":
+            for rate in 0.1, 0.01:
+                self.create("-l", layout, "-p", rate, stdin=lines(*keys))
+                self.assertEqual(self.query("filter.bloom", stdin=lines(*keys)), keys)
+                found = int(self.output("bfquery", "-c", "filter.bloom", stdin=absent))
+                measured = found / absent.count(b"\n")
+                self.assertGreater(measured, 0.7 * rate)
+                self.assertLess(measured, 1.3 * rate)
+
+
+class Replacing(ToolTest):
+    def test_existing_file_is_kept_without_force(self):
+        self.write("old.bloom", b"precious")
+        message = self.trouble("bfcreate", "old.bloom", stdin=lines("a"), names=["old.bloom"])
+        self.assertIn("File exists", message)
+
+    def test_force(self):
+        for option in "-f", "--force":
+            self.write("old.bloom", b"precious")
+            self.output("bfcreate", option, "-q", *SHAPE, "old.bloom", stdin=lines("a"))
+            self.assertEqual(self.read("old.bloom"), filter_of(b"a"))
+        self.assertEqual(list(self.snapshot()), ["old.bloom"])
+
+    def test_force_without_a_file_to_replace(self):
+        self.output("bfcreate", "-f", "-q", *SHAPE, "new.bloom", stdin=lines("a"))
+        self.assertEqual(self.read("new.bloom"), filter_of(b"a"))
+        self.assertEqual(list(self.snapshot()), ["new.bloom"])
+
+    def test_readers_of_the_old_file_keep_it(self):
+        self.write("old.bloom", b"precious")
+        with open(self.folder / "old.bloom", "rb") as old:
+            self.output("bfcreate", "-f", "old.bloom", stdin=lines("a"))
+            self.assertEqual(old.read(), b"precious")
+
+    def test_permissions_are_kept(self):
+        for mode in 0o600, 0o640, 0o644:
+            self.write("old.bloom", b"")
+            (self.folder / "old.bloom").chmod(mode)
+            self.output("bfcreate", "-f", "old.bloom", stdin=lines("a"))
+            self.assertEqual((self.folder / "old.bloom").stat().st_mode & 0o777, mode)
+
+    def test_permissions_of_a_new_file_follow_the_umask(self):
+        self.output("bfcreate", "new.bloom", stdin=lines("a"), umask=0o027)
+        self.assertEqual((self.folder / "new.bloom").stat().st_mode & 0o777, 0o640)
+
+    def test_symbolic_links_are_followed(self):
+        (self.folder / "sub").mkdir()
+        self.write("sub/old.bloom", b"precious")
+        (self.folder / "link").symlink_to("sub/old.bloom")
+        self.trouble("bfcreate", "link", stdin=lines("a"), names=["link"])
+        self.output("bfcreate", "-f", "-q", *SHAPE, "link", stdin=lines("a"))
+        self.assertTrue((self.folder / "link").is_symlink())
+        self.assertEqual(self.read("sub/old.bloom"), filter_of(b"a"))
+        self.assertEqual(sorted(self.snapshot()), ["link", "sub", "sub/old.bloom"])
+
+    def test_a_key_file_is_never_replaced(self):
+        self.write("keys", lines("a"))
+        os.link(self.folder / "keys", self.folder / "same")
+        for name in "keys", "./keys", "same":
+            self.trouble("bfcreate", "-f", name, "keys", names=[name])
+
+
+class Names(ToolTest):
+    def test_any_name_will_do(self):
+        for name in ("with space", "ünïcödé ☃", "new\nline", "\x1b[31mred", "a" * 255,
+                     "no.extension.", "%s%n", ".hidden"):
+            self.output("bfcreate", "-q", *SHAPE, name, stdin=lines("a"))
+            self.assertEqual(self.read(name), filter_of(b"a"))
+
+    def test_a_name_that_is_not_utf8(self):
+        name = b"caf\xe9.bloom"
+        self.assertEqual(self.run_tool("bfcreate", "-q", *SHAPE, os.fsdecode(name),
+                                       stdin=lines("a")).returncode, 0)
+        self.assertIn(name, os.listdir(os.fsencode(self.folder)))
+
+
+if __name__ == "__main__":
+    main()

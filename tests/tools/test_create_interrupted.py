@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate stopped at any moment: the file is there whole, or as it was, and nothing else is."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import (SANITIZED, TIMEOUT, WITHOUT_PROC, ToolTest, lines, main, needs,
+                     numbered)
+
+KEYS = 200_000 if SANITIZED else 1_000_000
+ROUNDS = 10 if SANITIZED else 30
+OPTIONS = ["-q", "-m", "64M"]  # large enough that writing the file takes a while
+OLD = b"an old file\n" * 1000
+
+
+def unnamed_temporaries(folder):
+    """Whether the file system can hold a file without a name, of which a kill leaves nothing."""
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+        return True
+    except OSError:
+        return False
+
+
+class Interrupted(ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.mkdtemp(prefix="bloomfile-keys-")
+        cls.addClassCleanup(shutil.rmtree, folder)
+        cls.keys = os.path.join(folder, "keys")
+        with open(cls.keys, "wb") as file:
+            file.write(lines(*numbered(KEYS)))
+
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(20261121)
+        self.whole = self.create(*OPTIONS, self.keys, name="whole")
+        (self.folder / "whole").unlink()
+
+    def duration(self, **options):
+        """Seconds that bfcreate takes if nobody interrupts it."""
+        took = []
+        for _ in range(3):
+            started = time.monotonic()
+            self.assertEqual(self.start("-f", "whole", self.keys, **options).wait(TIMEOUT), 0)
+            took.append(time.monotonic() - started)
+        (self.folder / "whole").unlink()
+        return min(took)
+
+    def start(self, *arguments, before=(), **options):
+        command = self.command("bfcreate", *OPTIONS, *arguments, before=before)
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment(), **options)
+
+    def interrupted(self, number, when, *arguments, **options):
+        """The exit status of bfcreate when it gets this signal after so many seconds."""
+        process = self.start(*arguments, self.keys, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        time.sleep(when)
+        process.send_signal(number)
+        output = process.communicate(timeout=TIMEOUT)
+        self.assertIn(process.returncode, [0, -number])
+        self.assertEqual(output, (b"", b""))
+        return process.returncode
+
+    def new_file(self, *moment, **options):
+        """One round without an old file; the exit status."""
+        status = self.interrupted(*moment, "new", **options)
+        found = self.snapshot()
+        if found:
+            self.assertEqual(list(found), ["new"])
+            self.assertEqual(self.read("new"), self.whole)
+            (self.folder / "new").unlink()
+        self.assertTrue(found or status)
+        return status
+
+    def old_file(self, *moment, leftover="none", **options):
+        """One round that replaces an old file; the exit status."""
+        self.write("old", OLD)
+        status = self.interrupted(*moment, "-f", "old", **options)
+        found = [name for name in self.snapshot() if not re.fullmatch(leftover, name)]
+        self.assertEqual(found, ["old"])
+        self.assertIn(self.read("old"), [OLD, self.whole] if status else [self.whole])
+        for path in self.folder.iterdir():
+            path.unlink()
+        return status
+
+    def rounds(self, number, leftover="none", **options):
+        """Interrupts at random moments, half of them near the end, where the file is written."""
+        duration = self.duration(**options)
+        statuses = set()
+        for i in range(ROUNDS // 2):
+            first = duration / 2 if i % 2 else 0
+            for one_round, more in (self.new_file, {}), (self.old_file, {"leftover": leftover}):
+                when = self.random.uniform(first, 1.1 * duration)
+                statuses.add(one_round(number, when, **more, **options))
+        self.assertIn(-number, statuses, "every round came too late")
+
+    def test_ctrl_c(self):
+        self.rounds(signal.SIGINT)
+
+    def test_terminate(self):
+        self.rounds(signal.SIGTERM)
+
+    def test_kill(self):
+        if not unnamed_temporaries(self.folder):
+            self.skipTest("this file system has no files without a name")
+        # Between giving the new file a temporary name and renaming it over the old one, a kill
+        # leaves that name.
+        self.rounds(signal.SIGKILL, leftover=r"\.bloomfile\.[0-9a-f]+\.tmp")
+
+    @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
+    @needs(*WITHOUT_PROC)
+    def test_files_that_need_a_name_from_the_start(self):
+        self.rounds(signal.SIGINT, before=WITHOUT_PROC)
+        self.rounds(signal.SIGTERM, before=WITHOUT_PROC)
+
+    def test_stopped_and_continued(self):
+        process = self.start("new", self.keys)
+        while process.poll() is None:
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.002)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.002)
+        self.assertEqual(process.returncode, 0)
+        self.assertEqual(self.read("new"), self.whole)
+
+    def test_while_waiting_for_keys(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL:
+            process = self.start("new", stdin=subprocess.PIPE)
+            process.stdin.write(lines("a", "b"))
+            process.stdin.flush()
+            time.sleep(0.05)
+            process.send_signal(number)
+            self.assertEqual(process.wait(TIMEOUT), -number)
+            process.stdin.close()
+            self.assertEqual(self.snapshot(), {})
+
+    def test_several_at_once(self):
+        """Racing for one name: one wins, and the others say so."""
+        processes = [self.start("new", self.keys, stderr=subprocess.PIPE) for _ in range(4)]
+        results = [(process.communicate(timeout=TIMEOUT)[1], process.returncode)
+                   for process in processes]
+        self.assertEqual(sorted(status for _, status in results), [0, 2, 2, 2])
+        for message, status in results:
+            if status == 2:
+                self.check_message("bfcreate", message, "new", "File exists")
+        self.assertEqual(list(self.snapshot()), ["new"])
+        self.assertEqual(self.read("new"), self.whole)
+
+    def test_readers_see_one_whole_file_after_another(self):
+        self.output("bfcreate", "-q", "new", stdin=lines("always"))
+        for _ in range(3):
+            process = self.start("-f", "new", self.keys, "-", stdin=subprocess.PIPE)
+            process.stdin.write(lines("always"))
+            process.stdin.close()
+            while process.poll() is None:
+                self.assertEqual(self.query("--verify", "new", stdin=b"always\n"), [b"always"])
+            self.assertEqual(process.returncode, 0)
+
+
+if __name__ == "__main__":
+    main()

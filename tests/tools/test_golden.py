@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The files in tests/golden and tests/golden-refused, for both implementations."""
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+from support import BFINSPECT, GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, sha256, table
+
+GOOD = table(GOLDEN / "index.tsv")
+BAD = table(REFUSED / "index.tsv")
+HEADER_FILE = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
+# Errors of the functions' arguments, of the machine, or of what is no file of bytes.
+STATES = "V25", "V26"  # of undamaged images: nothing in them is wrong
+NOT_OF_FILES = {"BLOOMFILE_ENOTREGULAR", "BLOOMFILE_EPARAMS", "BLOOMFILE_ETOOBIG",
+                "BLOOMFILE_EUNREACHABLE"}
+
+
+class Folders(unittest.TestCase):
+    def test_files_are_what_the_scripts_make(self):
+        for folder in GOLDEN, REFUSED:
+            result = subprocess.run([sys.executable, "-B", str(folder / "make.py"), "--check"],
+                                    stdout=subprocess.PIPE)
+            self.assertEqual((result.returncode, result.stdout), (0, b""))
+
+    def test_files_match_their_checksums(self):
+        for row in GOOD:
+            self.assertEqual(sha256((GOLDEN / row["file"]).read_bytes()), row["sha256"], row)
+
+    def test_folder_stays_small(self):
+        sizes = [path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()]
+        self.assertLess(sum(sizes), 300_000)
+
+    def test_every_layout_in_both_forms(self):
+        found = {(row["layout"], row["form"]) for row in GOOD}
+        self.assertEqual(found, {(layout, form) for layout in ("blocked", "classic", "counting")
+                                 for form in ("file", "embedded")})
+
+    def test_every_error_of_a_file_has_a_file(self):
+        names = set(re.findall(r"X\((BLOOMFILE_E\w+),", HEADER_FILE))
+        self.assertGreater(len(names), 20)
+        self.assertEqual({row["error"] for row in BAD}, names - NOT_OF_FILES)
+
+    def test_every_rule_has_a_file(self):
+        text = (SOURCE_ROOT / "format-spec.md").read_text()
+        rules = dict(re.findall(r"^\| (V\d+) \|.*\| (BLOOMFILE_\w+(?: or BLOOMFILE_\w+)?) \|$",
+                                text, re.M))
+        self.assertGreaterEqual(len(rules), 26)
+        used = {}
+        for row in BAD:
+            used.setdefault(row["rule"], set()).add(row["error"])
+        self.assertEqual({rule: set(errors.split(" or ")) for rule, errors in rules.items()},
+                         {rule: used.get(rule) for rule in rules})
+
+
+class Good(ToolTest):
+    def test_open_verify_and_contain_their_keys(self):
+        for row in GOOD:
+            with self.subTest(row["file"]):
+                result = self.run_tool("bfinspect", "--json", "--verify", "--keys",
+                                       GOLDEN / row["keys"], GOLDEN / row["file"])
+                self.assertEqual(result.stderr, b"")
+                report = json.loads(result.stdout)
+                header, record = report["header"], report["record"]
+                self.assertEqual((report["error"], report["faults"]), (None, []))
+                self.assertTrue(report["verified"])
+                self.assertEqual(report["keys"]["missing"], 0)
+                self.assertEqual(record["state"], "sealed")
+                self.assertEqual(
+                    [str(record["n"]), header["layout"], str(header["m"]), str(header["k"]),
+                     str(int(header["seed"], 16)), header["header_size"]],
+                    [row["n"], row["layout"], row["m"], row["k"], row["seed"],
+                     4096 if row["form"] == "file" else 512])
+
+    def test_answers(self):
+        absent = GOLDEN / "keys" / "absent.keys"
+        for row in GOOD:
+            with self.subTest(row["file"]):
+                path, keys = GOLDEN / row["file"], GOLDEN / row["keys"]
+                maybes = int(row["maybes"])
+                self.assertEqual(self.output("bfquery", "-c", path, absent,
+                                             status=0 if maybes else 1), b"%d\n" % maybes)
+                self.assertEqual(self.output("bfquery", "-v", path, keys, status=1), b"")
+
+    def test_reader_agrees_on_every_answer(self):
+        keys = (GOLDEN / "keys" / "absent.keys").read_bytes()
+        for row in GOOD:
+            with self.subTest(row["file"]):
+                path = GOLDEN / row["file"]
+                image = craft.Image(path.read_bytes(), row["file"])
+                image.verify()
+                maybe = craft.lines(key for key in keys.splitlines() if image.maybe(key))
+                self.assertEqual(self.run_tool("bfquery", path, stdin=keys).stdout, maybe)
+
+    def test_bfcreate_makes_the_same_bytes(self):
+        expressible = [row for row in GOOD if row["bfcreate"] != "-"]
+        self.assertGreater(len(expressible), 8)
+        for row in expressible:
+            with self.subTest(row["file"]):
+                made = self.create("-q", *shlex.split(row["bfcreate"]), GOLDEN / row["keys"])
+                self.assertEqual(sha256(made), row["sha256"])
+
+    def test_whole_file_of_the_text(self):
+        craft.reader("wholefile", SOURCE_ROOT / "format-spec.md", self.folder / "whole")
+        self.assertEqual(self.read("whole"), (GOLDEN / "whole-file-of-the-text.bloom").read_bytes())
+
+
+class Refused(ToolTest):
+    def test_bfinspect_names_the_error(self):
+        files = [REFUSED / row["file"] for row in BAD]
+        result = self.run_tool("bfinspect", "--json", "--verify", *files)
+        self.assertEqual(result.returncode, 2)
+        reports = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(len(reports), len(BAD))
+        for row, report in zip(BAD, reports):
+            with self.subTest(row["file"]):
+                self.assertEqual(report["error"], row["error"])
+                self.assertEqual(report["status"], 1 if row["error"].endswith("ELIVE") else 2)
+                self.assertFalse(report["verified"])
+                if row["rule"] not in STATES:
+                    self.assertEqual(report["faults"][0]["error"], row["error"])
+
+    def test_bfinspect_says_one_line_about_each(self):
+        for row in BAD:
+            with self.subTest(row["file"]):
+                live = row["error"].endswith("ELIVE")
+                result = self.run_tool("bfinspect", "--verify", REFUSED / row["file"])
+                self.assertEqual(result.returncode, 1 if live else 2)
+                self.assertNotRegex(result.stdout, rb"[\x00-\x09\x0b-\x1f\x7f]")
+                if live:
+                    self.assertEqual(result.stderr, b"")
+                else:
+                    self.check_message("bfinspect", result.stderr, row["file"])
+
+    def test_bfquery_refuses(self):
+        words = dict(re.findall(r'X\((BLOOMFILE_E\w+), -\d+, "(.*)"\)', HEADER_FILE))
+        for row in BAD:
+            with self.subTest(row["file"]):
+                message = self.trouble("bfquery", "--verify", REFUSED / row["file"],
+                                       stdin=b"bloomfile\n", names=[row["file"]])
+                self.assertTrue(message.endswith(f": {words[row['error']]}\n"), message)
+
+    def test_reader_refuses(self):
+        for row in BAD:
+            with self.subTest(row["file"]):
+                self.assertEqual(craft.refusal((REFUSED / row["file"]).read_bytes()),
+                                 (row["error"], row["rule"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,429 @@
+# SPDX-License-Identifier: MIT
+"""bfinspect: the page, JSON, --verify and --keys, exit statuses, and what trouble gets."""
+
+import array
+import fcntl
+import json
+import math
+import os
+import re
+import struct
+import subprocess
+import termios
+
+from support import (GOLDEN, REFUSED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, ToolTest, craft,
+                     file_form, lines, main, needs, numbered)
+
+KEYS = numbered(300)
+
+
+class InspectTest(ToolTest):
+    """With a healthy filter and its keys."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("filter", file_form("blocked", 6 * 512, 6, KEYS, fpr=0.013))
+        self.write("keys", lines(*KEYS))
+
+    def page(self, *arguments, status=0, says=b"", **options):
+        return self.output("bfinspect", *arguments, status=status, says=says, **options).decode()
+
+    def report(self, *arguments, **options):
+        """The JSON object about one file; the exit status must be the one it states."""
+        result = self.run_tool("bfinspect", "--json", *arguments, **options)
+        report = json.loads(result.stdout)
+        self.assertEqual(result.returncode, report["status"], result)
+        self.assertEqual(report["ok"], report["status"] == 0)
+        self.assertEqual(bool(result.stderr), report["status"] == 2, result.stderr)
+        return report
+
+
+class Page(InspectTest):
+    def test_a_healthy_filter(self):
+        page = self.page("filter").splitlines()
+        self.assertEqual(page[0], "filter: healthy")
+        self.assertNotIn("advice", "".join(page))
+        text = "\n".join(page)
+        for words in "300", "1.3 %", "blocked", "3,072 bits", "6 blocks", "sealed", "not verified":
+            self.assertIn(words, text)
+        for name in "keys", "fill", "real rate", "promised rate", "layout", "k", "size", "state":
+            self.assertRegex(text, rf"(?m)^  {name} +\S")
+
+    def test_label_tag_seed_and_origin(self):
+        page = self.page(GOLDEN / "blocked-label-tag.bloom")
+        self.assertIn("Wörter, слова, λέξεις", page)
+        self.assertIn(bytes(range(0xA0, 0xB0)).hex(), page)
+        page = self.page(GOLDEN / "blocked-label-tag.bloom", locale="C")
+        self.assertTrue(page.isascii())
+        self.assertIn(r"W\303\266rter", page)
+        self.assertIn("0x0123456789abcdef", self.page(GOLDEN / "blocked-seed.bloom"))
+        self.assertRegex(self.page(GOLDEN / "classic-folded.bloom"), "folded +by 5, .*4,015")
+        self.assertIn("projection", self.page(GOLDEN / "classic-projected.bloom"))
+        self.assertIn("intersection", self.page(GOLDEN / "classic-intersection.bloom"))
+        self.assertIn("union", self.page(GOLDEN / "blocked-union.bloom", status=1))
+
+    def test_header(self):
+        for option in "-H", "--header":
+            page = self.page(option, "filter")
+            for name, (offset, _) in craft.HEADER.items():
+                place = 2044 if offset < 0 else offset
+                self.assertRegex(page, rf"(?m)^ +{place} +{name} ")
+            for name, (offset, _) in craft.RECORD.items():
+                for start in 2048, 3072:
+                    place = start + (1020 if offset < 0 else offset)
+                    self.assertRegex(page, rf"(?m)^ +{place} +{name} ")
+            self.assertNotIn("!", page)
+
+    def test_several_files(self):
+        page = self.page("filter", GOLDEN / "classic-file.bloom", "filter")
+        self.assertEqual(len(re.findall(r"(?m)^\S+: healthy$", page)), 3)
+
+    def test_quiet(self):
+        for option in "-q", "--quiet":
+            self.assertEqual(self.page(option, "filter"), "")
+            self.trouble("bfinspect", option, "filter", "no-such-file", names=["no-such-file"])
+
+    def test_quick(self):
+        page = self.page("--quick", "filter")
+        self.assertIn("healthy header, body not read", page)
+        self.assertNotIn("fill", page)
+        self.write("bad", craft.flip(self.read("filter"), 4096 + 10))
+        self.assertIn("healthy header", self.page("--quick", "bad"))
+
+
+class Numbers(InspectTest):
+    def test_measures_are_those_of_the_bits(self):
+        for name in ("blocked-file", "classic-file", "counting-file", "blocked-one-block",
+                     "classic-m480833", "counting-embedded", "classic-no-keys", "blocked-k64"):
+            with self.subTest(name):
+                path = GOLDEN / f"{name}.bloom"
+                measure = self.report(path)["measure"]
+                image = craft.Image(path.read_bytes(), name)
+                ones, fill, fpr = self.measured(image)
+                self.assertEqual(measure["ones"], ones)
+                self.assertTrue(math.isclose(measure["fill"], fill, abs_tol=1e-15))
+                self.assertTrue(math.isclose(measure["fpr"], fpr, rel_tol=1e-12))
+                n = image.record["n"]
+                self.assertLessEqual(abs(measure["keys_estimate"] - n), max(0.05 * n, 0.5))
+
+    @staticmethod
+    def measured(image):
+        m, k, layout = (image.header[name] for name in ("m", "k", "layout"))
+        body = bytes(image.body)
+        if layout == 3:
+            nibbles = [nibble for byte in body for nibble in (byte & 15, byte >> 4)]
+            ones = sum(nibble > 0 for nibble in nibbles)
+        else:
+            ones = int.from_bytes(body, "little").bit_count()
+        fpr = (ones / m) ** k
+        if layout == 1:
+            blocks = [int.from_bytes(body[start:start + 64], "little").bit_count()
+                      for start in range(0, m // 8, 64)]
+            fpr = sum((ones_of_block / 512) ** k for ones_of_block in blocks) / len(blocks)
+        return ones, ones / m, fpr
+
+    def test_a_full_filter(self):
+        measure = self.report(GOLDEN / "classic-full.bloom")["measure"]
+        self.assertEqual((measure["fill"], measure["fpr"], measure["keys_estimate"]), (1, 1, None))
+        self.page(GOLDEN / "classic-full.bloom")
+
+    def test_an_empty_filter(self):
+        measure = self.report(GOLDEN / "blocked-no-keys.bloom")["measure"]
+        self.assertEqual(measure, {"ones": 0, "fill": 0, "fpr": 0, "keys_estimate": 0})
+
+    def test_the_measured_rate_is_the_rate_of_absent_keys(self):
+        absent = lines(*numbered(50_000, "absent "))
+        for layout in "blocked", "classic", "counting":
+            self.create("-q", "-l", layout, "-p", "0.02", stdin=lines(*numbered(2000)))
+            promised = self.report("filter.bloom")["measure"]["fpr"]
+            found = int(self.output("bfquery", "-c", "filter.bloom", stdin=absent))
+            self.assertLess(abs(found / 50_000 - promised), 4 * math.sqrt(promised / 50_000))
+
+
+class Json(InspectTest):
+    def documented(self):
+        """The keys in the list of the manual's section JSON."""
+        text = (SOURCE_ROOT / "man" / "bfinspect.1").read_text()
+        section = text[text.index(".Sh JSON"):]
+        section = section[:section.index("\n.El")]
+        return {name for line in re.findall(r"^\.It Cm (.*)$", section, re.M)
+                for name in line.replace(",", " ").split()}
+
+    def test_documented_keys_are_always_there(self):
+        documented = self.documented()
+        self.assertGreater(len(documented), 12)
+        for path in ("filter", "no-such-file", ".", "/dev/null", REFUSED / "empty.bloom",
+                     REFUSED / "text.bloom", REFUSED / "k-0.bloom", REFUSED / "live.bloom",
+                     REFUSED / "page-1-bit-flipped.bloom", REFUSED / "truncated-to-16.bloom"):
+            self.assertEqual(set(self.report("--verify", path)), documented)
+
+    def test_header_and_records(self):
+        report = self.report("filter")
+        image = craft.Image(self.read("filter"), "filter")
+        header, record = image.header, image.record
+        self.assertEqual(report["header"], {
+            **header, "magic": header["magic"].hex(), "layout": "blocked",
+            "seed": f"{header['seed']:016x}", "self_test": f"{header['self_test']:016x}",
+            "fpr": 0.013, "tag": header["tag"].hex(), "label": "",
+            "header_crc": f"{header['header_crc']:08x}"})
+        shown = {**record, "sequence": f"{record['sequence']:016x}", "state": "sealed",
+                 "boot_id": record["boot_id"].hex(), "body_crc": f"{record['body_crc']:08x}",
+                 "header_crc": f"{record['header_crc']:08x}",
+                 "record_crc": f"{record['record_crc']:08x}"}
+        self.assertEqual(report["records"], [shown, shown])
+        in_force = {name: shown[name] for name in ("sequence", "state", "n", "ones", "overflow",
+                                                   "boot_id", "body_crc")}
+        self.assertEqual(report["record"], {**in_force, "n_estimated": False})
+        self.assertEqual(report["size"], len(self.read("filter")))
+        self.assertTrue(self.report(GOLDEN / "n-estimated.bloom")["record"]["n_estimated"])
+
+    def test_record_in_force_of_an_interrupted_seal(self):
+        for slot in 0, 1:
+            report = self.report(GOLDEN / f"interrupted-seal-{slot}.bloom")
+            self.assertEqual(report["record"]["n"], 40)
+            self.assertEqual([record["state"] for record in report["records"]],
+                             ["live", "sealed"] if slot == 0 else ["sealed", "live"])
+
+    def test_greatest_numbers(self):
+        report = self.report(GOLDEN / "extreme-numbers.bloom", "--quick")
+        self.assertEqual((report["record"]["n"], report["header"]["m_unfolded"]),
+                         (2**64 - 1, 2**60))
+        self.assertEqual(report["header"]["fpr"], 1 - 2**-53)
+        self.assertEqual(self.report(GOLDEN / "smallest-rate.bloom")["header"]["fpr"], 5e-324)
+
+    def test_numbers_that_json_has_no_word_for(self):
+        for name in "fpr-nan", "fpr-infinite":
+            text = self.run_tool("bfinspect", "--json", REFUSED / f"{name}.bloom").stdout
+            report = json.loads(text, parse_constant=lambda word: self.fail(word))
+            self.assertIsNone(report["header"]["fpr"])
+
+    def test_one_line_a_file(self):
+        result = self.run_tool("bfinspect", "-j", "filter", "no-such-file", "keys", "filter")
+        self.assertEqual(result.returncode, 2)
+        reports = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual([(report["file"], report["status"], report["error"])
+                          for report in reports],
+                         [("filter", 0, None), ("no-such-file", 2, "ENOENT"),
+                          ("keys", 2, "BLOOMFILE_EMAGIC"), ("filter", 0, None)])
+
+    def test_names_of_files(self):
+        for name in "ünïcödé ☃", 'qu"ote\\', "new\nline", "\x1b[31m", "\u009b":
+            self.write(name, self.read("filter"))
+            for locale in "C", "C.UTF-8":
+                self.assertEqual(self.report(name, locale=locale)["file"], name)
+        self.write("caf\udce9", self.read("filter"))
+        self.assertEqual(self.report("caf\udce9")["file"], r"caf\351")
+
+    def test_labels(self):
+        for label in "ünïcödé ☃ 🌸", 'qu"ote\\', "</script>", "x" * 112:
+            self.write("filter", file_form("blocked", 512, 6, label=label))
+            for locale in "C", "C.UTF-8":
+                self.assertEqual(self.report("filter", locale=locale)["header"]["label"], label)
+
+    def test_labels_that_a_terminal_must_not_see(self):
+        for name in ("label-escape", "label-newline", "label-last-c1", "label-latin-1",
+                     "label-after-a-zero", "label-delete"):
+            for words in ["--json"], [], ["-H"]:
+                result = self.run_tool("bfinspect", *words, REFUSED / f"{name}.bloom")
+                self.assertNotRegex(result.stdout, rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]")
+                result.stdout.decode("utf-8")
+
+
+class Verify(InspectTest):
+    def test_a_good_file(self):
+        self.assertIn("verified", self.page("--verify", "filter"))
+        self.assertTrue(self.report("--verify", "filter")["verified"])
+        self.assertFalse(self.report("filter")["verified"])
+
+    def test_damaged_pages_are_named_and_counted(self):
+        image = file_form("blocked", 5 * 64 * 512, 6, KEYS)
+        bad = craft.flip(craft.flip(image, 4096 + 2 * 4096 + 9), 4096 + 4 * 4096 + 4095, 7)
+        self.write("bad", bad)
+        report = self.report("--verify", "bad")
+        self.assertEqual((report["error"], report["bad_pages"]), ("BLOOMFILE_EPAGE", 2))
+        fault = report["faults"][0]
+        self.assertEqual((fault["error"], fault["field"], fault["page"], fault["offset"]),
+                         ("BLOOMFILE_EPAGE", "page", 2, 3 * 4096))
+        page = self.run_tool("bfinspect", "--verify", "bad").stdout.decode().splitlines()
+        self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
+
+    def test_a_lost_bit_shows_even_without_verify(self):
+        self.write("bad", craft.flip(self.read("filter"), self.first_byte_with_a_one()))
+        report = self.report("bad")
+        self.assertEqual((report["error"], report["verified"]), ("BLOOMFILE_EBODY", False))
+
+    def first_byte_with_a_one(self):
+        data = self.read("filter")
+        return next(i for i in range(4096, len(data)) if data[i])
+
+    def test_which_part_of_the_body_is_wrong(self):
+        for name, field in (("body-crc-wrong", "body_crc"), ("ones-too-few", "ones"),
+                            ("overflow-too-many", "overflow"), ("bit-beyond-m-counted", "padding"),
+                            ("counter-beyond-m", "padding")):
+            report = self.report("--verify", REFUSED / f"{name}.bloom")
+            self.assertEqual((report["error"], report["faults"][-1]["field"]),
+                             ("BLOOMFILE_EBODY", field))
+
+
+class Keys(InspectTest):
+    def test_all_there(self):
+        self.assertIn("none is missing", self.page("--keys", "keys", "filter"))
+        self.assertEqual(self.report("--keys", "keys", "filter")["keys"],
+                         {"checked": 300, "missing": 0, "first_missing": []})
+        self.assertIsNone(self.report("filter")["keys"])
+
+    def test_missing_keys(self):
+        others = [b"no 1", b"no \x1b[2J", b"\xff\x00", "né".encode(), b"no " + b"x" * 500, b"no 6"]
+        self.write("list", lines(*KEYS[:10], *others))
+        self.write("roomy", file_form("classic", 20_000, 10, KEYS))
+        report = self.report("--keys", "list", "roomy")
+        self.assertEqual((report["status"], report["error"]), (1, None))
+        keys = report["keys"]
+        self.assertEqual((keys["checked"], keys["missing"]), (16, 6))
+        self.assertEqual(keys["first_missing"][:4],
+                         ["no 1", r"no \033[2J", r"\377\000", "né"])
+        self.assertEqual(len(keys["first_missing"]), 5)
+        page = self.page("--keys", "list", "roomy", status=1)
+        self.assertIn("6 of 16 keys missing", page.splitlines()[0])
+        self.assertIn("and 1 more", page)
+        self.assertNotRegex(page, r"[\x00-\x09\x0b-\x1f\x7f]")
+
+    def test_standard_input(self):
+        for stdin, missing in (lines(*KEYS), 0), (b"never added\n", 1), (b"", 0):
+            keys = self.report("--keys", "-", "filter", stdin=stdin)["keys"]
+            self.assertEqual((keys["checked"], keys["missing"]), (stdin.count(b"\n"), missing))
+
+    def test_forms(self):
+        records = [struct.pack(">I", i) for i in range(10)]
+        self.write("filter", file_form("classic", 9000, 9, records))
+        for words, stdin in ((["-0"], b"\0".join(KEYS[:3])), (["--crlf"], b"a\r\nb\r\n")):
+            self.write("strings", file_form("classic", 9000, 9, KEYS[:3] + [b"a", b"b"]))
+            self.assertEqual(self.report("--keys", "-", *words, "strings", stdin=stdin)["keys"][
+                "missing"], 0)
+        keys = self.report("--keys", "-", "-x4", "filter", stdin=b"".join(records) + b"\xff\0\n\1")
+        self.assertEqual(keys["keys"], {"checked": 11, "missing": 1,
+                                        "first_missing": ["ff000a01"]})
+
+    def test_lists_that_cannot_be_read(self):
+        (self.folder / "folder").mkdir()
+        for name in "no-such-list", "folder":
+            self.trouble("bfinspect", "--keys", name, "filter", names=[name])
+        self.trouble("bfinspect", "--keys", "-", "-x7", "filter", stdin=b"12345678",
+                     names=["standard input"])
+
+    def test_a_list_that_can_be_read_only_once(self):
+        os.mkfifo(self.folder / "fifo")
+        for name in "-", "fifo":
+            self.trouble("bfinspect", "--keys", name, "filter", "filter")
+        page = self.page("--keys", "keys", "filter", "filter")
+        self.assertEqual(page.count("none is missing"), 2)
+
+
+class Verdicts(InspectTest):
+    def verdict(self, *arguments):
+        return self.report(*arguments)["verdict"]
+
+    def test_over_capacity(self):
+        self.create("-q", "-n", 100, stdin=lines(*numbered(400)))
+        report = self.report("filter.bloom")
+        self.assertEqual(report["status"], 1)
+        self.assertIn("over capacity", report["verdict"])
+        self.assertIn("400", report["verdict"])
+        self.assertTrue(report["advice"])
+        self.page("filter.bloom", status=1)
+
+    def test_rate_not_kept(self):
+        self.create("-q", "-m", 1024, "-p", "0.0001", stdin=lines(*numbered(300)))
+        self.assertIn("rate not kept", self.verdict("filter.bloom"))
+
+    def test_not_a_filter(self):
+        for name, words in (("empty", "empty"), ("text", "not a filter file"),
+                            ("zeros", "not a filter file"), ("version-2", "newer format"),
+                            ("incompat-bit-31", "bit 31"), ("textmode-crlf-to-lf", "text-mode"),
+                            ("truncated-to-576", "4 of 580 bytes missing"),
+                            ("trailing-byte", "1 extra byte"), ("poisoned", "poisoned"),
+                            ("live", "live, not sealed"), ("k-65", "k")):
+            self.assertIn(words, self.verdict(REFUSED / f"{name}.bloom"))
+
+    def test_status_is_the_worst(self):
+        self.create("-q", "-n", 100, stdin=lines(*numbered(400)), name="crowded")
+        for names, status in ((["filter"], 0), (["filter", "crowded"], 1), (["crowded", "filter"], 1),
+                              (["keys", "crowded"], 2), (["filter", "keys", "filter"], 2)):
+            self.assertEqual(self.run_tool("bfinspect", *names).returncode, status)
+
+
+class Trouble(InspectTest):
+    def test_command_line(self):
+        self.trouble("bfinspect")
+        for words in (["-Z"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
+                      ["--quick", "--verify"], ["--quick", "--map"], ["-j", "-H"], ["-j", "--map"],
+                      ["-q", "-j"], ["-q", "-H"], ["-f"], ["--json=1"],
+                      ["--keys", "keys", "-0", "-x4"], ["--keys", "keys", "-x0"],
+                      ["--svg", "-", "--png", "-"], ["--svg", "-", "-j"], ["--svg", "x", "filter"]):
+            with self.subTest(words):
+                self.trouble("bfinspect", *words, "filter")
+
+    def test_what_is_no_file_of_bytes(self):
+        os.mkfifo(self.folder / "fifo")
+        (self.folder / "folder").mkdir()
+        for name, words in (("fifo", "FIFO"), ("folder", "directory"), ("/dev/null", "device"),
+                            ("/dev/zero", "device"), ("no-such-file", "No such file"),
+                            ("", "No such file"), ("filter/x", "Not a directory")):
+            self.assertIn(words, self.trouble("bfinspect", name, names=[name]))
+
+    @needs(*UNPRIVILEGED)
+    def test_unreadable(self):
+        (self.folder / "filter").chmod(0)
+        self.assertIn("Permission denied",
+                      self.trouble("bfinspect", "filter", names=["filter"], before=UNPRIVILEGED))
+
+    def test_full_and_closed_standard_output(self):
+        for words in ["filter"], ["--json", "filter"], ["--help"], ["--version"], ["--map", "filter"]:
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("bfinspect", *words, stdout=full)
+            self.assertEqual(result.returncode, 2, words)
+            self.check_message("bfinspect", result.stderr, "standard output")
+            result = self.run_tool("bfinspect", *words, stdout=None,
+                                   preexec_fn=lambda: os.close(1))
+            self.assertEqual(result.returncode, 2, words)
+            self.check_message("bfinspect", result.stderr, "standard output")
+
+    def test_closed_input_and_error(self):
+        for closed in 0, 2:
+            result = self.run_tool("bfinspect", "filter", stdin=None,
+                                   preexec_fn=lambda: os.close(closed))
+            self.assertEqual((result.returncode, bool(result.stdout)), (0, True))
+
+    def test_a_file_that_shrinks_while_it_is_read(self):
+        self.write("big", file_form("classic", 8 * 4096 * 8, 9, KEYS))
+        process = subprocess.Popen(self.command("bfinspect", "--json", "--keys", "-", "big"),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment())
+        process.stdin.write(lines(KEYS[0]))
+        process.stdin.flush()
+        waiting = array.array("i", [1])
+        while waiting[0]:  # until the key has been read, so the file is open
+            fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
+        os.truncate(self.folder / "big", 0)
+        out, message = process.communicate(lines(*KEYS), timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 2)
+        self.assertEqual(json.loads(out)["error"], "EIO")
+        self.check_message("bfinspect", message, "big", "shrank")
+
+    def test_closed_input_is_not_taken_for_another_file(self):
+        self.trouble("bfinspect", "--keys", "-", "filter", stdin=None, names=["standard input"],
+                     preexec_fn=lambda: os.close(0))
+
+    def test_control_characters_in_names_are_shown_harmlessly(self):
+        for name in "\x1b[2J", "new\nline", "\u009b2J", "\udcff":
+            for locale in "C", "C.UTF-8":
+                self.trouble("bfinspect", name, locale=locale)
+                self.write(name, self.read("filter"))
+                page = self.output("bfinspect", name, locale=locale)
+                self.assertNotRegex(page, rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xff")
+                (self.folder / name).unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: MIT
+"""--help, --version and the manual pages agree with one another and with what the tools take."""
+
+import re
+import shutil
+import subprocess
+import unittest
+
+from support import SOURCE_ROOT, TOOLS, ToolTest, craft, lines, main, numbered
+
+MAN = SOURCE_ROOT / "man"
+
+
+def options_of_manual(tool):
+    """The option names of the lists in the manual, with whether each takes a value."""
+    found = {}
+    text = (MAN / f"{tool}.1").read_text()
+    for line in re.findall(r"^\.It (Fl .*)$", text, re.M):
+        kind, last = None, None
+        for word in line.replace("\\", "").split():
+            if word in ("Fl", "Ar", "Cm"):
+                kind = word
+            elif kind == "Fl" and word != ",":
+                last = "-" + word
+                found[last] = False
+            elif kind == "Ar" and word != ",":
+                found[last] = True
+    return found
+
+
+def options_of_synopsis(tool):
+    text = (MAN / f"{tool}.1").read_text()
+    synopsis = text[text.index(".Sh SYNOPSIS"):text.index(".Sh DESCRIPTION")]
+    found = set()
+    for flags in re.findall(r"Fl ((?:\\-|\w)[\w-]*)", synopsis):
+        flags = flags.replace("\\", "")
+        found |= {"-" + flags} if flags.startswith("-") else {"-" + flag for flag in flags}
+    found |= {"-" + flag for flag in re.findall(r"\| (\w)(?= Ar)", synopsis)}
+    found |= {"-" + flag[1:] for flag in re.findall(r"\| (\\-\w[\w-]*)", synopsis)}
+    return found
+
+
+def options_of_help(text):
+    """As options_of_manual, from lines such as '  -p, --fpr RATE   what it does'."""
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r" {2,6}((?:-\w|--[\w-]+)(?:, --[\w-]+)?)( [A-Z]+)?(?: {2}|$)", line)
+        for name in re.findall(r"--?[\w-]+", match[1]) if match else []:
+            found[name] = match[2] is not None
+    return found
+
+
+class Manual(ToolTest):
+    def help(self, tool):
+        return self.output(tool, "--help").decode()
+
+    def test_help(self):
+        for tool in TOOLS:
+            text = self.help(tool)
+            self.assertTrue(text.startswith(f"usage: {tool} "))
+            self.assertIn("Examples:", text)
+            self.assertLessEqual(max(map(len, text.splitlines())), 96)
+            self.assertEqual(self.output(tool, "--help", "no-such-file", "--nonsense").decode(),
+                             text)
+
+    def test_help_and_manual_name_the_same_options(self):
+        for tool in TOOLS:
+            of_help, of_manual = options_of_help(self.help(tool)), options_of_manual(tool)
+            self.assertGreater(len(of_help), 10)
+            self.assertEqual(of_help.keys(), of_manual.keys(), tool)
+            long_ones = {name: value for name, value in of_help.items() if len(name) > 2}
+            self.assertEqual(long_ones, {name: of_manual[name] for name in long_ones}, tool)
+
+    def test_every_option_is_in_the_synopsis(self):
+        for tool in TOOLS:
+            lines = re.findall(r"^\.It (Fl .*)$", (MAN / f"{tool}.1").read_text(), re.M)
+            synopsis = options_of_synopsis(tool)
+            for line in lines:
+                names = set(re.findall(r"-[\w-]*\w|(?<=Fl )\w", line.replace("\\", "")))
+                names = {"-" + name for name in names}
+                self.assertTrue(names & synopsis, (tool, line, synopsis))
+
+    def test_every_option_is_taken(self):
+        values = {"-p": "0.1", "--fpr": "0.1", "-l": "classic", "--layout": "classic",
+                  "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg", "--png": "new.png"}
+        for tool in TOOLS:
+            for name, takes_value in options_of_manual(tool).items():
+                if name in ("--help", "--version"):
+                    continue
+                value = [values.get(name, "3")] if takes_value else []
+                message = self.run_tool(tool, name, *value, "no-such-folder/x").stderr.decode()
+                self.assertNotIn("unknown", message)
+                self.assertNotRegex(message, "needs a value|takes no value")
+
+    def test_no_option_is_taken_that_is_not_documented(self):
+        for tool in TOOLS:
+            documented = options_of_manual(tool)
+            for letter in map(chr, [*range(48, 58), *range(65, 91), *range(97, 123)]):
+                message = self.run_tool(tool, f"-{letter}").stderr.decode()
+                self.assertEqual("unknown option" in message, f"-{letter}" not in documented)
+
+    def test_version(self):
+        version = re.search(r"version: '([\d.]+)'", (SOURCE_ROOT / "meson.build").read_text())[1]
+        for tool in TOOLS:
+            self.assertEqual(self.output(tool, "--version").decode(),
+                             f"{tool} (bloomfile) {version}\n")
+
+    def test_documented_messages_are_those_of_the_tools(self):
+        """Numbers and names aside. One needs a disk that fails, and is left out."""
+        self.write("keys", lines(*numbered(120)))
+        self.write("old", b"")
+        image = craft.make("blocked", 3 * 4096 * 8, 9, numbered(120))
+        self.write("flipped", craft.flip(image, 40))
+        self.write("short", image[:-1])
+        self.write("pages", craft.edit(image, at={4096: bytes(8192)}, checksums=False))
+        ran = {"bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
+                            "-x 16 new keys", "-f -n 100 new keys",
+                            "-f -m 512 -p 0.001 new keys", "-f new /dev/null"],
+               "bfquery": ["keys keys", "-x 16 pages keys", "pages keys"],
+               "bfinspect": ["short", "flipped", "--verify pages", "pages"]}
+        for tool, commands in ran.items():
+            messages = "".join(self.run_tool(tool, *words.split()).stderr.decode()
+                               for words in commands)
+            documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)
+            self.assertGreater(len(documented), 2)
+            for message in documented:
+                pattern = re.sub(r"\b(KEY)?FILE\b", r"\\S+", re.escape(message))
+                pattern = re.sub(r"\d+(\\\.\d+)?", r"[\\d.]+", pattern)
+                pattern = pattern.replace("k\\ \\(byte", "\\w+\\ \\(byte")
+                if "disk failed" not in message:
+                    self.assertRegex(messages, rf"(?m)^{tool}: {pattern}(;| \(|$)")
+
+    def test_the_example_of_a_summary(self):
+        command, summary = re.search(r"^\$ bfcreate (-v .*urls\.txt)\n(bfcreate: .*)$",
+                                     (MAN / "bfcreate.1").read_text(), re.M).groups()
+        self.write("urls.txt", lines(*numbered(100_000)))
+        result = self.run_tool("bfcreate", *command.split())
+        self.assertEqual(result.stderr.decode(), summary + "\n")
+
+    @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
+    def test_manuals_are_clean(self):
+        for tool in TOOLS:
+            result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", MAN / f"{tool}.1"],
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertEqual((result.returncode, result.stdout), (0, b""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""bfinspect --map, --svg and --png: pictures of the body that other programs can read."""
+
+import os
+import re
+import struct
+import xml.etree.ElementTree as ElementTree
+import zlib
+
+from support import (GOLDEN, REFUSED, UNPRIVILEGED, ToolTest, craft, file_form, lines, main, needs,
+                     numbered)
+
+SVG = "{http://www.w3.org/2000/svg}"
+BLOCKS, ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
+
+
+class Png:
+    """A PNG file taken apart, each of its checksums looked at."""
+
+    def __init__(self, test, data):
+        test.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")
+        self.chunks, position = [], 8
+        while position < len(data):
+            size, kind = struct.unpack_from(">I4s", data, position)
+            body = data[position + 8:position + 8 + size]
+            crc, = struct.unpack_from(">I", data, position + 8 + size)
+            test.assertEqual(crc, zlib.crc32(kind + body))
+            self.chunks.append((kind, body))
+            position += 12 + size
+        kinds = [kind for kind, _ in self.chunks]
+        test.assertEqual((kinds[0], kinds[-1], self.chunks[-1][1]), (b"IHDR", b"IEND", b""))
+        (self.width, self.height, self.depth, colour, *methods) = struct.unpack(
+            ">IIBBBBB", self.chunks[0][1])
+        test.assertEqual((colour, methods), (3, [0, 0, 0]))
+        palette = dict(self.chunks)[b"PLTE"]
+        self.palette = [palette[i:i + 3] for i in range(0, len(palette), 3)]
+        raw = zlib.decompress(b"".join(body for kind, body in self.chunks if kind == b"IDAT"))
+        stride = -(-self.width * self.depth // 8)
+        test.assertEqual(len(raw), self.height * (stride + 1))
+        self.rows = [self.pixels(raw[start + 1:start + 1 + stride])
+                     for start in range(0, len(raw), stride + 1)]
+        test.assertEqual({raw[start] for start in range(0, len(raw), stride + 1)}, {0})
+
+    def pixels(self, packed):
+        bits = int.from_bytes(packed, "big")
+        total = 8 * len(packed)
+        mask = 2**self.depth - 1
+        return [self.palette[bits >> total - self.depth * (i + 1) & mask]
+                for i in range(self.width)]
+
+    def colours(self):
+        return {pixel for row in self.rows for pixel in row}
+
+
+class PictureTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        keys = lines(*numbered(40_000))
+        self.create("-q", "-p", "0.01", stdin=keys, name="filter")
+        image = self.read("filter")
+        self.pages = craft.body_size(image) // 4096
+        lost = {4096 * (1 + self.pages // 2): bytes(4096 * 4)}
+        self.write("holed", craft.edit(image, at=lost, checksums=False))
+
+    def picture(self, *arguments, status=0):
+        result = self.run_tool("bfinspect", *arguments)
+        self.assertEqual((result.returncode, bool(result.stderr)), (status, status == 2))
+        return result.stdout
+
+
+class Map(PictureTest):
+    def map(self, *arguments, **options):
+        """The first page of each row, and the rows."""
+        result = self.run_tool("bfinspect", "--map", *arguments, **options)
+        text = result.stdout.decode()
+        lines_of_map = re.search(r"\n\n +page\n(.*?)\n\n", text, re.S)[1].splitlines()
+        found = [re.fullmatch(r" *(\d+) (.*)", line).groups() for line in lines_of_map]
+        return [int(page) for page, _ in found], [row for _, row in found]
+
+    def test_blocks_and_ascii(self):
+        for locale, glyphs in ("C.UTF-8", BLOCKS), ("C", ASCII), ("POSIX", ASCII):
+            pages, rows = self.map("filter", locale=locale)
+            self.assertLessEqual(set("".join(rows)), set(glyphs))
+            self.assertGreater(len(set("".join(rows))), 2)
+            self.assertEqual(pages[0], 0)
+            self.assertEqual(pages, sorted(pages))
+            self.assertLess(pages[-1], self.pages)
+            self.assertLessEqual(len(rows), 16)
+        self.assertTrue(self.output("bfinspect", "--map", "filter", locale="C").isascii())
+
+    def test_width(self):
+        for columns in 1, 10, 40, 80, 132, 1000:
+            _, rows = self.map("filter", env={"COLUMNS": str(columns)})
+            self.assertEqual(len({len(row) for row in rows}), 1)
+            text = self.output("bfinspect", "--map", "filter", env={"COLUMNS": str(columns)})
+            drawn = [line for line in text.decode().splitlines() if re.match(r" *\d+ [▁-█]", line)]
+            self.assertLessEqual(max(map(len, drawn)), max(columns, 10))
+        for columns in "", "0", "-5", "x", "99999999999999999999", "10x":
+            _, rows = self.map("filter", env={"COLUMNS": columns})
+            self.assertLessEqual(len(rows[0]), 80)
+            self.assertGreater(len(rows[0]), 40)
+
+    def test_lost_pages_are_blank(self):
+        _, healthy = self.map("filter")
+        self.assertNotIn(" ", "".join(healthy))
+        _, rows = self.map("holed")
+        blank = "".join(rows).count(" ") / len("".join(rows))
+        self.assertGreater(blank, 2 / self.pages)
+        self.assertLess(blank, 6 / self.pages)
+
+    def test_smallest_and_emptiest(self):
+        for name in ("classic-m1", "classic-full", "blocked-one-block", "counting-m1",
+                     "blocked-no-keys", "classic-no-keys", "counting-k64-overflow"):
+            pages, rows = self.map(GOLDEN / f"{name}.bloom")
+            self.assertEqual((pages, len(rows), len(rows[0])), ([0], 1, 1))
+
+    def test_no_map_of_what_cannot_be_read(self):
+        for name in "k-0", "live", "truncated-to-576":
+            page = self.run_tool("bfinspect", "--map", REFUSED / f"{name}.bloom").stdout
+            self.assertNotRegex(page, rb"\n +page\n")
+
+
+class Svg(PictureTest):
+    def svg(self, *arguments, **options):
+        self.picture("--svg", "image.svg", "-f", *arguments, **options)
+        return ElementTree.fromstring(self.read("image.svg"))
+
+    def test_well_formed(self):
+        root = self.svg("filter")
+        self.assertEqual(root.tag, SVG + "svg")
+        self.assertGreater(float(root.get("width")), 100)
+        rectangles = [element for element in root.iter(SVG + "rect")
+                      if element.get("class")]
+        self.assertGreater(len(rectangles), 50)
+        text = " ".join(element.text or "" for element in root.iter())
+        for words in "filter", "blocked", "40,000 keys", "k = ":
+            self.assertIn(words, text)
+
+    def test_any_name(self):
+        for name in "<&\">'", "]]>", "ünïcödé ☃", "\x1b[31m", "\x01", "\ufffe", "\udcff", "a" * 255:
+            self.write(name, (GOLDEN / "blocked-file.bloom").read_bytes())
+            title = self.svg("--", name).find(SVG + "title").text
+            if name.isprintable():
+                self.assertEqual(title, name)
+
+    def test_standard_output(self):
+        out = self.picture("--svg", "-", "filter")
+        self.picture("--svg", "image.svg", "filter")
+        self.assertEqual(out, self.read("image.svg"))
+
+    def test_same_filter_same_picture(self):
+        self.svg("filter")
+        first = self.read("image.svg")
+        self.svg("filter")
+        self.assertEqual(self.read("image.svg"), first)
+
+    def test_every_golden_file(self):
+        for path in sorted(GOLDEN.glob("*.bloom")):
+            result = self.run_tool("bfinspect", "--svg", "-", path)
+            self.assertEqual(result.stderr, b"")
+            ElementTree.fromstring(result.stdout)
+            result = self.run_tool("bfinspect", "--png", "-", path)
+            self.assertEqual(result.stderr, b"")
+            Png(self, result.stdout)
+
+
+class PngFile(PictureTest):
+    def png(self, *arguments, **options):
+        self.picture("--png", "image.png", "-f", *arguments, **options)
+        return Png(self, self.read("image.png"))
+
+    def test_well_formed(self):
+        png = self.png("filter")
+        self.assertGreater(png.width, 500)
+        self.assertGreater(len(png.colours()), 4)
+        self.assertNotIn(b"\0\0\0", png.colours())
+
+    def test_lost_pages_are_black(self):
+        png = self.png("holed", status=2)
+        black = sum(pixel == b"\0\0\0" for row in png.rows for pixel in row)
+        share = black / png.width / png.height
+        self.assertGreater(share, 2 / self.pages)
+        self.assertLess(share, 6 / self.pages)
+        middle = [y for y, row in enumerate(png.rows) if b"\0\0\0" in row]
+        self.assertLess(abs(sum(middle) / len(middle) / png.height - 0.55), 0.12)
+
+    def test_standard_output(self):
+        out = self.picture("--png", "-", "filter")
+        self.png("filter")
+        self.assertEqual(out, self.read("image.png"))
+
+    def test_both_images_and_the_page(self):
+        out = self.picture("--png", "a.png", "--svg", "a.svg", "--map", "--verify", "filter")
+        self.assertIn(b"healthy", out)
+        Png(self, self.read("a.png"))
+        ElementTree.fromstring(self.read("a.svg"))
+
+
+class Targets(PictureTest):
+    def test_existing_files_are_kept_without_force(self):
+        self.write("old", b"precious")
+        for option in "--svg", "--png":
+            self.trouble("bfinspect", option, "old", "filter", names=["old"])
+            self.write("old", b"precious")
+            self.picture(option, "old", "--force", "filter")
+            self.assertNotEqual(self.read("old"), b"precious")
+            self.write("old", b"precious")
+
+    def test_the_filter_itself_is_never_replaced(self):
+        os.link(self.folder / "filter", self.folder / "same")
+        (self.folder / "link").symlink_to("filter")
+        for name in "filter", "./filter", "same", "link":
+            for option in "--svg", "--png":
+                result = self.run_tool("bfinspect", "-q", "-f", option, name, "filter")
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bfinspect", result.stderr, name)
+        self.assertEqual(self.run_tool("bfquery", "-q", "filter", stdin=b"key 1\n").returncode, 0)
+
+    def test_what_is_no_regular_file(self):
+        os.mkfifo(self.folder / "fifo")
+        (self.folder / "folder").mkdir()
+        for name in "fifo", "folder", "/dev/null", "no/such/image", "":
+            for force in [], ["-f"]:
+                before = self.snapshot()
+                result = self.run_tool("bfinspect", "-q", *force, "--png", name, "filter")
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bfinspect", result.stderr, name)
+                self.assertEqual(self.snapshot(), before)
+
+    def test_no_image_of_what_cannot_be_read(self):
+        for name in "k-0", "truncated-to-576", "text", "empty", "live":
+            before = self.snapshot()
+            result = self.run_tool("bfinspect", "-q", "--svg", "image", REFUSED / f"{name}.bloom")
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(self.snapshot(), before)
+            for message in result.stderr.splitlines(keepends=True):
+                self.check_message("bfinspect", message, name)
+
+    @needs(*UNPRIVILEGED)
+    def test_folder_that_cannot_be_written(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub").chmod(0o555)
+        self.trouble("bfinspect", "-q", "--svg", "sub/image", "filter", names=["sub/image"],
+                     before=UNPRIVILEGED)
+
+    def test_full_standard_output(self):
+        for option in "--svg", "--png":
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("bfinspect", option, "-", "filter", stdout=full)
+            self.assertEqual(result.returncode, 2)
+            self.check_message("bfinspect", result.stderr, "standard output")
+
+    def test_permissions_follow_the_umask(self):
+        self.assertEqual(self.run_tool("bfinspect", "-q", "--svg", "image", "filter",
+                                       umask=0o027).returncode, 0)
+        self.assertEqual((self.folder / "image").stat().st_mode & 0o777, 0o640)
+        self.assertEqual(sorted(self.snapshot()), ["filter", "holed", "image"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: MIT
+"""bfquery: which keys it prints, its exit status, and what trouble gets."""
+
+import os
+import random
+import signal
+import struct
+import subprocess
+import threading
+
+from support import (REFUSED, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, file_form, lines,
+                     main, needs, numbered)
+
+IN = numbered(50)
+OUT = numbered(50, "absent ")
+
+
+class QueryTest(ToolTest):
+    """With a filter of IN that is roomy enough to say no to all of OUT."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("filter", file_form("classic", 8000, 9, IN))
+
+
+class Answers(QueryTest):
+    def test_prints_members_in_the_order_of_the_input(self):
+        mixed = IN[:25] + OUT[:25] + IN[25:] + OUT[25:]
+        random.Random(2).shuffle(mixed)
+        self.assertEqual(self.query("filter", stdin=lines(*mixed)),
+                         [key for key in mixed if key in IN])
+        for option in "-v", "--invert-match":
+            self.assertEqual(self.query(option, "filter", stdin=lines(*mixed)),
+                             [key for key in mixed if key in OUT])
+
+    def test_a_key_is_printed_as_often_as_it_comes(self):
+        self.assertEqual(self.query("filter", stdin=lines(IN[0], IN[0], OUT[0], IN[0])), IN[:1] * 3)
+
+    def test_status(self):
+        for words, stdin, status, out in (
+                ([], IN, 0, lines(*IN)), ([], OUT, 1, b""), ([], [], 1, b""),
+                (["-v"], OUT, 0, lines(*OUT)), (["-v"], IN, 1, b""), (["-v"], [], 1, b""),
+                (["-c"], IN, 0, b"50\n"), (["-c"], OUT, 1, b"0\n"), (["-c"], [], 1, b"0\n"),
+                (["-vc"], OUT + IN[:3], 0, b"50\n"), (["-cv"], IN, 1, b"0\n"),
+                (["--count", "--invert-match"], OUT, 0, b"50\n"),
+                (["-q"], IN, 0, b""), (["-q"], OUT, 1, b""), (["-q"], OUT + IN[:1], 0, b""),
+                (["-qv"], IN, 1, b""), (["-qv"], OUT, 0, b""), (["--quiet"], [], 1, b""),
+                (["-qc"], IN, 0, b""), (["-cqv"], IN, 1, b"")):
+            with self.subTest(words=words, keys=len(stdin), first=stdin[:1]):
+                self.assertEqual(self.output("bfquery", *words, "filter", stdin=lines(*stdin),
+                                             status=status), out)
+
+    def test_files_dash_and_standard_input(self):
+        self.write("one", lines(*IN[:3], *OUT))
+        self.write("two", lines(*IN[5:7]))
+        self.assertEqual(self.query("filter", "one", "-", "two", stdin=lines(IN[4], OUT[0])),
+                         IN[:3] + [IN[4]] + IN[5:7])
+        self.assertEqual(self.query("filter", "-", stdin=lines(IN[4])), [IN[4]])
+        self.assertEqual(self.query("filter", "two", stdin=lines(IN[4])), IN[5:7])
+        self.assertEqual(self.query("filter", "two", "two"), IN[5:7] * 2)
+
+    def test_options_after_operands(self):
+        self.write("keys", lines(IN[0], OUT[0]))
+        self.assertEqual(self.query("filter", "keys", "-v"), OUT[:1])
+
+    def test_last_line_without_newline_gets_one(self):
+        self.assertEqual(self.output("bfquery", "filter", stdin=IN[0]), IN[0] + b"\n")
+        self.write("one", IN[0])
+        self.write("two", IN[1])
+        self.assertEqual(self.query("filter", "one", "two"), IN[:2])
+
+    def test_any_bytes(self):
+        keys = [b"", b"\0", b"a\0b", b"\r", b"a\r", b"\xff\xfe", bytes(range(11, 256)), b" a ", b"-v"]
+        self.write("filter", file_form("classic", 8000, 9, keys))
+        self.assertEqual(self.query("filter", stdin=lines(*keys)), keys)
+        self.assertEqual(self.query("-v", "filter", stdin=lines(*keys), status=1), [])
+        others = [b"\0\0", b"a", b"a\0", b"a\0c", b"\xfe\xff", b" a"]
+        self.assertEqual(self.query("-v", "filter", stdin=lines(*others)), others)
+
+    def test_long_keys(self):
+        keys = [b"x" * 3_000_000, b"y" * 2**20, b"z" * (2**20 - 1)]
+        self.create("-q", stdin=lines(*keys), name="filter")
+        self.assertEqual(self.query("filter", stdin=lines(*keys, b"", b"short")), keys)
+
+    def test_null(self):
+        keys = [b"a\nb", b"", b"c"]
+        self.write("filter", file_form("classic", 8000, 9, keys))
+        for option in "-0", "--null":
+            self.assertEqual(self.output("bfquery", option, "filter", stdin=b"a\nb\0\0c\0no\0"),
+                             b"a\nb\0\0c\0")
+            self.assertEqual(self.output("bfquery", option, "-v", "filter", stdin=b"a\nb\0no"),
+                             b"no\0")
+            self.assertEqual(self.output("bfquery", option, "-c", "filter", stdin=b"a\nb\0no"),
+                             b"1\n")
+
+    def test_fixed_records(self):
+        keys = [struct.pack("<I", 10 * i) for i in range(40)]
+        self.write("filter", file_form("classic", 8000, 9, keys))
+        others = [struct.pack("<I", 10 * i + 1) for i in range(40)]
+        for words in ["-x4"], ["--fixed", "4"]:
+            self.assertEqual(self.output("bfquery", *words, "filter",
+                                         stdin=b"".join(keys + others)), b"".join(keys))
+            self.assertEqual(self.output("bfquery", "-v", *words, "filter",
+                                         stdin=b"".join(keys + others)), b"".join(others))
+
+    def test_crlf(self):
+        self.assertEqual(self.query("filter", stdin=b"key 1\r\n", status=1), [])
+        mixed = b"key 1\r\nabsent\r\nkey 2\nkey 3\r\r\nkey 4\r"
+        self.assertEqual(self.output("bfquery", "--crlf", "filter", stdin=mixed),
+                         b"key 1\r\nkey 2\nkey 4\r\n")
+        self.assertEqual(self.output("bfquery", "--crlf", "-v", "filter", stdin=mixed),
+                         b"absent\r\nkey 3\r\r\n")
+
+    def test_many_keys(self):
+        count = 20_000 if SANITIZED else 300_000
+        keys, others = numbered(count), numbered(count, "absent ")
+        mixed = [key for pair in zip(keys, others) for key in pair]
+        self.write("mixed", lines(*mixed))
+        for layout in "blocked", "classic", "counting":
+            self.create("-q", "-l", layout, "-p", "1e-9", stdin=lines(*keys), name="big")
+            self.assertEqual(self.query("big", "mixed"), keys)
+            self.assertEqual(self.query("-v", "big", "mixed"), others)
+
+    def test_positions_beyond_32_bits(self):
+        """Sparse filters of 16 GiB, made by hand."""
+        for layout, m in ("blocked", 2**37), ("classic", 2**37), ("counting", 2**35):
+            with self.subTest(layout):
+                self.write_sparse("huge", layout, m, 7, IN[:5])
+                self.assertEqual(self.query("huge", stdin=lines(*IN[:9], *OUT[:9])), IN[:5])
+                report = self.output("bfinspect", "--quick", "--json", "huge")
+                self.assertIn(b'"m":%d' % m, report)
+                self.assertIn(b'"capacity":5000000000', report)
+                self.assertGreater(self.output("bfinspect", "--quick", "huge").count(b"\n"), 9)
+
+    def write_sparse(self, name, layout, m, k, keys):
+        """A filter of few keys; pages without any bit are holes in the file."""
+        bits, page = 4 if layout == "counting" else 1, 4096
+        pages = {}
+        for x in (x for key in keys for x in craft.positions(layout, m, k, key)):
+            byte, shift = divmod(x * bits, 8)
+            pages.setdefault(byte // page, bytearray(page))[byte % page] |= 1 << shift
+        size = m * bits // 8
+        small = craft.make(layout, 512, k)
+        body_crc = craft.field(small, "body_crc", 0)
+        header = craft.edit(small, header={"m": m, "body_size": size, "m_unfolded": m,
+                                           "capacity": 5 * 10**9},
+                            record={"n": len(keys), "ones": k * len(keys)})[:page]
+        sums = bytearray(craft.entries(bytes(page), body_crc) * (size // page))
+        with open(self.folder / name, "wb") as file:
+            file.write(header)
+            for number, body in pages.items():
+                file.seek(page + number * page)
+                file.write(body)
+                sums[4 * number:4 * number + 4] = craft.entries(body, body_crc)
+            file.seek(page + size)
+            file.write(sums)
+
+
+class Streams(QueryTest):
+    def test_answers_before_it_waits_for_more(self):
+        process = subprocess.Popen(self.command("bfquery", "filter"), stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment())
+        timer = threading.Timer(TIMEOUT, process.kill)
+        timer.start()
+        for key in IN[:3]:
+            process.stdin.write(OUT[0] + b"\n" + key + b"\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), key + b"\n")
+        self.assertEqual(process.communicate()[0], b"")
+        timer.cancel()
+        self.assertEqual(process.returncode, 0)
+
+    def test_quiet_stops_at_the_first(self):
+        process = subprocess.Popen(self.command("bfquery", "-q", "filter"), stdin=subprocess.PIPE,
+                                   cwd=self.folder, env=self.environment())
+        process.stdin.write(IN[0] + b"\n")
+        process.stdin.flush()
+        self.assertEqual(process.wait(TIMEOUT), 0)
+        process.stdin.close()
+
+    def test_pipe_to_head(self):
+        keys = numbered(200_000)
+        self.write("many", lines(*keys))
+        self.create("-q", "-p", "0.1", "many", name="filter")
+        process = subprocess.Popen(self.command("bfquery", "filter", "many"),
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   cwd=self.folder, env=self.environment())
+        self.assertEqual(process.stdout.readline(), keys[0] + b"\n")
+        process.stdout.close()
+        self.assertEqual((process.stderr.read(), process.wait(TIMEOUT)), (b"", -signal.SIGPIPE))
+        process.stderr.close()
+
+    def test_broken_pipe_when_the_signal_is_ignored(self):
+        reading, writing = os.pipe()
+        os.close(reading)
+        with open(writing, "wb") as broken:
+            result = self.run_tool("bfquery", "filter", stdin=lines(*IN), stdout=broken,
+                                   restore_signals=False)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfquery", result.stderr, "standard output")
+
+    def test_full_standard_output(self):
+        for words in [], ["-v"], ["-c"], ["--help"], ["--version"]:
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("bfquery", *words, "filter", stdin=lines(*IN, *OUT),
+                                       stdout=full)
+            self.assertEqual(result.returncode, 2, words)
+            self.check_message("bfquery", result.stderr, "standard output")
+
+    def test_nothing_to_print_needs_no_standard_output(self):
+        with open("/dev/full", "wb") as full:
+            for words, status in (["-q"], 0), (["-v"], 1):
+                result = self.run_tool("bfquery", *words, "filter", stdin=lines(*IN), stdout=full)
+                self.assertEqual((result.returncode, result.stderr), (status, b""))
+
+    def test_closed_standard_output(self):
+        result = self.run_tool("bfquery", "filter", stdin=lines(*IN), stdout=None,
+                               preexec_fn=lambda: os.close(1))
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfquery", result.stderr, "standard output")
+
+    def test_closed_standard_input(self):
+        for inputs in [], ["-"]:
+            self.trouble("bfquery", "filter", *inputs, stdin=None, names=["standard input"],
+                         preexec_fn=lambda: os.close(0))
+        self.write("keys", lines(*IN))
+        self.assertEqual(self.query("filter", "keys", stdin=None,
+                                    preexec_fn=lambda: os.close(0)), IN)
+
+    def test_closed_standard_error(self):
+        for words, status in (["filter"], 0), (["no-such-filter"], 2), (["filter", "nothing"], 2):
+            before = self.snapshot()
+            result = self.run_tool("bfquery", *words, stdin=lines(*IN),
+                                   preexec_fn=lambda: os.close(2))
+            self.assertEqual(result.returncode, status)
+            self.assertEqual(self.snapshot(), before)
+
+    def test_ctrl_c_while_waiting(self):
+        process = subprocess.Popen(self.command("bfquery", "filter"), stdin=subprocess.PIPE,
+                                   cwd=self.folder, env=self.environment())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(TIMEOUT), -signal.SIGINT)
+        process.stdin.close()
+
+
+class Trouble(QueryTest):
+    def test_command_line(self):
+        self.trouble("bfquery")
+        self.trouble("bfquery", "-v")
+        for words in ["-Z"], ["--nonsense"], ["-x"], ["--fixed"], ["-x0"], ["-x", ""], ["-x-1"], [
+                "-0", "-x4"], ["--crlf", "-0"], ["-x4", "--crlf"], ["--verify=1"], ["-x1.5"]:
+            message = self.trouble("bfquery", "filter", *words)
+            self.assertIn("--help", message)
+
+    def test_what_is_no_filter(self):
+        os.mkfifo(self.folder / "fifo")
+        self.write("text", b"apple\nbanana\n")
+        self.write("empty", b"")
+        for name, words in (("no-such-file", "No such file"), ("fifo", "not a regular file"),
+                            ("/dev/null", "not a regular file"), (".", "directory"),
+                            ("/dev/zero", "not a regular file"), ("text", "not a filter file"),
+                            ("empty", "empty"), ("text/x", "directory")):
+            message = self.trouble("bfquery", name, stdin=lines(*IN), names=[name])
+            self.assertIn(words, message)
+        self.trouble("bfquery", "", stdin=lines(*IN))
+
+    @needs(*UNPRIVILEGED)
+    def test_unreadable(self):
+        (self.folder / "filter").chmod(0)
+        message = self.trouble("bfquery", "filter", names=["filter"], before=UNPRIVILEGED)
+        self.assertIn("Permission denied", message)
+
+    def test_key_files_that_cannot_be_read_do_not_stop_the_others(self):
+        self.write("good", lines(IN[0], OUT[0]))
+        (self.folder / "folder").mkdir()
+        for bad in "no-such-file", "folder", "":
+            self.trouble("bfquery", "filter", bad, "good", names=[bad], out=IN[0] + b"\n")
+            self.trouble("bfquery", "filter", "good", bad, names=[bad], out=IN[0] + b"\n")
+            self.trouble("bfquery", "-c", "filter", bad, "good", names=[bad], out=b"1\n")
+            self.trouble("bfquery", "filter", bad, names=[bad])
+        self.assertEqual(self.run_tool("bfquery", "-q", "filter", "nothing", "good").returncode, 0)
+        self.assertEqual(self.run_tool("bfquery", "-q", "filter", "good", "nothing").returncode, 0)
+
+    def test_incomplete_record(self):
+        keys = [b"abcd", b"efgh"]
+        self.write("filter", file_form("classic", 800, 9, keys))
+        message = self.trouble("bfquery", "-x4", "filter", stdin=b"abcdefghij", out=b"abcdefgh")
+        self.assertIn("2 of 4 bytes", message)
+
+    def test_control_characters_in_names_are_shown_harmlessly(self):
+        for name in "\x1b[2J", "new\nline", "\u009b2J", "\udcff":
+            for locale in "C", "C.UTF-8":
+                self.trouble("bfquery", name, locale=locale)
+                self.trouble("bfquery", "filter", name, locale=locale)
+
+
+class Damage(ToolTest):
+    """Two pages: whatever is damaged, no member is lost."""
+
+    def setUp(self):
+        super().setUp()
+        self.keys = numbered(900)
+        self.image = craft.make("blocked", 64 * 512 + 20 * 512, 9, self.keys, embedded=True)
+        self.others = lines(*numbered(2000, "absent "))
+
+    def damaged(self, image, pages):
+        """A damaged body: members are printed, the status is 2, and one line says why."""
+        self.write("bad", image)
+        result = self.run_tool("bfquery", "bad", stdin=lines(*self.keys))
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout, lines(*self.keys))
+        self.check_message("bfquery", result.stderr, "bad", f"{pages} page", "damaged")
+
+    def test_a_damaged_page_says_maybe(self):
+        self.write("good", self.image)
+        self.assertEqual(self.query("good", stdin=self.others, status=1), [])
+        self.damaged(craft.flip(self.image, 512 + 100), 1)
+        result = self.run_tool("bfquery", "bad", stdin=self.others)
+        self.assertEqual(result.returncode, 2)
+        on_the_page = [key for key in self.others.splitlines()
+                       if craft.positions("blocked", 84 * 512, 1, key)[0] < 8 * 4096]
+        self.assertEqual(result.stdout, lines(*on_the_page))
+
+    def test_lost_pages(self):
+        for start, size, pages in (0, 4096, 1), (4096, 1280, 1), (0, 5376, 2):
+            for fill in b"\0", b"\xff":
+                at = {512 + start: fill * size}
+                self.damaged(craft.edit(self.image, at=at, checksums=False), pages)
+
+    def test_pages_left_over_from_another_filter(self):
+        """With their checksums, as a copy over an old file leaves them if it is interrupted."""
+        other = craft.make("blocked", 84 * 512, 9, numbered(900, "other "), embedded=True)
+        sums = 512 + 5376
+        for at in ({512: other[512:4608], sums: other[sums:sums + 4]},
+                   {4608: other[4608:sums], sums + 4: other[sums + 4:]}):
+            self.damaged(craft.edit(self.image, at=at), 1)
+        self.damaged(self.image[:512] + other[512:], 2)
+
+    def test_swapped_and_wrong_checksums(self):
+        sums = 512 + 5376
+        self.damaged(craft.edit(self.image, at={sums: self.image[-4:] + self.image[sums:sums + 4]},
+                                checksums=False), 2)
+        self.damaged(craft.flip(self.image, sums + 4), 1)
+
+    def test_every_kind_of_flipped_bit(self):
+        chosen = random.Random(3)
+        for _ in range(20 if SANITIZED else 100):
+            offset = chosen.randrange(512, len(self.image))
+            self.damaged(craft.flip(self.image, offset, chosen.randrange(8)), 1)
+
+    def test_damage_elsewhere_is_not_looked_for_without_verify(self):
+        first = [key for key in self.keys
+                 if all(x < 8 * 4096 for x in craft.positions("blocked", 84 * 512, 9, key))]
+        self.write("bad", craft.flip(self.image, 512 + 4096 + 9))
+        self.assertEqual(self.query("bad", stdin=lines(*first)), first)
+        message = self.trouble("bfquery", "--verify", "bad", stdin=lines(*first), names=["bad"])
+        self.assertIn("page", message)
+
+    def test_quiet_and_count(self):
+        self.write("bad", craft.flip(self.image, 512 + 100))
+        result = self.run_tool("bfquery", "-c", "bad", stdin=lines(*self.keys))
+        self.assertEqual((result.returncode, result.stdout), (2, b"900\n"))
+        self.assertEqual(self.run_tool("bfquery", "-q", "bad", stdin=lines(*self.keys)).returncode,
+                         0)
+        self.assertEqual(self.run_tool("bfquery", "-qv", "bad", stdin=lines(*self.keys)).returncode,
+                         2)
+
+    def test_headers(self):
+        for name in "header-bit-flipped", "truncated-to-576", "trailing-byte", "record-0-damaged":
+            self.trouble("bfquery", REFUSED / f"{name}.bloom", stdin=b"bloomfile\n", names=[name])
+
+    def test_verify_of_a_good_file(self):
+        self.write("good", self.image)
+        self.assertEqual(self.query("--verify", "good", stdin=lines(*self.keys)), self.keys)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""The tools on a terminal: progress, the summary, and what is kept away from it."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import termios
+import threading
+
+from support import GOLDEN, SANITIZED, ToolTest, lines, main, numbered
+
+KEYS = 100_000 if SANITIZED else 2_000_000
+
+
+class Terminal(ToolTest):
+    def on_terminal(self, stream, tool, *arguments, columns=80, **options):
+        """What a terminal gets if it is the `stream` ("stdout" or "stderr") of a tool."""
+        screen, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        seen = []
+
+        def watch():
+            try:
+                while data := os.read(screen, 65536):
+                    seen.append(data)
+            except OSError:  # the terminal is closed
+                pass
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            result = self.run_tool(tool, *arguments, **{stream: terminal}, **options)
+        finally:
+            os.close(terminal)
+            watcher.join()
+            os.close(screen)
+        return result, b"".join(seen).replace(b"\r\n", b"\n")
+
+    def test_progress_and_summary(self):
+        self.write("keys", lines(*numbered(KEYS)))
+        result, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", "keys")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"M keys", seen)
+        self.assertIn(b"keys\r", seen.replace(b" ", b""))
+        last = seen.rsplit(b"\r", 1)[1]
+        self.check_message("bfcreate", last, "new.bloom", f"{KEYS} keys", "0.01 promised")
+        self.assertNotRegex(seen, rb"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
+
+    def test_progress_fits_the_terminal(self):
+        name = "a long name " * 15
+        self.write(name, lines(*numbered(1000)))
+        for columns in 20, 80, 300:
+            _, seen = self.on_terminal("stderr", "bfcreate", "-f", "new.bloom", name,
+                                       columns=columns)
+            progress = seen.rsplit(b"bfcreate: ", 1)[0]
+            self.assertLess(max(map(len, re.split(rb"[\r\n]", progress))), columns)
+
+    def test_nothing_with_quiet(self):
+        result, seen = self.on_terminal("stderr", "bfcreate", "-q", "new.bloom",
+                                        stdin=lines(*numbered(1000)))
+        self.assertEqual((result.returncode, seen), (0, b""))
+
+    def test_names_of_inputs_are_shown_harmlessly(self):
+        self.write("\x1b[2J", lines("a"))
+        _, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", "\x1b[2J")
+        self.assertIn(rb"\033[2J", seen)
+        self.assertNotIn(b"\x1b", seen)
+
+    def test_trouble_stands_on_a_line_of_its_own(self):
+        self.write("keys", b"123456789" * 10_000)
+        result, seen = self.on_terminal("stderr", "bfcreate", "-x7", "new.bloom", "keys")
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfcreate", seen.rsplit(b"\r", 1)[1], "keys")
+
+    def test_no_progress_elsewhere(self):
+        self.write("keys", lines(*numbered(KEYS)))
+        self.assertEqual(self.output("bfcreate", "new.bloom", "keys"), b"")
+        self.assertEqual(self.output("bfinspect", "-q", "--keys", "keys", "new.bloom"), b"")
+
+    def test_inspecting_keys_leaves_no_progress(self):
+        self.create("-q", stdin=lines("a", "b"), name="filter")
+        self.write("keys", lines("a", "b"))
+        result, seen = self.on_terminal("stderr", "bfinspect", "--verify", "--keys", "keys",
+                                        "filter")
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(seen.replace(b" ", b"").split(b"\r")[-1], b"")
+
+    def test_images_are_kept_away(self):
+        for option in "--png", "--svg":
+            result, seen = self.on_terminal("stdout", "bfinspect", option, "-",
+                                            GOLDEN / "blocked-file.bloom")
+            self.assertEqual((result.returncode, seen), (2, b""))
+            self.check_message("bfinspect", result.stderr, "terminal")
+
+    def test_map_is_as_wide_as_the_terminal(self):
+        environment = {"COLUMNS": ""}
+        for columns in 40, 132:
+            _, seen = self.on_terminal("stdout", "bfinspect", "--map", columns=columns,
+                                       *[GOLDEN / "classic-m480833.bloom"], env=environment)
+            rows = re.findall(r"(?m)^ *\d+ [▁-█ ]+$", seen.decode())
+            self.assertGreater(len(rows), 5)
+            self.assertEqual({len(row) for row in rows}, {columns})
+
+
+if __name__ == "__main__":
+    main()

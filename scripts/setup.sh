@@ -54,7 +54,7 @@ build() {
         cat "$log" >&2
         rm -f "$log"
         echo "$0: cannot build in $directory" >&2
-        exit 2
+        return 2
     fi
     rm -f "$log"
 }

@@ -120,6 +120,8 @@ WRAP(int, fsync, (int fd))
     return fails(ON_fsync) ? -1 : fcntl(fd, F_GETFD) < 0 ? -1 : 0;
 }
 
+int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 WRAP(int, asprintf, (char **text, const char *format, ...))
 {
     va_list rest;

@@ -5,10 +5,9 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static struct faults now;
 static bool active;
@@ -92,8 +91,6 @@ WRAP_PLAIN(int, -1, fallocate64, (int fd, int mode, off_t offset, off_t size),
            (fd, mode, offset, size))
 WRAP_PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
 WRAP_PLAIN(int, -1, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
-WRAP_PLAIN(int, -1, linkat, (int from, const char *old, int to, const char *new, int flags),
-           (from, old, to, new, flags))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
            (from, old, to, new))
 WRAP_PLAIN(int, -1, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
@@ -105,6 +102,13 @@ WRAP_PLAIN(void *, MAP_FAILED, mmap64,
 WRAP(int, access, (const char *path, int mode))
 {
     return fails(ON_access) || lacks(now.no_proc, ENOENT) ? -1 : __real_access(path, mode);
+}
+
+WRAP(int, linkat, (int from, const char *old, int to, const char *new, int flags))
+{
+    if (fails(ON_linkat) || lacks(now.no_proc && strncmp(old, "/proc/", 6) == 0, ENOENT))
+        return -1;
+    return __real_linkat(from, old, to, new, flags);
 }
 
 WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsigned flags))

@@ -51,10 +51,11 @@ struct bloomfile_info verified_info(struct bytes image);
 
 /* ---- images */
 
+/* Header sizes. */
 enum {
     EMBEDDED = 512,
-    IN_FILE = 4096
-}; /* header sizes */
+    IN_FILE = 4096,
+};
 
 struct recipe {
     uint32_t layout, header_size;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
-#include <string.h>
-
 #include "checksum.h"
 
 /* Section 10.1, bit by bit. */

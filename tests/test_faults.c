@@ -69,8 +69,12 @@ static bool target_holds(const void *bytes, size_t size)
     return same;
 }
 
+static bool taken; /* another process has put a file there in the meantime */
+
 static bool target_is_old(const struct scenario *scenario)
 {
+    if (taken)
+        return target_holds("another", strlen("another"));
     return scenario->replace ? target_holds(OLD_CONTENT, strlen(OLD_CONTENT))
                              : access(target, F_OK) != 0;
 }
@@ -227,19 +231,33 @@ static void a_temporary_s_name_that_is_taken_is_tried_anew(void **state)
     assert_told(named, once(ON_openat64, 1, EEXIST), 0);
     assert_told(named, from_then_on(ON_openat64, 1, EEXIST), EEXIST);
     assert_true(fault_calls(ON_openat64) > 10);
+    assert_int_equal(fault_calls(ON_unlinkat), 0);
     if (!unnamed_files)
         return;
     assert_told(replace, once(ON_linkat, 1, EEXIST), 0);
     assert_told(replace, from_then_on(ON_linkat, 1, EEXIST), EEXIST);
+    assert_int_equal(fault_calls(ON_unlinkat), 0);
+}
+
+static void take_the_name(enum fault_call call)
+{
+    if (call == ON_linkat || call == ON_renameat2) {
+        write_file(target, "another", strlen("another"));
+        taken = true;
+    }
 }
 
 static void a_name_that_is_taken_in_the_last_moment_is_not_replaced(void **state)
 {
     (void)state;
-    if (unnamed_files)
-        assert_told(&scenarios[0], once(ON_linkat, 1, EEXIST), EEXIST);
-    assert_told(&scenarios[2], once(ON_renameat2, 1, EEXIST), EEXIST);
-    assert_told(&scenarios[5], once(ON_linkat, 1, EEXIST), EEXIST);
+    for (size_t s = 0; s < ROWS(scenarios); s++) {
+        if (scenarios[s].replace)
+            continue;
+        taken = false;
+        assert_told(&scenarios[s], (struct faults){ .at_each_call = take_the_name }, EEXIST);
+        assert_true(taken);
+        taken = false;
+    }
 }
 
 static void short_and_interrupted_writes_are_continued(void **state)
@@ -262,7 +280,7 @@ static void short_and_interrupted_writes_are_continued(void **state)
 /* ---- what stands at the path at each moment */
 
 static const struct scenario *watched;
-static bool seen_old, seen_new, seen_temporary;
+static bool seen_old, seen_new, seen_temporary, shown_to_others;
 
 /* The name of what is in the directory besides the target and the link to it, or NULL. */
 static const char *named_temporary(void)
@@ -290,22 +308,36 @@ static void look_at_target(enum fault_call call)
     struct stat status;
     const char *temporary = named_temporary();
     seen_temporary |= temporary != NULL;
-    if (watched->replace && temporary != NULL && stat(temporary, &status) == 0)
-        assert_int_equal(status.st_mode & 077, 0);
+    if (temporary != NULL && stat(temporary, &status) == 0)
+        shown_to_others |= (status.st_mode & 077) != 0;
 }
 
-static void
-a_kill_at_any_call_leaves_the_old_file_or_the_new_one_and_shows_nothing_private(void **state)
+static void watch(const struct scenario *scenario)
+{
+    watched = scenario;
+    seen_old = seen_new = seen_temporary = shown_to_others = false;
+    assert_told(watched, (struct faults){ .at_each_call = look_at_target }, 0);
+}
+
+static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
 {
     (void)state;
     for (size_t s = 0; s < ROWS(scenarios); s++) {
-        watched = &scenarios[s];
-        seen_old = seen_new = seen_temporary = false;
-        assert_told(watched, (struct faults){ .at_each_call = look_at_target }, 0);
+        watch(&scenarios[s]);
         assert_true(seen_old && seen_new);
         bool lacking = watched->lacking.no_unnamed_files || watched->lacking.no_proc;
         if (unnamed_files && !lacking && !watched->replace)
             assert_false(seen_temporary);
+    }
+}
+
+static void what_replaces_a_private_file_is_private_from_the_start(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < ROWS(scenarios); s++) {
+        watch(&scenarios[s]);
+        if (watched->replace)
+            assert_true(seen_temporary && !shown_to_others);
     }
 }
 
@@ -345,8 +377,8 @@ int main(void)
         cmocka_unit_test(a_temporary_s_name_that_is_taken_is_tried_anew),
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
         cmocka_unit_test(short_and_interrupted_writes_are_continued),
-        cmocka_unit_test(
-            a_kill_at_any_call_leaves_the_old_file_or_the_new_one_and_shows_nothing_private),
+        cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
+        cmocka_unit_test(what_replaces_a_private_file_is_private_from_the_start),
         cmocka_unit_test(signals_wait_while_a_named_temporary_exists),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;

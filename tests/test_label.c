@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "header.h"
 #include "utf8.h"
 
 enum {

@@ -3,9 +3,6 @@
 #include "support.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "geometry.h"
 
 static uint64_t unit_of(uint32_t layout)
 {

@@ -178,7 +178,8 @@ def records(out):
             embedded_interrupted_seal=edit(CLASSIC, record=LIVE_RECORD, records=[1]),
             interrupted_seal_torn=flip(edit(IN_FILE, record=LIVE_RECORD, records=[1]), 3072 + 16))
     out.add("ESTATE", "V22", state_0=changed(state=0), state_4=changed(state=4),
-            state_all_ones=changed(state=2**32 - 1), embedded_live=edit(CLASSIC, record=LIVE_RECORD),
+            state_all_ones=changed(state=2**32 - 1),
+            embedded_live=edit(CLASSIC, record=LIVE_RECORD),
             embedded_poisoned=edit(CLASSIC, record={**LIVE_RECORD, "state": POISONED}),
             sealed_of_low_sequence=changed(sequence=7),
             sealed_of_sequence_0=changed(sequence=0),
@@ -187,7 +188,8 @@ def records(out):
                                                               "state": POISONED}),
             state_0_of_the_intact_record=flip(changed(state=0), 256 + 16))
     out.add("ESTATE", "V23", ones_above_m=changed(ones=101), ones_all_ones=changed(ones=2**64 - 1),
-            overflow_in_classic=changed(overflow=1), overflow_in_blocked=changed(BLOCKED, overflow=1),
+            overflow_in_classic=changed(overflow=1),
+            overflow_in_blocked=changed(BLOCKED, overflow=1),
             overflow_above_ones=changed(COUNTING, overflow=field(COUNTING, "ones", 0) + 1),
             sealed_with_boot_id=changed(boot_id=bytes(15) + b"\1"),
             live_with_body_crc=edit(LIVE_FILE, record={"body_crc": 1}),

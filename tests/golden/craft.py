@@ -181,7 +181,7 @@ def write_folder(folder, files, check):
         if not check:
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(data)
-    known = {"README.md", "make.py", "craft.py"} | set(files)
+    known = {".gitattributes", "README.md", "make.py", "craft.py"} | set(files)
     different += [str(path.relative_to(folder)) for path in sorted(folder.rglob("*"))
                   if path.is_file() and "__pycache__" not in path.parts
                   and str(path.relative_to(folder)) not in known]

@@ -31,7 +31,7 @@ TIMEOUT = 300 if SANITIZED else 60
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
                      + ":allocator_may_return_null=1"}
 
-# A parent that ignores signals (a shell's background job, nohup) must not hand that on to the tools.
+# A parent that ignores signals (a shell's background job, nohup) must not hand it on to the tools.
 for ignored in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
     if signal.getsignal(ignored) == signal.SIG_IGN:
         signal.signal(ignored, signal.SIG_DFL)

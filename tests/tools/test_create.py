@@ -5,6 +5,7 @@ import os
 import random
 import struct
 import threading
+import time
 
 from support import SANITIZED, ToolTest, craft, file_form, lines, main, numbered
 
@@ -99,7 +100,7 @@ class Lines(ToolTest):
             with open(writing, "wb", buffering=0) as pipe:
                 for piece in b"on", b"e\ntwo", b"\n", b"\n", b"thr", b"ee":
                     pipe.write(piece)
-                    threading.Event().wait(0.02)
+                    time.sleep(0.02)
 
         thread = threading.Thread(target=feed)
         thread.start()
@@ -110,7 +111,14 @@ class Lines(ToolTest):
 
     def test_a_fifo_as_key_file(self):
         os.mkfifo(self.folder / "fifo")
-        thread = threading.Thread(target=self.write, args=("fifo", b"one\ntwo\n"))
+
+        def feed():
+            with open(self.folder / "fifo", "wb", buffering=0) as fifo:
+                for piece in b"one\nt", b"wo\n":
+                    time.sleep(0.1)
+                    fifo.write(piece)
+
+        thread = threading.Thread(target=feed)
         thread.start()
         self.assertEqual(self.make("fifo"), filter_of(b"one", b"two"))
         thread.join()
@@ -183,7 +191,7 @@ class Parameters(ToolTest):
 
     def test_sealed_files_hold_no_time(self):
         first = self.create(stdin=lines(*numbered(100)))
-        threading.Event().wait(1.1)
+        time.sleep(1.1)
         self.assertEqual(self.create(stdin=lines(*numbered(100)), name="other.bloom"), first)
 
     def test_rate(self):
@@ -273,7 +281,7 @@ class Parameters(ToolTest):
                          [])
 
     def test_label(self):
-        for label in "", "plain", "ünïcödé ☃ 🌸", "x" * 112, "é" * 56, "\u00a0\u200b", "a" * 109 + "☃":
+        for label in "", "plain", "ünïcödé ☃ 🌸", "x" * 112, "é" * 56, "\u00a0\u200b":
             self.assertEqual(self.header("--label", label)["label"],
                              label.encode().ljust(112, b"\0"))
 

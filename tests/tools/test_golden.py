@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from support import BFINSPECT, GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, sha256, table
+from support import GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, sha256, table
 
 GOOD = table(GOLDEN / "index.tsv")
 BAD = table(REFUSED / "index.tsv")

@@ -10,9 +10,10 @@ import re
 import struct
 import subprocess
 import termios
+import unittest
 
-from support import (GOLDEN, REFUSED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, ToolTest, craft,
-                     file_form, lines, main, needs, numbered)
+from support import (GOLDEN, REFUSED, SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, ToolTest,
+                     craft, file_form, lines, main, needs, numbered)
 
 KEYS = numbered(300)
 
@@ -347,7 +348,8 @@ class Verdicts(InspectTest):
 
     def test_status_is_the_worst(self):
         self.create("-q", "-n", 100, stdin=lines(*numbered(400)), name="crowded")
-        for names, status in ((["filter"], 0), (["filter", "crowded"], 1), (["crowded", "filter"], 1),
+        for names, status in ((["filter"], 0), (["filter", "crowded"], 1),
+                              (["crowded", "filter"], 1),
                               (["keys", "crowded"], 2), (["filter", "keys", "filter"], 2)):
             self.assertEqual(self.run_tool("bfinspect", *names).returncode, status)
 
@@ -378,7 +380,8 @@ class Trouble(InspectTest):
                       self.trouble("bfinspect", "filter", names=["filter"], before=UNPRIVILEGED))
 
     def test_full_and_closed_standard_output(self):
-        for words in ["filter"], ["--json", "filter"], ["--help"], ["--version"], ["--map", "filter"]:
+        for words in (["filter"], ["--json", "filter"], ["--map", "filter"], ["--help"],
+                      ["--version"]):
             with open("/dev/full", "wb") as full:
                 result = self.run_tool("bfinspect", *words, stdout=full)
             self.assertEqual(result.returncode, 2, words)
@@ -394,12 +397,13 @@ class Trouble(InspectTest):
                                    preexec_fn=lambda: os.close(closed))
             self.assertEqual((result.returncode, bool(result.stdout)), (0, True))
 
+    @unittest.skipIf(SANITIZED, "sanitizers lose track of a jump out of a signal handler")
     def test_a_file_that_shrinks_while_it_is_read(self):
         self.write("big", file_form("classic", 8 * 4096 * 8, 9, KEYS))
+        environment = self.environment()
         process = subprocess.Popen(self.command("bfinspect", "--json", "--keys", "-", "big"),
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, cwd=self.folder,
-                                   env=self.environment())
+                                   stderr=subprocess.PIPE, cwd=self.folder, env=environment)
         process.stdin.write(lines(KEYS[0]))
         process.stdin.flush()
         waiting = array.array("i", [1])
@@ -407,7 +411,7 @@ class Trouble(InspectTest):
             fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
         os.truncate(self.folder / "big", 0)
         out, message = process.communicate(lines(*KEYS), timeout=TIMEOUT)
-        self.assertEqual(process.returncode, 2)
+        self.assertEqual(process.returncode, 2, message)
         self.assertEqual(json.loads(out)["error"], "EIO")
         self.check_message("bfinspect", message, "big", "shrank")
 

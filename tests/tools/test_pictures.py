@@ -7,7 +7,7 @@ import struct
 import xml.etree.ElementTree as ElementTree
 import zlib
 
-from support import (GOLDEN, REFUSED, UNPRIVILEGED, ToolTest, craft, file_form, lines, main, needs,
+from support import (GOLDEN, REFUSED, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
                      numbered)
 
 SVG = "{http://www.w3.org/2000/svg}"

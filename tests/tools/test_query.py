@@ -70,7 +70,8 @@ class Answers(QueryTest):
         self.assertEqual(self.query("filter", "one", "two"), IN[:2])
 
     def test_any_bytes(self):
-        keys = [b"", b"\0", b"a\0b", b"\r", b"a\r", b"\xff\xfe", bytes(range(11, 256)), b" a ", b"-v"]
+        keys = [b"", b"\0", b"a\0b", b"\r", b"a\r", b"\xff\xfe", bytes(range(11, 256)), b" a ",
+                b"-v"]
         self.write("filter", file_form("classic", 8000, 9, keys))
         self.assertEqual(self.query("filter", stdin=lines(*keys)), keys)
         self.assertEqual(self.query("-v", "filter", stdin=lines(*keys), status=1), [])

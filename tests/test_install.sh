@@ -16,6 +16,10 @@ for tool in bfcreate bfquery bfinspect; do
     test -x "$(find "$root" -path "*/bin/$tool")"
     test -s "$(find "$root" -path "*/man1/$tool.1")"
 done
+if nm "$shared" | grep -q __gcov_; then
+    echo "a build for coverage is not one to install"
+    exit 77
+fi
 readelf -d "$shared" | grep -q 'SONAME.*libbloomfile\.so\.0'
 if nm -D --defined-only "$shared" | awk '{print $3}' | grep -v '^bloomfile_\|^BLOOMFILE_0\|^__asan\|^__ubsan\|^__odr_asan'; then
     echo "symbols that are not ours are exported"

@@ -181,6 +181,7 @@ int main(int argc, char **argv)
     bloomfile *f;
     cli_start(argv[0]);
     parse(&r, argc, argv);
+    cli_catch_bus_error(r.path);
     int error = bloomfile_open(&f, r.path, r.open_flags);
     if (error != 0)
         cli_fail(error, "cannot open %s", r.path);

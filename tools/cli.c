@@ -4,6 +4,7 @@
 #include <bloomfile.h>
 
 #include <bsd/stdlib.h>
+#include <bsd/string.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -94,6 +95,29 @@ __attribute__((format(printf, 3, 0))) static void message(const char *reason, co
     fflush(stdout);
     erase_progress();
     fwrite(line, 1, end, stderr);
+}
+
+static char bus_error_line[LINE_SIZE];
+
+static void on_bus_error(int number)
+{
+    (void)number;
+    ssize_t ignored = write(STDERR_FILENO, bus_error_line, strlen(bus_error_line));
+    (void)ignored;
+    _exit(CLI_TROUBLE);
+}
+
+void cli_catch_bus_error(const char *path)
+{
+    char text[LINE_SIZE / 4];
+    snprintf(text, sizeof(text), "%.20s: %.90s", getprogname(), path);
+    make_harmless(bus_error_line, sizeof(bus_error_line) - 80, text);
+    strlcat(bus_error_line, ": the file shrank or its disk failed while it was read\n",
+            sizeof(bus_error_line));
+    struct sigaction action = { .sa_handler = on_bus_error };
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGBUS, &action, NULL) != 0)
+        cli_fail(errno, "cannot watch %s", path);
 }
 
 static const char *words_for(int error)

@@ -31,6 +31,10 @@ _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 
  * ':') becomes a cli_usage() message that names the option. */
 _Noreturn void cli_bad_option(int returned, char *const *argv);
 
+/* From now on a mapped file that shrinks, or whose disk fails, which is the signal SIGBUS, ends the
+ * program with a message about `path` and CLI_TROUBLE. */
+void cli_catch_bus_error(const char *path);
+
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
 

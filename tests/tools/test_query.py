@@ -296,6 +296,22 @@ class Trouble(QueryTest):
                 self.trouble("bfquery", "filter", name, locale=locale)
 
 
+class Shrinking(ToolTest):
+    def test_a_filter_that_shrinks_while_it_is_used(self):
+        self.write("big", file_form("classic", 8 * 4096 * 8, 9, [b"key"]))
+        with subprocess.Popen(self.command("bfquery", "big"), stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
+                              env=self.environment()) as process:
+            process.stdin.write(b"key\n")
+            process.stdin.flush()
+            self.assertEqual(process.stdout.readline(), b"key\n")
+            os.truncate(self.folder / "big", 0)
+            _, message = process.communicate(lines(*(b"%d" % i for i in range(99))),
+                                             timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 2, message)
+        self.check_message("bfquery", message, "big", "shrank")
+
+
 class Damage(ToolTest):
     """Two pages: whatever is damaged, no member is lost."""
 

@@ -227,9 +227,10 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloo
  * path is EEXIST; anything there but a regular file is never replaced (BLOOMFILE_ENOTREGULAR,
  * EISDIR). A replaced file's permission bits are kept, and owner and group where that is allowed.
  * A failure leaves nothing behind and the old file untouched, with one exception: if the very last
- * step fails, the fsync of the directory, the complete new file is in place all the same. Where the
- * file system lacks unnamed temporary files, one named ".bloomfile.XXXXXXXXXXXX.tmp" exists while the
- * filter is written: the calling thread's signals are held back meanwhile, a SIGKILL leaves it there.
+ * step fails, the fsync of the directory, the complete new file is in place all the same. The
+ * temporary file has no name; but with BLOOMFILE_REPLACE just before it gets its final one, and where
+ * the file system lacks unnamed files all the time, it is called ".bloomfile.XXXXXXXXXXXX.tmp". The
+ * calling thread's signals are held back meanwhile; a SIGKILL leaves it there.
  * The builder stays as it was and may add and finish again.
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
  * BLOOMFILE_ETOOBIG. */

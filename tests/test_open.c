@@ -63,6 +63,31 @@ static void an_open_filter_outlives_its_name_and_holds_no_descriptor(void **stat
     free(image.data);
 }
 
+static unsigned mappings_of(const char *name)
+{
+    char line[5000];
+    unsigned count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL)
+        count += strstr(line, name) != NULL;
+    fclose(maps);
+    return count;
+}
+
+static void a_filter_is_mapped_until_it_is_closed(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("mapped filter", image.data, image.size);
+    free(image.data);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "mapped filter", 0), 0);
+    assert_int_equal(mappings_of("/mapped filter"), 1);
+    bloomfile_close(f);
+    assert_int_equal(mappings_of("/mapped filter"), 0);
+}
+
 static void assert_not_opened(const char *path, unsigned flags, int error)
 {
     bloomfile *f = (bloomfile *)&f;
@@ -288,83 +313,13 @@ static void nothing_is_closed_of_no_filter(void **state)
     bloomfile_close(NULL);
 }
 
-/* ---- staleness */
-
-static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
-{
-    (void)state;
-    struct bytes image = image_from(in_file);
-    write_file("filter", image.data, image.size);
-    bloomfile *f, *again;
-    assert_error(bloomfile_open(&f, "filter", 0), 0);
-    assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_int_equal(chmod("filter", 0600), 0);
-    assert_int_equal(bloomfile_is_stale(f), 0);
-
-    write_file("newer", image.data, image.size);
-    assert_int_equal(rename("newer", "filter"), 0);
-    assert_int_equal(bloomfile_is_stale(f), 1);
-    assert_error(bloomfile_open(&again, "filter", 0), 0);
-    assert_int_equal(bloomfile_is_stale(again), 0);
-    assert_int_equal(unlink("filter"), 0);
-    assert_int_equal(bloomfile_is_stale(again), 1);
-    assert_answers(f, &in_file, image);
-    bloomfile_close(f);
-    bloomfile_close(again);
-    free(image.data);
-}
-
-static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **state)
-{
-    (void)state;
-    struct bytes image = image_from(in_file);
-    assert_int_equal(mkdir("dir", 0777), 0);
-    write_file("dir/filter", image.data, image.size);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "dir/filter", 0), 0);
-    char *path = realpath("dir/filter", NULL);
-    bloomfile *by_absolute_path;
-    assert_error(bloomfile_open(&by_absolute_path, path, 0), 0);
-    assert_int_equal(chdir("dir"), 0);
-    assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_int_equal(bloomfile_is_stale(by_absolute_path), 0);
-    assert_int_equal(chdir(".."), 0);
-    assert_int_equal(rename("dir", "moved"), 0);
-    write_file("dir", "", 0); /* the path leads through a file now */
-    assert_int_equal(bloomfile_is_stale(f), 1);
-    assert_int_equal(bloomfile_is_stale(by_absolute_path), 1);
-    bloomfile_close(f);
-    bloomfile_close(by_absolute_path);
-    free(path);
-    free(image.data);
-}
-
-static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
-{
-    (void)state;
-    struct bytes image = image_from(in_file);
-    write_file("one", image.data, image.size);
-    write_file("two", image.data, image.size);
-    assert_int_equal(symlink("one", "link"), 0);
-    bloomfile *f;
-    assert_error(bloomfile_open(&f, "link", 0), 0);
-    assert_int_equal(bloomfile_is_stale(f), 0);
-    assert_int_equal(unlink("link"), 0);
-    assert_int_equal(symlink("two", "link"), 0);
-    assert_int_equal(bloomfile_is_stale(f), 1);
-    assert_int_equal(unlink("link"), 0);
-    assert_int_equal(symlink("link", "link"), 0);
-    assert_int_equal(bloomfile_is_stale(f), 0); /* ELOOP: it cannot be told */
-    bloomfile_close(f);
-    free(image.data);
-}
-
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(a_file_is_opened_by_its_path),
         IN_NEW_DIR(an_open_filter_outlives_its_name_and_holds_no_descriptor),
+        IN_NEW_DIR(a_filter_is_mapped_until_it_is_closed),
         IN_NEW_DIR(what_is_no_regular_file_is_refused_without_waiting),
         IN_NEW_DIR(a_path_that_leads_nowhere_is_refused),
         IN_NEW_DIR(unknown_and_contradictory_flags_are_refused),
@@ -377,9 +332,6 @@ int main(void)
         IN_NEW_DIR(an_image_in_memory_is_opened_at_any_alignment),
         IN_NEW_DIR(no_bytes_in_memory_are_an_empty_image),
         IN_NEW_DIR(nothing_is_closed_of_no_filter),
-        IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
-        IN_NEW_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened),
-        IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -139,10 +139,31 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
 static void large_filters_have_the_limit_s_rate(void **state)
 {
     (void)state;
-    for (uint64_t n = 100000; n <= 1ULL << 56; n *= 37)
-        for (uint32_t k = 1; k <= 12; k++)
-            assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, 10 * n, k, n),
-                         with_equal_digests(pow(-expm1(-(double)k / 10), k), n), 2e-4, "limit");
+    static const double bits_per_key[] = { 0.25, 1, 2, 10, 40 };
+    for (uint64_t n = 100000; n <= 1ULL << 54; n *= 37)
+        for (size_t i = 0; i < ROWS(bits_per_key); i++)
+            for (uint32_t k = 1; k <= 12; k++)
+                assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC,
+                                               (uint64_t)(bits_per_key[i] * (double)n), k, n),
+                             with_equal_digests(pow(-expm1(-(double)k / bits_per_key[i]), k), n),
+                             1e-3, "limit");
+}
+
+static void no_rate_is_above_1(void **state)
+{
+    (void)state;
+    for (uint64_t m = 1; m <= 1000; m += m / 16 + 1)
+        for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+            for (uint64_t n = 1; n < 1ULL << 62; n += n / 2 + 1)
+                assert_true(bloomfile_fpr_for(BLOOMFILE_CLASSIC, m, k, n) <= 1 + 1e-14);
+}
+
+static void tiny_rates_are_not_lost_in_rounding(void **state)
+{
+    (void)state;
+    for (uint64_t n = 1; n < 1000000; n = n * 5 + 2)
+        assert_close(bloomfile_fpr_for(BLOOMFILE_CLASSIC, BLOOMFILE_MAX_BITS, 1, n),
+                     ldexp((double)n, -60) + ldexp((double)n, -64), 1e-6, "tiny");
 }
 
 static void a_rate_grows_with_the_keys_and_shrinks_with_the_bits(void **state)
@@ -213,6 +234,8 @@ int main(void)
         cmocka_unit_test(classic_rates_are_the_mean_over_the_ones),
         cmocka_unit_test(blocked_rates_are_the_mean_over_the_keys_of_a_block),
         cmocka_unit_test(large_filters_have_the_limit_s_rate),
+        cmocka_unit_test(no_rate_is_above_1),
+        cmocka_unit_test(tiny_rates_are_not_lost_in_rounding),
         cmocka_unit_test(a_rate_grows_with_the_keys_and_shrinks_with_the_bits),
         cmocka_unit_test(no_keys_have_no_false_positives),
         cmocka_unit_test(a_small_filter_lies_as_often_as_computed),

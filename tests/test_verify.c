@@ -101,6 +101,20 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
     }
 }
 
+static void the_status_is_the_first_damage_met(void **state)
+{
+    (void)state;
+    struct bytes image = with_record_changed(&recipes[0], ONES, 1);
+    image.data[EMBEDDED] ^= 1;
+    bloomfile *f = open_image(image, 0);
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+    image.data[EMBEDDED] ^= 1;
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
+    assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
+    bloomfile_close(f);
+    free(image.data);
+}
+
 static void ones_beyond_m_are_found(void **state)
 {
     (void)state;
@@ -134,6 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_body_that_contradicts_the_record_is_found),
         cmocka_unit_test(the_record_of_another_body_makes_every_page_bad),
+        cmocka_unit_test(the_status_is_the_first_damage_met),
         cmocka_unit_test(ones_beyond_m_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

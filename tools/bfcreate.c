@@ -224,14 +224,20 @@ static void check_folder(const struct request *r, const char *path)
     free(copy);
 }
 
+static bool is_same_file(const char *input, const struct stat *target)
+{
+    struct stat st;
+    int failed = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(input, &st);
+    return failed == 0 && st.st_dev == target->st_dev && st.st_ino == target->st_ino;
+}
+
 static void check_not_an_input(const struct request *r, const struct stat *target)
 {
-    for (int i = 0; i < r->inputs_count; i++) {
-        struct stat st;
-        if (stat(r->inputs[i], &st) == 0 && st.st_dev == target->st_dev &&
-            st.st_ino == target->st_ino)
-            cli_fail(0, "cannot create %s: it is a file to read keys from", r->path);
-    }
+    bool same = r->inputs_count == 0 && is_same_file("-", target);
+    for (int i = 0; i < r->inputs_count; i++)
+        same = same || is_same_file(r->inputs[i], target);
+    if (same)
+        cli_fail(0, "cannot create %s: it is a file to read keys from", r->path);
 }
 
 /* The library checks again, without a race, when it publishes the file. This spares the reading. */

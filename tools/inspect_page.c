@@ -28,7 +28,7 @@ __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *nam
 
 static void put_keys(FILE *out, const struct inspect_report *r)
 {
-    char recorded[SHORT], capacity[SHORT], estimate[SHORT] = "more than bits can tell";
+    char recorded[SHORT], capacity[SHORT], estimate[SHORT] = "more than can be";
     inspect_count(recorded, sizeof(recorded), r->info.keys);
     inspect_count(capacity, sizeof(capacity), r->info.capacity);
     if (isfinite(r->measure.keys_estimate))

@@ -95,11 +95,15 @@ static void judge_version(struct inspect_report *r)
 
 static void judge_features(struct inspect_report *r)
 {
-    verdict(r, "needs a feature that this release does not know: bit");
-    for (unsigned bit = 0; bit < 32; bit++)
-        if ((r->info.incompat >> bit & 1) != 0)
-            verdict(r, " %u", bit);
-    verdict(r, " of incompat");
+    bool several = (r->info.incompat & (r->info.incompat - 1)) != 0;
+    const char *before = several ? "bits " : "bit ";
+    verdict(r, "needs a feature that this release does not know: incompat ");
+    for (unsigned bit = 0; bit < 32; bit++) {
+        if ((r->info.incompat >> bit & 1) == 0)
+            continue;
+        verdict(r, "%s%u", before, bit);
+        before = ", ";
+    }
     advise(r, "%s", newer_program);
 }
 
@@ -162,7 +166,9 @@ static void judge_header(struct inspect_report *r)
             verdict(r, "not a filter file");
         break;
     case BLOOMFILE_ETEXTMODE:
-        verdict(r, "damaged by a text-mode transfer: line ends were changed");
+        verdict(r, "damaged by a text-mode transfer: %s",
+                r->bytes[0] < 0x80 ? "the top bit of every byte was stripped"
+                                   : "line ends were changed");
         advise(r, "copy it again in binary mode");
         break;
     case BLOOMFILE_EVERSION:
@@ -223,7 +229,10 @@ static void judge_damaged_body(struct inspect_report *r)
                 r->info.bad_pages == 1 ? "" : "s");
         advise(r, "%s; --verify finds all bad pages", rebuild);
     } else if (r->error == BLOOMFILE_EBODY && fault != NULL) {
-        verdict(r, "damaged: the body contradicts the header's %s", fault->field);
+        bool padding = strcmp(fault->field, "padding") == 0;
+        verdict(r, "damaged: the body %s%s",
+                padding ? "has ones beyond m" : "contradicts the header's ",
+                padding ? "" : fault->field);
         if (strcmp(fault->field, "ones") == 0 && r->measured)
             verdict(r, " (%" PRIu64 " recorded, %" PRIu64 " there)", r->info.ones, r->measure.ones);
     } else {

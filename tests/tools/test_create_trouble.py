@@ -204,6 +204,13 @@ class Inputs(TroubleTest):
         self.addCleanup(os.close, folder)
         self.refused(inputs=[], names=["standard input"], stdin=folder)
 
+    def test_the_filter_would_replace_its_keys(self):
+        self.write("precious", lines(b"one", b"two"))
+        for inputs in [], ["-"], ["precious"], ["keys", "-"]:
+            with open(self.folder / "precious", "rb") as keys:
+                self.trouble("bfcreate", "-f", "precious", *inputs, names=["precious"],
+                             stdin=keys)
+
     def test_empty_name(self):
         self.refused(inputs=[""])
 

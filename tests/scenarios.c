@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+#include "scenarios.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OLD_CONTENT "the file that was there before"
+
+const struct scenario scenarios[SCENARIOS] = {
+    [NEW] = { "a new file", false, false, { 0 } },
+    [REPLACEMENT] = { "a replacement", true, false, { 0 } },
+    [NEW_BY_NAME] = { "a new file, by name", false, false, { .no_unnamed_files = true } },
+    [REPLACEMENT_BY_NAME] = { "a replacement, by name", true, false, { .no_unnamed_files = true } },
+    [NEW_WITHOUT_PROC] = { "a new file, no /proc", false, false, { .no_proc = true } },
+    [NEW_WITHOUT_RENAMEAT2] = { "a new file, no renameat2",
+                                false,
+                                false,
+                                { .no_proc = true, .no_renameat2 = true } },
+    [REPLACEMENT_THROUGH_LINK] = { "a replacement through a link", true, true, { 0 } },
+};
+
+const char target[] = "target", link_to_target[] = "link";
+bool unnamed_files;
+bool (*target_is_taken)(void);
+
+static struct bytes new_content;
+
+int prepare_scenarios(void **state)
+{
+    (void)state;
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = BLOOMFILE_BLOCKED });
+    add_numbers(b, 0, 20000);
+    assert_error(bloomfile_builder_finish(b, target, 0), 0);
+    bloomfile_builder_free(b);
+    new_content = read_file(target);
+    int fd = open(".", O_TMPFILE | O_RDWR, 0600);
+    unnamed_files = fd >= 0;
+    close(fd);
+    return unlink(target);
+}
+
+int clean_up_scenarios(void **state)
+{
+    free(new_content.data);
+    return leave_temp_dir(state);
+}
+
+bool target_holds(const void *bytes, size_t size)
+{
+    struct stat status;
+    FILE *file = stat(target, &status) == 0 && S_ISREG(status.st_mode) ? fopen(target, "rb") : NULL;
+    if (file == NULL)
+        return false;
+    uint8_t *content = malloc(size + 1);
+    bool same = fread(content, 1, size + 1, file) == size && memcmp(content, bytes, size) == 0;
+    free(content);
+    fclose(file);
+    return same;
+}
+
+bool target_is_old(const struct scenario *scenario)
+{
+    if (target_is_taken != NULL)
+        return target_is_taken();
+    return scenario->replace ? target_holds(OLD_CONTENT, strlen(OLD_CONTENT))
+                             : access(target, F_OK) != 0;
+}
+
+bool target_is_new(void)
+{
+    return target_holds(new_content.data, new_content.size);
+}
+
+static int build_and_publish(const struct scenario *scenario)
+{
+    bloomfile_builder *b;
+    int error = bloomfile_builder_new(&b, NULL);
+    if (error != 0)
+        return error;
+    for (uint64_t i = 0; i < 20000 && error == 0; i++) {
+        uint8_t room[8];
+        struct bytes key = number_key(i, room);
+        error = bloomfile_builder_add(b, key.data, key.size);
+    }
+    if (error == 0)
+        error = bloomfile_builder_finish(b, scenario->through_link ? link_to_target : target,
+                                         scenario->replace ? BLOOMFILE_REPLACE : 0);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+/* Runs the scenario with the fault and cleans up after it; checks all but the error, and returns
+ * that. */
+static int run(const struct scenario *scenario, struct faults faults)
+{
+    if (scenario->replace) {
+        write_file(target, OLD_CONTENT, strlen(OLD_CONTENT));
+        assert_int_equal(chmod(target, 0600), 0);
+    }
+    if (scenario->through_link)
+        assert_int_equal(symlink(target, link_to_target), 0);
+    size_t descriptors = open_descriptors();
+    sigset_t mask_before, mask_after;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
+
+    faults.no_unnamed_files = scenario->lacking.no_unnamed_files;
+    faults.no_proc = scenario->lacking.no_proc;
+    faults.no_renameat2 = scenario->lacking.no_renameat2;
+    faults_begin(&faults);
+    int error = build_and_publish(scenario);
+    faults_end();
+
+    pthread_sigmask(SIG_SETMASK, NULL, &mask_after);
+    assert_int_equal(sigismember(&mask_after, SIGTERM), sigismember(&mask_before, SIGTERM));
+    assert_int_equal(open_descriptors(), descriptors);
+    bool last_fsync = faults.call == ON_fsync && faults.nth == 2;
+    if (error == 0 || last_fsync ? !target_is_new() : !target_is_old(scenario))
+        fail_msg("%s: %s no. %u fails with %s: the target is %s", scenario->what,
+                 fault_name(faults.call), faults.nth, bloomfile_errname(faults.error),
+                 target_is_new()           ? "new"
+                 : target_is_old(scenario) ? "old"
+                                           : "damaged");
+    unlink(target);
+    unlink(link_to_target);
+    assert_int_equal(entries_in_dir(), 0);
+    return error;
+}
+
+void assert_told(const struct scenario *scenario, struct faults faults, int expected)
+{
+    int told = run(scenario, faults);
+    if (told != expected)
+        fail_msg("%s: %s no. %u fails with %s: told %s", scenario->what, fault_name(faults.call),
+                 faults.nth, bloomfile_errname(faults.error), bloomfile_errname(told));
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * What stands at the path at each moment while a file is published there, and what others may do
+ * meanwhile. */
+#include "scenarios.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct scenario *watched;
+static bool seen_old, seen_new, seen_temporary, shown_to_others;
+
+/* The name of what is in the directory besides the target and the link to it, or NULL. */
+static const char *named_temporary(void)
+{
+    static char name[sizeof((struct dirent *)NULL)->d_name];
+    name[0] = '\0';
+    DIR *dir = opendir(".");
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            strcmp(entry->d_name, target) != 0 && strcmp(entry->d_name, link_to_target) != 0)
+            strcpy(name, entry->d_name);
+    closedir(dir);
+    return name[0] != '\0' ? name : NULL;
+}
+
+static void look_at_target(enum fault_call call)
+{
+    (void)call;
+    bool old = target_is_old(watched), new = target_is_new();
+    assert_true(old != new);
+    assert_false(old && seen_new);
+    seen_old |= old;
+    seen_new |= new;
+    struct stat status;
+    const char *temporary = named_temporary();
+    seen_temporary |= temporary != NULL;
+    if (temporary != NULL && stat(temporary, &status) == 0)
+        shown_to_others |= (status.st_mode & 077) != 0;
+}
+
+static void watch(const struct scenario *scenario)
+{
+    watched = scenario;
+    seen_old = seen_new = seen_temporary = shown_to_others = false;
+    assert_told(watched, (struct faults){ .at_each_call = look_at_target }, 0);
+}
+
+static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SCENARIOS; s++) {
+        watch(&scenarios[s]);
+        assert_true(seen_old && seen_new);
+        bool lacking = watched->lacking.no_unnamed_files || watched->lacking.no_proc;
+        if (unnamed_files && !lacking && !watched->replace)
+            assert_false(seen_temporary);
+    }
+}
+
+static void what_replaces_a_private_file_is_private_from_the_start(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SCENARIOS; s++) {
+        watch(&scenarios[s]);
+        if (watched->replace)
+            assert_true(seen_temporary && !shown_to_others);
+    }
+}
+
+static volatile sig_atomic_t signals_handled;
+
+static void handle(int signal)
+{
+    signals_handled += signal == SIGUSR1;
+}
+
+static void raise_signal(enum fault_call call)
+{
+    if (call != ON_renameat && call != ON_renameat2)
+        return;
+    raise(SIGUSR1);
+    assert_int_equal(signals_handled, 0);
+}
+
+static void signals_wait_while_a_named_temporary_exists(void **state)
+{
+    (void)state;
+    for (size_t s = REPLACEMENT; s <= REPLACEMENT_BY_NAME; s++) {
+        signals_handled = 0;
+        signal(SIGUSR1, handle);
+        assert_told(&scenarios[s], (struct faults){ .at_each_call = raise_signal }, 0);
+        assert_int_equal(signals_handled, 1);
+        signal(SIGUSR1, SIG_DFL);
+    }
+}
+
+/* ---- others at the same path */
+
+static bool target_is_another_file(void)
+{
+    return target_holds("another", strlen("another"));
+}
+
+static void make_another_file(enum fault_call call)
+{
+    if (call == ON_linkat || call == ON_renameat2) {
+        write_file(target, "another", strlen("another"));
+        target_is_taken = target_is_another_file;
+    }
+}
+
+static void a_name_that_is_taken_in_the_last_moment_is_not_replaced(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SCENARIOS; s++) {
+        if (scenarios[s].replace)
+            continue;
+        assert_told(&scenarios[s], (struct faults){ .at_each_call = make_another_file }, EEXIST);
+        assert_non_null(target_is_taken);
+        target_is_taken = NULL;
+    }
+}
+
+static bool target_is_fifo(void)
+{
+    struct stat status;
+    return stat(target, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+static void make_fifo(enum fault_call call)
+{
+    if (call == ON_write && target_is_taken == NULL) {
+        unlink(target);
+        assert_int_equal(mkfifo(target, 0666), 0);
+        target_is_taken = target_is_fifo;
+    }
+}
+
+static void what_turns_into_a_fifo_meanwhile_is_not_replaced(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SCENARIOS; s++) {
+        assert_told(&scenarios[s], (struct faults){ .at_each_call = make_fifo },
+                    BLOOMFILE_ENOTREGULAR);
+        assert_non_null(target_is_taken);
+        target_is_taken = NULL;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
+        cmocka_unit_test(what_replaces_a_private_file_is_private_from_the_start),
+        cmocka_unit_test(signals_wait_while_a_named_temporary_exists),
+        cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
+        cmocka_unit_test(what_turns_into_a_fifo_meanwhile_is_not_replaced),
+    };
+    return cmocka_run_group_tests(tests, prepare_scenarios, clean_up_scenarios) != 0;
+}

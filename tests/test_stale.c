@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ * When a filter is worth opening anew. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
+
+static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    bloomfile *f, *again;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(chmod("filter", 0600), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+
+    write_file("newer", image.data, image.size);
+    assert_int_equal(rename("newer", "filter"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_error(bloomfile_open(&again, "filter", 0), 0);
+    assert_int_equal(bloomfile_is_stale(again), 0);
+    assert_int_equal(unlink("filter"), 0);
+    assert_int_equal(bloomfile_is_stale(again), 1);
+    assert_error(bloomfile_verify(f, NULL), 0);
+    bloomfile_close(f);
+    bloomfile_close(again);
+    free(image.data);
+}
+
+static void a_relative_path_is_that_of_the_directory_where_it_was_opened(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    assert_int_equal(mkdir("dir", 0777), 0);
+    write_file("dir/filter", image.data, image.size);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "dir/filter", 0), 0);
+    char *path = realpath("dir/filter", NULL);
+    bloomfile *by_absolute_path;
+    assert_error(bloomfile_open(&by_absolute_path, path, 0), 0);
+    assert_int_equal(chdir("dir"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(bloomfile_is_stale(by_absolute_path), 0);
+    assert_int_equal(chdir(".."), 0);
+    assert_int_equal(rename("dir", "moved"), 0);
+    write_file("dir", "", 0); /* the path leads through a file now */
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_int_equal(bloomfile_is_stale(by_absolute_path), 1);
+    bloomfile_close(f);
+    bloomfile_close(by_absolute_path);
+    free(path);
+    free(image.data);
+}
+
+static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("one", image.data, image.size);
+    write_file("two", image.data, image.size);
+    assert_int_equal(symlink("one", "link"), 0);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "link", 0), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(symlink("two", "link"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(symlink("link", "link"), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0); /* ELOOP: it cannot be told */
+    bloomfile_close(f);
+    free(image.data);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
+        IN_NEW_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened),
+        IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

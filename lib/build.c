@@ -12,7 +12,7 @@
 #include "versioned.h"
 
 /* The struct of version 0.1, the oldest that callers can have. */
-#define PARAMS_LEAST sizeof(struct bloomfile_params)
+#define PARAMS_LEAST (offsetof(struct bloomfile_params, tag) + BLOOMFILE_TAG_SIZE)
 
 struct bloomfile_builder {
     struct bloomfile_params params;

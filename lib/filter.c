@@ -66,18 +66,17 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
         length = file_size - offset;
     if (length > file_size - offset)
         return BLOOMFILE_ETRUNCATED;
-    uint64_t size = length;
 
     uint8_t bytes[HEADER_MAX];
-    int error = map_read(fd, offset, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes);
+    int error = map_read(fd, offset, bytes, length < sizeof bytes ? (size_t)length : sizeof bytes);
     if (error != 0)
         return error;
     struct header header;
-    error = accept_header(bytes, size, &header);
+    error = accept_header(bytes, length, &header);
     if (error != 0)
         return error;
     struct map map;
-    error = map_file(&map, fd, offset, size);
+    error = map_file(&map, fd, offset, length);
     return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "filter.h"
+
 /* So many keys that about every second absent key is a false positive. */
 static uint64_t keys_for_even_odds(uint64_t m, uint32_t k)
 {
@@ -265,6 +267,48 @@ static void threads_share_a_lazily_verified_handle(void **state)
     }
 }
 
+enum {
+    MANY_PAGES = 128,
+    ROUNDS = 50
+};
+
+static pthread_barrier_t start;
+
+/* Digests spread evenly over the blocks: one for each page, in order. */
+static void *touch_every_page(void *argument)
+{
+    const bloomfile *f = argument;
+    pthread_barrier_wait(&start);
+    for (uint64_t page = 0; page < MANY_PAGES; page++)
+        bloomfile_contains_digest(f, UINT64_MAX / MANY_PAGES * page + 1000000);
+    return NULL;
+}
+
+static void a_page_is_counted_once_however_many_threads_check_it(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(
+        (struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 8 * PAGE * MANY_PAGES, 3, 60000, 0 });
+    for (unsigned round = 0; round < 2 * ROUNDS; round++) {
+        const bool damaged = round >= ROUNDS;
+        if (round == ROUNDS)
+            memset(image.data + IN_FILE, 0xEE, PAGE);
+        bloomfile *f = open_image(image, 0);
+        pthread_t threads[THREADS];
+        assert_int_equal(pthread_barrier_init(&start, NULL, THREADS), 0);
+        for (unsigned t = 0; t < THREADS; t++)
+            assert_int_equal(pthread_create(&threads[t], NULL, touch_every_page, f), 0);
+        for (unsigned t = 0; t < THREADS; t++)
+            assert_int_equal(pthread_join(threads[t], NULL), 0);
+        pthread_barrier_destroy(&start);
+        assert_int_equal(info_of(f).bad_pages, damaged);
+        assert_int_equal(atomic_load(&f->guard->doubts), damaged);
+        assert_int_equal(bloomfile_status(f), damaged ? BLOOMFILE_EPAGE : 0);
+        bloomfile_close(f);
+    }
+    free(image.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +320,7 @@ int main(void)
         cmocka_unit_test(the_answers_depend_on_the_seed),
         cmocka_unit_test(the_kernel_has_a_name),
         cmocka_unit_test(threads_share_a_lazily_verified_handle),
+        cmocka_unit_test(a_page_is_counted_once_however_many_threads_check_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

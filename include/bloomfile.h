@@ -21,8 +21,8 @@
  *
  * Errors. Functions that can fail return 0, or an errno value (> 0), or one of BLOOMFILE_E* (< 0).
  * bloomfile_strerror() words all of them. A lookup cannot fail. Output pointers come first. When a
- * function fails, handles and images are set to NULL and other outputs are left alone; only
- * bloomfile_verify() and bloomfile_inspect() describe what they return an error for.
+ * function fails, handles and images are set to NULL, their sizes to 0, and other outputs are left
+ * alone; only bloomfile_verify() and bloomfile_inspect() describe what they return an error for.
  *
  * Ownership. What bloomfile_open*() and bloomfile_builder_new() make is released by
  * bloomfile_close() and bloomfile_builder_free(), which take NULL. Strings returned are static.
@@ -240,7 +240,7 @@ BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *pat
  * It can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
-/* The number of distinct digests so far. Sorts what was added since the last call. */
+/* The number of distinct digests so far. Sorts them all if any were added since the last call. */
 BLOOMFILE_API uint64_t bloomfile_builder_count(bloomfile_builder *b);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);

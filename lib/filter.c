@@ -41,8 +41,11 @@ static int filter_new(bloomfile **out, const struct header *h, struct map *map, 
     f->guard = &f->guard_storage;
     int error = guard_start(f->guard, f->body, h->body_size, h->record.body_crc,
                             (flags & BLOOMFILE_VERIFY_NONE) != 0);
-    if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0)
+    if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
+        map_expect(&f->map, MAP_SCAN);
         error = body_verify(h, f->body, f->guard, NULL);
+        map_expect(&f->map, MAP_LOOKUPS);
+    }
     if (error != 0) {
         bloomfile_close(f);
         return error;
@@ -86,6 +89,8 @@ static char *absolute_path(const char *path)
     if (path[0] == '/')
         return strdup(path);
     char *absolute, *directory = getcwd(NULL, 0);
+    if (directory == NULL && errno != ENOMEM)
+        return strdup(path); /* the directory has no name any more: the path is all there is */
     if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
         absolute = NULL;
     free(directory);

@@ -48,7 +48,14 @@ int map_file(struct map *map, int fd, uint64_t offset, uint64_t size)
     if (base == MAP_FAILED)
         return errno;
     *map = (struct map){ base, base_size, (const uint8_t *)base + before };
+    map_expect(map, MAP_LOOKUPS);
     return 0;
+}
+
+void map_expect(const struct map *map, enum map_use use)
+{
+    if (map->base != NULL)
+        madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
 void map_release(struct map *map)

@@ -25,6 +25,14 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 /* Maps `size` > 0 bytes at any offset, shared and read-only. BLOOMFILE_ETOOBIG or an errno. */
 int map_file(struct map *map, int fd, uint64_t offset, uint64_t size);
 
+/* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for which
+ * reading ahead would be wasted. A hint: failure has no consequence. */
+enum map_use {
+    MAP_LOOKUPS,
+    MAP_SCAN,
+};
+void map_expect(const struct map *map, enum map_use use);
+
 void map_release(struct map *map);
 
 #endif

@@ -10,7 +10,9 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
         return BLOOMFILE_EPARAMS;
     const struct header *h = &f->header;
     struct kernel_tally tally = { 0 };
+    map_expect(&f->map, MAP_SCAN);
     f->kernel->tally(f->body, (size_t)f->geometry.need, &tally);
+    map_expect(&f->map, MAP_LOOKUPS);
     struct bloomfile_measure m = {
         .struct_size = out->struct_size,
         .ones = tally.ones,
@@ -36,6 +38,7 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
     const bool blocked = f->header.layout == BLOOMFILE_BLOCKED;
     const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
     const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
+    map_expect(&f->map, MAP_SCAN);
     for (size_t i = 0; i < cells; i++) {
         uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
@@ -44,5 +47,6 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
         uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }
+    map_expect(&f->map, MAP_LOOKUPS);
     return 0;
 }

@@ -162,6 +162,8 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
         ssize_t wrote = write(fd, bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE);
         if (wrote < 0 && errno != EINTR)
             return errno;
+        if (wrote == 0)
+            return EIO;
         if (wrote > 0)
             done += (size_t)wrote;
     }
@@ -226,6 +228,8 @@ int publish(const char *path, const void *bytes, size_t size, bool replace)
         error = write_all(p.fd, bytes, size);
     if (error == 0)
         error = check_target(&p, replace);
+    if (error == 0)
+        error = keep_permissions(&p); /* of what stands there by now */
     if (error == 0)
         error = give_name(&p, replace);
     if (error == 0)

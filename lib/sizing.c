@@ -121,7 +121,7 @@ static double moments_fpr(double m, uint32_t k, double n)
 static double scattered_fpr(uint64_t m, uint32_t k, uint64_t n)
 {
     if (n > CHAIN_THROWS / k)
-        return fmin(1, moments_fpr((double)m, k, (double)n));
+        return moments_fpr((double)m, k, (double)n);
     struct cover c;
     cover_start(&c, k, (double)m);
     cover_throw(&c, n * k);
@@ -189,7 +189,7 @@ static double fpr_of_units(uint32_t layout, struct block_rates *rates, uint64_t 
 {
     double rate =
         layout == BLOOMFILE_BLOCKED ? blocked_fpr(rates, units, n) : scattered_fpr(units, k, n);
-    return rate + (1 - rate) * digest_fpr(n);
+    return fmin(1, rate + (1 - rate) * digest_fpr(n));
 }
 
 /* ---- sizes */
@@ -218,6 +218,11 @@ static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, u
     return high;
 }
 
+static uint64_t missing_to_multiple(uint64_t x, uint64_t of)
+{
+    return (of - x % of) % of;
+}
+
 /* A filter folds by every divisor of its units: round up to a multiple of the largest highly
  * composite number (OEIS A002182) that costs at most 0.5 %. */
 static uint64_t round_for_folding(uint64_t units)
@@ -228,13 +233,10 @@ static uint64_t round_for_folding(uint64_t units)
         10080,  15120,  20160,  25200,  27720,  45360,  50400,  55440,  83160, 110880,
         166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720,
     };
-    for (unsigned i = sizeof highly_composite / sizeof highly_composite[0]; i-- > 0;) {
-        uint64_t h = highly_composite[i];
-        uint64_t extra = (h - units % h) % h;
-        if (extra <= units / 200)
-            return units + extra;
-    }
-    return units;
+    unsigned i = sizeof highly_composite / sizeof highly_composite[0] - 1;
+    while (missing_to_multiple(units, highly_composite[i]) > units / 200)
+        i--; /* ends at 1 */
+    return units + missing_to_multiple(units, highly_composite[i]);
 }
 
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
@@ -321,5 +323,5 @@ double sizing_estimated_keys(uint32_t layout, uint64_t m, uint32_t k, uint64_t o
     double empty = -log1p(-(double)ones / (double)m);
     if (layout == BLOOMFILE_BLOCKED)
         return empty / (1 - power(1 - 1.0 / PROBE_BLOCK_BITS, k)) * (double)(m / PROBE_BLOCK_BITS);
-    return m == 1 ? (ones != 0) : empty / -log1p(-1 / (double)m) / k;
+    return empty / -log1p(-1 / (double)m) / k;
 }

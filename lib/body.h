@@ -12,13 +12,13 @@ struct body_sums {
     struct kernel_tally tally;
 };
 
-/* Calls visit(context, page, CRC-32 of the page) for each page in order, and sums up. h: layout, m and
- * header_size are sound. */
+/* Calls visit(context, page, CRC-32 of the page) for each page in order, and sums up. h: layout, m
+ * and header_size are sound. */
 void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
                void (*visit)(void *context, uint64_t page, uint32_t crc), void *context);
 
-/* Checks a sealed body, tells the guard of every page, and of a contradiction with the header; *fault
- * (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+/* Checks a sealed body, tells the guard of every page, and of a contradiction with the header;
+ * *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,
                 struct bloomfile_fault *fault);
 

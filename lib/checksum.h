@@ -23,8 +23,8 @@ static inline size_t checksum_page_size(uint64_t body_size, uint64_t page)
     return rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE;
 }
 
-/* The table behind the body holds a page's CRC-32 ^ that of the whole body, so that a page and an entry
- * left over from another body do not pass for this one's. */
+/* The table behind the body holds a page's CRC-32 ^ that of the whole body, so that a page and an
+ * entry left over from another body do not pass for this one's. */
 static inline uint32_t checksum_of_entry(const uint8_t *table, uint64_t page, uint32_t body_crc)
 {
     return get32(table + 4 * page) ^ body_crc;

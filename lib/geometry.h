@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GEOMETRY_FILE_HEADER 4096u
+#define GEOMETRY_FILE_HEADER     4096u
 #define GEOMETRY_EMBEDDED_HEADER 512u
-#define GEOMETRY_MAX_CAPACITY (1ULL << 60)
+#define GEOMETRY_MAX_CAPACITY    (1ULL << 60)
 
 /* Every size fits in 63 bits. */
 struct geometry {

@@ -16,8 +16,8 @@
 struct guard {
     const uint8_t *body, *checksums;
     uint64_t body_size;
-    uint32_t body_crc; /* what binds the page checksums to the record in force */
-    bool trust;        /* a page is good unless known to be bad */
+    uint32_t body_crc;            /* what binds the page checksums to the record in force */
+    bool trust;                   /* a page is good unless known to be bad */
     _Atomic uint64_t *known_good; /* a bit a page; NULL if trusted */
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */

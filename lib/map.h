@@ -25,8 +25,8 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 /* Maps `size` > 0 bytes at any offset, shared and read-only. BLOOMFILE_ETOOBIG or an errno. */
 int map_file(struct map *map, int fd, uint64_t offset, uint64_t size);
 
-/* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for which
- * reading ahead would be wasted. A hint: failure has no consequence. */
+/* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for
+ * which reading ahead would be wasted. A hint: failure has no consequence. */
 enum map_use {
     MAP_LOOKUPS,
     MAP_SCAN,

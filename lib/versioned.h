@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Public structs that begin with struct_size, between callers and libraries of different versions. */
+ * Public structs that begin with struct_size, between callers and libraries of different versions.
+ */
 #ifndef BLOOMFILE_VERSIONED_H
 #define BLOOMFILE_VERSIONED_H
 
@@ -8,8 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Takes a caller's struct into ours. Members that an older caller does not have become zero; a member
- * that we do not know must be zero: false if not, or if the caller's is smaller than `least`. */
+/* Takes a caller's struct into ours. Members that an older caller does not have become zero; a
+ * member that we do not know must be zero: false if not, or if the caller's is smaller than
+ * `least`. */
 static inline bool versioned_take(void *ours, size_t our_size, const void *theirs,
                                   size_t their_size, size_t least)
 {

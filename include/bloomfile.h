@@ -27,14 +27,15 @@
  * Ownership. What bloomfile_open*() and bloomfile_builder_new() make is released by
  * bloomfile_close() and bloomfile_builder_free(), which take NULL. Strings returned are static.
  *
- * Threads. There is no global state. Functions that take a const bloomfile may run on one handle in
- * any number of threads at once; everything else needs its handle to itself.
+ * Threads. There is no global state. Functions that take a const bloomfile, the adds,
+ * bloomfile_remove() and bloomfile_sync() may run on one handle in any number of threads at once;
+ * everything else needs its handle to itself.
  *
  * Versions. Structs that begin with struct_size may grow: the caller sets it to the sizeof he compiled
  * with (the *_INIT macros do). Members that the library does not know must be zero when passed in, and
  * come back as zero. Structs without it (bloomfile_key, bloomfile_fault) never change.
  *
- * Files change by replacement. A sealed filter is replaced by renaming a new file over it, which
+ * Files change by replacement. A filter is replaced by renaming a new file over it, which
  * leaves existing mappings whole. Truncating or rewriting one in place while it is mapped takes the
  * bytes away from its readers (SIGBUS), as with every mapped file.
  *
@@ -107,12 +108,17 @@ extern "C" {
     X(BLOOMFILE_ERECORD, -1021, "a commit record is damaged")                                      \
     X(BLOOMFILE_ESTATE, -1022, "a commit record contradicts its state")                            \
     X(BLOOMFILE_EPOISONED, -1023, "poisoned: a write to disk failed, the file cannot be trusted")  \
-    X(BLOOMFILE_ELIVE, -1024, "live, not sealed: this version reads sealed filters")               \
+    X(BLOOMFILE_ELIVE, -1024, "live, not sealed: it has no checksums and must be opened by path")  \
     X(BLOOMFILE_EPAGE, -1025, "a page of the body is damaged (checksum mismatch)")                 \
     X(BLOOMFILE_EBODY, -1026, "the body contradicts the header (checksum, count or padding)")      \
     X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
     X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
-    X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")
+    X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")  \
+    X(BLOOMFILE_EUNCLEAN, -1030, "the machine went down while it was open for writing")            \
+    X(BLOOMFILE_ESEALED, -1031, "sealed: it cannot be changed any more")                           \
+    X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
+    X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
+    X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")
 
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
 enum bloomfile_error { BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM) };
@@ -198,7 +204,7 @@ struct bloomfile_params {
     size_t struct_size;
     uint32_t layout;              /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
     uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
-    uint64_t capacity;            /* keys to size for; 0: as many as there are, at least 1 */
+    uint64_t capacity;            /* keys to size for; 0: as many as there are, at least 1 (builder) */
     double fpr;                   /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
     uint64_t bits;                /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
     uint64_t seed;                /* of the hash; 0 unless keys are chosen by an adversary */
@@ -219,7 +225,7 @@ BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, s
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests,
                                                 size_t n);
 
-/* For bloomfile_builder_finish: an existing regular file at the path is replaced. */
+/* For functions that make a file: an existing regular file at the path is replaced. */
 #define BLOOMFILE_REPLACE 0x100u
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
@@ -255,32 +261,45 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 #define BLOOMFILE_VERIFY_FULL 1u /* read and check the whole body now; damage is an error here */
 #define BLOOMFILE_VERIFY_NONE 2u /* never check the body: only for bytes that something else checks */
 
-/* Opens a sealed filter file for reading. A live one is BLOOMFILE_ELIVE in this version.
+#define BLOOMFILE_WRITE 4u          /* for adding: the filter must be live */
+#define BLOOMFILE_ACCEPT_UNCLEAN 8u /* live: adds since the last sync may be lost, and I know it */
+#define BLOOMFILE_ADD_EXACT 16u     /* with WRITE: of racing adders of a new key, one is told so */
+
+/* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose lookups
+ * then see every add as soon as it is made; a live body has no checksums. With BLOOMFILE_WRITE see
+ * "Live filters" below.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
- * unknown flags; every BLOOMFILE_E* from EEMPTY to ELIVE; with BLOOMFILE_VERIFY_FULL also _EPAGE and
- * _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. */
+ * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; BLOOMFILE_ELIVE for
+ * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN; with BLOOMFILE_VERIFY_FULL also _EPAGE and
+ * _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while it is
+ * being sealed; those of fcntl, write and msync. */
 BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
 
 #define BLOOMFILE_TO_END UINT64_MAX /* a length: as far as the file goes */
 
 /* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open regular
- * file. The descriptor stays the caller's and may be
- * closed at once. Errors as bloomfile_open. */
+ * file, for reading. The descriptor stays the caller's and may be closed at once. A live filter must be
+ * the whole file, else it is BLOOMFILE_ELIVE. Errors as bloomfile_open; BLOOMFILE_EPARAMS for
+ * BLOOMFILE_WRITE. */
 BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                                     unsigned flags);
 
-/* Opens a filter in memory, at any alignment. The bytes stay the caller's, must not change, and must
- * outlive the handle. Errors as bloomfile_open, but for those of system calls on files. */
+/* Opens a sealed filter in memory, at any alignment. The bytes stay the caller's, must not change, and
+ * must outlive the handle. Errors as bloomfile_open, but for those of system calls on files. */
 BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
                                         unsigned flags);
 
+/* Ends the use of a handle. For one open for writing: what it counted is recorded, and the last writer
+ * of a file writes all of it to disk and marks it clean. What fails then is found at the next open:
+ * call bloomfile_sync() first to be told. */
 BLOOMFILE_API void bloomfile_close(bloomfile *f);
 
-/* 1 if the path given to bloomfile_open() now names another file, or none: time to open it anew.
- * 0 if not, if it cannot be told, or if the handle was not opened by path. */
+/* 1 if the path given to bloomfile_open() or _create() now names another file, or none: time to open it
+ * anew. 0 if not, if it cannot be told, or if the handle has no path. */
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
-/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle. */
+/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle, or
+ * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 /* The seed that digests for this filter are made with. */
@@ -304,9 +323,106 @@ BLOOMFILE_API size_t bloomfile_contains_many(const bloomfile *f, const struct bl
 BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
                                                 size_t n, bool *hits);
 
+/* ------------------------------------------------------------------------------ live filters
+ *
+ * A live filter is a file that any number of threads and processes add to and query at once.
+ *
+ *     int err = bloomfile_open(&f, "seen.bloom", BLOOMFILE_WRITE);
+ *     ...
+ *     bool was_new;
+ *     err = bloomfile_add(f, url, size, &was_new);
+ *     if (err == 0 && was_new)
+ *         crawl(url, size);
+ *
+ * Adding sets bits atomically and takes no lock. An add is visible to everybody when it returns, and
+ * survives the death of any process; nothing has to be repaired afterwards. It survives the death of the
+ * machine once a bloomfile_sync() that began after it, on any handle, has returned 0. A file that was
+ * open for writing when the machine died is BLOOMFILE_EUNCLEAN afterwards: what was added since the last
+ * sync may be lost, and adding it again mends that. BLOOMFILE_ACCEPT_UNCLEAN opens it all the same.
+ *
+ * A live file never changes its size, and all of it is allocated when it is made: a full disk is ENOSPC
+ * then, and never a SIGBUS later (but for file systems that copy on write, such as Btrfs). A failed write
+ * to disk is final, because the kernel then forgets what it had to write: the file is marked poisoned,
+ * every lookup answers "maybe", adds are refused, and bloomfile_rescue() saves what is in memory.
+ *
+ * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers that
+ * add the same new key at the same moment, at least one is told that it is new. With
+ * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag; it costs a lock, that of a killed process
+ * goes away with it.
+ *
+ * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this handle has
+ * added since: advisory while other writers are at work. After all have closed they are exact, n being the
+ * number of adds that were new; after a writer was killed, keys_estimated is 1.
+ *
+ * fork. A child may go on using the handles it inherits, and becomes a writer of its own by its first
+ * add. One that it does not use it should close: a copy of the descriptor keeps the parent's locks.
+ * Descriptors are closed by exec.
+ */
+
+/* Makes a live filter at `path`, atomically, and opens it for writing; params say how large: `capacity`
+ * or `bits` must be given. path NULL: in memory only, for this process and its children.
+ * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to the old
+ * one (bloomfile_is_stale).
+ * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits
+ * is given; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
+BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
+                                   const struct bloomfile_params *params, unsigned flags);
+
+/* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
+ * every add counts, of a key that is there too.
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT and after a fork also those
+ * of fcntl. After an error the key may or may not have been added. */
+BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
+
+/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
+BLOOMFILE_API int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new);
+
+/* n keys, one after the other, several times faster than one by one on filters larger than the caches.
+ * was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as bloomfile_add(). */
+BLOOMFILE_API int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
+                                     bool *was_new, size_t *new_keys);
+BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n,
+                                        bool *was_new, size_t *new_keys);
+
+/* Takes back one add of a key, in the counting layout. Only for keys that were added: a key that is
+ * certainly not there is refused (BLOOMFILE_EABSENT) and nothing changes, but one that is a false
+ * positive cannot be told from one that was added, and removing it may lose other keys. A counter that
+ * has reached 15 stays there: its keys may never go away, and are never lost.
+ * Errors: BLOOMFILE_ENOTCOUNTING, _EABSENT; those of bloomfile_add() and fcntl. */
+BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
+
+/* Writes all adds to disk: those that returned before this call are there, by whichever handle they were
+ * made, when it returns 0. An error of msync poisons the file (see above); any other may be tried again.
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; those of msync, fcntl and write. */
+BLOOMFILE_API int bloomfile_sync(bloomfile *f);
+
+/* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle stays
+ * open, for reading. EBUSY if there are other writers. A crash leaves it live or sealed; sealed files
+ * whose sealing was cut off in the middle of the last write are completed when they are next opened with
+ * BLOOMFILE_WRITE (which says BLOOMFILE_ESEALED). Errors as bloomfile_sync(). */
+BLOOMFILE_API int bloomfile_seal(bloomfile *f);
+
+/* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does; flags may be
+ * BLOOMFILE_REPLACE. The source may be live and in use: the copy has every key whose add returned before
+ * this call. A sealed source is verified meanwhile.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source. */
+BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
+
+/* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter is
+ * above 0. It answers exactly as a classic filter with the same keys. Errors as bloomfile_seal_to();
+ * BLOOMFILE_ENOTCOUNTING. */
+BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsigned flags);
+
+/* Writes what a live filter's memory holds to a new live file, poisoned or not, which must not exist.
+ * After a failed sync, pages that the kernel has dropped since are as they were on disk: what was added
+ * since the last good sync should be added again.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED. */
+BLOOMFILE_API int bloomfile_rescue(const bloomfile *f, const char *path);
+
 /* -------------------------------------------------------------------------------- inspecting */
 
-/* The header's contents. O(1): nothing here is computed from the body. */
+/* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit record
+ * is read anew each time. */
 struct bloomfile_info {
     size_t struct_size;
     uint32_t version;         /* of the format */
@@ -330,7 +446,7 @@ struct bloomfile_info {
     uint64_t capacity;        /* keys it was sized for */
     double fpr;               /* the rate it was sized for; 0: none recorded */
     uint64_t sequence;        /* of the commit record in force */
-    uint64_t keys;            /* n: distinct keys */
+    uint64_t keys;            /* n: distinct keys; live or once so: adds that were new */
     uint64_t ones;            /* one bits; counting: counters above 0 */
     uint64_t overflow;        /* counting: counters stuck at 15 */
     uint64_t bad_pages;       /* found on this handle so far */
@@ -339,7 +455,9 @@ struct bloomfile_info {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint8_t boot_id[16];      /* live files: the boot during which it was last written */
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint8_t reserved[7];      /* 0 */
+    uint8_t reserved[3];      /* 0 */
+    uint32_t writers;         /* live files: handles open for writing, and those killed while the
+                                 others went on */
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
@@ -374,9 +492,10 @@ struct bloomfile_fault {
     const char *field;  /* the field's name in format-spec.md ("k", "record 0", "page"); static */
 };
 
-/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
+/* Reads and checks the whole body of a sealed filter (BLOOMFILE_ELIVE otherwise): page checksums, body checksum, counts, padding. Damage becomes
  * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
- * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does. Returns 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+ * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does. Returns 0,
+ * BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the

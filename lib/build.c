@@ -6,13 +6,9 @@
 #include "hash.h"
 #include "image.h"
 #include "kernel.h"
+#include "params.h"
 #include "publish.h"
-#include "sizing.h"
 #include "sort.h"
-#include "versioned.h"
-
-/* The struct of version 0.1, the oldest that callers can have. */
-#define PARAMS_LEAST (offsetof(struct bloomfile_params, tag) + BLOOMFILE_TAG_SIZE)
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -22,32 +18,11 @@ struct bloomfile_builder {
     size_t sorted; /* so many digests at the start are ascending and distinct */
 };
 
-static int check_params(const struct bloomfile_params *p)
-{
-    if (!geometry_layout_known(p->layout))
-        return BLOOMFILE_ELAYOUT;
-    if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
-        return BLOOMFILE_EBITS;
-    if (p->hashes > BLOOMFILE_MAX_HASHES)
-        return BLOOMFILE_EHASHES;
-    if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
-        return BLOOMFILE_ERATE;
-    if (p->capacity > GEOMETRY_MAX_CAPACITY)
-        return BLOOMFILE_ECAPACITY;
-    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
-        return BLOOMFILE_ELABEL;
-    return 0;
-}
-
 int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params)
 {
     *out = NULL;
-    struct bloomfile_params p = BLOOMFILE_PARAMS_INIT;
-    if (params != NULL && !versioned_take(&p, sizeof p, params, params->struct_size, PARAMS_LEAST))
-        return BLOOMFILE_EPARAMS;
-    if (p.layout == 0)
-        p.layout = BLOOMFILE_BLOCKED;
-    int error = check_params(&p);
+    struct bloomfile_params p;
+    int error = params_take(&p, params);
     if (error != 0)
         return error;
     bloomfile_builder *b = calloc(1, sizeof *b);
@@ -55,7 +30,7 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
         return ENOMEM;
     b->params = p;
     if (p.label != NULL)
-        memcpy(b->label, p.label, strlen(p.label));
+        b->params.label = memcpy(b->label, p.label, strlen(p.label));
     *out = b;
     return 0;
 }
@@ -98,40 +73,11 @@ uint64_t bloomfile_builder_count(bloomfile_builder *b)
     return b->count;
 }
 
-/* The header of the filter to be, as far as the parameters and the number of keys tell. */
-static int plan(const bloomfile_builder *b, uint64_t n, uint32_t header_size, struct header *h)
-{
-    const struct bloomfile_params *p = &b->params;
-    *h = (struct header){ .header_size = header_size,
-                          .layout = p->layout,
-                          .k = p->hashes,
-                          .m = p->bits,
-                          .seed = p->seed,
-                          .capacity = p->capacity != 0 ? p->capacity
-                                      : n != 0         ? n
-                                                       : 1,
-                          .fpr = p->fpr == 0 ? 0 : p->fpr, /* not -0.0 */
-                          .record.n = n };
-    memcpy(h->tag, p->tag, sizeof h->tag);
-    memcpy(h->label, b->label, sizeof h->label);
-    if (h->m == 0) {
-        if (h->fpr == 0)
-            h->fpr = SIZING_DEFAULT_FPR;
-        h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
-        if (h->m == 0)
-            return BLOOMFILE_EUNREACHABLE;
-    }
-    if (h->k == 0)
-        h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);
-    h->m_unfolded = h->m;
-    return 0;
-}
-
 static int build(bloomfile_builder *b, uint32_t header_size, uint8_t **image, size_t *size)
 {
     struct header h;
     uint64_t n = bloomfile_builder_count(b);
-    int error = plan(b, n, header_size, &h);
+    int error = params_plan(&b->params, n, header_size, &h);
     if (error == 0)
         error = image_new(&h, image, size);
     if (error != 0)

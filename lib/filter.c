@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
 
-#include "body.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,28 +8,50 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPEN_FLAGS (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE)
+#include "body.h"
+#include "live.h"
+#include "sealing.h"
 
-/* The header, if it is valid and this version can use the filter. */
-static int accept_header(const uint8_t *bytes, uint64_t size, struct header *h)
+#define OPEN_FLAGS                                                                                 \
+    (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | \
+     BLOOMFILE_ADD_EXACT)
+#define READ_TRIES 100 /* a record that is being written looks damaged for a moment */
+#define OPEN_TRIES 100 /* while others replace the file */
+
+static bool flags_valid(unsigned flags, bool by_path)
 {
-    struct header_faults faults = { 0 };
-    header_decode(bytes, size, h, &faults);
-    if (faults.first != 0)
-        return faults.first;
-    if (h->record.state == BLOOMFILE_POISONED)
-        return BLOOMFILE_EPOISONED;
-    return h->record.state == BLOOMFILE_LIVE ? BLOOMFILE_ELIVE : 0;
+    const unsigned verify = BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE;
+    bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    if ((flags & ~OPEN_FLAGS) != 0 || (flags & verify) == verify)
+        return false;
+    if (writing && (!by_path || (flags & verify) != 0))
+        return false;
+    return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
 }
 
-/* Makes the handle; `map` is its own from here on, also on failure. */
-static int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
+/* Whether the filter of a valid header may be used so. */
+static int check_state(const struct header *h, unsigned flags, bool whole_file)
+{
+    if (h->record.state == BLOOMFILE_POISONED)
+        return BLOOMFILE_EPOISONED;
+    if (h->record.state == BLOOMFILE_SEALED)
+        return (flags & BLOOMFILE_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
+    if (!whole_file || (flags & BLOOMFILE_VERIFY_FULL) != 0)
+        return BLOOMFILE_ELIVE;
+    if ((flags & BLOOMFILE_WRITE) != 0 && h->ro_compat != 0)
+        return BLOOMFILE_EFEATURE;
+    return live_check_clean(&h->record, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
+}
+
+int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
 {
     bloomfile *f = calloc(1, sizeof *f);
     if (f == NULL) {
         map_release(map);
         return ENOMEM;
     }
+    bool live = h->record.state == BLOOMFILE_LIVE;
+    f->fd = -1;
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
@@ -40,7 +60,11 @@ static int filter_new(bloomfile **out, const struct header *h, struct map *map, 
     f->body = map->bytes + h->body_offset;
     f->guard = &f->guard_storage;
     int error = guard_start(f->guard, f->body, h->body_size, h->record.body_crc,
-                            (flags & BLOOMFILE_VERIFY_NONE) != 0);
+                            live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
+    if (live) {
+        f->live = map->bytes;
+        guard_never_sure(f->guard);
+    }
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
         error = body_verify(h, f->body, f->guard, NULL);
@@ -54,9 +78,30 @@ static int filter_new(bloomfile **out, const struct header *h, struct map *map, 
     return 0;
 }
 
-static bool flags_valid(unsigned flags)
+int filter_make_writer(bloomfile *f, int fd, unsigned flags)
 {
-    return (flags & ~OPEN_FLAGS) == 0 && flags != OPEN_FLAGS;
+    f->fd = fd;
+    f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
+    int error = session_new(&f->session);
+    return error != 0 ? error : live_join(f, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
+}
+
+/* Reads and validates the header of the image at `offset`. */
+static int read_header(int fd, uint64_t offset, uint64_t length, struct header *h,
+                       struct header_faults *faults)
+{
+    for (int tries = 0; tries < READ_TRIES; tries++) {
+        uint8_t bytes[HEADER_MAX];
+        size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
+        int error = map_read(fd, offset, bytes, size);
+        if (error != 0)
+            return error;
+        *faults = (struct header_faults){ 0 };
+        header_decode(bytes, length, h, faults);
+        if (faults->first != BLOOMFILE_ERECORD)
+            break;
+    }
+    return faults->first;
 }
 
 static int open_range(bloomfile **out, int fd, const struct stat *status, uint64_t offset,
@@ -70,16 +115,18 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     if (length > file_size - offset)
         return BLOOMFILE_ETRUNCATED;
 
-    uint8_t bytes[HEADER_MAX];
-    int error = map_read(fd, offset, bytes, length < sizeof bytes ? (size_t)length : sizeof bytes);
-    if (error != 0)
-        return error;
     struct header header;
-    error = accept_header(bytes, length, &header);
+    struct header_faults faults;
+    bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    int error = read_header(fd, offset, length, &header, &faults);
+    if (writing && header_seal_unfinished(&header, &faults))
+        error = sealing_complete(fd, &header);
+    if (error == 0)
+        error = check_state(&header, flags, length == file_size);
     if (error != 0)
         return error;
     struct map map;
-    error = map_file(&map, fd, offset, length);
+    error = map_file(&map, fd, offset, length, writing);
     return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 
@@ -97,38 +144,57 @@ static char *absolute_path(const char *path)
     return absolute;
 }
 
-int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
+int filter_set_path(bloomfile *f, const char *path, const struct stat *status)
 {
-    *out = NULL;
-    if (!flags_valid(flags))
-        return BLOOMFILE_EPARAMS;
-    int fd;
-    int error = map_open(path, &fd);
+    f->path = absolute_path(path);
+    f->device = status->st_dev;
+    f->inode = status->st_ino;
+    return f->path == NULL ? ENOMEM : 0;
+}
+
+static int open_path(bloomfile **out, const char *path, unsigned flags)
+{
+    bool writing = (flags & BLOOMFILE_WRITE) != 0;
+    bloomfile *f = NULL;
+    int fd, error = map_open(path, writing, &fd);
     if (error != 0)
         return error;
     struct stat status;
     error = map_stat(fd, &status);
     if (error == 0)
-        error = open_range(out, fd, &status, 0, BLOOMFILE_TO_END, flags);
-    close(fd);
+        error = open_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
+    if (error == 0 && writing)
+        error = filter_make_writer(f, fd, flags);
+    else
+        close(fd);
+    if (error == 0)
+        error = filter_set_path(f, path, &status);
     if (error != 0)
-        return error;
-    bloomfile *f = *out;
-    f->path = absolute_path(path);
-    f->device = status.st_dev;
-    f->inode = status.st_ino;
-    if (f->path == NULL) {
         bloomfile_close(f);
+    else
+        *out = f;
+    return error;
+}
+
+int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
+{
+    *out = NULL;
+    if (!flags_valid(flags, true))
+        return BLOOMFILE_EPARAMS;
+    for (int tries = 0; tries < OPEN_TRIES; tries++) {
+        int error = open_path(out, path, flags);
+        if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !bloomfile_is_stale(*out))
+            return error;
+        bloomfile_close(*out); /* replaced before it was locked: what is added must go to the new one */
         *out = NULL;
-        return ENOMEM;
     }
-    return 0;
+    return EBUSY;
 }
 
 int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length, unsigned flags)
 {
     *out = NULL;
-    if (!flags_valid(flags))
+    if (!flags_valid(flags, false))
         return BLOOMFILE_EPARAMS;
     struct stat status;
     int error = map_stat(fd, &status);
@@ -138,13 +204,15 @@ int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
 int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
 {
     *out = NULL;
-    if (!flags_valid(flags))
+    if (!flags_valid(flags, false))
         return BLOOMFILE_EPARAMS;
     uint8_t bytes[HEADER_MAX];
     if (size > 0)
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
     struct header header;
-    int error = accept_header(bytes, size, &header);
+    struct header_faults faults = { 0 };
+    header_decode(bytes, size, &header, &faults);
+    int error = faults.first != 0 ? faults.first : check_state(&header, flags, false);
     if (error != 0)
         return error;
     struct map map = { .bytes = image };
@@ -155,8 +223,13 @@ void bloomfile_close(bloomfile *f)
 {
     if (f == NULL)
         return;
+    if (f->session != NULL)
+        live_leave(f);
+    session_free(f->session);
     guard_release(f->guard);
     map_release(&f->map);
+    if (f->fd >= 0)
+        close(f->fd);
     free(f->path);
     free(f);
 }
@@ -173,7 +246,9 @@ int bloomfile_is_stale(const bloomfile *f)
 
 int bloomfile_status(const bloomfile *f)
 {
-    return atomic_load(&f->guard->error);
+    int error = atomic_load(&f->guard->error);
+    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
+    return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
 uint64_t bloomfile_seed(const bloomfile *f)

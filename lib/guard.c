@@ -79,6 +79,11 @@ void guard_set(struct guard *g, uint64_t page, bool good)
         set_bad(g, page);
 }
 
+void guard_never_sure(struct guard *g)
+{
+    atomic_fetch_add(&g->doubts, 1);
+}
+
 void guard_distrust(struct guard *g, int error)
 {
     set_error(g, error);

@@ -35,6 +35,9 @@ void guard_release(struct guard *g);
 /* Says that a page was found good or bad. Bad is for good. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
+/* guard_all_good() is never true: the caller looks for himself. */
+void guard_never_sure(struct guard *g);
+
 /* From now on no page is relied on. */
 void guard_distrust(struct guard *g, int error);
 

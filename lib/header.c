@@ -4,6 +4,7 @@
 #include "bytes.h"
 #include "checksum.h"
 #include "hash.h"
+#include "shared.h"
 #include "utf8.h"
 
 #define AT(name, offset, size)        AT_##name = (offset),
@@ -45,8 +46,24 @@ static uint64_t bits_from_double(double x)
 
 /* ---- encode */
 
-static void encode_record(const struct record *r, uint32_t header_crc, uint8_t *at, uint32_t size)
+uint32_t header_record_size(const struct header *h)
 {
+    return record_size(h->header_size);
+}
+
+uint32_t header_record_offset(const struct header *h, unsigned slot)
+{
+    return static_size(h->header_size) + slot * record_size(h->header_size);
+}
+
+void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
+                          uint8_t *at)
+{
+    const uint32_t size = record_size(h->header_size);
+    if (kept != NULL)
+        memcpy(at, kept, size);
+    else
+        memset(at, 0, size);
     put64(at + RECORD_AT_sequence, r->sequence);
     put32(at + RECORD_AT_state, r->state);
     put32(at + RECORD_AT_flags, r->flags);
@@ -55,11 +72,12 @@ static void encode_record(const struct record *r, uint32_t header_crc, uint8_t *
     put64(at + RECORD_AT_overflow, r->overflow);
     memcpy(at + RECORD_AT_boot_id, r->boot_id, sizeof r->boot_id);
     put32(at + RECORD_AT_body_crc, r->body_crc);
-    put32(at + RECORD_AT_header_crc, header_crc);
+    put32(at + RECORD_AT_header_crc, h->crc);
+    put32(at + RECORD_AT_writers, r->writers);
     put32(at + size - 4, checksum(at, size - 4));
 }
 
-void header_encode_sealed(const struct header *h, uint8_t *bytes)
+void header_encode(struct header *h, uint8_t *bytes)
 {
     memset(bytes, 0, h->header_size);
     memcpy(bytes + AT_magic, magic, sizeof magic);
@@ -84,10 +102,11 @@ void header_encode_sealed(const struct header *h, uint8_t *bytes)
     memcpy(bytes + AT_label, h->label, strlen(h->label));
 
     uint32_t half = static_size(h->header_size), quarter = record_size(h->header_size);
-    uint32_t crc = checksum(bytes, half - 4);
-    put32(bytes + half - 4, crc);
-    encode_record(&h->record, crc, bytes + half, quarter);
-    memcpy(bytes + half + quarter, bytes + half, quarter);
+    h->crc = checksum(bytes, half - 4);
+    put32(bytes + half - 4, h->crc);
+    header_encode_record(h, &h->record, NULL, bytes + half);
+    if (h->record.state == BLOOMFILE_SEALED)
+        memcpy(bytes + half + quarter, bytes + half, quarter);
 }
 
 /* ---- decode */
@@ -102,6 +121,7 @@ static void decode_record(const uint8_t *at, struct record *r)
     r->overflow = get64(at + RECORD_AT_overflow);
     memcpy(r->boot_id, at + RECORD_AT_boot_id, sizeof r->boot_id);
     r->body_crc = get32(at + RECORD_AT_body_crc);
+    r->writers = get32(at + RECORD_AT_writers);
 }
 
 static void decode_static(const uint8_t *bytes, struct header *h)
@@ -251,10 +271,14 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         intact[i] = get32(at[i] + size - 4) == checksum(at[i], size - 4) &&
                     get32(at[i] + RECORD_AT_header_crc) == header_crc;
     }
-    int now = intact[1] && (!intact[0] || records[1].sequence > records[0].sequence);
-    int other = 1 - now;
-    h->record = records[now];
+    unsigned now = intact[1] && (!intact[0] || records[1].sequence > records[0].sequence);
+    unsigned other = 1 - now;
     bool identical = memcmp(at[0], at[1], size) == 0;
+    h->crc = header_crc;
+    h->record = records[now];
+    h->in_force = now;
+    h->other_intact = intact[other];
+    h->records_identical = identical;
     if (!intact[now]) {
         fault(faults, BLOOMFILE_ERECORD, half, names[0]);
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
@@ -264,13 +288,26 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
     if (contradictory)
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
-        fault(faults, BLOOMFILE_ESTATE, half + size * (uint32_t)now, names[now]);
+        fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
     bool seal_under_way = h->header_size == GEOMETRY_FILE_HEADER && intact[other] &&
                           records[other].state == BLOOMFILE_LIVE &&
                           records[other].sequence != HEADER_SEALED_SEQUENCE;
     bool sealed = h->record.state == BLOOMFILE_SEALED;
     if (sealed && !identical && !seal_under_way && !contradictory)
-        fault(faults, BLOOMFILE_ERECORD, half + size * (uint32_t)other, names[other]);
+        fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);
+}
+
+bool header_seal_unfinished(const struct header *h, const struct header_faults *faults)
+{
+    bool only_the_other = faults->count == 0 || (faults->count == 1 && !h->other_intact &&
+                                                 faults->first == BLOOMFILE_ERECORD);
+    return only_the_other && h->header_size == GEOMETRY_FILE_HEADER &&
+           h->record.state == BLOOMFILE_SEALED && !h->records_identical;
+}
+
+uint32_t header_state_now(const uint8_t *image)
+{
+    return shared_load32(image + static_size(GEOMETRY_FILE_HEADER) + RECORD_AT_state);
 }
 
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,

@@ -47,7 +47,8 @@
     X(overflow, 32, 8)                                                                             \
     X(boot_id, 40, 16)                                                                             \
     X(body_crc, 56, 4)                                                                             \
-    X(header_crc, 60, 4)
+    X(header_crc, 60, 4)                                                                           \
+    X(writers, 64, 4)
 
 #define RECORD_N_ESTIMATED 1u /* bit of `flags` */
 
@@ -58,8 +59,9 @@ struct record {
     uint64_t n;
     uint64_t ones;
     uint64_t overflow;
-    uint8_t boot_id[16];
+    uint8_t boot_id[16]; /* all zero: clean */
     uint32_t body_crc;
+    uint32_t writers;
 };
 
 struct header {
@@ -82,7 +84,10 @@ struct header {
     uint64_t m_unfolded;
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     char label[BLOOMFILE_MAX_LABEL + 1];
+    uint32_t crc;         /* of all that */
     struct record record; /* the one in force */
+    unsigned in_force;    /* its slot, 0 or 1 */
+    bool other_intact, records_identical;
 };
 
 /* The faults found, in the order of the rules; those beyond `room` are only counted. */
@@ -98,8 +103,25 @@ struct header_faults {
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
                    struct header_faults *faults);
 
-/* Writes the h->header_size bytes of a sealed image's header. */
-void header_encode_sealed(const struct header *h, uint8_t *bytes);
+/* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is sealed
+ * and in slot 0 if it is live. Sets h->crc. */
+void header_encode(struct header *h, uint8_t *bytes);
+
+/* Where a record stands, and its size. */
+uint32_t header_record_size(const struct header *h);
+uint32_t header_record_offset(const struct header *h, unsigned slot);
+
+/* Writes a record for the static header of *h. The reserved bytes are those of the record at `kept`;
+ * NULL: zero. */
+void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
+                          uint8_t *bytes);
+
+/* The state that record 0 of a live or once live image tells, which may be changing right now. */
+uint32_t header_state_now(const uint8_t *image);
+
+/* Whether the image is a sealed one but for its other record, which sealing in place was about to
+ * write (format-spec.md, section 13). `faults` are those of header_decode(). */
+bool header_seal_unfinished(const struct header *h, const struct header_faults *faults);
 
 /* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
 bool header_label_valid(const char *label, size_t size);

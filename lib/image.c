@@ -18,12 +18,17 @@ int image_new(struct header *h, uint8_t **image, size_t *size)
     if (*image == NULL)
         return ENOMEM;
     *size = (size_t)g.image_size;
+    image_describe(h);
+    return 0;
+}
+
+void image_describe(struct header *h)
+{
     h->version = HEADER_VERSION;
     h->hash_id = HASH_XXH3_64;
     h->self_test = hash_self_test(h->seed);
     h->body_offset = h->header_size;
-    h->body_size = g.body_size;
-    return 0;
+    h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
 }
 
 uint8_t *image_body(const struct header *h, uint8_t *image)
@@ -36,9 +41,9 @@ static void keep_crc(void *context, uint64_t page, uint32_t crc)
     put32((uint8_t *)context + 4 * page, crc);
 }
 
-void image_seal(struct header *h, uint8_t *image)
+void image_sum(struct header *h, uint8_t *body)
 {
-    uint8_t *body = image_body(h, image), *table = body + h->body_size;
+    uint8_t *table = body + h->body_size;
     struct body_sums sums;
     body_walk(h, body, &sums, keep_crc, table);
     for (uint64_t page = 0; page < checksum_pages(h->body_size); page++)
@@ -48,5 +53,12 @@ void image_seal(struct header *h, uint8_t *image)
     h->record.ones = sums.tally.ones;
     h->record.overflow = sums.tally.overflow;
     h->record.body_crc = sums.crc;
-    header_encode_sealed(h, image);
+    h->record.writers = 0;
+    memset(h->record.boot_id, 0, sizeof h->record.boot_id);
+}
+
+void image_seal(struct header *h, uint8_t *image)
+{
+    image_sum(h, image_body(h, image));
+    header_encode(h, image);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "filter.h"
+#include "live.h"
 #include "versioned.h"
 
 static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
@@ -35,6 +35,7 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .overflow = r->overflow,
         .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
         .body_crc = r->body_crc,
+        .writers = r->writers,
     };
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
@@ -44,7 +45,14 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
 void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 {
     struct bloomfile_info info;
-    info_from_header(&f->header, f->geometry.image_size, f->geometry.pages, &info);
+    struct header h = f->header, now;
+    if (f->live != NULL && live_load(f, &now) == 0)
+        h.record = now.record;
+    if (f->session != NULL) {
+        struct kernel_change counted = session_counted(f->session);
+        h.record = live_add_counts(&h, h.record, &counted);
+    }
+    info_from_header(&h, f->geometry.image_size, f->geometry.pages, &info);
     info.bad_pages = atomic_load(&f->guard->bad);
     versioned_give(out, out->struct_size, &info, sizeof info);
 }

@@ -2,7 +2,9 @@
 #include "kernel_scalar.h"
 
 #include "bytes.h"
+#include "kernel_shared.h"
 #include "probe.h"
+#include "shared.h"
 
 #define CHUNK 64 /* lookups whose cache lines are under way at once */
 
@@ -11,6 +13,13 @@ static inline size_t record(bool *hits, size_t i, bool hit)
     if (hits != NULL)
         hits[i] = hit;
     return hit;
+}
+
+/* A live body is counted while others change it, a word at a time; one that is not aligned is not
+ * live. */
+static inline uint64_t word(const uint8_t *p)
+{
+    return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
 }
 
 /* ---- blocked */
@@ -22,7 +31,7 @@ static bool block_contains(const uint8_t *block, unsigned k, uint64_t digest)
         if (i % PROBE_SLICES == 0)
             product *= PROBE_MULTIPLIER;
         unsigned bit = probe_slice(product, i % PROBE_SLICES);
-        if ((block[bit / 8] >> (bit % 8) & 1) == 0)
+        if ((shared_load8(block + bit / 8) >> (bit % 8) & 1) == 0)
             return false;
     }
     return true;
@@ -70,7 +79,7 @@ static void blocked_tally(const uint8_t *bytes, size_t size, struct kernel_tally
     for (size_t at = 0; at < size; at += PROBE_BLOCK_BYTES) {
         unsigned ones = 0;
         for (unsigned i = 0; i < PROBE_BLOCK_BYTES; i += 8)
-            ones += (unsigned)__builtin_popcountll(get64(bytes + at + i));
+            ones += (unsigned)__builtin_popcountll(word(bytes + at + i));
         tally->ones += ones;
         tally->blocks[ones]++;
     }
@@ -83,7 +92,7 @@ static bool classic_contains(const uint8_t *body, uint64_t bits, unsigned k, uin
     uint64_t g = digest;
     for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
         uint64_t bit = probe_reduce(g, bits);
-        if ((body[bit / 8] >> (bit % 8) & 1) == 0)
+        if ((shared_load8(body + bit / 8) >> (bit % 8) & 1) == 0)
             return false;
     }
     return true;
@@ -105,16 +114,16 @@ static void classic_tally(const uint8_t *bytes, size_t size, struct kernel_tally
 {
     size_t at = 0;
     for (; size - at >= 8; at += 8)
-        tally->ones += (unsigned)__builtin_popcountll(get64(bytes + at));
+        tally->ones += (unsigned)__builtin_popcountll(word(bytes + at));
     for (; at < size; at++)
-        tally->ones += (unsigned)__builtin_popcount(bytes[at]);
+        tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
 }
 
 /* ---- counting */
 
 static inline unsigned counter(const uint8_t *body, uint64_t j)
 {
-    return body[j / 2] >> (4 * (j % 2)) & 15u;
+    return shared_load8(body + j / 2) >> (4 * (j % 2)) & 15u;
 }
 
 static bool counting_contains(const uint8_t *body, uint64_t counters, unsigned k, uint64_t digest)
@@ -183,11 +192,11 @@ static size_t counting_contains_many(const uint8_t *body, uint64_t counters, uns
 }
 
 const struct kernel kernel_scalar_blocked = {
-    "scalar", blocked_contains, blocked_contains_many, blocked_add_many, blocked_tally,
+    "scalar", blocked_contains, blocked_contains_many, blocked_add_many, kernel_add_shared_blocked, blocked_tally,
 };
 const struct kernel kernel_scalar_classic = {
-    "scalar", classic_contains, classic_contains_many, classic_add_many, classic_tally,
+    "scalar", classic_contains, classic_contains_many, classic_add_many, kernel_add_shared_classic, classic_tally,
 };
 const struct kernel kernel_scalar_counting = {
-    "scalar", counting_contains, counting_contains_many, counting_add_many, counting_tally,
+    "scalar", counting_contains, counting_contains_many, counting_add_many, kernel_add_shared_counting, counting_tally,
 };

@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int map_open(const char *path, int *fd)
+#define WRITE_AT_ONCE ((size_t)1 << 30)
+
+int map_open(const char *path, bool writable, int *fd)
 {
+    int mode = writable ? O_RDWR : O_RDONLY;
     do
-        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        *fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);
     return *fd < 0 ? errno : 0;
 }
@@ -38,18 +41,56 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size)
     return 0;
 }
 
-int map_file(struct map *map, int fd, uint64_t offset, uint64_t size)
+int map_write(int fd, uint64_t offset, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t rest = size - done;
+        ssize_t wrote =
+            pwrite(fd, (const uint8_t *)bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE,
+                   (off_t)(offset + done));
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return EIO;
+        if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return 0;
+}
+
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, bool writable)
 {
     size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
     if (size > SIZE_MAX / 2 - before)
         return BLOOMFILE_ETOOBIG;
     size_t base_size = (size_t)size + before;
-    void *base = mmap(NULL, base_size, PROT_READ, MAP_SHARED, fd, (off_t)(offset - before));
+    int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *base = mmap(NULL, base_size, access, MAP_SHARED, fd, (off_t)(offset - before));
     if (base == MAP_FAILED)
         return errno;
     *map = (struct map){ base, base_size, (const uint8_t *)base + before };
     map_expect(map, MAP_LOOKUPS);
     return 0;
+}
+
+uint8_t *map_bytes(const struct map *map)
+{
+    return map->base;
+}
+
+int map_again(const struct map *map, int fd)
+{
+    void *base =
+        mmap(map->base, map->base_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (base == MAP_FAILED)
+        return errno;
+    map_expect(map, MAP_LOOKUPS);
+    return 0;
+}
+
+int map_sync(const struct map *map, size_t size)
+{
+    return msync(map->base, size, MS_SYNC) == 0 ? 0 : errno;
 }
 
 void map_expect(const struct map *map, enum map_use use)

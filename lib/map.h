@@ -3,6 +3,7 @@
 #ifndef BLOOMFILE_MAP_H
 #define BLOOMFILE_MAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -13,8 +14,8 @@ struct map {
     const uint8_t *bytes;
 };
 
-/* Opens for reading without ever blocking, on a FIFO for example. 0 or an errno. */
-int map_open(const char *path, int *fd);
+/* Opens without ever blocking, on a FIFO for example. 0 or an errno. */
+int map_open(const char *path, bool writable, int *fd);
 
 /* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
 int map_stat(int fd, struct stat *status);
@@ -22,8 +23,20 @@ int map_stat(int fd, struct stat *status);
 /* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
 int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 
-/* Maps `size` > 0 bytes at any offset, shared and read-only. BLOOMFILE_ETOOBIG or an errno. */
-int map_file(struct map *map, int fd, uint64_t offset, uint64_t size);
+/* Writes all of the bytes at `offset`. 0 or an errno. */
+int map_write(int fd, uint64_t offset, const void *bytes, size_t size);
+
+/* Maps `size` > 0 bytes at any offset, shared; writable: at offset 0. BLOOMFILE_ETOOBIG or an errno. */
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, bool writable);
+
+/* The bytes of a writable mapping. */
+uint8_t *map_bytes(const struct map *map);
+
+/* Puts another descriptor of the same file behind a writable mapping. */
+int map_again(const struct map *map, int fd);
+
+/* Writes changes of the first `size` bytes to disk, made through the mapping or by map_write(). */
+int map_sync(const struct map *map, size_t size);
 
 /* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for
  * which reading ahead would be wasted. A hint: failure has no consequence. */

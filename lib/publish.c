@@ -15,8 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WRITE_AT_ONCE ((size_t)1 << 30)
-#define NAME_TRIES    100
+#include "map.h"
+
+#define NAME_TRIES 100
 
 /* Where the file goes, and the temporary that becomes it. */
 struct publication {
@@ -25,6 +26,7 @@ struct publication {
     int directory;      /* -1: not open */
     int fd;             /* -1: not open */
     char temporary[32]; /* "": the temporary has no name */
+    bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
     bool signals_held;
@@ -53,7 +55,7 @@ static int locate(struct publication *p, const char *path)
 }
 
 /* What stands at the path: may it be replaced? */
-static int check_target(struct publication *p, bool replace)
+static int check_target(struct publication *p)
 {
     p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
     if (!p->target_exists)
@@ -62,7 +64,7 @@ static int check_target(struct publication *p, bool replace)
         return EISDIR;
     if (!S_ISREG(p->target.st_mode))
         return BLOOMFILE_ENOTREGULAR;
-    return replace ? 0 : EEXIST;
+    return p->replace ? 0 : EEXIST;
 }
 
 /* From here on the temporary has a name, and only a kill may leave it behind. */
@@ -143,31 +145,28 @@ static int keep_permissions(const struct publication *p)
     return fchmod(p->fd, mode) == 0 ? 0 : errno;
 }
 
-static int allocate(int fd, size_t size)
+static int write_zeros(int fd, uint64_t size)
+{
+    static const uint8_t zeros[1 << 16];
+    int error = 0;
+    for (uint64_t at = 0; at < size && error == 0; at += sizeof zeros) {
+        uint64_t rest = size - at;
+        error = map_write(fd, at, zeros, rest < sizeof zeros ? (size_t)rest : sizeof zeros);
+    }
+    return error;
+}
+
+int publish_allocate(int fd, uint64_t size, bool reserve)
 {
     int result;
     do
         result = fallocate(fd, 0, 0, (off_t)size);
     while (result != 0 && errno == EINTR);
-    return result == 0 || errno == EOPNOTSUPP || errno == ENOSYS ? 0 : errno;
-}
-
-static int write_all(int fd, const uint8_t *bytes, size_t size)
-{
-    int error = allocate(fd, size);
-    if (error != 0)
-        return error;
-    for (size_t done = 0; done < size;) {
-        size_t rest = size - done;
-        ssize_t wrote = write(fd, bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE);
-        if (wrote < 0 && errno != EINTR)
-            return errno;
-        if (wrote == 0)
-            return EIO;
-        if (wrote > 0)
-            done += (size_t)wrote;
-    }
-    return fsync(fd) == 0 ? 0 : errno;
+    if (result == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    return reserve ? write_zeros(fd, size) : 0;
 }
 
 /* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
@@ -182,10 +181,10 @@ static int move_to_free_name(struct publication *p)
     return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
 }
 
-static int give_name(struct publication *p, bool replace)
+static int give_name(struct publication *p)
 {
     bool unnamed = p->temporary[0] == '\0';
-    if (!replace)
+    if (!p->replace)
         return unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
     int error = unnamed ? make_named(p, link_temporary) : 0;
     if (error != 0)
@@ -201,8 +200,10 @@ static int sync_directory(const struct publication *p)
     return fsync(p->directory) == 0 || errno == EINVAL ? 0 : errno;
 }
 
-static void finish(struct publication *p)
+void publish_abandon(struct publication *p)
 {
+    if (p == NULL)
+        return;
     if (p->temporary[0] != '\0')
         unlinkat(p->directory, p->temporary, 0);
     if (p->signals_held)
@@ -212,28 +213,59 @@ static void finish(struct publication *p)
     if (p->directory >= 0)
         close(p->directory);
     free(p->path);
+    free(p);
+}
+
+int publish_start(struct publication **out, const char *path, bool replace, int *fd)
+{
+    *out = NULL;
+    struct publication *p = calloc(1, sizeof *p);
+    if (p == NULL)
+        return ENOMEM;
+    p->directory = p->fd = -1;
+    p->replace = replace;
+    int error = locate(p, path);
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        error = open_temporary(p);
+    if (error == 0)
+        error = keep_permissions(p);
+    if (error != 0) {
+        publish_abandon(p);
+        return error;
+    }
+    *out = p;
+    *fd = p->fd;
+    return 0;
+}
+
+int publish_finish(struct publication *p)
+{
+    int error = fsync(p->fd) == 0 ? 0 : errno;
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        error = keep_permissions(p); /* of what stands there by now */
+    if (error == 0)
+        error = give_name(p);
+    if (error == 0)
+        error = sync_directory(p);
+    publish_abandon(p);
+    return error;
 }
 
 int publish(const char *path, const void *bytes, size_t size, bool replace)
 {
-    struct publication p = { .directory = -1, .fd = -1 };
-    int error = locate(&p, path);
+    struct publication *p;
+    int fd, error = publish_start(&p, path, replace, &fd);
+    if (error != 0)
+        return error;
+    error = publish_allocate(fd, size, false);
     if (error == 0)
-        error = check_target(&p, replace);
+        error = map_write(fd, 0, bytes, size);
     if (error == 0)
-        error = open_temporary(&p);
-    if (error == 0)
-        error = keep_permissions(&p);
-    if (error == 0)
-        error = write_all(p.fd, bytes, size);
-    if (error == 0)
-        error = check_target(&p, replace);
-    if (error == 0)
-        error = keep_permissions(&p); /* of what stands there by now */
-    if (error == 0)
-        error = give_name(&p, replace);
-    if (error == 0)
-        error = sync_directory(&p);
-    finish(&p);
+        return publish_finish(p);
+    publish_abandon(p);
     return error;
 }

@@ -9,12 +9,29 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* Writes `size` bytes and gives them the name `path`. A symbolic link is followed. `replace`: an
- * existing regular file is replaced; otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR
- * or EISDIR. 0, or an error after which nothing is left and what was there is untouched; only when
- * the last step fails, the fsync of the directory, is the complete new file in place all the same.
- */
+struct publication;
+
+/* Makes the temporary that is to become `path`, and gives its descriptor, for reading and writing; it
+ * stays the publication's. A symbolic link is followed. `replace`: an existing regular file will be
+ * replaced; otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. Where the
+ * temporary has a name, the calling thread's signals are held back from here to the end. */
+int publish_start(struct publication **out, const char *path, bool replace, int *fd);
+
+/* Syncs what has been written and gives it its name. 0, or an error after which nothing is left and
+ * what was there is untouched; only when the last step fails, the fsync of the directory, is the
+ * complete new file in place all the same. */
+int publish_finish(struct publication *p);
+
+/* Leaves nothing behind. NULL is allowed. */
+void publish_abandon(struct publication *p);
+
+/* All three for bytes in memory. */
 int publish(const char *path, const void *bytes, size_t size, bool replace);
+
+/* Makes the file `size` bytes large. `reserve`: every block of it is allocated, by writing zeros if
+ * the file system knows no better way; otherwise only where that is cheap. */
+int publish_allocate(int fd, uint64_t size, bool reserve);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
 #include "hash.h"
+#include "live.h"
 #include "probe.h"
 
 #define CHUNK 128 /* keys hashed before they are probed */
@@ -30,6 +31,8 @@ bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
     if (guard_all_good(f->guard))
         return f->kernel->contains(f->body, f->units, f->header.k, digest);
+    if (f->live != NULL)
+        return live_in_doubt(f) || f->kernel->contains(f->body, f->units, f->header.k, digest);
     if (f->header.layout != BLOOMFILE_BLOCKED)
         return scattered_contains(f, digest);
     return !block_is_good(f, digest) || f->kernel->contains(f->body, f->units, f->header.k, digest);
@@ -52,13 +55,23 @@ static size_t contains_one_by_one(const bloomfile *f, const uint64_t *digests, s
     return found;
 }
 
+static bool all_good(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    if (f->live != NULL)
+        return !live_in_doubt(f);
+    if (f->header.layout != BLOOMFILE_BLOCKED)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!block_is_good(f, digests[i]))
+            return false;
+    return true;
+}
+
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    bool good = f->header.layout == BLOOMFILE_BLOCKED;
-    for (size_t i = 0; good && i < n; i++)
-        good = block_is_good(f, digests[i]);
-    return good ? f->kernel->contains_many(f->body, f->units, f->header.k, digests, n, hits)
-                : contains_one_by_one(f, digests, n, hits);
+    return all_good(f, digests, n)
+               ? f->kernel->contains_many(f->body, f->units, f->header.k, digests, n, hits)
+               : contains_one_by_one(f, digests, n, hits);
 }
 
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,

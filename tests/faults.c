@@ -167,7 +167,9 @@ WRAP(ssize_t, pread64, (int fd, void *room, size_t size, off_t offset))
     return __real_pread64(fd, room, at_most(size, now.transfer_at_most), offset);
 }
 
-WRAP(ssize_t, write, (int fd, const void *bytes, size_t size))
+WRAP(ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off_t offset))
 {
-    return fails(ON_write) ? -1 : __real_write(fd, bytes, at_most(size, now.transfer_at_most));
+    if (fails(ON_pwrite64))
+        return -1;
+    return __real_pwrite64(fd, bytes, at_most(size, now.transfer_at_most), offset);
 }

@@ -27,14 +27,14 @@
     X(open64)                                                                                      \
     X(openat64)                                                                                    \
     X(pread64)                                                                                     \
+    X(pwrite64)                                                                                    \
     X(realloc)                                                                                     \
     X(realpath)                                                                                    \
     X(renameat)                                                                                    \
     X(renameat2)                                                                                   \
     X(stat64)                                                                                      \
     X(strdup)                                                                                      \
-    X(unlinkat)                                                                                    \
-    X(write)
+    X(unlinkat)
 
 #define FAULT_ENUM(name) ON_##name,
 enum fault_call {

@@ -24,7 +24,7 @@ static const struct {
     { ON_renameat, { EACCES, EIO, ENOSPC, EROFS, EBUSY } },
     { ON_renameat2, { EACCES, EIO, ENOSPC, EROFS, EEXIST } },
     { ON_strdup, { ENOMEM } },
-    { ON_write, { ENOSPC, EIO, EDQUOT, EFBIG } },
+    { ON_pwrite64, { ENOSPC, EIO, EDQUOT, EFBIG } },
 };
 
 static void whichever_call_fails_its_error_is_told_and_the_file_is_old_or_new(void **state)
@@ -102,10 +102,10 @@ static void short_and_interrupted_writes_are_continued(void **state)
     (void)state;
     for (size_t s = 0; s < SCENARIOS; s++) {
         assert_told(&scenarios[s], (struct faults){ .transfer_at_most = 1000 }, 0);
-        assert_true(fault_calls(ON_write) > 20);
+        assert_true(fault_calls(ON_pwrite64) > 20);
         assert_told(&scenarios[s], once(ON_fallocate64, 1, EINTR), 0);
         for (unsigned nth = 1; nth <= 3; nth++) {
-            struct faults faults = once(ON_write, nth, EINTR);
+            struct faults faults = once(ON_pwrite64, nth, EINTR);
             faults.transfer_at_most = 9999;
             assert_told(&scenarios[s], faults, 0);
             faults.error = ENOSPC;

@@ -134,7 +134,7 @@ static bool target_is_fifo(void)
 
 static void make_fifo(enum fault_call call)
 {
-    if (call == ON_write && target_is_taken == NULL) {
+    if (call == ON_pwrite64 && target_is_taken == NULL) {
         unlink(target);
         assert_int_equal(mkfifo(target, 0666), 0);
         target_is_taken = target_is_fifo;

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "hash.h"
+#include "live.h"
+
+#define CHUNK 128 /* keys hashed before they are added */
+
+static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                        struct kernel_change *change)
+{
+    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k, digests,
+                          n, was_new, change);
+}
+
+static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                       struct kernel_change *change)
+{
+    int error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
+                       : session_lock_stripes(f->session, f->fd);
+    if (error != 0)
+        return error;
+    add_digests(f, digests, n, was_new, change);
+    if (n == 1)
+        session_unlock_stripe(f->session, f->fd, digests[0]);
+    else
+        session_unlock_stripes(f->session, f->fd);
+    return 0;
+}
+
+/* At most CHUNK keys; adds to *new_keys. */
+static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                     size_t *new_keys)
+{
+    struct kernel_change change = { 0 };
+    int error = live_writable(f);
+    if (error != 0)
+        return error;
+    if (f->exact)
+        error = add_exactly(f, digests, n, was_new, &change);
+    else
+        add_digests(f, digests, n, was_new, &change);
+    session_count(f->session, &change);
+    *new_keys += (size_t)change.keys;
+    return error;
+}
+
+int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
+{
+    size_t new_keys = 0;
+    int error = add_chunk(f, &digest, 1, NULL, &new_keys);
+    if (error == 0 && was_new != NULL)
+        *was_new = new_keys > 0;
+    return error;
+}
+
+int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new)
+{
+    return bloomfile_add_digest(f, hash_key(f->header.seed, key, size), was_new);
+}
+
+static bool *from(bool *was_new, size_t start)
+{
+    return was_new != NULL ? was_new + start : NULL;
+}
+
+static size_t chunk_at(size_t start, size_t n)
+{
+    return n - start < CHUNK ? n - start : CHUNK;
+}
+
+int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
+                          size_t *new_keys)
+{
+    size_t sum = 0;
+    int error = n == 0 ? live_writable(f) : 0;
+    for (size_t start = 0; start < n && error == 0; start += CHUNK)
+        error = add_chunk(f, digests + start, chunk_at(start, n), from(was_new, start), &sum);
+    if (error == 0 && new_keys != NULL)
+        *new_keys = sum;
+    return error;
+}
+
+int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
+                       size_t *new_keys)
+{
+    uint64_t digests[CHUNK];
+    size_t sum = 0;
+    int error = n == 0 ? live_writable(f) : 0;
+    for (size_t start = 0; start < n && error == 0; start += CHUNK) {
+        size_t count = chunk_at(start, n);
+        for (size_t i = 0; i < count; i++)
+            digests[i] = hash_key(f->header.seed, keys[start + i].data, keys[start + i].size);
+        error = add_chunk(f, digests, count, from(was_new, start), &sum);
+    }
+    if (error == 0 && new_keys != NULL)
+        *new_keys = sum;
+    return error;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLOOMFILE_BOOT_H
+#define BLOOMFILE_BOOT_H
+
+#include <stdint.h>
+
+#define BOOT_ID_SIZE 16
+
+/* The identity of the running system's boot; never all zero. An errno if it cannot be learned. */
+int boot_id(uint8_t id[BOOT_ID_SIZE]);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Locks on bytes of a file, between open file descriptions: whoever opened the file once, with however
+ * many threads, is one holder. The kernel lets go of them when the description goes away, by whatever
+ * death. A byte need not exist.
+ */
+#ifndef BLOOMFILE_LOCK_H
+#define BLOOMFILE_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the bytes stand for (format-spec.md, section 13). */
+enum {
+    LOCK_WRITERS = 0,
+    LOCK_RECORDS = 1,
+    LOCK_REMOVERS = 2,
+    LOCK_STRIPES = 64, /* the first of LOCK_STRIPE_COUNT */
+    LOCK_STRIPE_COUNT = 64,
+};
+
+/* Takes, or changes to, a lock that is shared or exclusive, at once: EBUSY if others are in the way,
+ * and then the one held before is kept. */
+int lock_try(int fd, uint64_t byte, bool exclusive);
+
+/* Waits for an exclusive lock on `count` bytes. 0 or an errno. */
+int lock_wait(int fd, uint64_t byte, uint64_t count);
+
+void lock_drop(int fd, uint64_t byte, uint64_t count);
+
+/* Whether another description holds the byte. */
+int lock_held_by_others(int fd, uint64_t byte, bool *held);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "params.h"
+
+#include <string.h>
+
+#include "sizing.h"
+#include "versioned.h"
+
+/* The struct of version 0.1, the oldest that callers can have. */
+#define PARAMS_LEAST (offsetof(struct bloomfile_params, tag) + BLOOMFILE_TAG_SIZE)
+
+static int check(const struct bloomfile_params *p)
+{
+    if (!geometry_layout_known(p->layout))
+        return BLOOMFILE_ELAYOUT;
+    if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
+        return BLOOMFILE_EBITS;
+    if (p->hashes > BLOOMFILE_MAX_HASHES)
+        return BLOOMFILE_EHASHES;
+    if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
+        return BLOOMFILE_ERATE;
+    if (p->capacity > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_ECAPACITY;
+    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
+        return BLOOMFILE_ELABEL;
+    return 0;
+}
+
+int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
+{
+    *p = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
+    if (p->layout == 0)
+        p->layout = BLOOMFILE_BLOCKED;
+    return check(p);
+}
+
+int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
+                struct header *h)
+{
+    *h = (struct header){ .header_size = header_size,
+                          .layout = p->layout,
+                          .k = p->hashes,
+                          .m = p->bits,
+                          .seed = p->seed,
+                          .capacity = p->capacity != 0 ? p->capacity
+                                      : n != 0         ? n
+                                                       : 1,
+                          .fpr = p->fpr == 0 ? 0 : p->fpr, /* not -0.0 */
+                          .record.n = n };
+    memcpy(h->tag, p->tag, sizeof h->tag);
+    if (p->label != NULL)
+        memcpy(h->label, p->label, strlen(p->label));
+    if (h->m == 0) {
+        if (h->fpr == 0)
+            h->fpr = SIZING_DEFAULT_FPR;
+        h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
+        if (h->m == 0)
+            return BLOOMFILE_EUNREACHABLE;
+    }
+    if (h->k == 0)
+        h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);
+    h->m_unfolded = h->m;
+    return 0;
+}

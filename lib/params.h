@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * From a caller's parameters to the header of a filter to be. */
+#ifndef BLOOMFILE_PARAMS_H
+#define BLOOMFILE_PARAMS_H
+
+#include "header.h"
+
+/* Copies and checks what the caller gave, NULL too. The label still is the caller's. */
+int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
+
+/* Everything in *h that describes the filter, as image_new() needs it, for n keys so far. p->label
+ * is valid. BLOOMFILE_EUNREACHABLE. */
+int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
+                struct header *h);
+
+#endif

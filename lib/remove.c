@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#include "hash.h"
+#include "live.h"
+
+int bloomfile_remove(bloomfile *f, const void *key, size_t size)
+{
+    if (f->header.layout != BLOOMFILE_COUNTING)
+        return BLOOMFILE_ENOTCOUNTING;
+    int error = live_writable(f);
+    if (error == 0)
+        error = session_lock_removal(f->session, f->fd);
+    if (error != 0)
+        return error;
+    struct kernel_change change = { 0 };
+    bool was_there =
+        kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k,
+                             hash_key(f->header.seed, key, size), &change);
+    session_unlock_removal(f->session, f->fd);
+    session_count(f->session, &change);
+    return was_there ? 0 : BLOOMFILE_EABSENT;
+}

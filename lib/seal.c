@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "image.h"
+#include "live.h"
+#include "sealing.h"
+
+/* From here on the handle is that of a sealed filter. */
+static void become_sealed(bloomfile *f, const struct header *sealed)
+{
+    f->header = *sealed;
+    f->live = NULL;
+    atomic_store(&f->guard->doubts, 0);
+    session_free(f->session);
+    f->session = NULL;
+}
+
+/* The steps of format-spec.md, section 13. Holds both locks. */
+static int seal(bloomfile *f)
+{
+    struct header now;
+    int error = live_load(f, &now);
+    if (error != 0)
+        return error;
+    if (now.record.state == BLOOMFILE_POISONED)
+        return BLOOMFILE_EPOISONED;
+    struct header sealed = now;
+    struct kernel_change counted = session_counted(f->session);
+    sealed.record = live_add_counts(&now, now.record, &counted);
+    if (now.record.writers > 1)
+        sealed.record.flags |= RECORD_N_ESTIMATED;
+
+    map_expect(&f->map, MAP_SCAN);
+    image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
+    error = map_sync(&f->map, f->map.base_size);
+    map_expect(&f->map, MAP_LOOKUPS);
+    if (error != 0)
+        return live_poison(f, &now, error);
+    error = sealing_write(f->fd, &sealed, f->map.bytes, now.in_force, 1 - now.in_force);
+    if (error != 0)
+        return error;
+    error = map_sync(&f->map, HEADER_MAX);
+    if (error != 0)
+        return live_poison(f, &now, error);
+    become_sealed(f, &sealed);
+    error = sealing_write(f->fd, &sealed, f->map.bytes, now.in_force, now.in_force);
+    return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
+}
+
+int bloomfile_seal(bloomfile *f)
+{
+    int error = live_writable(f);
+    if (error == 0)
+        error = lock_try(f->fd, LOCK_WRITERS, true);
+    if (error != 0)
+        return error;
+    error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error == 0) {
+        error = seal(f);
+        lock_drop(f->fd, LOCK_RECORDS, 1);
+    }
+    if (f->session == NULL)
+        lock_drop(f->fd, LOCK_WRITERS, 1);
+    else
+        lock_try(f->fd, LOCK_WRITERS, false);
+    return error;
+}

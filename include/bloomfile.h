@@ -360,7 +360,8 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile *f, const bloomf
  */
 
 /* Makes a live filter at `path`, atomically, and opens it for writing; params say how large: `capacity`
- * or `bits` must be given. path NULL: in memory only, for this process and its children.
+ * or `bits` must be given. path NULL: in memory only, for this process and its children; memory is taken as
+ * it is touched.
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to the old
  * one (bloomfile_is_stale).
  * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits

@@ -25,12 +25,24 @@ static int plan(const struct bloomfile_params *given, struct header *h)
     return 0;
 }
 
+/* Memory is not taken before it is touched, as that of malloc(); what could never be had is refused. */
+static int reserve_memory(int fd, uint64_t size)
+{
+    if (size > SIZE_MAX / 2)
+        return BLOOMFILE_ETOOBIG;
+    void *trial = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (trial == MAP_FAILED)
+        return errno;
+    munmap(trial, (size_t)size);
+    return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
+}
+
 /* Writes an empty live image to the new file. */
-static int lay_out(int fd, struct header *h, uint64_t size)
+static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
 {
     uint8_t bytes[HEADER_MAX];
     header_encode(h, bytes);
-    int error = publish_allocate(fd, size, true);
+    int error = on_disk ? publish_allocate(fd, size, true) : reserve_memory(fd, size);
     return error != 0 ? error : map_write(fd, 0, bytes, sizeof bytes);
 }
 
@@ -41,7 +53,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     struct map map;
     struct stat status;
     bloomfile *f;
-    int error = lay_out(fd, h, size);
+    int error = lay_out(fd, path != NULL, h, size);
     if (error == 0)
         error = map_file(&map, fd, 0, size, true);
     if (error == 0)

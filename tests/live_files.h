@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * Short forms for tests of live filters. The keys are number(0, i), and the rate is 1e-9, so that none is
+ * there by chance. */
+#ifndef BLOOMFILE_TESTS_LIVE_FILES_H
+#define BLOOMFILE_TESTS_LIVE_FILES_H
+
+#include <bloomfile.h>
+
+struct bloomfile_params sized(uint64_t capacity);
+bloomfile *create(const char *path, uint64_t capacity);
+bloomfile *open_for(const char *path, unsigned flags);
+void assert_not_opened(const char *path, unsigned flags, int error);
+
+/* Adds keys from .. to - 1, each of which must be new. */
+void add(bloomfile *f, uint64_t from, uint64_t to);
+
+/* Keys 0 .. to - 1 are there, and another is not. */
+void assert_has(const bloomfile *f, uint64_t to);
+
+#endif

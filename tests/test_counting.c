@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ * Keys that are added and removed again, beside an exact count of them. */
+#include "crew.h"
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bloomfile *make_filter(uint64_t counters, uint32_t k)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = BLOOMFILE_COUNTING;
+    params.bits = counters;
+    params.hashes = k;
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    return f;
+}
+
+static int add(bloomfile *f, uint64_t i)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(i, room);
+    return bloomfile_add(f, key.data, key.size, NULL);
+}
+
+static int take_back(bloomfile *f, uint64_t i)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(i, room);
+    return bloomfile_remove(f, key.data, key.size);
+}
+
+static bool has(const bloomfile *f, uint64_t i)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(i, room);
+    return bloomfile_contains(f, key.data, key.size);
+}
+
+static void a_key_goes_away_with_its_last_removal(void **state)
+{
+    (void)state;
+    bloomfile *f = make_filter(10007, 7);
+    for (int times = 1; times <= 14; times++) {
+        for (int i = 0; i < times; i++)
+            assert_error(add(f, 1), 0);
+        for (int i = 0; i < times; i++) {
+            assert_true(has(f, 1));
+            assert_error(take_back(f, 1), 0);
+        }
+        assert_false(has(f, 1));
+        assert_int_equal(info_of(f).keys, 0);
+        assert_int_equal(info_of(f).ones, 0);
+        assert_error(take_back(f, 1), BLOOMFILE_EABSENT);
+    }
+    bloomfile_close(f);
+}
+
+/* dablooms: the counter stops at 15, but is lowered from there. */
+static void a_counter_that_was_full_never_loses_its_keys(void **state)
+{
+    (void)state;
+    bloomfile *f = make_filter(10007, 7);
+    for (int i = 0; i < 20; i++)
+        assert_error(add(f, 1), 0);
+    assert_int_equal(info_of(f).overflow, 7);
+    for (int i = 0; i < 15; i++)
+        assert_error(take_back(f, 1), 0);
+    assert_true(has(f, 1));
+    for (int i = 0; i < 5; i++)
+        assert_error(take_back(f, 1), 0);
+    assert_true(has(f, 1));
+    assert_int_equal(info_of(f).overflow, 7);
+    bloomfile_close(f);
+}
+
+static uint32_t body_sum(const bloomfile *f)
+{
+    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE), 0);
+    bloomfile *copy;
+    assert_error(bloomfile_open(&copy, "copy", 0), 0);
+    uint32_t crc = info_of(copy).body_crc;
+    bloomfile_close(copy);
+    return crc;
+}
+
+static void a_key_that_is_certainly_absent_cannot_be_removed(void **state)
+{
+    (void)state;
+    bloomfile *f = make_filter(1000, 5);
+    for (uint64_t i = 0; i < 60; i++)
+        assert_error(add(f, i), 0);
+    uint32_t before = body_sum(f);
+    unsigned refused = 0;
+    for (uint64_t i = 1000; i < 3000; i++)
+        if (!has(f, i)) {
+            assert_error(take_back(f, i), BLOOMFILE_EABSENT);
+            refused++;
+        }
+    assert_true(refused > 1900);
+    assert_int_equal(body_sum(f), before);
+    assert_int_equal(info_of(f).keys, 60);
+    bloomfile_close(f);
+}
+
+/* With few counters a key falls on one of them more than once, and needs it to be that high. */
+static void a_counter_must_be_as_high_as_the_key_has_made_it(void **state)
+{
+    (void)state;
+    bloomfile *f = make_filter(3, 4);
+    unsigned refused_though_maybe = 0;
+    for (uint64_t i = 0; i < 200; i++) {
+        assert_error(add(f, i), 0);
+        for (uint64_t other = 0; other < 50; other++)
+            if (other != i && take_back(f, other) == BLOOMFILE_EABSENT)
+                refused_though_maybe += has(f, other);
+            else if (other != i)
+                assert_error(add(f, other), 0);
+        assert_error(take_back(f, i), 0);
+        assert_int_equal(info_of(f).ones, 0);
+    }
+    assert_true(refused_though_maybe > 0);
+    bloomfile_close(f);
+}
+
+/* ---- against an exact count */
+
+#define UNIVERSE   4000
+#define OPERATIONS 1000000
+
+static void assert_agrees(const bloomfile *f, const unsigned *count)
+{
+    for (uint64_t i = 0; i < UNIVERSE; i++)
+        if (count[i] > 0)
+            assert_true(has(f, i));
+}
+
+static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows)
+{
+    bloomfile *f = make_filter(counters, k);
+    unsigned *count = calloc(UNIVERSE, sizeof *count);
+    uint64_t random = 1;
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        uint64_t key = random64(&random) % UNIVERSE;
+        bool adds = count[key] == 0 || (count[key] < most && random64(&random) % 2 == 0);
+        if (adds)
+            assert_error(add(f, key), 0);
+        else
+            assert_error(take_back(f, key), 0);
+        count[key] += adds ? 1u : -1u;
+        if (count[key] > 0)
+            assert_true(has(f, key));
+        if (i % 20000 == 0)
+            assert_agrees(f, count);
+    }
+    assert_agrees(f, count);
+    assert_int_equal(info_of(f).overflow > 0, overflows);
+    for (uint64_t key = 0; key < UNIVERSE; key++)
+        for (; count[key] > 0; count[key]--)
+            assert_error(take_back(f, key), 0);
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    assert_error(bloomfile_measure(f, &measure), 0);
+    assert_int_equal(measure.ones, info_of(f).ones);
+    if (overflows)
+        assert_true(measure.ones >= info_of(f).overflow);
+    else
+        assert_int_equal(measure.ones, 0);
+    free(count);
+    bloomfile_close(f);
+}
+
+static void a_million_operations_lose_nothing(void **state)
+{
+    (void)state;
+    operate(8 * UNIVERSE, 6, 2, false);
+    operate(2 * UNIVERSE, 3, 9, true);
+    operate(UNIVERSE / 4, 4, 30, true);
+}
+
+/* ---- several writers */
+
+#define STAYING 500
+
+static int add_and_remove(bloomfile *f, unsigned worker, void *context)
+{
+    atomic_uint *missing = context;
+    for (uint64_t i = 0; i < 30000; i++) {
+        uint64_t key = STAYING + (worker % 2) * 50 + i % 50; /* two add and remove the same ones */
+        if (add(f, key) != 0 || take_back(f, key) != 0)
+            return 1;
+        *missing += !has(f, i % STAYING);
+    }
+    return 0;
+}
+
+static void removers_do_not_take_away_what_is_others_(void **state)
+{
+    (void)state;
+    static const unsigned crews[][2] = { { 1, 4 }, { 4, 1 } };
+    for (size_t c = 0; c < ROWS(crews); c++) {
+        bloomfile *f = make_filter(6000, 5);
+        for (uint64_t i = 0; i < STAYING; i++)
+            assert_error(add(f, i), 0);
+        uint32_t before = body_sum(f);
+        bloomfile_close(f);
+        atomic_uint *missing = shared_memory(sizeof *missing);
+        crew_run(&(struct crew){ .processes = crews[c][0], .threads = crews[c][1],
+                                 .path = "filter", .work = add_and_remove, .context = missing });
+        assert_int_equal(*missing, 0);
+        release_shared_memory(missing, sizeof *missing);
+        assert_error(bloomfile_open(&f, "filter", 0), 0);
+        assert_int_equal(body_sum(f), before);
+        bloomfile_close(f);
+    }
+}
+
+/* ---- projection */
+
+static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1, 2, 7, 8, 9, 4095, 32768, 100003, 9 * 4096 * 8 + 5 };
+    for (size_t s = 0; s < ROWS(sizes); s++) {
+        bloomfile *f = make_filter(sizes[s], 5);
+        bloomfile_builder *b = new_builder((struct bloomfile_params){
+            .layout = BLOOMFILE_CLASSIC, .bits = sizes[s], .hashes = 5 });
+        for (uint64_t i = 0; i < sizes[s] / 10 + 1; i++) {
+            assert_error(add(f, i), 0);
+            if (i % 3 == 0)
+                assert_error(add(f, i), 0);
+        }
+        add_numbers(b, 0, sizes[s] / 10 + 1);
+        for (uint64_t i = 5000000; i < 5000100; i++) {
+            assert_error(add(f, i), 0);
+            if (info_of(f).overflow == 0)
+                assert_error(take_back(f, i), 0);
+        }
+        if (info_of(f).overflow > 0)
+            add_numbers(b, 5000000, 5000100);
+        assert_error(bloomfile_project("projection", f, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_builder_finish(b, "plain", BLOOMFILE_REPLACE), 0);
+        struct bytes projection = read_file("projection"), plain = read_file("plain");
+        assert_int_equal(projection.size, plain.size);
+        assert_memory_equal(projection.data + IN_FILE, plain.data + IN_FILE, plain.size - IN_FILE);
+        bloomfile *p;
+        assert_error(bloomfile_open(&p, "projection", BLOOMFILE_VERIFY_FULL), 0);
+        assert_int_equal(info_of(p).layout, BLOOMFILE_CLASSIC);
+        assert_int_equal(info_of(p).provenance, BLOOMFILE_FROM_PROJECTION);
+        assert_int_equal(info_of(p).keys, info_of(f).keys);
+        bloomfile_close(p);
+        free(projection.data);
+        free(plain.data);
+        bloomfile_builder_free(b);
+        bloomfile_close(f);
+    }
+}
+
+static void only_counting_filters_forget(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 100;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    assert_error(add(f, 1), 0);
+    assert_error(take_back(f, 1), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_project("projection", f, 0), BLOOMFILE_ENOTCOUNTING);
+    assert_true(has(f, 1));
+    bloomfile_close(f);
+
+    bloomfile_close(make_filter(100, 3));
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_error(take_back(f, 1), BLOOMFILE_EREADONLY);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_key_goes_away_with_its_last_removal),
+        IN_NEW_DIR(a_counter_that_was_full_never_loses_its_keys),
+        IN_NEW_DIR(a_key_that_is_certainly_absent_cannot_be_removed),
+        IN_NEW_DIR(a_counter_must_be_as_high_as_the_key_has_made_it),
+        IN_NEW_DIR(a_million_operations_lose_nothing),
+        IN_NEW_DIR(removers_do_not_take_away_what_is_others_),
+        IN_NEW_DIR(a_projection_is_the_plain_filter_of_the_same_keys),
+        IN_NEW_DIR(only_counting_filters_forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

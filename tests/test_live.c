@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ * What a live filter is to one who makes it, adds to it and reads it. */
+#include "live_files.h"
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const uint8_t zeros[16];
+
+/* ---- making */
+
+static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = sized(1000);
+    bloomfile *f;
+    params.label = "seen";
+    params.seed = 7;
+    memset(params.tag, 3, sizeof params.tag);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    struct bloomfile_info info = info_of(f);
+    assert_int_equal(info.state, BLOOMFILE_LIVE);
+    assert_int_equal(info.keys, 0);
+    assert_int_equal(info.writers, 1);
+    assert_memory_not_equal(info.boot_id, zeros, sizeof zeros);
+    assert_string_equal(info.label, "seen");
+    assert_int_equal(info.seed, 7);
+    assert_int_equal(info.tag[15], 3);
+    assert_int_equal(info.bits, bloomfile_bits_for(0, 1000, 1e-9, 0));
+    bloomfile_close(f);
+
+    f = open_for("filter", 0);
+    info = info_of(f);
+    assert_int_equal(info.writers, 0);
+    assert_memory_equal(info.boot_id, zeros, sizeof zeros);
+    struct stat status;
+    assert_int_equal(stat("filter", &status), 0);
+    assert_int_equal(status.st_size, info.image_size);
+    assert_true((uint64_t)status.st_blocks * 512 >= info.image_size);
+    bloomfile_close(f);
+}
+
+static void parameters_that_will_not_do_make_nothing(void **state)
+{
+    (void)state;
+    bloomfile *f = (bloomfile *)&f;
+    struct bloomfile_params params = sized(0);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ECAPACITY);
+    assert_null(f);
+    assert_error(bloomfile_create(&f, "filter", NULL, 0), BLOOMFILE_ECAPACITY);
+    params = sized(10);
+    params.layout = 9;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ELAYOUT);
+    params = sized(10);
+    params.fpr = 1e-300;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_EUNREACHABLE);
+    params = sized(10);
+    static const unsigned flags[] = { BLOOMFILE_WRITE, BLOOMFILE_ACCEPT_UNCLEAN, 1u << 31 };
+    for (size_t i = 0; i < ROWS(flags); i++)
+        assert_error(bloomfile_create(&f, "filter", &params, flags[i]), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
+    assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
+    assert_error(bloomfile_create(&f, "/dev/null", &params, BLOOMFILE_REPLACE),
+                 BLOOMFILE_ENOTREGULAR);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+static void a_filter_is_replaced_only_if_asked(void **state)
+{
+    (void)state;
+    bloomfile *old = create("filter", 1000), *f;
+    add(old, 0, 10);
+    struct bloomfile_params params = sized(50);
+    assert_error(bloomfile_create(&f, "filter", &params, 0), EEXIST);
+    assert_null(f);
+    assert_int_equal(bloomfile_is_stale(old), 0);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    assert_int_equal(bloomfile_is_stale(old), 1);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    add(old, 10, 20); /* to the file that has no name any more */
+    assert_has(old, 20);
+    assert_int_equal(info_of(f).keys, 0);
+    bloomfile_close(old);
+    bloomfile_close(f);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void a_filter_in_memory_is_like_any_other(void **state)
+{
+    (void)state;
+    size_t descriptors = open_descriptors();
+    bloomfile *f = create(NULL, 1000);
+    add(f, 0, 500);
+    assert_has(f, 500);
+    assert_error(bloomfile_sync(f), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_filter_of("copy", 500);
+    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_verify(f, NULL), 0);
+    bloomfile_close(f);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+static void a_filter_larger_than_all_memory_is_refused(void **state)
+{
+    (void)state;
+    bloomfile *f = (bloomfile *)&f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.bits = 1ULL << 59;
+    assert_error(bloomfile_create(&f, NULL, &params, 0), ENOMEM);
+    assert_null(f);
+}
+
+/* ---- adding */
+
+static void an_add_tells_whether_it_was_new(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000);
+    uint8_t *large = calloc(1, 1 << 20);
+    const struct bloomfile_key keys[] = { { "a", 1 },  { "b", 1 },         { "a", 1 },    { "", 0 },
+                                          { NULL, 0 }, { large, 1 << 20 }, { "a\0b", 3 } };
+    static const bool expected[] = { true, true, false, true, false, true, true };
+    bool was_new[ROWS(keys)];
+    size_t count;
+    assert_error(bloomfile_add_many(f, keys, ROWS(keys), was_new, &count), 0);
+    assert_memory_equal(was_new, expected, sizeof expected);
+    assert_int_equal(count, 5);
+    for (size_t i = 0; i < ROWS(keys); i++) {
+        assert_true(bloomfile_contains(f, keys[i].data, keys[i].size));
+        assert_error(bloomfile_add(f, keys[i].data, keys[i].size, &was_new[i]), 0);
+        assert_false(was_new[i]);
+    }
+    assert_error(bloomfile_add_many(f, keys, ROWS(keys), NULL, &count), 0);
+    assert_int_equal(count, 0);
+    assert_error(bloomfile_add_many(f, NULL, 0, NULL, &count), 0);
+    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, NULL), 0);
+    assert_int_equal(info_of(f).keys, 5);
+    free(large);
+    bloomfile_close(f);
+}
+
+static void the_bits_are_those_of_a_filter_that_is_built(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+        for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += 7) {
+            struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+            params.layout = layout;
+            params.bits = 512 * 133;
+            params.hashes = k;
+            params.capacity = 1000;
+            bloomfile *f;
+            bloomfile_builder *b = new_builder(params);
+            assert_error(bloomfile_create(&f, "live", &params, 0), 0);
+            for (uint64_t i = 0; i < 1000; i++)
+                assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+            assert_error(bloomfile_seal(f), 0);
+            struct bloomfile_info live = info_of(f);
+            bloomfile_close(f);
+            add_numbers(b, 0, 1000);
+            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            bloomfile_builder_free(b);
+            f = open_for("built", 0);
+            struct bloomfile_info built = info_of(f);
+            bloomfile_close(f);
+            built.keys = live.keys; /* a false positive is not counted */
+            assert_memory_equal(&live, &built, sizeof built);
+            unlink("live");
+            unlink("built");
+        }
+}
+
+static void who_reads_cannot_write(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    assert_error(bloomfile_add(reader, "a", 1, NULL), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_add_many(reader, NULL, 0, NULL, NULL), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(reader), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_seal(reader), BLOOMFILE_EREADONLY);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+}
+
+/* ---- several handles */
+
+static void readers_see_every_add_at_once(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    bloomfile *other = open_for("filter", BLOOMFILE_WRITE);
+    for (uint64_t i = 0; i < 100; i++) {
+        add(i % 2 == 0 ? f : other, i, i + 1);
+        assert_has(reader, i + 1);
+    }
+    assert_int_equal(info_of(reader).keys, 0);
+    assert_int_equal(info_of(reader).writers, 2);
+    assert_int_equal(info_of(f).keys, 50);
+    assert_error(bloomfile_sync(f), 0);
+    assert_int_equal(info_of(reader).keys, 50);
+    assert_int_equal(info_of(other).keys, 100);
+    bloomfile_close(other);
+    assert_int_equal(info_of(reader).keys, 100);
+    assert_int_equal(info_of(reader).writers, 1);
+    bloomfile_close(f);
+    assert_int_equal(info_of(reader).writers, 0);
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    assert_error(bloomfile_measure(reader, &measure), 0);
+    assert_int_equal(info_of(reader).ones, measure.ones);
+    bloomfile_close(reader);
+}
+
+static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *g;
+    add(f, 0, 10);
+    assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_ELIVE);
+    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_ELIVE);
+    bloomfile_close(open_for("filter", BLOOMFILE_VERIFY_NONE));
+    struct bytes image = read_file("filter");
+    assert_error(bloomfile_open_memory(&g, image.data, image.size, 0), BLOOMFILE_ELIVE);
+
+    int fd = open("filter", O_RDWR);
+    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_WRITE),
+                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_open_fd(&g, fd, 0, BLOOMFILE_TO_END, 0), 0);
+    close(fd);
+    assert_has(g, 10);
+    bloomfile_close(g);
+
+    write_file("container", "x", 1);
+    fd = open("container", O_RDWR | O_APPEND);
+    assert_int_equal(write(fd, image.data, image.size), image.size);
+    assert_error(bloomfile_open_fd(&g, fd, 1, image.size, 0), BLOOMFILE_ELIVE);
+    close(fd);
+    free(image.data);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_new_filter_is_empty_whole_and_clean_once_closed),
+        IN_NEW_DIR(parameters_that_will_not_do_make_nothing),
+        IN_NEW_DIR(a_filter_is_replaced_only_if_asked),
+        IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
+        IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
+        IN_NEW_DIR(an_add_tells_whether_it_was_new),
+        IN_NEW_DIR(the_bits_are_those_of_a_filter_that_is_built),
+        IN_NEW_DIR(who_reads_cannot_write),
+        IN_NEW_DIR(readers_see_every_add_at_once),
+        IN_NEW_DIR(a_live_filter_is_a_file_of_its_own_without_checksums),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

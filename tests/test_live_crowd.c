@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ * Many rounds on a small filter, where writers meet in one word all the time: no add is lost. Compiled
+ * with PLAIN_OR, for a library that sets bits without atomics: adds are lost, and that is noticed. */
+#include "crew.h"
+#include "support.h"
+
+static void make_tiny_filter(uint32_t layout)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.bits = 1 << 14;
+    params.hashes = 8;
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_close(f);
+}
+
+#define FEW 200
+
+static int add_few(bloomfile *f, unsigned worker, void *context)
+{
+    uint64_t first = *(uint64_t *)context + (uint64_t)worker * FEW;
+    for (uint64_t i = first; i < first + FEW; i++)
+        if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+            return 1;
+    return 0;
+}
+
+static unsigned lost_in_a_round(uint32_t layout, unsigned processes, unsigned threads,
+                                uint64_t round)
+{
+    uint64_t first = round << 32;
+    make_tiny_filter(layout);
+    crew_run(&(struct crew){ .processes = processes, .threads = threads, .path = "filter",
+                             .work = add_few, .context = &first });
+    bloomfile *f;
+    unsigned lost = 0;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    for (uint64_t i = 0; i < processes * threads * FEW; i++)
+        lost += !bloomfile_contains_digest(f, number(0, first + i));
+    bloomfile_close(f);
+    return lost;
+}
+
+/* Returns the losses of all rounds; ends early at the first ones. */
+static unsigned lost_in_rounds(unsigned processes, unsigned threads, unsigned rounds)
+{
+    unsigned lost = 0;
+    for (unsigned round = 0; round < rounds && lost == 0; round++)
+        for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
+            lost += lost_in_a_round(layout, processes, threads, round);
+    return lost;
+}
+
+#ifdef PLAIN_OR
+
+static void a_plain_or_loses_adds(void **state)
+{
+    (void)state;
+    unsigned by_threads = lost_in_rounds(1, 4, 2000), by_processes = lost_in_rounds(4, 1, 2000);
+    print_message("lost: %u by threads, %u by processes\n", by_threads, by_processes);
+    assert_true(by_threads > 0);
+    assert_true(by_processes > 0);
+}
+
+#else
+
+static void no_add_is_lost(void **state)
+{
+    (void)state;
+    assert_int_equal(lost_in_rounds(1, 4, 50), 0);
+    assert_int_equal(lost_in_rounds(4, 1, 50), 0);
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#ifdef PLAIN_OR
+        cmocka_unit_test_setup_teardown(a_plain_or_loses_adds, enter_temp_dir, leave_temp_dir),
+#else
+        cmocka_unit_test_setup_teardown(no_add_is_lost, enter_temp_dir, leave_temp_dir),
+#endif
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ * How the life of a filter ends: sealed, copied, rescued; after the machine died; poisoned. */
+#include "live_files.h"
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void sealing_ends_writing(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    add(f, 0, 300);
+    bloomfile *other = open_for("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_seal(f), EBUSY);
+    add(f, 300, 301);
+    bloomfile_close(other);
+    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
+    assert_has(f, 301);
+    assert_has(reader, 301);
+    assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue(f, "rescued"), BLOOMFILE_ESEALED);
+    assert_not_opened("filter", BLOOMFILE_WRITE, BLOOMFILE_ESEALED);
+    assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_ESEALED);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+    assert_filter_of("filter", 301);
+}
+
+static void a_sealed_copy_is_the_same_as_sealing_in_place(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000);
+    add(f, 0, 300);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_error(bloomfile_seal_to("copy", f, 0), EEXIST);
+    assert_error(bloomfile_seal_to("copy", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal_to("copy of sealed", f, 0), 0);
+    bloomfile_close(f);
+    struct bytes sealed = read_file("filter");
+    assert_file_holds("copy", sealed.data, sealed.size);
+    assert_file_holds("copy of sealed", sealed.data, sealed.size);
+    sealed.data[IN_FILE + 100] ^= 1;
+    write_file("damaged", sealed.data, sealed.size);
+    f = open_for("damaged", 0);
+    assert_error(bloomfile_seal_to("copy of damaged", f, 0), BLOOMFILE_EPAGE);
+    assert_int_equal(access("copy of damaged", F_OK), -1);
+    bloomfile_close(f);
+    free(sealed.data);
+}
+
+static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *other = open_for("filter", BLOOMFILE_WRITE);
+    add(f, 0, 200);
+    add(other, 200, 300);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    bloomfile *copy = open_for("copy", BLOOMFILE_VERIFY_FULL);
+    assert_has(copy, 300);
+    assert_int_equal(info_of(copy).keys, 200);
+    assert_int_equal(info_of(copy).keys_estimated, 1);
+    bloomfile_close(copy);
+    bloomfile_close(f);
+    bloomfile_close(other);
+}
+
+static void a_rescued_filter_goes_on_elsewhere(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000);
+    add(f, 0, 200);
+    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_error(bloomfile_rescue(f, "rescued"), EEXIST);
+    bloomfile *rescued = open_for("rescued", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(rescued).keys_estimated, 1);
+    add(rescued, 200, 400);
+    assert_has(rescued, 400);
+    assert_has(f, 200);
+    bloomfile_close(f);
+    bloomfile_close(rescued);
+}
+
+/* ---- what is found when it is opened again */
+
+static void change_records(const char *path, void (*change)(uint8_t *record))
+{
+    struct bytes image = read_file(path);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        change(record_at(image.data, slot));
+        reseal_record(image.data, slot);
+    }
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, image.data, IN_FILE, 0), IN_FILE);
+    close(fd);
+    free(image.data);
+}
+
+static void set_other_boot(uint8_t *record)
+{
+    memset(record + 40, 0x5A, 16);
+}
+
+static void set_poisoned(uint8_t *record)
+{
+    record[8] = BLOOMFILE_POISONED;
+}
+
+static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000);
+    add(f, 0, 50);
+    bloomfile_close(f);
+    change_records("filter", set_other_boot);
+    assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+    assert_not_opened("filter", BLOOMFILE_WRITE, BLOOMFILE_EUNCLEAN);
+    f = open_for("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_has(f, 50);
+    bloomfile_close(f);
+    assert_not_opened("filter", 0, BLOOMFILE_EUNCLEAN);
+
+    f = open_for("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    assert_int_equal(info_of(f).writers, 1);
+    bloomfile_close(open_for("filter", 0));
+    bloomfile_close(f);
+    bloomfile_close(open_for("filter", BLOOMFILE_WRITE));
+}
+
+static void once_poisoned_everything_is_maybe(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    add(f, 0, 50);
+    assert_int_equal(bloomfile_status(reader), 0);
+    change_records("filter", set_poisoned); /* as another writer would */
+    bloomfile *const handles[] = { f, reader };
+    for (size_t i = 0; i < ROWS(handles); i++) {
+        uint64_t digests[300];
+        bool hits[300] = { false };
+        for (uint64_t j = 0; j < ROWS(digests); j++)
+            digests[j] = number(3, j);
+        assert_true(bloomfile_contains(handles[i], "never added", 11));
+        assert_true(bloomfile_contains_digest(handles[i], 1));
+        assert_int_equal(bloomfile_contains_digests(handles[i], digests, ROWS(digests), hits),
+                         ROWS(digests));
+        assert_true(hits[0] && hits[299]);
+        assert_error(bloomfile_status(handles[i]), BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_seal_to("copy", handles[i], 0), BLOOMFILE_EPOISONED);
+    }
+    assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_seal(f), BLOOMFILE_EPOISONED);
+    assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
+    assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+    assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
+    f = open_for("rescued", BLOOMFILE_WRITE);
+    assert_has(f, 50);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(sealing_ends_writing),
+        IN_NEW_DIR(a_sealed_copy_is_the_same_as_sealing_in_place),
+        IN_NEW_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count),
+        IN_NEW_DIR(a_rescued_filter_goes_on_elsewhere),
+        IN_NEW_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted),
+        IN_NEW_DIR(once_poisoned_everything_is_maybe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

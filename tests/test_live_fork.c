@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * Handles that are inherited by fork. */
+#include "crew.h"
+#include "support.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const struct bloomfile_params params = { .struct_size = sizeof params,
+                                                .capacity = 100000,
+                                                .fpr = 1e-9 };
+
+static void add(bloomfile *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+}
+
+static void assert_has(const bloomfile *f, uint64_t to)
+{
+    for (uint64_t i = 0; i < to; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, i)));
+}
+
+/* Runs it in a child, with the handle that it inherits. */
+static void in_a_child(bloomfile *f, void (*run)(bloomfile *f))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(60);
+        run(f);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void add_more_and_close(bloomfile *f)
+{
+    if (info_of(f).keys != 1000) /* the parent's are counted by the parent alone */
+        _exit(1);
+    for (uint64_t i = 1000; i < 1500; i++)
+        if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+            _exit(2);
+    if (info_of(f).writers != 2 || info_of(f).keys != 1500)
+        _exit(3);
+    bloomfile_close(f);
+}
+
+static void a_child_s_adds_are_counted_once(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    add(f, 0, 1000);
+    assert_error(bloomfile_sync(f), 0);
+    in_a_child(f, add_more_and_close);
+    assert_int_equal(info_of(f).keys, 1500);
+    assert_int_equal(info_of(f).writers, 1);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_int_equal(info_of(f).keys, 1500);
+    assert_int_equal(info_of(f).keys_estimated, 0);
+    assert_has(f, 1500);
+    bloomfile_close(f);
+}
+
+static void only_close(bloomfile *f)
+{
+    bloomfile_close(f);
+}
+
+static void what_the_parent_has_not_committed_a_child_does_not_commit(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    add(f, 0, 700);
+    in_a_child(f, only_close);
+    assert_int_equal(info_of(f).keys, 700);
+    assert_error(bloomfile_seal(f), 0); /* the child has left no lock */
+    assert_int_equal(info_of(f).keys, 700);
+    bloomfile_close(f);
+}
+
+static void only_look(bloomfile *f)
+{
+    if (!bloomfile_contains_digest(f, number(0, 5)) || bloomfile_status(f) != 0)
+        _exit(1);
+}
+
+static void a_child_that_only_looks_up_does_not_join(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    add(f, 0, 10);
+    in_a_child(f, only_look);
+    assert_int_equal(info_of(f).writers, 1);
+    bloomfile_close(f);
+}
+
+static void try_to_seal(bloomfile *f)
+{
+    if (bloomfile_seal(f) != EBUSY)
+        _exit(1);
+}
+
+static void parent_and_child_are_two_writers(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    in_a_child(f, try_to_seal);
+    bloomfile_close(f);
+}
+
+static void wait_to_be_killed(bloomfile *f)
+{
+    if (bloomfile_add_digest(f, 1, NULL) != 0)
+        _exit(1);
+    raise(SIGSTOP);
+    _exit(2);
+}
+
+/* The child has joined by an add: neither its mapping nor its descriptor keep the parent's locks. */
+static void a_child_s_locks_are_its_own(void **state)
+{
+    (void)state;
+    int status;
+    pid_t grandchild[2];
+    assert_int_equal(pipe(grandchild), 0);
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        bloomfile *f;
+        if (bloomfile_create(&f, "filter", &params, 0) != 0)
+            _exit(1);
+        pid_t child = fork();
+        if (child == 0)
+            wait_to_be_killed(f);
+        waitpid(child, &status, WUNTRACED);
+        if (write(grandchild[1], &child, sizeof child) != sizeof child)
+            _exit(2);
+        raise(SIGKILL);
+    }
+    pid_t child;
+    assert_int_equal(read(grandchild[0], &child, sizeof child), sizeof child);
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(bloomfile_seal(f), EBUSY); /* the child still is a writer */
+    assert_int_equal(kill(child, SIGKILL), 0);
+    int error = EBUSY;
+    for (int tries = 0; tries < 5000 && error == EBUSY; tries++) {
+        usleep(1000);
+        error = bloomfile_seal(f);
+    }
+    assert_error(error, 0);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    bloomfile_close(f);
+    close(grandchild[0]);
+    close(grandchild[1]);
+}
+
+static int add_thousand(bloomfile *f, unsigned worker, void *context)
+{
+    (void)context;
+    for (uint64_t i = 0; i < 1000; i++)
+        if (bloomfile_add_digest(f, number(0, worker * 1000 + i), NULL) != 0)
+            return 1;
+    return 0;
+}
+
+static void a_pool_of_children_shares_a_filter_in_memory(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, NULL, &params, 0), 0);
+    for (unsigned exact = 0; exact < 2; exact++) {
+        crew_run(&(struct crew){ .processes = 4, .threads = 2, .inherited = f,
+                                 .work = add_thousand });
+        assert_int_equal(info_of(f).keys, 8000);
+        assert_int_equal(info_of(f).writers, 1);
+        assert_has(f, 8000);
+    }
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(a_child_s_adds_are_counted_once),
+        IN_NEW_DIR(what_the_parent_has_not_committed_a_child_does_not_commit),
+        IN_NEW_DIR(a_child_that_only_looks_up_does_not_join),
+        IN_NEW_DIR(parent_and_child_are_two_writers),
+        IN_NEW_DIR(a_child_s_locks_are_its_own),
+        IN_NEW_DIR(a_pool_of_children_shares_a_filter_in_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ * Adding processes are killed at random: every add that had returned is there, no lock remains, and
+ * nothing has to be repaired. */
+#include "crew.h"
+#include "support.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ADDERS     4
+#define ROUNDS     300
+#define KEYS       (1u << 14) /* of each adder, over and over */
+#define SEED_STATE 20240229
+
+/* What an adder has been told, in memory that outlives it. */
+struct adder {
+    atomic_uint added;  /* keys first + 0 .. added - 1 are in the filter */
+    atomic_uint opened; /* it has the filter open */
+    uint64_t first;
+    pid_t pid;
+};
+
+static void make_filter(uint32_t layout)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.capacity = ADDERS * (ROUNDS + 1) * 1000;
+    assert_error(bloomfile_create(&f, "filter", &params, 0), 0);
+    bloomfile_close(f);
+}
+
+static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
+{
+    bloomfile *f;
+    alarm(200);
+    if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | flags) != 0)
+        _exit(1);
+    atomic_store(&a->opened, 1);
+    for (unsigned i = 0;; i++) {
+        if (bloomfile_add_digest(f, number(0, a->first + i % KEYS), NULL) != 0)
+            _exit(2);
+        if (i < KEYS)
+            atomic_store(&a->added, i + 1);
+        if (i % 1000 == 999 && a->first % 3 == 0 && bloomfile_sync(f) != 0)
+            _exit(3);
+    }
+}
+
+static void start(struct adder *a, unsigned flags)
+{
+    static uint64_t next;
+    atomic_store(&a->added, 0);
+    atomic_store(&a->opened, 0);
+    a->first = next;
+    next += KEYS;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_for_ever(a, flags);
+    a->pid = child;
+}
+
+static void kill_adder(struct adder *a)
+{
+    int status;
+    assert_int_equal(kill(a->pid, SIGKILL), 0);
+    assert_int_equal(waitpid(a->pid, &status, 0), a->pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGKILL);
+}
+
+static void assert_all_there(const bloomfile *f, const struct adder *a)
+{
+    unsigned added = atomic_load(&a->added);
+    for (unsigned i = 0; i < added; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, a->first + i)));
+}
+
+/* Whoever comes next opens it like any other, at once. */
+static void assert_open_for_writing(unsigned flags)
+{
+    bloomfile *f;
+    alarm(20);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE | flags), 0);
+    assert_error(bloomfile_add(f, "key", 3, NULL), 0);
+    bloomfile_close(f);
+    alarm(0);
+}
+
+static void nothing_is_lost(unsigned flags, uint32_t layout, unsigned rounds)
+{
+    uint64_t random = SEED_STATE, acknowledged = 0;
+    struct adder *adders = shared_memory(ADDERS * sizeof *adders);
+    bloomfile *reader;
+    make_filter(layout);
+    assert_error(bloomfile_open(&reader, "filter", 0), 0);
+    for (unsigned i = 0; i < ADDERS; i++)
+        start(&adders[i], flags);
+    for (unsigned round = 0; round < rounds; round++) {
+        struct adder *victim = &adders[random64(&random) % ADDERS];
+        struct timespec pause = { .tv_nsec = (long)(random64(&random) % 4000000) };
+        nanosleep(&pause, NULL);
+        kill_adder(victim);
+        assert_all_there(reader, victim);
+        acknowledged += atomic_load(&victim->added);
+        if (round % 8 == 0)
+            assert_open_for_writing(flags);
+        start(victim, flags);
+    }
+    for (unsigned i = 0; i < ADDERS; i++) {
+        while (atomic_load(&adders[i].opened) == 0)
+            usleep(1000);
+        kill_adder(&adders[i]);
+        assert_all_there(reader, &adders[i]);
+    }
+    print_message("%u kills, %llu acknowledged adds, all there\n", rounds + ADDERS,
+                  (unsigned long long)acknowledged);
+    assert_true(acknowledged > 0);
+    bloomfile_close(reader);
+    release_shared_memory(adders, ADDERS * sizeof *adders);
+}
+
+static void assert_can_be_sealed(void)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+    assert_int_equal(info_of(f).writers, 1);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL), 0);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    bloomfile_close(f);
+}
+
+static void adders_are_killed(void **state)
+{
+    (void)state;
+    nothing_is_lost(0, BLOOMFILE_BLOCKED, ROUNDS);
+    assert_can_be_sealed();
+}
+
+static void exact_adders_are_killed(void **state)
+{
+    (void)state;
+    nothing_is_lost(BLOOMFILE_ADD_EXACT, BLOOMFILE_BLOCKED, ROUNDS / 3);
+    assert_can_be_sealed();
+}
+
+static void adders_to_counters_are_killed(void **state)
+{
+    (void)state;
+    nothing_is_lost(0, BLOOMFILE_COUNTING, ROUNDS / 3);
+    assert_can_be_sealed();
+}
+
+/* ---- the lock of one who is stopped, and then killed */
+
+static _Noreturn void add_exactly_for_ever(atomic_uint *added)
+{
+    bloomfile *f;
+    alarm(200);
+    if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT) != 0)
+        _exit(1);
+    uint64_t digests[1000];
+    for (uint64_t i = 0;; i++) {
+        for (uint64_t j = 0; j < ROWS(digests); j++)
+            digests[j] = number(1, i * ROWS(digests) + j);
+        if (bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL) != 0)
+            _exit(2);
+        atomic_fetch_add(added, 1);
+    }
+}
+
+/* 1: the add is done; 0: it waits. */
+static int try_to_add(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bloomfile *f;
+        uint64_t digests[2] = { 1, 2 };
+        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT) != 0)
+            _exit(1);
+        alarm(1);
+        _exit(bloomfile_add_digests(f, digests, 2, NULL, NULL) != 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        return 0;
+    assert_int_equal(status, 0);
+    return 1;
+}
+
+static void the_lock_of_a_killed_holder_is_free(void **state)
+{
+    (void)state;
+    make_filter(BLOOMFILE_BLOCKED);
+    atomic_uint *added = shared_memory(sizeof *added);
+    unsigned waited = 0;
+    for (unsigned round = 0; round < 200 && waited < 2; round++) {
+        pid_t holder = fork();
+        assert_true(holder >= 0);
+        if (holder == 0)
+            add_exactly_for_ever(added);
+        unsigned before = atomic_load(added);
+        while (atomic_load(added) == before)
+            usleep(100);
+        assert_int_equal(kill(holder, SIGSTOP), 0);
+        int status;
+        assert_int_equal(waitpid(holder, &status, WUNTRACED), holder);
+        waited += !try_to_add(); /* the holder may have been stopped outside of the lock */
+        assert_int_equal(kill(holder, SIGKILL), 0);
+        assert_int_equal(waitpid(holder, &status, 0), holder);
+        assert_int_equal(try_to_add(), 1);
+    }
+    assert_int_equal(waited, 2);
+    release_shared_memory(added, sizeof *added);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(adders_are_killed),
+        IN_NEW_DIR(exact_adders_are_killed),
+        IN_NEW_DIR(adders_to_counters_are_killed),
+        IN_NEW_DIR(the_lock_of_a_killed_holder_is_free),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

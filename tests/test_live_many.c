@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ * Threads of several processes add to one filter at once: nothing is lost, and of all who add one key
+ * somebody is told that it is new. */
+#include "crew.h"
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MILLION 1000000
+#define BATCH   1000
+
+static const struct {
+    unsigned processes, threads;
+} crews[] = { { 2, 2 }, { 4, 1 }, { 1, 4 } };
+
+static void make_filter(uint32_t layout, uint64_t capacity, double fpr)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.capacity = capacity;
+    params.fpr = fpr;
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_close(f);
+}
+
+/* ---- a million keys of each thread's own */
+
+static int add_own_million(bloomfile *f, unsigned worker, void *context)
+{
+    uint64_t digests[BATCH], *new_keys = context;
+    bool was_new[BATCH];
+    for (uint64_t i = 0; i < MILLION; i += BATCH) {
+        size_t count = 0, told = 0;
+        for (uint64_t j = 0; j < BATCH; j++)
+            digests[j] = number(0, (uint64_t)worker * MILLION + i + j);
+        if (bloomfile_add_digests(f, digests, BATCH, was_new, &count) != 0)
+            return 1;
+        for (size_t j = 0; j < BATCH; j++)
+            told += was_new[j];
+        if (told != count)
+            return 1;
+        new_keys[worker] += count;
+    }
+    return 0;
+}
+
+static void assert_million_of_each(unsigned workers, uint32_t layout)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    uint64_t digests[BATCH];
+    for (uint64_t i = 0; i < (uint64_t)workers * MILLION; i += BATCH) {
+        for (uint64_t j = 0; j < BATCH; j++)
+            digests[j] = number(0, i + j);
+        assert_int_equal(bloomfile_contains_digests(f, digests, BATCH, NULL), BATCH);
+    }
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    assert_error(bloomfile_measure(f, &measure), 0);
+    struct bloomfile_info info = info_of(f);
+    assert_int_equal(info.layout, layout);
+    assert_int_equal(info.keys, (uint64_t)workers * MILLION);
+    assert_int_equal(info.keys_estimated, 0);
+    assert_int_equal(info.ones, measure.ones);
+    assert_int_equal(info.writers, 0);
+    bloomfile_close(f);
+}
+
+static void millions_of_keys_are_all_there_and_counted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(crews); i++) {
+        const uint32_t layout = (uint32_t)(BLOOMFILE_BLOCKED + i);
+        unsigned workers = crews[i].processes * crews[i].threads;
+        uint64_t *new_keys = shared_memory(workers * sizeof *new_keys);
+        make_filter(layout, (uint64_t)workers * MILLION, 1e-9);
+        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter", 0, NULL,
+                                 add_own_million, new_keys });
+        for (unsigned w = 0; w < workers; w++)
+            assert_int_equal(new_keys[w], MILLION);
+        assert_million_of_each(workers, layout);
+        release_shared_memory(new_keys, workers * sizeof *new_keys);
+    }
+}
+
+/* ---- all add the same keys, each in an order of its own */
+
+#define SAME (1u << 20)
+
+static int add_same_keys(bloomfile *f, unsigned worker, void *context)
+{
+    atomic_uchar *told = context;
+    for (uint32_t i = 0; i < SAME; i++) {
+        uint32_t key = worker % 2 == 0 ? i : (i * (4 * worker + 1) + worker * 77777) % SAME;
+        bool was_new;
+        if (bloomfile_add_digest(f, number(0, key), &was_new) != 0)
+            return 1;
+        if (was_new)
+            atomic_fetch_add(&told[key], 1);
+    }
+    return 0;
+}
+
+static int add_same_keys_in_batches(bloomfile *f, unsigned worker, void *context)
+{
+    atomic_uchar *told = context;
+    uint64_t digests[BATCH / 10];
+    uint32_t keys[ROWS(digests)];
+    bool was_new[ROWS(digests)];
+    if (worker == 0)
+        return add_same_keys(f, worker, context);
+    for (uint32_t i = 0; i < SAME;) {
+        size_t n = 0;
+        for (; n < ROWS(digests) && i < SAME; n++, i++) {
+            keys[n] = (i * (4 * worker + 1) + worker * 77777) % SAME;
+            digests[n] = number(0, keys[n]);
+        }
+        if (bloomfile_add_digests(f, digests, n, was_new, NULL) != 0)
+            return 1;
+        for (size_t j = 0; j < n; j++)
+            if (was_new[j])
+                atomic_fetch_add(&told[keys[j]], 1);
+    }
+    return 0;
+}
+
+static void assert_told(const atomic_uchar *told, unsigned least, unsigned most)
+{
+    uint64_t repeated = 0;
+    for (uint32_t key = 0; key < SAME; key++) {
+        assert_in_range(told[key], least, most);
+        repeated += told[key] > 1;
+    }
+    print_message("%llu keys were new to more than one\n", (unsigned long long)repeated);
+}
+
+static void every_key_is_new_to_somebody(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(crews); i++) {
+        atomic_uchar *told = shared_memory(SAME);
+        make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
+        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter", 0, NULL,
+                                 add_same_keys, told });
+        assert_told(told, 1, crews[i].processes * crews[i].threads);
+        release_shared_memory(told, SAME);
+    }
+}
+
+static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(crews); i++) {
+        atomic_uchar *told = shared_memory(SAME);
+        make_filter(BLOOMFILE_BLOCKED, SAME, 1e-9);
+        crew_run(&(struct crew){ crews[i].processes, crews[i].threads, "filter",
+                                 BLOOMFILE_ADD_EXACT, NULL, add_same_keys_in_batches, told });
+        assert_told(told, 1, 1);
+        release_shared_memory(told, SAME);
+        bloomfile *f;
+        assert_error(bloomfile_open(&f, "filter", 0), 0);
+        assert_int_equal(info_of(f).keys, SAME);
+        bloomfile_close(f);
+    }
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(millions_of_keys_are_all_there_and_counted),
+        IN_NEW_DIR(every_key_is_new_to_somebody),
+        IN_NEW_DIR(every_key_is_new_to_exactly_one_of_exact_adders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

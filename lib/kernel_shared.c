@@ -115,7 +115,7 @@ static unsigned step(uint8_t *body, uint64_t j, int by)
         unsigned value = seen >> shift & 15u;
         if (value == COUNTER_STUCK || (value == 0 && by < 0))
             return value;
-        if (shared_change8(byte, &seen, (uint8_t)(seen + (by << shift))))
+        if (shared_change8(byte, &seen, (uint8_t)(seen + by * (1 << shift))))
             return value;
     }
 }

@@ -20,9 +20,10 @@
  * answers that depend on it into "maybe" and is remembered in bloomfile_status().
  *
  * Errors. Functions that can fail return 0, or an errno value (> 0), or one of BLOOMFILE_E* (< 0).
- * bloomfile_strerror() words all of them. A lookup cannot fail. Output pointers come first. When a
- * function fails, handles and images are set to NULL, their sizes to 0, and other outputs are left
- * alone; only bloomfile_verify() and bloomfile_inspect() describe what they return an error for.
+ * bloomfile_strerror() words all of them. A lookup cannot fail. What a function makes comes first.
+ * When a function fails, handles and images are set to NULL, their sizes to 0, and other outputs
+ * are left alone; only bloomfile_verify() and bloomfile_inspect() describe what they return an
+ * error for.
  *
  * Ownership. What bloomfile_open*() and bloomfile_builder_new() make is released by
  * bloomfile_close() and bloomfile_builder_free(), which take NULL. Strings returned are static.
@@ -31,9 +32,10 @@
  * bloomfile_remove() and bloomfile_sync() may run on one handle in any number of threads at once;
  * everything else needs its handle to itself.
  *
- * Versions. Structs that begin with struct_size may grow: the caller sets it to the sizeof he compiled
- * with (the *_INIT macros do). Members that the library does not know must be zero when passed in, and
- * come back as zero. Structs without it (bloomfile_key, bloomfile_fault) never change.
+ * Versions. Structs that begin with struct_size may grow: the caller sets it to the sizeof he
+ * compiled with (the *_INIT macros do). Members that the library does not know must be zero when
+ * passed in, and come back as zero. Structs without it (bloomfile_key, bloomfile_fault) never
+ * change.
  *
  * Files change by replacement. A filter is replaced by renaming a new file over it, which
  * leaves existing mappings whole. Truncating or rewriting one in place while it is mapped takes the
@@ -124,10 +126,12 @@ extern "C" {
 enum bloomfile_error { BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM) };
 #undef BLOOMFILE_ERROR_ENUM
 
-/* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Static; never NULL. */
+/* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Static; never
+ * NULL. */
 BLOOMFILE_API const char *bloomfile_strerror(int error);
 
-/* "BLOOMFILE_EMAGIC" and so on; for an errno its symbol ("ENOENT") where known; static, never NULL. */
+/* "BLOOMFILE_EMAGIC" and so on; for an errno its symbol ("ENOENT") where known; static, never
+ * NULL. */
 BLOOMFILE_API const char *bloomfile_errname(int error);
 
 /* The version of the library in use, "0.1.0". */
@@ -159,7 +163,8 @@ enum bloomfile_state {
     BLOOMFILE_POISONED = 3, /* a sync failed while it was live */
 };
 
-/* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers mean. */
+/* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers
+ * mean. */
 #define BLOOMFILE_FROM_INTERSECTION 1u /* bits of two filters ANDed: the rate is only an estimate */
 #define BLOOMFILE_FROM_MERGE 2u        /* bits of several filters ORed */
 #define BLOOMFILE_FROM_PROJECTION 4u   /* a counting filter's nonzero counters */
@@ -169,9 +174,9 @@ enum bloomfile_state {
  * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
  * holds (the classic formula is 10 to 50 % too optimistic there). Digests of 64 bits put a floor of
- * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A `layout`
- * of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: who makes many
- * filters of one size should do it once, and pass bits and hashes on.
+ * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A
+ * `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: who makes
+ * many filters of one size should do it once, and pass bits and hashes on.
  */
 
 /* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
@@ -204,11 +209,11 @@ struct bloomfile_params {
     size_t struct_size;
     uint32_t layout;              /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
     uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
-    uint64_t capacity;            /* keys to size for; 0: as many as there are, at least 1 (builder) */
+    uint64_t capacity;            /* keys to size for; 0: a builder counts, at least 1 */
     double fpr;                   /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
     uint64_t bits;                /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
     uint64_t seed;                /* of the hash; 0 unless keys are chosen by an adversary */
-    const char *label;            /* free text in UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
+    const char *label;            /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
@@ -216,34 +221,35 @@ struct bloomfile_params {
 /* Makes a builder; *params is copied. params may be NULL for all defaults.
  * Errors: BLOOMFILE_EPARAMS (struct_size), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
  * _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
-BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params);
+BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
+                                        const struct bloomfile_params *params);
 
 /* Adds a key. Error: ENOMEM, after which the builder holds what it held before. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 
 /* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Error: ENOMEM, as above. */
-BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests,
-                                                size_t n);
+BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
+                                                const bloomfile_digest *digests, size_t n);
 
 /* For functions that make a file: an existing regular file at the path is replaced. */
 #define BLOOMFILE_REPLACE 0x100u
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
- * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an existing
- * path is EEXIST; anything there but a regular file is never replaced (BLOOMFILE_ENOTREGULAR,
- * EISDIR). A replaced file's permission bits are kept, and owner and group where that is allowed.
- * A failure leaves nothing behind and the old file untouched, with one exception: if the very last
- * step fails, the fsync of the directory, the complete new file is in place all the same. The
- * temporary file has no name; but with BLOOMFILE_REPLACE just before it gets its final one, and where
- * the file system lacks unnamed files all the time, it is called ".bloomfile.XXXXXXXXXXXX.tmp". The
- * calling thread's signals are held back meanwhile; a SIGKILL leaves it there.
- * The builder stays as it was and may add and finish again.
- * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, write, fsync, link and rename; ENOMEM; BLOOMFILE_EUNREACHABLE;
- * BLOOMFILE_ETOOBIG. */
+ * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
+ * existing path is EEXIST; anything there but a regular file is never replaced
+ * (BLOOMFILE_ENOTREGULAR, EISDIR). A replaced file's permission bits are kept, and owner and group
+ * where that is allowed. A failure leaves nothing behind and the old file untouched, with one
+ * exception: if the very last step fails, the fsync of the directory, the complete new file is in
+ * place all the same. The temporary file has no name; but with BLOOMFILE_REPLACE just before it
+ * gets its final one, and where the file system lacks unnamed files all the time, it is called
+ * ".bloomfile.XXXXXXXXXXXX.tmp". The calling thread's signals are held back meanwhile; a SIGKILL
+ * leaves it there. The builder stays as it was and may add and finish again.
+ * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, write, fsync, link and rename;
+ * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
-/* The same as an embedded image (512-byte header) in memory from malloc(); the caller frees it.
- * It can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
+/* The same as an embedded image (512-byte header) in memory from malloc(); the caller frees it. It
+ * can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
 /* The number of distinct digests so far. Sorts them all if any were added since the last call. */
@@ -259,43 +265,43 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  */
 
 #define BLOOMFILE_VERIFY_FULL 1u /* read and check the whole body now; damage is an error here */
-#define BLOOMFILE_VERIFY_NONE 2u /* never check the body: only for bytes that something else checks */
+#define BLOOMFILE_VERIFY_NONE 2u /* never check the body: something else does */
 
 #define BLOOMFILE_WRITE 4u          /* for adding: the filter must be live */
 #define BLOOMFILE_ACCEPT_UNCLEAN 8u /* live: adds since the last sync may be lost, and I know it */
 #define BLOOMFILE_ADD_EXACT 16u     /* with WRITE: of racing adders of a new key, one is told so */
 
-/* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose lookups
- * then see every add as soon as it is made; a live body has no checksums. With BLOOMFILE_WRITE see
- * "Live filters" below.
+/* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose
+ * lookups then see every add as soon as it is made; a live body has no checksums. With
+ * BLOOMFILE_WRITE see "Live filters" below.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
  * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; BLOOMFILE_ELIVE for
- * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN; with BLOOMFILE_VERIFY_FULL also _EPAGE and
- * _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while it is
- * being sealed; those of fcntl, write and msync. */
+ * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN; with BLOOMFILE_VERIFY_FULL also _EPAGE
+ * and _EBODY; ENOMEM; BLOOMFILE_ETOOBIG. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while
+ * it is being sealed; those of fcntl, write and msync. */
 BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
 
 #define BLOOMFILE_TO_END UINT64_MAX /* a length: as far as the file goes */
 
-/* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open regular
- * file, for reading. The descriptor stays the caller's and may be closed at once. A live filter must be
- * the whole file, else it is BLOOMFILE_ELIVE. Errors as bloomfile_open; BLOOMFILE_EPARAMS for
- * BLOOMFILE_WRITE. */
+/* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open
+ * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live
+ * filter must be the whole file, else it is BLOOMFILE_ELIVE. Errors as bloomfile_open;
+ * BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
 BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                                     unsigned flags);
 
-/* Opens a sealed filter in memory, at any alignment. The bytes stay the caller's, must not change, and
- * must outlive the handle. Errors as bloomfile_open, but for those of system calls on files. */
+/* Opens a sealed filter in memory, at any alignment. The bytes stay the caller's, must not change,
+ * and must outlive the handle. Errors as bloomfile_open, but for those of system calls on files. */
 BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
                                         unsigned flags);
 
-/* Ends the use of a handle. For one open for writing: what it counted is recorded, and the last writer
- * of a file writes all of it to disk and marks it clean. What fails then is found at the next open:
- * call bloomfile_sync() first to be told. */
+/* Ends the use of a handle. For one open for writing: what it counted is recorded, and the last
+ * writer of a file writes all of it to disk and marks it clean. What fails then is found at the
+ * next open: call bloomfile_sync() first to be told. */
 BLOOMFILE_API void bloomfile_close(bloomfile *f);
 
-/* 1 if the path given to bloomfile_open() or _create() now names another file, or none: time to open it
- * anew. 0 if not, if it cannot be told, or if the handle has no path. */
+/* 1 if the path given to bloomfile_open() or _create() now names another file, or none: time to
+ * open it anew. 0 if not, if it cannot be told, or if the handle has no path. */
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle, or
@@ -334,96 +340,116 @@ BLOOMFILE_API size_t bloomfile_contains_digests(const bloomfile *f, const bloomf
  *     if (err == 0 && was_new)
  *         crawl(url, size);
  *
- * Adding sets bits atomically and takes no lock. An add is visible to everybody when it returns, and
- * survives the death of any process; nothing has to be repaired afterwards. It survives the death of the
- * machine once a bloomfile_sync() that began after it, on any handle, has returned 0. A file that was
- * open for writing when the machine died is BLOOMFILE_EUNCLEAN afterwards: what was added since the last
- * sync may be lost, and adding it again mends that. BLOOMFILE_ACCEPT_UNCLEAN opens it all the same.
+ * Adding sets bits atomically and takes no lock. An add is visible to everybody when it returns,
+ * and survives the death of any process; nothing has to be repaired afterwards. It survives the
+ * death of the machine once a bloomfile_sync() that began after it, on any handle, has returned 0.
  *
- * A live file never changes its size, and all of it is allocated when it is made: a full disk is ENOSPC
- * then, and never a SIGBUS later (but for file systems that copy on write, such as Btrfs). A failed write
- * to disk is final, because the kernel then forgets what it had to write: the file is marked poisoned,
- * every lookup answers "maybe", adds are refused, and bloomfile_rescue() saves what is in memory.
+ * Unclean. A file that was open for writing when the machine died is BLOOMFILE_EUNCLEAN afterwards:
+ * what was added since the last sync may be lost, and adding it again mends that.
+ * BLOOMFILE_ACCEPT_UNCLEAN opens it all the same; with BLOOMFILE_WRITE that speaks for everybody,
+ * and the file is not unclean any more. What takes the file system away without the machine (a disk
+ * that is pulled out, an error that remounts it, a snapshot of the block device) is not noticed by
+ * itself: after that, treat a filter that was open for writing as unclean. All who use a live file
+ * must be on one host (no network file system).
  *
- * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers that
- * add the same new key at the same moment, at least one is told that it is new. With
- * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag; it costs a lock, that of a killed process
- * goes away with it.
+ * Disks. A live file never changes its size, and all of it is allocated when it is made: a full
+ * disk is ENOSPC then, and never a SIGBUS later (but for what copies on write, such as Btrfs, files
+ * with reflinks and thin volumes). A failed write to disk is final, because the kernel then forgets
+ * what it had to write. Once a sync, or the opening or closing of a writer, has been told of it,
+ * the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
+ * bloomfile_rescue() saves what is in memory.
  *
- * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this handle has
- * added since: advisory while other writers are at work. After all have closed they are exact, n being the
- * number of adds that were new; after a writer was killed, keys_estimated is 1.
+ * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers
+ * that add the same new key at the same moment, at least one is told that it is new. With
+ * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag. It costs a lock, which a killed
+ * process does not leave behind; a batch waits for all who add one by one, and is not favoured.
  *
- * fork. A child may go on using the handles it inherits, and becomes a writer of its own by its first
- * add. One that it does not use it should close: a copy of the descriptor keeps the parent's locks.
- * Descriptors are closed by exec.
+ * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this
+ * handle has added since: advisory while other writers are at work. After all have closed they are
+ * exact, n being the number of adds that were new; after a writer was killed, keys_estimated is 1.
+ *
+ * fork. A child may go on using the handles it inherits, and becomes a writer of its own by its
+ * first add, which opens the file anew (it must be allowed to, and needs /proc). A handle that it
+ * does not use it should close: a copy of the descriptor keeps the parent's locks. Descriptors are
+ * closed by exec.
  */
 
-/* Makes a live filter at `path`, atomically, and opens it for writing; params say how large: `capacity`
- * or `bits` must be given. path NULL: in memory only, for this process and its children; memory is taken as
- * it is touched.
- * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to the old
- * one (bloomfile_is_stale).
- * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits
- * is given; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
+/* Makes a live filter at `path`, atomically, and opens it for writing; params say how large:
+ * `capacity` or `bits` must be given. path NULL: in memory only, for this process and its children;
+ * memory is taken as it is touched.
+ * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
+ * the old one (bloomfile_is_stale).
+ * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor
+ * bits is given; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
- * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT and after a fork also those
- * of fcntl. After an error the key may or may not have been added. */
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT those of fcntl; the
+ * first time in a child of fork those of bloomfile_open(). After an error the key may or may not
+ * have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
 BLOOMFILE_API int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new);
 
-/* n keys, one after the other, several times faster than one by one on filters larger than the caches.
- * was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as bloomfile_add(). */
+/* n keys, one after the other, several times faster than one by one on filters larger than the
+ * caches. was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as
+ * bloomfile_add(). */
 BLOOMFILE_API int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
                                      bool *was_new, size_t *new_keys);
 BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n,
                                         bool *was_new, size_t *new_keys);
 
-/* Takes back one add of a key, in the counting layout. Only for keys that were added: a key that is
+/* Takes back one add of a key, in the counting layout. Only for adds that were made: a key that is
  * certainly not there is refused (BLOOMFILE_EABSENT) and nothing changes, but one that is a false
- * positive cannot be told from one that was added, and removing it may lose other keys. A counter that
- * has reached 15 stays there: its keys may never go away, and are never lost.
+ * positive cannot be told from one that was added, and removing it may lose other keys. For the
+ * same reason a removal that was cut off by the death of its process or machine must not be
+ * repeated (what it leaves are false positives), and an add that was cut off must be, before the
+ * key may be removed. A counter that has reached 15 stays there: its keys may never go away, and
+ * are never lost.
  * Errors: BLOOMFILE_ENOTCOUNTING, _EABSENT; those of bloomfile_add() and fcntl. */
 BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
 
-/* Writes all adds to disk: those that returned before this call are there, by whichever handle they were
- * made, when it returns 0. An error of msync poisons the file (see above); any other may be tried again.
+/* Writes all adds to disk: those that returned before this call are there, by whichever handle they
+ * were made, when it returns 0. An error of msync poisons the file (see above); any other may be
+ * tried again.
  * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; those of msync, fcntl and write. */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
 
-/* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle stays
- * open, for reading. EBUSY if there are other writers. A crash leaves it live or sealed; sealed files
- * whose sealing was cut off in the middle of the last write are completed when they are next opened with
- * BLOOMFILE_WRITE (which says BLOOMFILE_ESEALED). Errors as bloomfile_sync(). */
+/* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle
+ * stays open, for reading. EBUSY if there are other writers. A crash leaves the file live or
+ * sealed; one whose sealing was cut off in the middle of the last write, which readers refuse as
+ * BLOOMFILE_ERECORD, is completed when it is next opened with BLOOMFILE_WRITE (which says
+ * BLOOMFILE_ESEALED). Errors as bloomfile_sync(); one of that last write comes after the filter is
+ * sealed, as bloomfile_get_info() tells. */
 BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does; flags may be
- * BLOOMFILE_REPLACE. The source may be live and in use: the copy has every key whose add returned before
- * this call. A sealed source is verified meanwhile.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source. */
+ * BLOOMFILE_REPLACE. The source may be live and in use: the copy has every key whose add returned
+ * before this call, and the source is synced, so that no page of it can have been lost. A sealed
+ * source is verified.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source; those
+ * of msync. */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
 
-/* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter is
- * above 0. It answers exactly as a classic filter with the same keys. Errors as bloomfile_seal_to();
- * BLOOMFILE_ENOTCOUNTING. */
+/* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter
+ * is above 0. It answers exactly as a classic filter with the same keys. Errors as
+ * bloomfile_seal_to(); BLOOMFILE_ENOTCOUNTING. */
 BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsigned flags);
 
-/* Writes what a live filter's memory holds to a new live file, poisoned or not, which must not exist.
- * After a failed sync, pages that the kernel has dropped since are as they were on disk: what was added
- * since the last good sync should be added again.
+/* Writes what a live filter's memory holds to a new live file, poisoned or not, which must not
+ * exist. If it is poisoned, pages that the kernel has dropped since the failed write are as they
+ * were on disk, so the new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync
+ * should be added again.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED. */
 BLOOMFILE_API int bloomfile_rescue(const bloomfile *f, const char *path);
 
 /* -------------------------------------------------------------------------------- inspecting */
 
-/* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit record
- * is read anew each time. */
+/* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit
+ * record is read anew each time. */
 struct bloomfile_info {
     size_t struct_size;
     uint32_t version;         /* of the format */
@@ -471,18 +497,18 @@ struct bloomfile_measure {
     uint64_t ones;          /* one bits; counting: counters above 0 */
     double fill;            /* ones / m */
     double fpr;             /* the real false-positive rate of these bits, exactly */
-    double keys_estimate;   /* n estimated from the ones (Swamidass & Baldi 2007); infinite if full */
+    double keys_estimate;   /* n, from the ones (Swamidass & Baldi 2007); infinite if full */
 };
 #define BLOOMFILE_MEASURE_INIT BLOOMFILE_INIT_(struct bloomfile_measure)
 
-/* Computes *out from the body. The rate is exact for this body and keys never added: for blocked the
- * mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked for.
- * Error: BLOOMFILE_EPARAMS (struct_size). */
+/* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
+ * the mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked
+ * for. Error: BLOOMFILE_EPARAMS (struct_size). */
 BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out);
 
-/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits (nonzero
- * counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's. Reads the
- * whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
+/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
+ * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
+ * Reads the whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
 
 /* One thing that is wrong with a file. */
@@ -493,18 +519,19 @@ struct bloomfile_fault {
     const char *field;  /* the field's name in format-spec.md ("k", "record 0", "page"); static */
 };
 
-/* Reads and checks the whole body of a sealed filter (BLOOMFILE_ELIVE otherwise): page checksums, body checksum, counts, padding. Damage becomes
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
  * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
- * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does. Returns 0,
- * BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+ * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does.
+ * Errors: BLOOMFILE_EPAGE, _EBODY; BLOOMFILE_ELIVE if the filter is live, and nothing is
+ * checked. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
- * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with what
- * the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in the
- * order of the checks, and sets *count to how many there are in all (faults and count may both be
- * NULL). Returns the first fault's error, which is what bloomfile_open_memory() would return but for
- * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
+ * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with
+ * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
+ * the order of the checks, and sets *count to how many there are in all (faults and count may both
+ * be NULL). Returns the first fault's error, which is what bloomfile_open_memory() would return but
+ * for BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 

@@ -7,8 +7,8 @@
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
-    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k, digests,
-                          n, was_new, change);
+    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k,
+                          digests, n, was_new, change);
 }
 
 static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,

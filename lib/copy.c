@@ -2,11 +2,13 @@
  * New files made of a filter that may be in use: sealed copies, projections, rescues. */
 #include <string.h>
 
-#include "body.h"
 #include "image.h"
 #include "live.h"
 #include "publish.h"
 #include "shared.h"
+
+#define NO_BOOT                                                                                    \
+    0xFF /* in each byte of a boot identity: that of no boot, so that the file is unclean */
 
 /* Copies a body that others may be changing. */
 static void copy_body(const bloomfile *f, uint8_t *to)
@@ -30,17 +32,14 @@ static void project_body(const bloomfile *f, uint8_t *to)
     }
 }
 
-/* The header of a new file, as the source's record tells. */
-static int describe(const bloomfile *f, struct header *h)
+/* The header of a new file, as the source's record tells; if that cannot be read, as it was. */
+static void describe(const bloomfile *f, struct header *h)
 {
-    *h = f->header;
     struct header now;
-    int error = f->live != NULL ? live_load(f, &now) : 0;
-    if (error != 0)
-        return error;
-    if (f->live != NULL)
-        h->record = now.record;
     uint32_t own = 0;
+    *h = f->header;
+    if (f->live != NULL && live_load(f, &now) == 0)
+        h->record = now.record;
     if (f->session != NULL) {
         struct kernel_change counted = session_counted(f->session);
         h->record = live_add_counts(h, h->record, &counted);
@@ -50,10 +49,8 @@ static int describe(const bloomfile *f, struct header *h)
     h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
     h->header_size = GEOMETRY_FILE_HEADER;
     h->compat = h->ro_compat = 0;
-    h->provenance &=
-        BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
+    h->provenance &= BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
     image_describe(h);
-    return 0;
 }
 
 typedef void fill(const bloomfile *f, uint8_t *body);
@@ -81,14 +78,17 @@ static int write_image(int fd, const bloomfile *f, struct header *h, fill *fill_
     return 0;
 }
 
+/* `check` has the last word on whether the copy is any good; NULL: it is. */
 static int publish_copy(const char *path, const bloomfile *f, struct header *h, fill *fill_body,
-                        bool replace)
+                        int (*check)(const bloomfile *f), bool replace)
 {
     struct publication *p;
     int fd, error = publish_start(&p, path, replace, &fd);
     if (error != 0)
         return error;
     error = write_image(fd, f, h, fill_body);
+    if (error == 0 && check != NULL)
+        error = check(f);
     if (error == 0)
         return publish_finish(p);
     publish_abandon(p);
@@ -98,29 +98,31 @@ static int publish_copy(const char *path, const bloomfile *f, struct header *h, 
 /* Whether all that was added to the source is in its body. */
 static int check_source(const bloomfile *f)
 {
-    if (f->live != NULL)
-        return bloomfile_status(f);
-    map_expect(&f->map, MAP_SCAN);
-    return body_verify(&f->header, f->body, f->guard, NULL);
+    return f->live != NULL ? bloomfile_status(f) : bloomfile_verify(f, NULL);
+}
+
+/* Whether it was so all the time: a page that could not be written may have been dropped. */
+static int check_again(const bloomfile *f)
+{
+    int error = f->live != NULL ? map_sync(&f->map, f->map.base_size) : 0;
+    return error != 0 ? error : bloomfile_status(f);
 }
 
 static int seal_copy(const char *path, const bloomfile *f, struct header *h, fill *fill_body,
                      unsigned flags)
 {
-    if ((flags & ~BLOOMFILE_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
-    int error = check_source(f);
+    int error = (flags & ~BLOOMFILE_REPLACE) != 0 ? BLOOMFILE_EPARAMS : check_source(f);
     if (error != 0)
         return error;
     h->record.state = BLOOMFILE_SEALED;
-    return publish_copy(path, f, h, fill_body, (flags & BLOOMFILE_REPLACE) != 0);
+    return publish_copy(path, f, h, fill_body, check_again, (flags & BLOOMFILE_REPLACE) != 0);
 }
 
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
 {
     struct header h;
-    int error = describe(f, &h);
-    return error != 0 ? error : seal_copy(path, f, &h, copy_body, flags);
+    describe(f, &h);
+    return seal_copy(path, f, &h, copy_body, flags);
 }
 
 int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
@@ -128,9 +130,7 @@ int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
     if (f->header.layout != BLOOMFILE_COUNTING)
         return BLOOMFILE_ENOTCOUNTING;
     struct header h;
-    int error = describe(f, &h);
-    if (error != 0)
-        return error;
+    describe(f, &h);
     h.layout = BLOOMFILE_CLASSIC;
     h.provenance |= BLOOMFILE_FROM_PROJECTION;
     image_describe(&h);
@@ -139,16 +139,14 @@ int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
 
 int bloomfile_rescue(const bloomfile *f, const char *path)
 {
-    if (f->live == NULL)
-        return BLOOMFILE_ESEALED;
     struct header h;
-    int error = describe(f, &h);
-    if (error != 0)
-        return error;
+    describe(f, &h);
+    if (f->live == NULL || h.record.state == BLOOMFILE_SEALED)
+        return BLOOMFILE_ESEALED;
     h.record.state = BLOOMFILE_LIVE;
     h.record.sequence = 1;
     h.record.flags = RECORD_N_ESTIMATED;
     h.record.writers = 0;
-    memset(h.record.boot_id, 0, sizeof h.record.boot_id);
-    return publish_copy(path, f, &h, copy_body, false);
+    memset(h.record.boot_id, live_in_doubt(f) ? NO_BOOT : 0, sizeof h.record.boot_id);
+    return publish_copy(path, f, &h, copy_body, NULL, false);
 }

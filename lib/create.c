@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "filter.h"
 #include "image.h"
 #include "live.h"
 #include "params.h"
@@ -25,12 +26,14 @@ static int plan(const struct bloomfile_params *given, struct header *h)
     return 0;
 }
 
-/* Memory is not taken before it is touched, as that of malloc(); what could never be had is refused. */
+/* Memory is not taken before it is touched, as that of malloc(); what could never be had is
+ * refused. */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
-    void *trial = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *trial =
+        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)
         return errno;
     munmap(trial, (size_t)size);

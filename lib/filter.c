@@ -13,9 +13,8 @@
 #include "sealing.h"
 
 #define OPEN_FLAGS                                                                                 \
-    (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | \
+    (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
      BLOOMFILE_ADD_EXACT)
-#define READ_TRIES 100 /* a record that is being written looks damaged for a moment */
 #define OPEN_TRIES 100 /* while others replace the file */
 
 static bool flags_valid(unsigned flags, bool by_path)
@@ -90,7 +89,7 @@ int filter_make_writer(bloomfile *f, int fd, unsigned flags)
 static int read_header(int fd, uint64_t offset, uint64_t length, struct header *h,
                        struct header_faults *faults)
 {
-    for (int tries = 0; tries < READ_TRIES; tries++) {
+    for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
         int error = map_read(fd, offset, bytes, size);
@@ -119,7 +118,7 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     struct header_faults faults;
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
     int error = read_header(fd, offset, length, &header, &faults);
-    if (writing && header_seal_unfinished(&header, &faults))
+    if (writing && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
     if (error == 0)
         error = check_state(&header, flags, length == file_size);
@@ -185,7 +184,8 @@ int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
         int error = open_path(out, path, flags);
         if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !bloomfile_is_stale(*out))
             return error;
-        bloomfile_close(*out); /* replaced before it was locked: what is added must go to the new one */
+        bloomfile_close(
+            *out); /* replaced before it was locked: what is added must go to the new one */
         *out = NULL;
     }
     return EBUSY;

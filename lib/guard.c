@@ -60,8 +60,8 @@ static void set_bad(struct guard *g, uint64_t page)
         atomic_fetch_add(&g->doubts, 1);
 }
 
-/* Another thread may have found the page bad in the meantime: then it is bad. The doubts are lowered
- * last, so that they are never, not even for a moment, fewer than there are. */
+/* Another thread may have found the page bad in the meantime: then it is bad. The doubts are
+ * lowered last, so that they are never, not even for a moment, fewer than there are. */
 static void set_good(struct guard *g, uint64_t page)
 {
     if (g->trust || known_bad(g, page) || !change(g->known_good, page, true))

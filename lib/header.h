@@ -13,6 +13,8 @@
 #define HEADER_MAX             GEOMETRY_FILE_HEADER
 #define HEADER_VERSION         1u
 #define HEADER_SEALED_SEQUENCE UINT64_MAX
+#define HEADER_RECORD_MAX      (HEADER_MAX / 4)
+#define HEADER_TRIES           100 /* a record that is being written looks damaged for a moment */
 
 /* The static header's fields: name, offset, size. */
 #define HEADER_FIELDS(X)                                                                           \
@@ -103,16 +105,16 @@ struct header_faults {
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
                    struct header_faults *faults);
 
-/* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is sealed
- * and in slot 0 if it is live. Sets h->crc. */
+/* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
+ * sealed and in slot 0 if it is live. Sets h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
 
 /* Where a record stands, and its size. */
 uint32_t header_record_size(const struct header *h);
 uint32_t header_record_offset(const struct header *h, unsigned slot);
 
-/* Writes a record for the static header of *h. The reserved bytes are those of the record at `kept`;
- * NULL: zero. */
+/* Writes a record for the static header of *h. The reserved bytes are those of the record at
+ * `kept`; NULL: zero. */
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *bytes);
 

@@ -16,8 +16,8 @@ void image_describe(struct header *h);
 /* The body of an image. */
 uint8_t *image_body(const struct header *h, uint8_t *image);
 
-/* Once the body is complete and h->record.n (and .flags) set: writes the page checksums behind it, and
- * makes h->record that of a sealed image. */
+/* Once the body is complete and h->record.n (and .flags) set: writes the page checksums behind it,
+ * and makes h->record that of a sealed image. */
 void image_sum(struct header *h, uint8_t *body);
 
 /* Once the body is complete and h->record.n (and .flags) set: computes counts and checksums, and

@@ -31,16 +31,16 @@ struct kernel {
                             const uint64_t *digests, size_t n, bool *hits);
     /* Plain stores: the body is the caller's alone. Best in ascending order of digests. */
     void (*add_many)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n);
-    /* Into a body that others read and change at the same time; 64-byte aligned. was_new may be NULL;
-     * what was changed is added to *change. */
+    /* Into a body that others read and change at the same time; 64-byte aligned. was_new may be
+     * NULL; what was changed is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                        bool *was_new, struct kernel_change *change);
     /* Adds to the tally what `size` bytes hold; blocked: size is a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
 };
 
-/* Counting: takes back an add of a key; false, and nothing is changed, if the body certainly does not
- * have it. Nobody else removes at the same time; others may add. */
+/* Counting: takes back an add of a key; false, and nothing is changed, if the body certainly does
+ * not have it. Nobody else removes at the same time; others may add. */
 bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                           struct kernel_change *change);
 

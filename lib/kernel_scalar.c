@@ -192,11 +192,14 @@ static size_t counting_contains_many(const uint8_t *body, uint64_t counters, uns
 }
 
 const struct kernel kernel_scalar_blocked = {
-    "scalar", blocked_contains, blocked_contains_many, blocked_add_many, kernel_add_shared_blocked, blocked_tally,
+    "scalar",         blocked_contains,          blocked_contains_many,
+    blocked_add_many, kernel_add_shared_blocked, blocked_tally,
 };
 const struct kernel kernel_scalar_classic = {
-    "scalar", classic_contains, classic_contains_many, classic_add_many, kernel_add_shared_classic, classic_tally,
+    "scalar",         classic_contains,          classic_contains_many,
+    classic_add_many, kernel_add_shared_classic, classic_tally,
 };
 const struct kernel kernel_scalar_counting = {
-    "scalar", counting_contains, counting_contains_many, counting_add_many, kernel_add_shared_counting, counting_tally,
+    "scalar",          counting_contains,          counting_contains_many,
+    counting_add_many, kernel_add_shared_counting, counting_tally,
 };

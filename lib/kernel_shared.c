@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every missing bit, and every step of a counter, is made by exactly one of those who race for it. A key
- * is new to whoever made one of its bits (raised one of its counters from 0), so of several who add the
- * same new key at least one is told. What is there already is not written, and makes no page dirty.
+ * Every missing bit, and every step of a counter, is made by exactly one of those who race for it.
+ * A key is new to whoever made one of its bits (raised one of its counters from 0), so of several
+ * who add the same new key at least one is told. What is there already is not written, and makes no
+ * page dirty.
  */
 #include "kernel_shared.h"
 
@@ -19,10 +20,15 @@ static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *c
     change->keys += is_new;
 }
 
+static uint64_t missing(const uint8_t *word, uint64_t bits)
+{
+    return bits & ~shared_load64(word);
+}
+
 /* Sets bits of an aligned word; returns how many of them were not set. */
 static unsigned set(uint8_t *word, uint64_t bits)
 {
-    if ((bits & ~shared_load64(word)) == 0)
+    if (missing(word, bits) == 0)
         return 0;
     return (unsigned)__builtin_popcountll(shared_set64(word, bits));
 }
@@ -39,10 +45,12 @@ static unsigned add_to_block(uint8_t *block, unsigned k, uint64_t digest)
         unsigned bit = probe_slice(product, i % PROBE_SLICES);
         masks[bit / 64] |= 1ULL << bit % 64;
     }
-    unsigned ones = 0;
+    uint64_t any = 0;
     for (unsigned w = 0; w < PROBE_BLOCK_BITS / 64; w++)
-        if (masks[w] != 0)
-            ones += set(block + 8 * w, masks[w]);
+        any |= missing(block + 8 * w, masks[w]);
+    unsigned ones = 0;
+    for (unsigned w = 0; any != 0 && w < PROBE_BLOCK_BITS / 64; w++)
+        ones += set(block + 8 * w, masks[w]);
     return ones;
 }
 
@@ -54,7 +62,7 @@ void kernel_add_shared_blocked(uint8_t *body, uint64_t blocks, unsigned k, const
         size_t count = n - start < CHUNK ? n - start : CHUNK;
         for (size_t i = 0; i < count; i++) {
             block[i] = body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + i], blocks);
-            __builtin_prefetch(block[i], 1);
+            __builtin_prefetch(block[i]);
         }
         for (size_t i = 0; i < count; i++) {
             unsigned ones = add_to_block(block[i], k, digests[start + i]);
@@ -72,7 +80,7 @@ static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsig
     for (size_t j = 0; j < n; j++) {
         uint64_t g = digests[j];
         for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER)
-            __builtin_prefetch(body + probe_reduce(g, units) / per_byte, 1);
+            __builtin_prefetch(body + probe_reduce(g, units) / per_byte);
     }
 }
 
@@ -105,8 +113,8 @@ void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const u
 
 /* ---- counting */
 
-/* Changes a counter by one step up or down, unless it is at 15, where it stays, or would fall below 0.
- * Returns what it was. */
+/* Changes a counter by one step up or down, unless it is at 15, where it stays, or would fall below
+ * 0. Returns what it was. */
 static unsigned step(uint8_t *body, uint64_t j, int by)
 {
     uint8_t *byte = body + j / 2, seen = shared_load8(byte);

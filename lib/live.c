@@ -2,76 +2,72 @@
 #include "live.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "boot.h"
 
-#define LOAD_TRIES 100 /* a record that is being written looks damaged for a moment */
-
 int live_load(const bloomfile *f, struct header *now)
 {
-    struct header_faults faults = { 0 };
-    for (int tries = 0; tries < LOAD_TRIES; tries++) {
+    struct header_faults faults;
+    for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         memcpy(bytes, f->live, sizeof bytes);
         faults = (struct header_faults){ 0 };
         header_decode(bytes, f->geometry.image_size, now, &faults);
-        if (faults.first == 0)
+        if (faults.first != BLOOMFILE_ERECORD)
             break;
+        sched_yield();
     }
+    if (faults.first == 0 && now->crc != f->header.crc)
+        return BLOOMFILE_EHEADER;
     return faults.first;
 }
 
 /* ---- committing */
 
+/* Over the record that is not in force. */
 static int write_record(bloomfile *f, struct header *now, const struct record *next)
 {
-    uint8_t bytes[HEADER_MAX];
-    unsigned slot = 1 - now->in_force;
+    uint8_t bytes[HEADER_RECORD_MAX];
+    const unsigned slot = 1 - now->in_force;
     if (next->sequence == HEADER_SEALED_SEQUENCE && next->state != BLOOMFILE_SEALED)
         return EOVERFLOW;
     header_encode_record(now, next, f->live + header_record_offset(now, now->in_force), bytes);
-    int error =
-        map_write(f->fd, header_record_offset(now, slot), bytes, header_record_size(now));
-    if (error == 0) {
-        now->record = *next;
-        now->in_force = slot;
-    }
-    return error;
+    return map_write(f->fd, header_record_offset(now, slot), bytes, header_record_size(now));
 }
 
 int live_poison(bloomfile *f, struct header *now, int error)
 {
-    for (int slot = 0; slot < 2; slot++) {
-        struct record poisoned = now->record;
-        poisoned.state = BLOOMFILE_POISONED;
-        poisoned.sequence++;
-        if (write_record(f, now, &poisoned) == 0)
-            map_sync(&f->map, HEADER_MAX);
-    }
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    now->record.state = BLOOMFILE_POISONED;
+    for (unsigned slots = 0; slots < 2; slots++) {
+        struct record poisoned = now->record;
+        poisoned.sequence += 1 + slots;
+        write_record(f, now, &poisoned);
+        map_sync(&f->map, HEADER_MAX);
+        now->in_force = 1 - now->in_force;
+    }
     return error;
 }
 
 int live_commit(bloomfile *f, struct header *now, struct record next)
 {
-    struct header before = *now;
     next.sequence = now->record.sequence + 1;
     int error = write_record(f, now, &next);
     if (error != 0)
         return error;
     error = map_sync(&f->map, HEADER_MAX);
-    return error == 0 ? 0 : live_poison(f, &before, error);
+    return error == 0 ? 0 : live_poison(f, now, error);
 }
 
 static uint64_t moved(uint64_t value, int64_t by, uint64_t limit)
 {
-    uint64_t sum = value + (uint64_t)by;
-    if (by < 0 && value < (uint64_t)-by)
-        sum = 0;
+    uint64_t sum;
+    if (by < 0)
+        sum = value > -(uint64_t)by ? value - -(uint64_t)by : 0;
+    else if (__builtin_add_overflow(value, (uint64_t)by, &sum))
+        sum = UINT64_MAX;
     return sum < limit ? sum : limit;
 }
 
@@ -98,10 +94,8 @@ int live_check_clean(const struct record *r, bool accept_unclean)
     uint8_t boot[BOOT_ID_SIZE];
     if (accept_unclean || is_zero(r->boot_id))
         return 0;
-    int error = boot_id(boot);
-    if (error != 0)
-        return error;
-    return memcmp(r->boot_id, boot, BOOT_ID_SIZE) == 0 ? 0 : BLOOMFILE_EUNCLEAN;
+    bool same = boot_id(boot) == 0 && memcmp(r->boot_id, boot, BOOT_ID_SIZE) == 0;
+    return same ? 0 : BLOOMFILE_EUNCLEAN;
 }
 
 /* For the holder of LOCK_RECORDS. */
@@ -138,38 +132,23 @@ int live_join(bloomfile *f, bool accept_unclean)
     if (error != 0)
         return error;
     error = lock_wait(f->fd, LOCK_RECORDS, 1);
-    if (error == 0) {
+    if (error == 0)
         error = enlist(f, accept_unclean);
-        lock_drop(f->fd, LOCK_RECORDS, 1);
-    }
     if (error != 0)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else
         atomic_store(&f->session->joined, true);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
     return error;
 }
 
 /* A child of fork() shares its parent's open file, and so the parent's locks: it opens its own. */
-static int open_anew(bloomfile *f)
-{
-    char path[sizeof "/proc/self/fd/" + 3 * sizeof f->fd];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", f->fd);
-    int fd, error = map_open(path, true, &fd);
-    if (error != 0)
-        return error;
-    error = map_again(&f->map, fd);
-    if (error == 0 && dup3(fd, f->fd, O_CLOEXEC) < 0)
-        error = errno;
-    close(fd);
-    return error;
-}
-
 static int join_after_fork(bloomfile *f)
 {
     int error = 0;
     pthread_mutex_lock(&f->session->records);
     if (!atomic_load(&f->session->joined)) {
-        error = open_anew(f);
+        error = map_reopen(&f->map, f->fd);
         if (error == 0)
             error = live_join(f, false);
     }
@@ -198,14 +177,17 @@ static void resign(bloomfile *f)
     if (live_load(f, &now) != 0 || now.record.state != BLOOMFILE_LIVE ||
         lock_held_by_others(f->fd, LOCK_WRITERS, &others) != 0)
         return;
+    if (live_in_doubt(f)) {
+        live_poison(f, &now, 0);
+        return;
+    }
     struct kernel_change counted = session_take(f->session);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
     if (!others) {
-        int error = map_sync(&f->map, f->map.base_size);
-        if (error != 0) {
-            live_poison(f, &now, error);
+        if (map_sync(&f->map, f->map.base_size) != 0) {
+            live_poison(f, &now, 0);
             return;
         }
         if (next.writers > 0)
@@ -221,6 +203,6 @@ void live_leave(bloomfile *f)
     if (!atomic_load(&f->session->joined) || lock_wait(f->fd, LOCK_RECORDS, 1) != 0)
         return;
     resign(f);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
     lock_drop(f->fd, LOCK_WRITERS, 1);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
 }

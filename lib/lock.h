@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locks on bytes of a file, between open file descriptions: whoever opened the file once, with however
- * many threads, is one holder. The kernel lets go of them when the description goes away, by whatever
- * death. A byte need not exist.
+ * Locks on bytes of a file, between open file descriptions: whoever opened the file once, with
+ * however many threads, is one holder. The kernel lets go of them when the description goes away,
+ * by whatever death. A byte need not exist.
  */
 #ifndef BLOOMFILE_LOCK_H
 #define BLOOMFILE_LOCK_H
@@ -19,8 +19,8 @@ enum {
     LOCK_STRIPE_COUNT = 64,
 };
 
-/* Takes, or changes to, a lock that is shared or exclusive, at once: EBUSY if others are in the way,
- * and then the one held before is kept. */
+/* Takes, or changes to, a lock that is shared or exclusive, at once: EBUSY if others are in the
+ * way, and then the one held before is kept. */
 int lock_try(int fd, uint64_t byte, bool exclusive);
 
 /* Waits for an exclusive lock on `count` bytes. 0 or an errno. */

@@ -4,6 +4,7 @@
 #include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,9 +46,8 @@ int map_write(int fd, uint64_t offset, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         size_t rest = size - done;
-        ssize_t wrote =
-            pwrite(fd, (const uint8_t *)bytes + done, rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE,
-                   (off_t)(offset + done));
+        ssize_t wrote = pwrite(fd, (const uint8_t *)bytes + done,
+                               rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE, (off_t)(offset + done));
         if (wrote < 0 && errno != EINTR)
             return errno;
         if (wrote == 0)
@@ -78,14 +78,20 @@ uint8_t *map_bytes(const struct map *map)
     return map->base;
 }
 
-int map_again(const struct map *map, int fd)
+int map_reopen(const struct map *map, int fd)
 {
-    void *base =
-        mmap(map->base, map->base_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
-    if (base == MAP_FAILED)
-        return errno;
+    char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int own, error = map_open(path, true, &own);
+    if (error != 0)
+        return error;
+    const int flags = MAP_SHARED | MAP_FIXED;
+    if (mmap(map->base, map->base_size, PROT_READ | PROT_WRITE, flags, own, 0) == MAP_FAILED ||
+        dup3(own, fd, O_CLOEXEC) < 0)
+        error = errno;
+    close(own);
     map_expect(map, MAP_LOOKUPS);
-    return 0;
+    return error;
 }
 
 int map_sync(const struct map *map, size_t size)

@@ -26,14 +26,15 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 /* Writes all of the bytes at `offset`. 0 or an errno. */
 int map_write(int fd, uint64_t offset, const void *bytes, size_t size);
 
-/* Maps `size` > 0 bytes at any offset, shared; writable: at offset 0. BLOOMFILE_ETOOBIG or an errno. */
+/* Maps `size` > 0 bytes at any offset, shared; writable: at offset 0. BLOOMFILE_ETOOBIG or an
+ * errno. */
 int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, bool writable);
 
 /* The bytes of a writable mapping. */
 uint8_t *map_bytes(const struct map *map);
 
-/* Puts another descriptor of the same file behind a writable mapping. */
-int map_again(const struct map *map, int fd);
+/* Opens the file anew, behind the descriptor and a writable mapping of it. */
+int map_reopen(const struct map *map, int fd);
 
 /* Writes changes of the first `size` bytes to disk, made through the mapping or by map_write(). */
 int map_sync(const struct map *map, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter.h"
+#include "handle.h"
 #include "probe.h"
 #include "sizing.h"
 #include "versioned.h"

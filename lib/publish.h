@@ -13,9 +13,9 @@
 
 struct publication;
 
-/* Makes the temporary that is to become `path`, and gives its descriptor, for reading and writing; it
- * stays the publication's. A symbolic link is followed. `replace`: an existing regular file will be
- * replaced; otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. Where the
+/* Makes the temporary that is to become `path`, and gives its descriptor, for reading and writing;
+ * it stays the publication's. A symbolic link is followed. `replace`: an existing regular file will
+ * be replaced; otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. Where the
  * temporary has a name, the calling thread's signals are held back from here to the end. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "filter.h"
+#include "handle.h"
 #include "hash.h"
 #include "live.h"
 #include "probe.h"

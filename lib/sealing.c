@@ -8,7 +8,7 @@
 int sealing_write(int fd, const struct header *h, const uint8_t *image, unsigned kept,
                   unsigned slot)
 {
-    uint8_t bytes[HEADER_MAX];
+    uint8_t bytes[HEADER_RECORD_MAX];
     header_encode_record(h, &h->record, image + header_record_offset(h, kept), bytes);
     return map_write(fd, header_record_offset(h, slot), bytes, header_record_size(h));
 }

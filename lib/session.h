@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a process has of a file that it writes to: whether it has joined the writers, what it has added
- * since its last commit, and the locks between its threads. A child of fork() finds all of it zero, in
- * the same place: it has not joined, has added nothing, and no lock is held.
+ * What a process has of a file that it writes to: whether it has joined the writers, what it has
+ * added since its last commit, and the locks between its threads. A child of fork() finds all of it
+ * zero, in the same place: it has not joined, has added nothing, and no lock is held.
  */
 #ifndef BLOOMFILE_SESSION_H
 #define BLOOMFILE_SESSION_H
@@ -20,8 +20,7 @@ struct session {
     atomic_bool joined;
     pthread_mutex_t records; /* held to join and to commit */
     pthread_mutex_t removal;
-    pthread_rwlock_t stripes; /* shared: one stripe is held too; exclusive: all are */
-    pthread_mutex_t stripe[LOCK_STRIPE_COUNT];
+    pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* who takes them all takes them in order */
     struct session_shard {
         _Alignas(64) atomic_llong keys;
         atomic_llong ones, overflow;
@@ -39,8 +38,8 @@ void session_count(struct session *s, const struct kernel_change *change);
 struct kernel_change session_counted(const struct session *s);
 struct kernel_change session_take(struct session *s);
 
-/* For BLOOMFILE_ADD_EXACT: nobody else, of this process or another, adds keys of the digest's stripe,
- * or any. 0, or an errno and nothing is held. */
+/* For BLOOMFILE_ADD_EXACT: nobody else, of this process or another, adds keys of the digest's
+ * stripe, or any. 0, or an errno and nothing is held. */
 int session_lock_stripe(struct session *s, int fd, uint64_t digest);
 void session_unlock_stripe(struct session *s, int fd, uint64_t digest);
 int session_lock_stripes(struct session *s, int fd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bytes that other threads and processes may be changing: the body and the records of a live file. The
- * words are those of the format, little-endian. Nothing is ordered by them: whoever learns of an add
- * learns of it by other means, which order it.
+ * Bytes that other threads and processes may be changing: the body and the records of a live file.
+ * The words are those of the format, little-endian. Nothing is ordered by them: whoever learns of
+ * an add learns of it by other means, which order it.
  */
 #ifndef BLOOMFILE_SHARED_H
 #define BLOOMFILE_SHARED_H
@@ -11,6 +11,11 @@
 #include <stdint.h>
 
 #include "bytes.h"
+
+typedef uint64_t __attribute__((aligned(8))) shared_word; /* on 32-bit machines too */
+#if __GCC_ATOMIC_LLONG_LOCK_FREE != 2
+#error "64-bit atomics without locks are needed: a lock would be that of one process"
+#endif
 
 static inline uint8_t shared_load8(const uint8_t *p)
 {
@@ -24,14 +29,14 @@ static inline uint32_t shared_load32(const void *aligned)
 
 static inline uint64_t shared_load64(const void *aligned)
 {
-    return BYTES_SWAP64(__atomic_load_n((const uint64_t *)aligned, __ATOMIC_RELAXED));
+    return BYTES_SWAP64(__atomic_load_n((const shared_word *)aligned, __ATOMIC_RELAXED));
 }
 
 /* Sets bits, and returns which of them were not set. */
 static inline uint64_t shared_set64(void *aligned, uint64_t bits)
 {
     uint64_t before =
-        __atomic_fetch_or((uint64_t *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);
+        __atomic_fetch_or((shared_word *)aligned, BYTES_SWAP64(bits), __ATOMIC_RELAXED);
     return bits & ~BYTES_SWAP64(before);
 }
 

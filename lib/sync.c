@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "live.h"
 
-/* The body is on disk. Holds LOCK_RECORDS. */
+/* After the body was written to disk, or not. Holds LOCK_RECORDS. */
 static int commit(bloomfile *f, int body_error)
 {
     struct header now;
     int error = live_load(f, &now);
+    if (error == 0 && now.record.state == BLOOMFILE_POISONED)
+        error = BLOOMFILE_EPOISONED;
     if (error != 0)
         return error;
-    if (now.record.state == BLOOMFILE_POISONED)
-        return BLOOMFILE_EPOISONED;
     if (body_error != 0)
         return live_poison(f, &now, body_error);
     struct kernel_change counted = session_take(f->session);
@@ -26,11 +26,13 @@ int bloomfile_sync(bloomfile *f)
         return error;
     pthread_mutex_lock(&f->session->records);
     int body_error = map_sync(&f->map, f->map.base_size);
+    if (body_error != 0)
+        guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     error = lock_wait(f->fd, LOCK_RECORDS, 1);
     if (error == 0) {
         error = commit(f, body_error);
         lock_drop(f->fd, LOCK_RECORDS, 1);
     }
     pthread_mutex_unlock(&f->session->records);
-    return error;
+    return body_error != 0 ? body_error : error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "body.h"
-#include "filter.h"
+#include "handle.h"
 
 int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault)
 {

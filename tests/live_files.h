@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Short forms for tests of live filters. The keys are number(0, i), and the rate is 1e-9, so that none is
- * there by chance. */
+ * Short forms for tests of live filters. The keys are number(0, i), and the rate is 1e-9, so that
+ * none is there by chance. */
 #ifndef BLOOMFILE_TESTS_LIVE_FILES_H
 #define BLOOMFILE_TESTS_LIVE_FILES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * In place of lib/shared.h: bits that are set by a plain |=, for showing that the tests of concurrent
- * adds notice it. */
+ * In place of lib/shared.h: bits that are set by a plain |=, for showing that the tests of
+ * concurrent adds notice it. */
 #define shared_set64 shared_set64_atomic
 #include "../lib/shared.h"
 #undef shared_set64

@@ -206,8 +206,11 @@ static void removers_do_not_take_away_what_is_others_(void **state)
         uint32_t before = body_sum(f);
         bloomfile_close(f);
         atomic_uint *missing = shared_memory(sizeof *missing);
-        crew_run(&(struct crew){ .processes = crews[c][0], .threads = crews[c][1],
-                                 .path = "filter", .work = add_and_remove, .context = missing });
+        crew_run(&(struct crew){ .processes = crews[c][0],
+                                 .threads = crews[c][1],
+                                 .path = "filter",
+                                 .work = add_and_remove,
+                                 .context = missing });
         assert_int_equal(*missing, 0);
         release_shared_memory(missing, sizeof *missing);
         assert_error(bloomfile_open(&f, "filter", 0), 0);

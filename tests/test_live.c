@@ -125,7 +125,7 @@ static void an_add_tells_whether_it_was_new(void **state)
     (void)state;
     bloomfile *f = create("filter", 1000);
     uint8_t *large = calloc(1, 1 << 20);
-    const struct bloomfile_key keys[] = { { "a", 1 },  { "b", 1 },         { "a", 1 },    { "", 0 },
+    const struct bloomfile_key keys[] = { { "a", 1 },  { "b", 1 },         { "a", 1 },   { "", 0 },
                                           { NULL, 0 }, { large, 1 << 20 }, { "a\0b", 3 } };
     static const bool expected[] = { true, true, false, true, false, true, true };
     bool was_new[ROWS(keys)];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
- * Many rounds on a small filter, where writers meet in one word all the time: no add is lost. Compiled
- * with PLAIN_OR, for a library that sets bits without atomics: adds are lost, and that is noticed. */
+ * Many rounds on a small filter, where writers meet in one word all the time: no add is lost.
+ * Compiled with PLAIN_OR, for a library that sets bits without atomics: adds are lost, and that is
+ * noticed. */
 #include "crew.h"
 #include "support.h"
 
@@ -31,8 +32,11 @@ static unsigned lost_in_a_round(uint32_t layout, unsigned processes, unsigned th
 {
     uint64_t first = round << 32;
     make_tiny_filter(layout);
-    crew_run(&(struct crew){ .processes = processes, .threads = threads, .path = "filter",
-                             .work = add_few, .context = &first });
+    crew_run(&(struct crew){ .processes = processes,
+                             .threads = threads,
+                             .path = "filter",
+                             .work = add_few,
+                             .context = &first });
     bloomfile *f;
     unsigned lost = 0;
     assert_error(bloomfile_open(&f, "filter", 0), 0);

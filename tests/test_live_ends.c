@@ -167,8 +167,40 @@ static void once_poisoned_everything_is_maybe(void **state)
     bloomfile_close(f);
     bloomfile_close(reader);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
-    f = open_for("rescued", BLOOMFILE_WRITE);
+    assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
+    assert_not_opened("rescued", BLOOMFILE_WRITE, BLOOMFILE_EUNCLEAN);
+    f = open_for("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
     assert_has(f, 50);
+    bloomfile_close(f);
+    bloomfile_close(open_for("rescued", 0));
+}
+
+/* The kernel may drop the page with the poisoned record, and read it as it is on disk. */
+static void what_is_known_to_be_poisoned_stays_so(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    struct bytes before = read_file("filter");
+    change_records("filter", set_poisoned);
+    assert_true(bloomfile_contains(reader, "never added", 11));
+    int fd = open("filter", O_WRONLY);
+    assert_int_equal(pwrite(fd, before.data, IN_FILE, 0), IN_FILE);
+    close(fd);
+    free(before.data);
+    assert_true(bloomfile_contains(reader, "never added either", 18));
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    bloomfile_close(reader);
+    bloomfile_close(f);
+}
+
+static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
+    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_rescue(reader, "rescued"), BLOOMFILE_ESEALED);
+    assert_int_equal(entries_in_dir(), 1);
+    bloomfile_close(reader);
     bloomfile_close(f);
 }
 
@@ -182,6 +214,8 @@ int main(void)
         IN_NEW_DIR(a_rescued_filter_goes_on_elsewhere),
         IN_NEW_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted),
         IN_NEW_DIR(once_poisoned_everything_is_maybe),
+        IN_NEW_DIR(what_is_known_to_be_poisoned_stays_so),
+        IN_NEW_DIR(a_filter_that_another_has_sealed_needs_no_rescue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -127,7 +127,8 @@ static void wait_to_be_killed(bloomfile *f)
     _exit(2);
 }
 
-/* The child has joined by an add: neither its mapping nor its descriptor keep the parent's locks. */
+/* The child has joined by an add: neither its mapping nor its descriptor keep the parent's locks.
+ */
 static void a_child_s_locks_are_its_own(void **state)
 {
     (void)state;
@@ -182,8 +183,8 @@ static void a_pool_of_children_shares_a_filter_in_memory(void **state)
     bloomfile *f;
     assert_error(bloomfile_create(&f, NULL, &params, 0), 0);
     for (unsigned exact = 0; exact < 2; exact++) {
-        crew_run(&(struct crew){ .processes = 4, .threads = 2, .inherited = f,
-                                 .work = add_thousand });
+        crew_run(
+            &(struct crew){ .processes = 4, .threads = 2, .inherited = f, .work = add_thousand });
         assert_int_equal(info_of(f).keys, 8000);
         assert_int_equal(info_of(f).writers, 1);
         assert_has(f, 8000);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Threads of several processes add to one filter at once: nothing is lost, and of all who add one key
- * somebody is told that it is new. */
+ * Threads of several processes add to one filter at once: nothing is lost, and of all who add one
+ * key somebody is told that it is new. */
 #include "crew.h"
 #include "support.h"
 
@@ -173,6 +173,33 @@ static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
     }
 }
 
+/* ---- all leave at once */
+
+static int add_one(bloomfile *f, unsigned worker, void *context)
+{
+    return bloomfile_add_digest(f, number(1, *(uint64_t *)context + worker), NULL);
+}
+
+static void the_last_one_to_leave_leaves_it_clean(void **state)
+{
+    (void)state;
+    static const uint8_t clean[16];
+    make_filter(BLOOMFILE_BLOCKED, 10000, 1e-9);
+    for (uint64_t round = 0; round < 100; round++) {
+        uint64_t first = round * 4;
+        crew_run(&(struct crew){ 4, 1, "filter", BLOOMFILE_ADD_EXACT * (round % 2), NULL, add_one,
+                                 &first });
+        bloomfile *f;
+        assert_error(bloomfile_open(&f, "filter", 0), 0);
+        struct bloomfile_info info = info_of(f);
+        assert_memory_equal(info.boot_id, clean, sizeof clean);
+        assert_int_equal(info.writers, 0);
+        assert_int_equal(info.keys, (round + 1) * 4);
+        assert_int_equal(info.keys_estimated, 0);
+        bloomfile_close(f);
+    }
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -180,6 +207,7 @@ int main(void)
         IN_NEW_DIR(millions_of_keys_are_all_there_and_counted),
         IN_NEW_DIR(every_key_is_new_to_somebody),
         IN_NEW_DIR(every_key_is_new_to_exactly_one_of_exact_adders),
+        IN_NEW_DIR(the_last_one_to_leave_leaves_it_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

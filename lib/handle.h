@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * The handle: a valid header, the bytes behind it, and the code that reads them. */
+#ifndef BLOOMFILE_HANDLE_H
+#define BLOOMFILE_HANDLE_H
+
+#include <bloomfile.h>
+#include <sys/types.h>
+
+#include "geometry.h"
+#include "guard.h"
+#include "header.h"
+#include "kernel.h"
+#include "map.h"
+#include "session.h"
+
+struct bloomfile {
+    const struct kernel *kernel;
+    const uint8_t *body;
+    uint64_t units;
+    struct guard *guard;     /* what a lookup may write to */
+    const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
+    struct session *session; /* of a writer; NULL: opened for reading */
+    int fd;                  /* of a writer; -1 */
+    bool exact;              /* BLOOMFILE_ADD_EXACT */
+    struct header header;    /* as it was when opened */
+    struct geometry geometry;
+    struct map map;
+    char *path; /* NULL: not opened by path */
+    dev_t device;
+    ino_t inode;
+    struct guard guard_storage;
+};
+
+#endif

@@ -422,8 +422,9 @@ BLOOMFILE_API int bloomfile_sync(bloomfile *f);
  * stays open, for reading. EBUSY if there are other writers. A crash leaves the file live or
  * sealed; one whose sealing was cut off in the middle of the last write, which readers refuse as
  * BLOOMFILE_ERECORD, is completed when it is next opened with BLOOMFILE_WRITE (which says
- * BLOOMFILE_ESEALED). Errors as bloomfile_sync(); one of that last write comes after the filter is
- * sealed, as bloomfile_get_info() tells. */
+ * BLOOMFILE_ESEALED).
+ * Errors as bloomfile_sync(); one of that last write comes after the filter is sealed, as
+ * bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m, which nobody sets. */
 BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does; flags may be

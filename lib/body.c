@@ -37,8 +37,7 @@ static void verify_page(void *context, uint64_t page, uint32_t crc)
         v->first_bad = page;
 }
 
-/* Whether the body has a one beyond m: in the last byte that m uses, or in the bytes after it. */
-static bool padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
+bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
 {
     unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
     *offset = geometry_of(h->layout, h->m, h->header_size).need - 1;
@@ -61,7 +60,7 @@ static const char *contradiction(const struct header *h, const uint8_t *body,
         return "ones";
     if (sums->tally.overflow != h->record.overflow)
         return "overflow";
-    return padding_is_clean(h, body, offset) ? NULL : "padding";
+    return body_padding_is_clean(h, body, offset) ? NULL : "padding";
 }
 
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,

@@ -17,6 +17,10 @@ struct body_sums {
 void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
                void (*visit)(void *context, uint64_t page, uint32_t crc), void *context);
 
+/* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,
+ * *offset tells in which. */
+bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
+
 /* Checks a sealed body, tells the guard of every page, and of a contradiction with the header;
  * *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,

@@ -2,6 +2,7 @@
  * New files made of a filter that may be in use: sealed copies, projections, rescues. */
 #include <string.h>
 
+#include "body.h"
 #include "image.h"
 #include "live.h"
 #include "publish.h"
@@ -98,7 +99,12 @@ static int publish_copy(const char *path, const bloomfile *f, struct header *h, 
 /* Whether all that was added to the source is in its body. */
 static int check_source(const bloomfile *f)
 {
-    return f->live != NULL ? bloomfile_status(f) : bloomfile_verify(f, NULL);
+    uint64_t offset;
+    if (f->live == NULL)
+        return bloomfile_verify(f, NULL);
+    int error = bloomfile_status(f);
+    bool clean = body_padding_is_clean(&f->header, f->body, &offset);
+    return error != 0 || clean ? error : BLOOMFILE_EBODY;
 }
 
 /* Whether it was so all the time: a page that could not be written may have been dropped. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "body.h"
 #include "image.h"
 #include "live.h"
 #include "sealing.h"
@@ -22,6 +23,9 @@ static int seal(bloomfile *f)
         return error;
     if (now.record.state == BLOOMFILE_POISONED)
         return BLOOMFILE_EPOISONED;
+    uint64_t offset;
+    if (!body_padding_is_clean(&now, f->body, &offset))
+        return BLOOMFILE_EBODY;
     struct header sealed = now;
     struct kernel_change counted = session_counted(f->session);
     sealed.record = live_add_counts(&now, now.record, &counted);

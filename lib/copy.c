@@ -44,7 +44,7 @@ static void describe(const bloomfile *f, struct header *h)
     if (f->session != NULL) {
         struct kernel_change counted = session_counted(f->session);
         h->record = live_add_counts(h, h->record, &counted);
-        own = 1;
+        own = atomic_load(&f->session->joined); /* a child of fork() may not have */
     }
     bool counted_by_others = h->record.writers > own;
     h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
@@ -111,6 +111,8 @@ static int check_source(const bloomfile *f)
 static int check_again(const bloomfile *f)
 {
     int error = f->live != NULL ? map_sync(&f->map, f->map.base_size) : 0;
+    if (error != 0)
+        guard_distrust(f->guard, BLOOMFILE_EPOISONED); /* the next msync would not tell */
     return error != 0 ? error : bloomfile_status(f);
 }
 

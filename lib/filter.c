@@ -118,7 +118,8 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     struct header_faults faults;
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
     int error = read_header(fd, offset, length, &header, &faults);
-    if (writing && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
+    bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
+    if (writing && was_read && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
     if (error == 0)
         error = check_state(&header, flags, length == file_size);

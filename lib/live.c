@@ -94,8 +94,10 @@ int live_check_clean(const struct record *r, bool accept_unclean)
     uint8_t boot[BOOT_ID_SIZE];
     if (accept_unclean || is_zero(r->boot_id))
         return 0;
-    bool same = boot_id(boot) == 0 && memcmp(r->boot_id, boot, BOOT_ID_SIZE) == 0;
-    return same ? 0 : BLOOMFILE_EUNCLEAN;
+    int error = boot_id(boot);
+    if (error != 0)
+        return error == ENOENT || error == EPROTO ? BLOOMFILE_EUNCLEAN : error;
+    return memcmp(r->boot_id, boot, BOOT_ID_SIZE) == 0 ? 0 : BLOOMFILE_EUNCLEAN;
 }
 
 /* For the holder of LOCK_RECORDS. */
@@ -119,7 +121,8 @@ static int enlist(bloomfile *f, bool accept_unclean)
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     if (machine_died && !accept_unclean)
         return BLOOMFILE_EUNCLEAN;
-    if (machine_died || (!clean && !others))
+    bool counts_lost = !clean && !others && next.writers > 0;
+    if (machine_died || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
     memcpy(next.boot_id, boot, BOOT_ID_SIZE);
     next.writers = others ? next.writers + 1 : 1;

@@ -11,7 +11,8 @@
 /* Decodes the mapped header anew: the commit record that is in force now. */
 int live_load(const bloomfile *f, struct header *now);
 
-/* Whether a live record tells of a file that may be used: 0 or BLOOMFILE_EUNCLEAN. */
+/* Whether a live record tells of a file that may be used: BLOOMFILE_EUNCLEAN, also if this system
+ * does not tell its boot; an errno. */
 int live_check_clean(const struct record *r, bool accept_unclean);
 
 /* Becomes one of the file's writers, which f->fd is open for: takes the lock and commits a record

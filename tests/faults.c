@@ -34,8 +34,18 @@ unsigned fault_calls(enum fault_call call)
 const char *fault_name(enum fault_call call)
 {
 #define FAULT_NAME(name) #name,
-    static const char *const names[] = { FAULT_CALLS(FAULT_NAME) };
+    static const char *const names[] = { FAULT_CALLS(FAULT_NAME) "unlock" };
     return names[call];
+}
+
+static bool strikes(const struct faults *faults, enum fault_call call)
+{
+    if (call != faults->call || faults->nth == 0)
+        return false;
+    if (calls[call] != faults->nth && !(faults->for_ever && calls[call] > faults->nth))
+        return false;
+    errno = faults->error;
+    return true;
 }
 
 /* Counts a call, and tells whether it fails. */
@@ -49,12 +59,7 @@ static bool fails(enum fault_call call)
         active = true;
     }
     calls[call]++;
-    if (call != now.call || now.nth == 0)
-        return false;
-    if (calls[call] != now.nth && !(now.for_ever && calls[call] > now.nth))
-        return false;
-    errno = now.error;
-    return true;
+    return strikes(&now, call) || (now.besides != NULL && strikes(now.besides, call));
 }
 
 static bool lacks(bool what, int error)
@@ -82,6 +87,9 @@ WRAP_PLAIN(void *, NULL, realloc, (void *p, size_t size), (p, size))
 WRAP_PLAIN(char *, NULL, strdup, (const char *s), (s))
 WRAP_PLAIN(char *, NULL, getcwd, (char *room, size_t size), (room, size))
 WRAP_PLAIN(char *, NULL, realpath, (const char *path, char *room), (path, room))
+WRAP_PLAIN(int, -1, dup3, (int from, int to, int flags), (from, to, flags))
+WRAP_PLAIN(int, -1, madvise, (void *at, size_t size, int advice), (at, size, advice))
+WRAP_PLAIN(int, -1, memfd_create, (const char *name, unsigned flags), (name, flags))
 WRAP_PLAIN(int, -1, lstat64, (const char *path, struct stat *status), (path, status))
 WRAP_PLAIN(int, -1, stat64, (const char *path, struct stat *status), (path, status))
 WRAP_PLAIN(int, -1, fstat64, (int fd, struct stat *status), (fd, status))
@@ -89,6 +97,7 @@ WRAP_PLAIN(int, -1, fstatat64, (int dir, const char *path, struct stat *status, 
            (dir, path, status, flags))
 WRAP_PLAIN(int, -1, fallocate64, (int fd, int mode, off_t offset, off_t size),
            (fd, mode, offset, size))
+WRAP_PLAIN(int, -1, ftruncate64, (int fd, off_t size), (fd, size))
 WRAP_PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
 WRAP_PLAIN(int, -1, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
@@ -118,10 +127,25 @@ WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsign
     return __real_renameat2(from, old, to, new, flags);
 }
 
+WRAP(int, fcntl64, (int fd, int command, ...))
+{
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    bool unlock = command == F_OFD_SETLK && ((const struct flock *)argument)->l_type == F_UNLCK;
+    return fails(unlock ? ON_unlock : ON_fcntl64) ? -1 : __real_fcntl64(fd, command, argument);
+}
+
 /* Nothing here is meant to survive the machine. */
 WRAP(int, fsync, (int fd))
 {
-    return fails(ON_fsync) ? -1 : fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+    return fails(ON_fsync) ? -1 : __real_fcntl64(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+WRAP(int, msync, (void *at, size_t size, int flags))
+{
+    return fails(ON_msync) ? -1 : __real_msync(at, size, flags & ~MS_SYNC);
 }
 
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -154,6 +178,11 @@ WRAP(int, openat64, (int dir, const char *path, int flags, ...))
 static size_t at_most(size_t size, size_t limit)
 {
     return active && limit != 0 && size > limit ? limit : size;
+}
+
+WRAP(ssize_t, read, (int fd, void *room, size_t size))
+{
+    return fails(ON_read) ? -1 : __real_read(fd, room, at_most(size, now.transfer_at_most));
 }
 
 WRAP(ssize_t, pread64, (int fd, void *room, size_t size, off_t offset))

@@ -12,22 +12,29 @@
     X(access)                                                                                      \
     X(asprintf)                                                                                    \
     X(calloc)                                                                                      \
+    X(dup3)                                                                                        \
     X(fallocate64)                                                                                 \
     X(fchmod)                                                                                      \
     X(fchown)                                                                                      \
+    X(fcntl64)                                                                                     \
     X(fstat64)                                                                                     \
     X(fstatat64)                                                                                   \
     X(fsync)                                                                                       \
+    X(ftruncate64)                                                                                 \
     X(getcwd)                                                                                      \
     X(getrandom)                                                                                   \
     X(linkat)                                                                                      \
     X(lstat64)                                                                                     \
+    X(madvise)                                                                                     \
     X(malloc)                                                                                      \
+    X(memfd_create)                                                                                \
     X(mmap64)                                                                                      \
+    X(msync)                                                                                       \
     X(open64)                                                                                      \
     X(openat64)                                                                                    \
     X(pread64)                                                                                     \
     X(pwrite64)                                                                                    \
+    X(read)                                                                                        \
     X(realloc)                                                                                     \
     X(realpath)                                                                                    \
     X(renameat)                                                                                    \
@@ -38,7 +45,9 @@
 
 #define FAULT_ENUM(name) ON_##name,
 enum fault_call {
-    FAULT_CALLS(FAULT_ENUM) FAULT_CALL_COUNT
+    FAULT_CALLS(FAULT_ENUM)
+    ON_unlock, /* fcntl64 that lets go of a lock; ON_fcntl64 are the others */
+    FAULT_CALL_COUNT
 };
 #undef FAULT_ENUM
 
@@ -53,6 +62,8 @@ struct faults {
     bool no_unnamed_files, no_proc, no_renameat2;
     size_t transfer_at_most; /* bytes a read or write; 0: no limit */
     size_t file_ends_at;     /* for reading; 0: where it does */
+
+    const struct faults *besides; /* another call that fails; NULL: none */
 
     void (*at_each_call)(enum fault_call call); /* may be NULL; its own calls are left alone */
 };

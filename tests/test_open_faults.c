@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Every system call and allocation of opening fails once, or from then on. */
-#include "support.h"
+#include "live_support.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 static struct bytes image;
 static int descriptor;
 static char *absolute_path;
+static bloomfile *writer; /* of "live", which is not clean therefore */
 
 static int prepare(void **state)
 {
@@ -21,11 +22,14 @@ static int prepare(void **state)
     write_file("filter", image.data, image.size);
     descriptor = open("filter", O_RDONLY);
     absolute_path = realpath("filter", NULL);
+    make_live("live", BLOOMFILE_BLOCKED);
+    writer = opened("live", BLOOMFILE_WRITE);
     return descriptor < 0 || absolute_path == NULL;
 }
 
 static int clean_up(void **state)
 {
+    bloomfile_close(writer);
     close(descriptor);
     free(absolute_path);
     free(image.data);
@@ -52,8 +56,14 @@ static int open_in_memory(bloomfile **f)
     return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
 }
 
+static int open_live(bloomfile **f)
+{
+    return bloomfile_open(f, "live", 0);
+}
+
 static int (*const openings[])(bloomfile **f) = { open_by_path, open_by_descriptor,
-                                                  open_by_absolute_path, open_in_memory };
+                                                  open_by_absolute_path, open_in_memory,
+                                                  open_live };
 
 static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 {
@@ -85,6 +95,7 @@ static void whichever_call_fails_its_error_is_told(void **state)
         { ON_mmap64, { ENOMEM, EAGAIN, ENODEV, EACCES } },
         { ON_open64, { EACCES, EMFILE, ENFILE, ENOMEM, EIO } },
         { ON_pread64, { EIO, EISDIR } },
+        { ON_read, { EIO } },
         { ON_strdup, { ENOMEM } },
     };
     unsigned failed[FAULT_CALL_COUNT] = { 0 };
@@ -136,6 +147,29 @@ static void a_file_that_shrinks_meanwhile_is_truncated(void **state)
                          BLOOMFILE_ETRUNCATED);
 }
 
+static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(open_with(open_live, (struct faults){ .transfer_at_most = 30 }),
+                 BLOOMFILE_EUNCLEAN);
+    assert_error(open_with(open_live, once(ON_open64, 2, ENOENT)), BLOOMFILE_EUNCLEAN);
+    struct faults faults = once(ON_open64, 2, ENOENT);
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "live", BLOOMFILE_ACCEPT_UNCLEAN);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(fault_calls(ON_open64), 1);
+    bloomfile_close(f);
+}
+
+static void hints_may_be_refused(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ROWS(openings); o++)
+        assert_error(open_with(openings[o], from_then_on(ON_madvise, 1, EINVAL)), 0);
+}
+
 static void
 it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at(void **state)
 {
@@ -159,6 +193,8 @@ int main(void)
         cmocka_unit_test(interrupted_calls_are_repeated),
         cmocka_unit_test(short_reads_are_continued),
         cmocka_unit_test(a_file_that_shrinks_meanwhile_is_truncated),
+        cmocka_unit_test(a_live_file_is_refused_if_the_boot_cannot_be_told),
+        cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(
             it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at),
     };

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ * Every system call and allocation of what makes new files of or for live filters fails once, or
+ * from then on: the error is told, nothing leaks or is left behind, a file that was there is as it
+ * was, and so is the filter that was to be copied. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+#define OLD_CONTENT "the file that was there before"
+
+static bloomfile *source, *made;
+
+static int create(unsigned flags)
+{
+    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    return bloomfile_create(&made, "new", &params, flags);
+}
+
+static int create_new(void)
+{
+    return create(BLOOMFILE_ADD_EXACT);
+}
+
+static int create_replacement(void)
+{
+    return create(BLOOMFILE_REPLACE);
+}
+
+static int create_in_memory(void)
+{
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    return bloomfile_create(&made, NULL, &params, 0);
+}
+
+static int seal_to_new(void)
+{
+    return bloomfile_seal_to("new", source, 0);
+}
+
+static int seal_to_replacement(void)
+{
+    return bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+}
+
+static int project(void)
+{
+    return bloomfile_project("new", source, 0);
+}
+
+static int rescue(void)
+{
+    return bloomfile_rescue(source, "new");
+}
+
+static const struct operation {
+    const char *what;
+    int (*run)(void);
+    bool creates, replaces;
+    const char *(*flaw)(const char *path); /* of the new file, once all have closed it */
+} operations[] = {
+    { "creating", create_new, true, false, flaw_of_live_file },
+    { "creating a replacement", create_replacement, true, true, flaw_of_live_file },
+    { "creating in memory", create_in_memory, true, false, NULL },
+    { "sealing to a file", seal_to_new, false, false, flaw_of_sealed_file },
+    { "sealing to a replacement", seal_to_replacement, false, true, flaw_of_sealed_file },
+    { "projecting", project, false, false, flaw_of_sealed_file },
+    { "rescuing", rescue, false, false, flaw_of_live_file },
+};
+
+/* ---- what must hold afterwards: NULL, or what does not */
+
+static const char *flaw_of_old(const struct operation *op)
+{
+    if (!op->replaces)
+        return access("new", F_OK) == 0 ? "a file is there" : NULL;
+    struct stat status;
+    assert_file_holds("new", OLD_CONTENT, strlen(OLD_CONTENT));
+    assert_int_equal(stat("new", &status), 0);
+    return (status.st_mode & 0777) == 0640 ? NULL : "the old file has another mode";
+}
+
+static const char *flaw_of_new(const struct operation *op)
+{
+    if (made != NULL) {
+        add_digests_of(made, 0, LIVE_KEYS);
+        const char *flaw = flaw_of_sound(made);
+        if (flaw != NULL)
+            return flaw;
+        bloomfile_close(made);
+        made = NULL;
+    }
+    return op->flaw == NULL ? flaw_of_old(op) : op->flaw("new");
+}
+
+/* The last step, the fsync of the directory, failed: the new file is there all the same. */
+static const char *flaw_of_complete(const struct operation *op)
+{
+    return op->creates ? flaw_of_clean_file("new") : op->flaw("new");
+}
+
+static const char *flaw_of_result(const struct operation *op, const struct faults *faults, int told)
+{
+    if (op->creates && (made == NULL) != (told != 0))
+        return "a handle despite the error, or none";
+    if (told == 0)
+        return flaw_of_new(op);
+    bool last_step = faults->call == ON_fsync && faults->nth == 2;
+    return last_step ? flaw_of_complete(op) : flaw_of_old(op);
+}
+
+static void prepare_target(const struct operation *op)
+{
+    if (!op->replaces)
+        return;
+    write_file("new", OLD_CONTENT, strlen(OLD_CONTENT));
+    assert_int_equal(chmod("new", 0640), 0);
+}
+
+static const char *run(const struct operation *op, struct faults faults, int expected)
+{
+    prepare_target(op);
+    const size_t descriptors = open_descriptors(), mappings = mapped_files();
+    made = (bloomfile *)&made;
+    if (!op->creates)
+        made = NULL;
+    faults_begin(&faults);
+    int told = op->run();
+    faults_end();
+    const char *flaw =
+        told != expected ? bloomfile_errname(told) : flaw_of_result(op, &faults, told);
+    if (flaw == NULL && (open_descriptors() != descriptors || mapped_files() != mappings))
+        flaw = "a descriptor or a mapping leaked";
+    if (flaw == NULL)
+        flaw = flaw_of_sound(source);
+    unlink("new");
+    return flaw == NULL && entries_in_dir() != 1 ? "a file is left" : flaw;
+}
+
+static void assert_told(const struct operation *op, struct faults faults, int expected)
+{
+    const char *flaw = run(op, faults, expected);
+    if (flaw != NULL)
+        fail_msg("%s: %s no. %u fails with %s%s: %s", op->what, fault_name(faults.call), faults.nth,
+                 bloomfile_errname(faults.error), faults.for_ever ? " for ever" : "", flaw);
+}
+
+/* ---- tests */
+
+static const struct {
+    enum fault_call call;
+    int errors[5];
+} told[] = {
+    { ON_asprintf, { ENOMEM } },
+    { ON_calloc, { ENOMEM } },
+    { ON_fallocate64, { ENOSPC, EFBIG, EDQUOT, EIO } },
+    { ON_fchmod, { EPERM, EIO } },
+    { ON_fcntl64, { EMFILE, ENOLCK } },
+    { ON_fstat64, { EIO } },
+    { ON_fstatat64, { EACCES, EIO } },
+    { ON_fsync, { EIO, ENOSPC } },
+    { ON_ftruncate64, { EIO, EFBIG } },
+    { ON_getcwd, { ENOMEM } },
+    { ON_getrandom, { ENOSYS } },
+    { ON_linkat, { EACCES, ENOSPC } },
+    { ON_malloc, { ENOMEM } },
+    { ON_memfd_create, { EMFILE, ENOMEM, ENOSYS } },
+    { ON_mmap64, { ENOMEM, EAGAIN } },
+    { ON_msync, { EIO, ENOSPC } },
+    { ON_open64, { EMFILE, EACCES } },
+    { ON_openat64, { EMFILE, EACCES, ENOSPC } },
+    { ON_pwrite64, { ENOSPC, EIO } },
+    { ON_read, { EIO } },
+    { ON_renameat, { EACCES, ENOSPC } },
+    { ON_renameat2, { EACCES, EEXIST } },
+    { ON_strdup, { ENOMEM } },
+};
+
+static void fail_each_call(const struct operation *op, struct faults lacking, unsigned *failed)
+{
+    unsigned count[FAULT_CALL_COUNT];
+    assert_told(op, lacking, 0);
+    for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+        count[call] = fault_calls((enum fault_call)call);
+    for (size_t i = 0; i < ROWS(told); i++)
+        for (const int *error = told[i].errors; *error != 0; error++)
+            for (unsigned nth = 1; nth <= count[told[i].call]; nth++) {
+                if (told[i].call == ON_msync && !op->creates)
+                    continue; /* the source is not sound any more: see below */
+                struct faults faults = once(told[i].call, nth, *error);
+                faults.no_unnamed_files = lacking.no_unnamed_files;
+                assert_told(op, faults, *error);
+                faults.for_ever = true;
+                assert_told(op, faults, *error);
+                failed[told[i].call]++;
+            }
+}
+
+static void whichever_call_fails_its_error_is_told_and_nothing_is_left(void **state)
+{
+    (void)state;
+    unsigned failed[FAULT_CALL_COUNT] = { 0 };
+    for (size_t o = 0; o < ROWS(operations); o++) {
+        fail_each_call(&operations[o], (struct faults){ 0 }, failed);
+        fail_each_call(&operations[o], (struct faults){ .no_unnamed_files = true }, failed);
+    }
+    for (size_t i = 0; i < ROWS(told); i++)
+        if (told[i].call != ON_malloc)
+            assert_true(failed[told[i].call] > 0);
+    assert_int_equal(mapped_sessions(), 0);
+}
+
+static void where_space_cannot_be_reserved_zeros_are_written(void **state)
+{
+    (void)state;
+    static const int errors[] = { EOPNOTSUPP, ENOSYS };
+    for (size_t o = 0; o < ROWS(operations); o++)
+        for (size_t i = 0; i < ROWS(errors); i++) {
+            struct faults none = once(ON_fallocate64, 1, errors[i]), full = none;
+            assert_told(&operations[o], none, 0);
+            if (operations[o].run == create_in_memory)
+                continue;
+            assert_true(fault_calls(ON_pwrite64) > 0);
+            const struct faults no_space = once(ON_pwrite64, 1, ENOSPC);
+            full.besides = &no_space;
+            assert_told(&operations[o], full, ENOSPC);
+        }
+}
+
+static void interrupted_and_short_writes_are_continued(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ROWS(operations); o++) {
+        assert_told(&operations[o], (struct faults){ .transfer_at_most = 100 }, 0);
+        assert_told(&operations[o], once(ON_fallocate64, 1, EINTR), 0);
+        assert_told(&operations[o], once(ON_pwrite64, 1, EINTR), 0);
+        assert_told(&operations[o], once(ON_fcntl64, 2, EINTR),
+                    0); /* the first makes a descriptor */
+        assert_told(&operations[o], from_then_on(ON_unlock, 1, ENOLCK), 0);
+    }
+}
+
+static void a_descriptor_limit_is_told(void **state)
+{
+    (void)state;
+    assert_told(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
+    assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
+}
+
+static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void **state)
+{
+    (void)state;
+    make_live("other", BLOOMFILE_COUNTING);
+    bloomfile *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_WRITE);
+    assert_error(bloomfile_seal(writer), 0);
+    bloomfile_close(writer);
+    assert_error(bloomfile_rescue(reader, "new"), BLOOMFILE_ESEALED);
+    assert_int_equal(access("new", F_OK), -1);
+    assert_error(bloomfile_seal_to("new", reader, 0), 0);
+    assert_flawless(flaw_of_sealed_file("new"));
+    assert_error(bloomfile_project("new", reader, BLOOMFILE_REPLACE), 0);
+    assert_flawless(flaw_of_sealed_file("new"));
+    bloomfile_close(reader);
+    assert_int_equal(unlink("new") | unlink("other"), 0);
+}
+
+/* The kernel tells of a failed write once only, and it was not bloomfile_sync() that was told. */
+static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **state)
+{
+    (void)state;
+    int (*const copies[])(void) = { seal_to_new, project };
+    bloomfile *const sound = source;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        make_live("other", BLOOMFILE_COUNTING);
+        source = opened("other", BLOOMFILE_WRITE);
+        faults_begin(&(struct faults){ .call = ON_msync, .nth = 1, .error = EIO });
+        int error = copies[i]();
+        faults_end();
+        assert_error(error, EIO);
+        assert_int_equal(access("new", F_OK), -1);
+        const char *flaw = flaw_of_doubtful(source);
+        bloomfile_close(source);
+        source = sound;
+        if (flaw == NULL)
+            flaw = flaw_of_poisoned_file("other");
+        assert_int_equal(unlink("other"), 0);
+        assert_flawless(flaw);
+    }
+}
+
+/* Its parent has counted keys that no record tells of. */
+static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
+{
+    (void)state;
+    make_live("other", BLOOMFILE_BLOCKED);
+    bloomfile *writer = opened("other", BLOOMFILE_WRITE);
+    add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 20);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(bloomfile_seal_to("new", writer, 0) != 0);
+    assert_child_succeeds(child);
+    assert_int_equal(info_of_file("new").keys_estimated, 1);
+    assert_error(bloomfile_seal_to("new", writer, BLOOMFILE_REPLACE), 0);
+    assert_int_equal(info_of_file("new").keys_estimated, 0);
+    assert_int_equal(info_of_file("new").keys, LIVE_KEYS + 20);
+    bloomfile_close(writer);
+    assert_int_equal(unlink("new") | unlink("other"), 0);
+}
+
+static int prepare(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    source = opened("filter", 0);
+    return 0;
+}
+
+static int clean_up(void **state)
+{
+    bloomfile_close(source);
+    return leave_temp_dir(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_left),
+        cmocka_unit_test(where_space_cannot_be_reserved_zeros_are_written),
+        cmocka_unit_test(interrupted_and_short_writes_are_continued),
+        cmocka_unit_test(a_descriptor_limit_is_told),
+        cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
+        cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
+        cmocka_unit_test(a_child_that_copies_does_not_take_its_count_for_exact),
+    };
+    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+}

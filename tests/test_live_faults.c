@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT
+ * Every system call and allocation of what a writer does fails once, or from then on: the error is
+ * told, what was added before is there, nothing leaks, no lock stays, and the file is poisoned if
+ * and only if msync failed. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+#define LAYOUT    BLOOMFILE_COUNTING
+#define REMOVABLE LIVE_KEYS       /* a number that is there besides */
+#define NEW       (LIVE_KEYS + 1) /* one that is added */
+
+enum outcome {
+    LIVE,
+    POISONED,
+    SEALED
+};
+
+/* Who has "filter" open. */
+static bloomfile *reader, *writer, *second;
+
+/* What an operation did. */
+struct done {
+    int told;
+    unsigned calls[FAULT_CALL_COUNT];
+    bool leaked;
+};
+
+static struct done *done; /* in memory that a child shares */
+
+static void note(int told)
+{
+    done->told = told;
+    for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+        done->calls[call] = fault_calls((enum fault_call)call);
+    faults_end();
+}
+
+/* ---- operations: they end with note() */
+
+static void open_second(void)
+{
+    note(bloomfile_open(&second, "filter", BLOOMFILE_WRITE));
+}
+
+static void add_exactly(void)
+{
+    note(bloomfile_add_digest(writer, number(0, NEW), NULL));
+}
+
+static void add_many_exactly(void)
+{
+    uint64_t digests[3 * 128];
+    for (size_t i = 0; i < ROWS(digests); i++)
+        digests[i] = number(0, i % LIVE_KEYS);
+    digests[0] = number(0, NEW);
+    note(bloomfile_add_digests(writer, digests, ROWS(digests), NULL, NULL));
+}
+
+static void remove_key(void)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(REMOVABLE, room);
+    note(bloomfile_remove(writer, key.data, key.size));
+}
+
+static void sync_it(void)
+{
+    note(bloomfile_sync(writer));
+}
+
+static void seal_it(void)
+{
+    note(bloomfile_seal(writer));
+}
+
+static void close_it(void)
+{
+    bloomfile_close(writer);
+    writer = NULL;
+    note(0);
+}
+
+static void add_in_child(void)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        size_t descriptors = open_descriptors(), files = mapped_files();
+        int error = bloomfile_add_digest(writer, number(0, NEW), NULL);
+        note(error);
+        done->leaked = open_descriptors() != descriptors || mapped_files() != files;
+        bool retried = bloomfile_status(writer) != 0 ||
+                       bloomfile_add_digest(writer, number(0, NEW), NULL) == 0;
+        bloomfile_close(writer);
+        _exit(!retried);
+    }
+    faults_end();
+    assert_child_succeeds(child);
+    assert_false(done->leaked);
+}
+
+/* ---- what an operation leaves if a call of it fails */
+
+static enum outcome poisoned_by_msync(enum fault_call call, unsigned nth)
+{
+    (void)nth;
+    return call == ON_msync ? POISONED : LIVE;
+}
+
+/* The third msync and the second write come when it is sealed. */
+static enum outcome sealed_by_first_record(enum fault_call call, unsigned nth)
+{
+    if ((call == ON_msync && nth == 3) || (call == ON_pwrite64 && nth == 2))
+        return SEALED;
+    if (call == ON_fcntl64 && nth <= 2)
+        return LIVE;
+    return call == ON_msync ? POISONED : call == ON_pwrite64 ? LIVE : SEALED;
+}
+
+static const struct operation {
+    const char *what;
+    unsigned flags; /* of the writer */
+    void (*run)(void);
+    enum outcome (*outcome)(enum fault_call call, unsigned nth);
+    bool silent; /* it has no way to tell an error */
+} operations[] = {
+    { "opening for writing", 0, open_second, poisoned_by_msync, false },
+    { "adding exactly", BLOOMFILE_ADD_EXACT, add_exactly, poisoned_by_msync, false },
+    { "adding many exactly", BLOOMFILE_ADD_EXACT, add_many_exactly, poisoned_by_msync, false },
+    { "removing", 0, remove_key, poisoned_by_msync, false },
+    { "adding after fork", 0, add_in_child, poisoned_by_msync, false },
+    { "adding exactly after fork", BLOOMFILE_ADD_EXACT, add_in_child, poisoned_by_msync, false },
+    { "syncing", 0, sync_it, poisoned_by_msync, false },
+    { "sealing", 0, seal_it, sealed_by_first_record, false },
+    { "closing", 0, close_it, poisoned_by_msync, true },
+};
+
+static void begin(const struct operation *op)
+{
+    make_live("filter", LAYOUT);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE | op->flags);
+    second = NULL;
+    add_digests_of(writer, REMOVABLE, REMOVABLE + 1);
+}
+
+/* ---- what must hold afterwards: NULL, or what does not */
+
+static const char *flaw_of_handle(bloomfile *f, enum outcome outcome)
+{
+    if (f == NULL)
+        return NULL;
+    if (outcome != POISONED)
+        return flaw_of_sound(f);
+    const char *flaw = flaw_of_doubtful(f);
+    return flaw != NULL ? flaw : flaw_of_rescued(f);
+}
+
+static const char *flaw_of_writer(const struct operation *op, enum outcome outcome)
+{
+    if (writer == NULL || outcome == POISONED)
+        return NULL;
+    int add = bloomfile_add_digest(writer, number(0, NEW), NULL);
+    if (add != (outcome == SEALED ? BLOOMFILE_ESEALED : 0))
+        return "it cannot be added to, or was added to when sealed";
+    if (outcome == LIVE && !bloomfile_contains_digest(reader, number(0, NEW)))
+        return "an add is not seen by the reader";
+    if (op->run == seal_it && outcome == LIVE && bloomfile_seal(writer) != 0)
+        return "it cannot be sealed again";
+    return NULL;
+}
+
+static const char *flaw_of_end(const struct operation *op, enum outcome outcome, bool struck)
+{
+    bool sealed = outcome == SEALED || op->run == seal_it;
+    if (outcome == POISONED)
+        return flaw_of_poisoned_file("filter");
+    if (sealed)
+        return flaw_of_sealed_file("filter");
+    if (op->run == close_it && struck)
+        return flaw_of_live_file("filter");
+    const char *flaw = flaw_of_clean_file("filter");
+    struct bloomfile_info info = info_of_file("filter");
+    if (flaw == NULL &&
+        (info.keys_estimated || info.keys != LIVE_KEYS + (op->run != close_it ? 2 : 1)))
+        flaw = op->run == remove_key ? NULL : "n is not exact";
+    return flaw != NULL ? flaw : flaw_of_live_file("filter");
+}
+
+static void close_all(void)
+{
+    bloomfile_close(second);
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+}
+
+static const char *run(const struct operation *op, struct faults faults, int expected)
+{
+    const size_t descriptors = open_descriptors();
+    begin(op);
+    faults_begin(&faults);
+    op->run();
+    enum outcome outcome = op->outcome(faults.call, faults.nth);
+    if (faults.nth == 0)
+        outcome = op->run == seal_it ? SEALED : LIVE;
+    const char *flaw = done->told != expected ? bloomfile_errname(done->told) : NULL;
+    bloomfile *const handles[] = { reader, writer, second };
+    for (size_t i = 0; i < ROWS(handles) && flaw == NULL; i++)
+        flaw = flaw_of_handle(handles[i], outcome);
+    if (flaw == NULL)
+        flaw = flaw_of_writer(op, outcome);
+    close_all();
+    if (flaw == NULL && (open_descriptors() != descriptors || mapped_files() != 0))
+        flaw = "a descriptor or a mapping leaked";
+    if (flaw == NULL)
+        flaw = flaw_of_end(op, outcome, faults.nth != 0);
+    assert_int_equal(unlink("filter"), 0);
+    return flaw == NULL && entries_in_dir() != 0 ? "a file is left" : flaw;
+}
+
+static void assert_told(const struct operation *op, struct faults faults, int expected)
+{
+    const char *flaw = run(op, faults, expected);
+    if (flaw != NULL)
+        fail_msg("%s: %s no. %u fails with %s%s: %s", op->what, fault_name(faults.call), faults.nth,
+                 bloomfile_errname(faults.error), faults.for_ever ? " for ever" : "", flaw);
+}
+
+/* ---- tests */
+
+static const struct {
+    enum fault_call call;
+    int errors[5];
+} told[] = {
+    { ON_asprintf, { ENOMEM } },
+    { ON_calloc, { ENOMEM } },
+    { ON_dup3, { EMFILE, EBUSY } },
+    { ON_fcntl64, { ENOLCK, EINVAL, EIO } },
+    { ON_fstat64, { EIO, EOVERFLOW } },
+    { ON_getcwd, { ENOMEM } },
+    { ON_malloc, { ENOMEM } },
+    { ON_mmap64, { ENOMEM, EAGAIN, ENODEV } },
+    { ON_msync, { EIO, ENOSPC, EDQUOT, ENOMEM } },
+    { ON_open64, { EMFILE, ENFILE, EACCES, ENOMEM } },
+    { ON_pread64, { EIO } },
+    { ON_pwrite64, { ENOSPC, EIO, EDQUOT, EFBIG } },
+    { ON_read, { EIO } },
+    { ON_strdup, { ENOMEM } },
+};
+
+static void whichever_call_fails_its_error_is_told_and_nothing_is_lost(void **state)
+{
+    (void)state;
+    unsigned failed[FAULT_CALL_COUNT] = { 0 };
+    for (size_t o = 0; o < ROWS(operations); o++) {
+        const struct operation *op = &operations[o];
+        assert_told(op, (struct faults){ 0 }, 0);
+        unsigned count[FAULT_CALL_COUNT];
+        memcpy(count, done->calls, sizeof count);
+        for (size_t i = 0; i < ROWS(told); i++) {
+            enum fault_call call = told[i].call;
+            for (const int *error = told[i].errors; *error != 0; error++)
+                for (unsigned nth = 1; nth <= count[call]; nth++) {
+                    int expected = op->silent ? 0 : *error;
+                    assert_told(op, once(call, nth, *error), expected);
+                    assert_told(op, from_then_on(call, nth, *error), expected);
+                    failed[call]++;
+                }
+        }
+    }
+    for (size_t i = 0; i < ROWS(told); i++)
+        if (told[i].call != ON_malloc && told[i].call != ON_strdup)
+            assert_true(failed[told[i].call] > 0);
+}
+
+static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
+{
+    (void)state;
+    unsigned failed = 0;
+    for (size_t o = 0; o < ROWS(operations); o++) {
+        const struct operation *op = &operations[o];
+        assert_told(op, (struct faults){ 0 }, 0);
+        unsigned count = done->calls[ON_unlock];
+        for (unsigned nth = 1; nth <= count; nth++, failed++)
+            assert_told(op, once(ON_unlock, nth, ENOLCK), 0);
+        assert_told(op, from_then_on(ON_unlock, 1, ENOLCK), 0);
+    }
+    assert_true(failed >= ROWS(operations));
+}
+
+static void hints_may_be_refused(void **state)
+{
+    (void)state;
+    const struct operation *opening = &operations[0];
+    assert_told(opening, once(ON_madvise, 1, EINVAL), 0);
+    assert_told(opening, once(ON_madvise, 2, EINVAL), EINVAL); /* what forks rely on is none */
+    for (size_t o = 1; o < ROWS(operations); o++)
+        assert_told(&operations[o], from_then_on(ON_madvise, 1, EINVAL), 0);
+}
+
+static void interrupted_and_short_calls_are_continued(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ROWS(operations); o++) {
+        const struct operation *op = &operations[o];
+        assert_told(op, (struct faults){ .transfer_at_most = 100 }, 0);
+        unsigned count[FAULT_CALL_COUNT];
+        memcpy(count, done->calls, sizeof count);
+        static const enum fault_call calls[] = { ON_fcntl64, ON_pwrite64, ON_pread64 };
+        for (size_t c = 0; c < ROWS(calls); c++)
+            for (unsigned nth = 1; nth <= count[calls[c]]; nth++) {
+                struct faults faults = once(calls[c], nth, EINTR);
+                faults.transfer_at_most = 100;
+                begin(op);
+                faults_begin(&faults);
+                op->run();
+                assert_error(done->told, 0);
+                close_all();
+                assert_flawless(op->run == seal_it ? flaw_of_sealed_file("filter")
+                                                   : flaw_of_live_file("filter"));
+                assert_int_equal(unlink("filter"), 0);
+            }
+    }
+}
+
+static void plain_adds_and_lookups_make_no_system_call(void **state)
+{
+    (void)state;
+    begin(&operations[0]);
+    assert_int_equal(mapped_files(), 2);
+    assert_int_equal(mapped_sessions(), 1);
+    faults_begin(&(struct faults){ 0 });
+    int error = bloomfile_add_digest(writer, number(0, NEW), NULL);
+    bool has = bloomfile_contains_digest(reader, number(0, NEW));
+    note(error);
+    assert_error(error, 0);
+    assert_true(has);
+    for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+        assert_int_equal(done->calls[call], 0);
+    close_all();
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static int prepare(void **state)
+{
+    done = mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return done == MAP_FAILED || enter_temp_dir(state) != 0;
+}
+
+static int clean_up(void **state)
+{
+    munmap(done, sizeof *done);
+    assert_int_equal(mapped_sessions(), 0);
+    return leave_temp_dir(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_lost),
+        cmocka_unit_test(a_lock_that_is_not_given_back_goes_with_the_handle),
+        cmocka_unit_test(hints_may_be_refused),
+        cmocka_unit_test(interrupted_and_short_calls_are_continued),
+        cmocka_unit_test(plain_adds_and_lookups_make_no_system_call),
+    };
+    return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
+}

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ * The locks of format-spec.md, section 13.2: which bytes are held when, and who waits for whom. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+enum { /* the specification's numbers, not the library's names for them */
+    WRITERS = 0,
+    RECORDS = 1,
+    REMOVERS = 2,
+    STRIPES = 64,
+    BYTES = 140, /* looked at */
+};
+
+static int outsider; /* a descriptor that the library knows nothing of */
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    return outsider < 0;
+}
+
+static int end(void **state)
+{
+    close(outsider);
+    return leave_temp_dir(state);
+}
+
+/* ---- which bytes are held */
+
+static struct {
+    int type[BYTES];
+} seen;
+
+static void look(void)
+{
+    for (int byte = 0; byte < BYTES; byte++)
+        seen.type[byte] = lock_on_byte(outsider, byte);
+}
+
+/* Asserts that they are those: of byte 0, of byte 1, and exclusive ones from `first` to `last`. */
+static void assert_seen(int writers, int records, int first, int last)
+{
+    for (int byte = 0; byte < BYTES; byte++) {
+        int expected = byte == WRITERS                 ? writers
+                       : byte == RECORDS               ? records
+                       : byte >= first && byte <= last ? F_WRLCK
+                                                       : F_UNLCK;
+        if (seen.type[byte] != expected)
+            fail_msg("byte %d: lock type %d, expected %d", byte, seen.type[byte], expected);
+    }
+}
+
+static enum fault_call look_at;
+static unsigned look_at_nth, looks;
+
+static void look_at_call(enum fault_call call)
+{
+    if (call == look_at && ++looks == look_at_nth)
+        look();
+}
+
+/* Has the n-th call of that kind looked at. */
+static void watch(enum fault_call call, unsigned nth)
+{
+    look_at = call;
+    look_at_nth = nth;
+    looks = 0;
+    faults_begin(&(struct faults){ .at_each_call = look_at_call });
+}
+
+static void a_writer_at_rest_holds_byte_0_shared_and_a_reader_none(void **state)
+{
+    (void)state;
+    bloomfile *reader = opened("filter", 0);
+    look();
+    assert_seen(F_UNLCK, F_UNLCK, 1, 0);
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    assert_error(bloomfile_sync(writer), 0);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    bloomfile_close(writer);
+    look();
+    assert_seen(F_UNLCK, F_UNLCK, 1, 0);
+    bloomfile_close(reader);
+}
+
+static void records_are_written_and_synced_under_byte_1(void **state)
+{
+    (void)state;
+    static const enum fault_call calls[] = { ON_pwrite64, ON_msync };
+    bloomfile *writer;
+    for (size_t i = 0; i < ROWS(calls); i++) {
+        unsigned nth = calls[i] == ON_msync ? 2 : 1; /* the body's is not held up */
+        watch(calls[i], 1);
+        int error = bloomfile_open(&writer, "filter", BLOOMFILE_WRITE);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_RDLCK, F_WRLCK, 1, 0);
+
+        watch(calls[i], nth);
+        error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_RDLCK, F_WRLCK, 1, 0);
+
+        watch(calls[i], nth);
+        bloomfile_close(writer);
+        faults_end();
+        assert_seen(F_RDLCK, F_WRLCK, 1, 0);
+    }
+}
+
+static void adders_are_not_held_up_while_the_body_is_synced(void **state)
+{
+    (void)state;
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    watch(ON_msync, 1);
+    int error = bloomfile_sync(writer);
+    faults_end();
+    assert_error(error, 0);
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    bloomfile_close(writer);
+}
+
+static void a_sealer_holds_bytes_0_and_1_exclusively(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; nth <= 3; nth++) {
+        bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+        watch(ON_msync, nth);
+        int error = bloomfile_seal(writer);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_WRLCK, F_WRLCK, 1, 0);
+        look();
+        assert_seen(F_UNLCK, F_UNLCK, 1, 0);
+        bloomfile_close(writer);
+        close(outsider);
+        assert_int_equal(unlink("filter"), 0);
+        make_live("filter", BLOOMFILE_COUNTING);
+        outsider = open("filter", O_RDWR | O_CLOEXEC);
+    }
+}
+
+static void a_remover_holds_byte_2(void **state)
+{
+    (void)state;
+    uint8_t room[8];
+    struct bytes key = number_key(3, room);
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    watch(ON_unlock, 1);
+    int error = bloomfile_remove(writer, key.data, key.size);
+    faults_end();
+    assert_error(error, 0);
+    assert_seen(F_RDLCK, F_UNLCK, REMOVERS, REMOVERS);
+    bloomfile_close(writer);
+}
+
+static void an_exact_adder_holds_its_stripe_or_all(void **state)
+{
+    (void)state;
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (uint64_t i = 0; i < 200; i++) {
+        uint64_t digest = i == 0 ? 0 : i == 1 ? UINT64_MAX : number(0, i);
+        int byte = STRIPES + (int)(digest >> 58);
+        watch(ON_unlock, 1);
+        int error = bloomfile_add_digest(writer, digest, NULL);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_RDLCK, F_UNLCK, byte, byte);
+    }
+    const uint64_t two[] = { 0, 1 };
+    watch(ON_unlock, 1);
+    int error = bloomfile_add_digests(writer, two, 2, NULL, NULL);
+    faults_end();
+    assert_error(error, 0);
+    assert_seen(F_RDLCK, F_UNLCK, STRIPES, STRIPES + 63);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    bloomfile_close(writer);
+}
+
+/* ---- others hold them */
+
+static void byte_0_held_by_others_is_busy_at_once(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_int_equal(lock_byte(outsider, F_WRLCK, WRITERS), 0);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EBUSY);
+    assert_null(f);
+    assert_flawless(flaw_of_clean_file("filter"));
+    bloomfile_close(opened("filter", 0));
+
+    assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_seal(f), EBUSY);
+    add_digests_of(f, 0, 1);
+    assert_int_equal(lock_byte(outsider, F_UNLCK, WRITERS), 0);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+}
+
+/* Runs it in a child, and asserts that it waits until the byte is free, which others hold now. */
+static void assert_waits_for(off_t byte, int (*run)(void))
+{
+    assert_int_equal(lock_byte(outsider, F_WRLCK, byte), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        _exit(run());
+    }
+    assert_true(still_waits(child));
+    assert_int_equal(lock_byte(outsider, F_UNLCK, byte), 0);
+    assert_child_succeeds(child);
+}
+
+static int open_it(void)
+{
+    bloomfile *f;
+    return bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0;
+}
+
+static bloomfile *inherited;
+
+static int sync_it(void)
+{
+    return bloomfile_sync(inherited) != 0;
+}
+
+static int seal_it(void)
+{
+    return bloomfile_seal(inherited) != 0;
+}
+
+static int remove_it(void)
+{
+    uint8_t room[8];
+    struct bytes key = number_key(3, room);
+    return bloomfile_remove(inherited, key.data, key.size) != 0;
+}
+
+static int close_it(void)
+{
+    bloomfile_close(inherited);
+    return 0;
+}
+
+static int add_it(void)
+{
+    return bloomfile_add_digest(inherited, (uint64_t)7 << 58, NULL) != 0;
+}
+
+/* In a child that inherits a writer, and so joins before anything else. */
+static void assert_writer_waits_for(off_t byte, unsigned flags, int (*run)(void))
+{
+    inherited = opened("filter", BLOOMFILE_WRITE | flags);
+    assert_waits_for(byte, run);
+    bloomfile_close(inherited);
+}
+
+static void whoever_changes_records_waits_for_byte_1(void **state)
+{
+    (void)state;
+    assert_waits_for(RECORDS, open_it);
+    assert_writer_waits_for(RECORDS, 0, sync_it);
+    assert_writer_waits_for(RECORDS, 0, add_it); /* a child joins */
+    assert_flawless(flaw_of_live_file("filter"));
+}
+
+/* Runs it on a new writer while byte 1 is held. A child lets go of the byte after a while, in which
+ * nothing may happen. */
+static int open_and(int (*run)(void))
+{
+    if (bloomfile_open(&inherited, "filter", BLOOMFILE_WRITE) != 0)
+        return 1;
+    if (lock_byte(outsider, F_WRLCK, RECORDS) != 0)
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(usleep(50000) != 0 || info_of_file("filter").state != BLOOMFILE_LIVE ||
+              info_of_file("filter").writers != 1 || lock_byte(outsider, F_UNLCK, RECORDS) != 0);
+    int status, failed = run();
+    return failed || waitpid(child, &status, 0) != child || status != 0;
+}
+
+static void sealing_and_closing_wait_for_byte_1(void **state)
+{
+    (void)state;
+    assert_int_equal(open_and(close_it), 0);
+    assert_flawless(flaw_of_clean_file("filter"));
+    assert_int_equal(open_and(seal_it), 0);
+    bloomfile_close(inherited);
+    assert_flawless(flaw_of_sealed_file("filter"));
+}
+
+static void removers_wait_for_byte_2_and_adders_do_not(void **state)
+{
+    (void)state;
+    assert_writer_waits_for(REMOVERS, 0, remove_it);
+    assert_int_equal(lock_byte(outsider, F_WRLCK, REMOVERS), 0);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    add_digests_of(f, 0, 10);
+    bloomfile_close(f);
+}
+
+static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
+{
+    (void)state;
+    assert_writer_waits_for(STRIPES + 7, BLOOMFILE_ADD_EXACT, add_it);
+    assert_int_equal(lock_byte(outsider, F_WRLCK, STRIPES + 7), 0);
+    bloomfile *plain = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_add_digest(plain, (uint64_t)7 << 58, NULL), 0);
+    bloomfile_close(plain);
+    bloomfile *exact = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (uint64_t stripe = 0; stripe < 64; stripe++)
+        if (stripe != 7)
+            assert_error(bloomfile_add_digest(exact, stripe << 58, NULL), 0);
+    bloomfile_close(exact);
+}
+
+/* ---- death */
+
+static void a_killed_holder_lets_go(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        bloomfile *f;
+        int fd = open("filter", O_RDWR);
+        bool holds = bloomfile_open(&f, "filter", BLOOMFILE_WRITE) == 0 &&
+                     bloomfile_add_digest(f, number(0, 500), NULL) == 0;
+        for (int i = 1; i < BYTES; i++)
+            holds = holds && lock_byte(fd, F_WRLCK, i) == 0;
+        if (!holds || write(ready[1], "", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    bloomfile *reader = opened("filter", 0);
+    assert_int_equal(info_of(reader).writers, 1);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    look();
+    assert_seen(F_UNLCK, F_UNLCK, 1, 0);
+
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    assert_true(bloomfile_contains_digest(f, number(0, 500)));
+    assert_int_equal(info_of(f).writers, 1);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    add_digests_of(f, 501, 502);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_sealed_file("filter"));
+    assert_true(has_numbers(reader, 500, 502));
+    bloomfile_close(reader);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none),
+        ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),
+        ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced),
+        ON_NEW_FILTER(a_sealer_holds_bytes_0_and_1_exclusively),
+        ON_NEW_FILTER(a_remover_holds_byte_2),
+        ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
+        ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
+        ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
+        ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),
+        ON_NEW_FILTER(removers_wait_for_byte_2_and_adders_do_not),
+        ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not),
+        ON_NEW_FILTER(a_killed_holder_lets_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ * What others do between two system calls of a writer: they leave, or replace the file. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+enum {
+    WRITERS = 0,
+    RECORDS = 1
+};
+
+static int outsider; /* a descriptor that the library knows nothing of */
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    return outsider < 0;
+}
+
+static int end(void **state)
+{
+    close(outsider);
+    return leave_temp_dir(state);
+}
+
+/* ---- others leave */
+
+static bloomfile *last;
+
+static void close_last(enum fault_call call)
+{
+    if (call == ON_unlock && last != NULL && lock_on_byte(outsider, RECORDS) == F_UNLCK) {
+        bloomfile_close(last);
+        last = NULL;
+    }
+}
+
+/* As soon as a writer that leaves has let go of the records, the next one comes. */
+static void of_two_that_leave_one_after_the_other_the_last_leaves_it_clean(void **state)
+{
+    (void)state;
+    bloomfile *first = opened("filter", BLOOMFILE_WRITE);
+    last = opened("filter", BLOOMFILE_WRITE);
+    faults_begin(&(struct faults){ .at_each_call = close_last });
+    bloomfile_close(first);
+    faults_end();
+    bloomfile_close(last);
+    assert_flawless(flaw_of_clean_file("filter"));
+    assert_int_equal(info_of_file("filter").keys_estimated, 0);
+}
+
+static void nor_does_one_that_failed_to_join_keep_it_from_that(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    last = opened("filter", BLOOMFILE_WRITE);
+    struct faults faults = once(ON_pwrite64, 1, EIO);
+    faults.at_each_call = close_last;
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    faults_end();
+    assert_error(error, EIO);
+    bloomfile_close(last);
+    assert_flawless(flaw_of_clean_file("filter"));
+    assert_int_equal(info_of_file("filter").keys_estimated, 0);
+}
+
+static int fail_to_join(bloomfile *inherited)
+{
+    struct faults faults = once(ON_pwrite64, 1, EIO);
+    faults_begin(&faults);
+    int error = bloomfile_add_digest(inherited, number(0, 500), NULL);
+    faults_end();
+    return error;
+}
+
+static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    int ready[2], go[2];
+    char byte;
+    assert_int_equal(pipe(ready) | pipe(go), 0);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        close(go[1]);
+        bool failed = fail_to_join(f) == EIO && write(ready[1], "", 1) == 1;
+        _exit(!failed || read(go[0], &byte, 1) != 0 ||
+              bloomfile_add_digest(f, number(0, 500), NULL) != BLOOMFILE_ESEALED);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_error(bloomfile_seal(f), 0);
+    close(go[1]);
+    assert_child_succeeds(child);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_sealed_file("filter"));
+    close(ready[0]);
+    close(go[0]);
+}
+
+/* A writer that is about to join holds byte 0 already when the last one leaves. */
+static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    add_digests_of(f, LIVE_KEYS, LIVE_KEYS + 20);
+    assert_int_equal(lock_byte(outsider, F_RDLCK, WRITERS), 0);
+    bloomfile_close(f);
+    assert_int_equal(lock_byte(outsider, F_UNLCK, WRITERS), 0);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(f).keys, LIVE_KEYS + 20);
+    assert_int_equal(info_of(f).keys_estimated, 0);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+/* ---- the file is replaced after it was opened and before it was locked */
+
+static unsigned replacements_left;
+static const char *replacement;
+
+static void replace(enum fault_call call)
+{
+    if (call == ON_fcntl64 && replacements_left > 0) {
+        replacements_left--;
+        assert_int_equal(rename(replacement, "filter"), 0);
+    }
+}
+
+static int open_while_replaced(bloomfile **f, unsigned times, void (*at_each_call)(enum fault_call))
+{
+    replacements_left = times;
+    faults_begin(&(struct faults){ .at_each_call = at_each_call });
+    int error = bloomfile_open(f, "filter", BLOOMFILE_WRITE);
+    faults_end();
+    return error;
+}
+
+static void a_writer_ends_up_in_the_new_file(void **state)
+{
+    (void)state;
+    replacement = "new";
+    make_live("new", BLOOMFILE_BLOCKED);
+    bloomfile *f, *old = opened("filter", 0), *new = opened("new", 0);
+    size_t descriptors = open_descriptors();
+    assert_error(open_while_replaced(&f, 1, replace), 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    add_digests_of(f, 300, 310);
+    assert_true(has_numbers(new, 300, 310));
+    assert_false(has_numbers(old, 300, 301));
+    assert_int_equal(info_of(old).writers, 0);
+    bloomfile_close(f);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(lock_on_byte(outsider, WRITERS), F_UNLCK); /* of the old one */
+    bloomfile_close(old);
+    bloomfile_close(new);
+}
+
+static void a_sealed_file_in_its_place_is_told(void **state)
+{
+    (void)state;
+    replacement = "new";
+    assert_error(publish_filter("new", 0, LIVE_KEYS), 0);
+    bloomfile *f;
+    assert_error(open_while_replaced(&f, 1, replace), BLOOMFILE_ESEALED);
+    assert_null(f);
+}
+
+static void remove_path(enum fault_call call)
+{
+    if (call == ON_fcntl64)
+        unlink("filter");
+}
+
+static void a_file_that_was_removed_is_not_written_to(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    assert_error(open_while_replaced(&f, 0, remove_path), ENOENT);
+    assert_null(f);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+static void replace_by_new_one(enum fault_call call)
+{
+    if (call == ON_stat64) {
+        make_live("new", BLOOMFILE_CLASSIC);
+        assert_int_equal(rename("new", "filter"), 0);
+    }
+}
+
+static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    size_t descriptors = open_descriptors();
+    assert_error(open_while_replaced(&f, 0, replace_by_new_one), EBUSY);
+    assert_null(f);
+    assert_true(fault_calls(ON_stat64) >= 10);
+    assert_int_equal(open_descriptors(), descriptors);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean),
+        ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that),
+        ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way),
+        ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins),
+        ON_NEW_FILTER(a_writer_ends_up_in_the_new_file),
+        ON_NEW_FILTER(a_sealed_file_in_its_place_is_told),
+        ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to),
+        ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

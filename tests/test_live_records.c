@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT
+ * Commits: each overwrites the record that is not in force, so that whatever is torn or damaged of
+ * it leaves the other one in force; and what they do with what they do not know. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "header.h"
+
+#define RECORD_SIZE (IN_FILE / 4)
+
+#define PLACE(name, offset, size) AT_##name = (offset),
+enum {
+    RECORD_FIELDS(PLACE)
+};
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    return 0;
+}
+
+/* ---- a commit that is cut short, or damaged */
+
+static off_t place_of(unsigned slot)
+{
+    return IN_FILE / 2 + (off_t)slot * RECORD_SIZE;
+}
+
+/* "torn": a file as it was before a commit, but for the record that was being written. */
+struct torn {
+    const uint8_t *old, *new; /* the record */
+    struct bloomfile_info old_info, new_info;
+    unsigned slot;
+    int fd;
+};
+
+static void assert_as_in(const struct bloomfile_info *info, const struct bloomfile_info *expected)
+{
+    assert_int_equal(info->state, expected->state);
+    assert_int_equal(info->sequence, expected->sequence);
+    assert_int_equal(info->keys, expected->keys);
+    assert_int_equal(info->ones, expected->ones);
+    assert_int_equal(info->writers, expected->writers);
+    assert_memory_equal(info->boot_id, expected->boot_id, sizeof info->boot_id);
+}
+
+static void assert_in_force(const struct torn *torn, const uint8_t *record)
+{
+    assert_int_equal(pwrite(torn->fd, record, RECORD_SIZE, place_of(torn->slot)), RECORD_SIZE);
+    bool whole = memcmp(record, torn->new, RECORD_SIZE) == 0;
+    bloomfile *f = opened("torn", 0);
+    struct bloomfile_info info = info_of(f);
+    assert_as_in(&info, whole ? &torn->new_info : &torn->old_info);
+    assert_true(bloomfile_contains_digest(f, number(0, 0)));
+    bloomfile_close(f);
+}
+
+static void assert_every_prefix_and_suffix(const struct torn *torn)
+{
+    uint8_t record[RECORD_SIZE];
+    for (unsigned cut = 0; cut <= RECORD_SIZE; cut++) {
+        memcpy(record, torn->new, cut);
+        memcpy(record + cut, torn->old + cut, RECORD_SIZE - cut);
+        assert_in_force(torn, record);
+        memcpy(record, torn->old, cut);
+        memcpy(record + cut, torn->new + cut, RECORD_SIZE - cut);
+        assert_in_force(torn, record);
+    }
+}
+
+static void assert_every_damaged_bit(const struct torn *torn)
+{
+    uint8_t record[RECORD_SIZE];
+    memcpy(record, torn->new, RECORD_SIZE);
+    for (unsigned bit = 0; bit < 8 * RECORD_SIZE; bit++) {
+        record[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_in_force(torn, record);
+        record[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+static void assert_writer_goes_on(const struct torn *torn)
+{
+    uint8_t record[RECORD_SIZE];
+    memcpy(record, torn->new, RECORD_SIZE / 2);
+    memset(record + RECORD_SIZE / 2, 0xA5, RECORD_SIZE / 2);
+    assert_in_force(torn, record);
+    bloomfile *f = opened("torn", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(f).sequence, torn->old_info.sequence + 1);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_live_file("torn"));
+}
+
+/* `before` and `after` are the file before and after one commit: nothing but the record of sequence
+ * plus 1 in the slot not in force has changed, and is needed. */
+static void assert_atomic(struct bytes before, struct bytes after)
+{
+    struct torn torn = { .old_info = BLOOMFILE_INFO_INIT, .new_info = BLOOMFILE_INFO_INIT };
+    assert_error(bloomfile_inspect(before.data, before.size, &torn.old_info, NULL, NULL), 0);
+    assert_error(bloomfile_inspect(after.data, after.size, &torn.new_info, NULL, NULL), 0);
+    torn.slot = get64(record_at(after.data, 1)) == torn.new_info.sequence;
+    torn.old = record_at(before.data, torn.slot);
+    torn.new = record_at(after.data, torn.slot);
+    assert_int_equal(torn.new_info.sequence, torn.old_info.sequence + 1);
+    assert_int_equal(get64(record_at(before.data, 1 - torn.slot)), torn.old_info.sequence);
+    assert_memory_equal(record_at(before.data, 1 - torn.slot), record_at(after.data, 1 - torn.slot),
+                        RECORD_SIZE);
+    assert_memory_equal(before.data, after.data, IN_FILE / 2);
+
+    write_file("torn", before.data, before.size);
+    torn.fd = open("torn", O_RDWR);
+    assert_true(torn.fd >= 0);
+    assert_every_prefix_and_suffix(&torn);
+    assert_every_damaged_bit(&torn);
+    assert_writer_goes_on(&torn);
+    close(torn.fd);
+    assert_int_equal(unlink("torn"), 0);
+}
+
+/* Two commits, one to each slot. */
+static void a_torn_commit_leaves_the_one_before_in_force(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    unsigned slots = 0;
+    for (uint64_t round = 0; round < 2; round++) {
+        add_digests_of(f, 1000 * (round + 1), 1000 * (round + 1) + 20);
+        struct bytes before = read_file("filter");
+        slots |= 1u << slot_in_force("filter");
+        assert_error(bloomfile_sync(f), 0);
+        struct bytes after = read_file("filter");
+        assert_atomic(before, after);
+        free(before.data);
+        free(after.data);
+    }
+    assert_int_equal(slots, 3);
+    bloomfile_close(f);
+}
+
+/* That of joining; record 1 is all zero bytes before. */
+static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("filter", 0);
+    assert_error(bloomfile_rescue(f, "new"), 0);
+    bloomfile_close(f);
+    struct bytes before = read_file("new");
+    for (unsigned i = 0; i < RECORD_SIZE; i++)
+        assert_int_equal(record_at(before.data, 1)[i], 0);
+    f = opened("new", BLOOMFILE_WRITE);
+    struct bytes after = read_file("new");
+    assert_atomic(before, after);
+    bloomfile_close(f);
+    free(before.data);
+    free(after.data);
+}
+
+static void both_records_damaged_are_refused(void **state)
+{
+    (void)state;
+    struct bytes bytes = read_file("filter");
+    record_at(bytes.data, 0)[AT_n] ^= 1;
+    record_at(bytes.data, 1)[AT_n] ^= 1;
+    write_file("filter", bytes.data, bytes.size);
+    static const unsigned flags[] = { 0, BLOOMFILE_WRITE,
+                                      BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN };
+    bloomfile *f;
+    for (size_t i = 0; i < ROWS(flags); i++)
+        assert_error(bloomfile_open(&f, "filter", flags[i]), BLOOMFILE_ERECORD);
+    assert_file_holds("filter", bytes.data, bytes.size);
+    free(bytes.data);
+}
+
+/* ---- the last sequences */
+
+static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
+{
+    (void)state;
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 1);
+    struct bytes before = read_file("filter");
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EOVERFLOW);
+    assert_null(f);
+    assert_file_holds("filter", before.data, before.size);
+    f = opened("filter", 0);
+    assert_flawless(flaw_of_sound(f));
+    assert_int_equal(info_of(f).sequence, UINT64_MAX - 1);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_sealed_file("sealed"));
+    free(before.data);
+}
+
+static void with_one_sequence_left_a_writer_can_add_and_seal_but_not_commit(void **state)
+{
+    (void)state;
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 2);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    add_digests_of(f, 1000, 1020);
+    struct bytes before = read_file("filter");
+    assert_error(bloomfile_sync(f), EOVERFLOW);
+    assert_file_holds("filter", before.data, before.size);
+    assert_flawless(flaw_of_sound(f));
+    assert_int_equal(info_of(f).keys, LIVE_KEYS + 20);
+    add_digests_of(f, 1020, 1021);
+    assert_error(bloomfile_seal(f), 0);
+    assert_int_equal(info_of(f).keys, LIVE_KEYS + 21);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_sealed_file("filter"));
+    assert_int_equal(info_of_file("filter").keys, LIVE_KEYS + 21);
+    free(before.data);
+}
+
+static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
+{
+    (void)state;
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 2);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    add_digests_of(f, 1000, 1020);
+    bloomfile_close(f);
+    assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 1);
+    f = opened("filter", 0);
+    assert_flawless(flaw_of_sound(f));
+    assert_true(has_numbers(f, 1000, 1020));
+    bloomfile_close(f);
+}
+
+/* ---- what is not known is kept */
+
+#define UNKNOWN_FLAGS 0xFFFFFFFEu
+
+static void fill_what_is_unknown(void)
+{
+    unsigned slot = slot_in_force("filter");
+    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+        set_in_record("filter", slot, at, 4, 0x51000000u + at);
+    set_in_record("filter", slot, AT_flags, 4, UNKNOWN_FLAGS);
+}
+
+static void assert_unknown_kept(const char *path, unsigned slot, uint32_t flag_0)
+{
+    struct bytes bytes = read_file(path);
+    const uint8_t *record = record_at(bytes.data, slot);
+    assert_int_equal(get32(record + AT_flags), UNKNOWN_FLAGS | flag_0);
+    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+        assert_int_equal(get32(record + at), 0x51000000u + at);
+    free(bytes.data);
+}
+
+static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
+{
+    struct bytes bytes = read_file(path);
+    const uint8_t *record = record_at(bytes.data, 0);
+    assert_int_equal(get32(record + AT_flags), flag_0);
+    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+        assert_int_equal(get32(record + at), 0);
+    free(bytes.data);
+}
+
+static void commits_keep_what_they_do_not_know(void **state)
+{
+    (void)state;
+    fill_what_is_unknown();
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    assert_unknown_kept("filter", slot_in_force("filter"), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_error(bloomfile_sync(f), 0);
+        assert_unknown_kept("filter", slot_in_force("filter"), 0);
+    }
+    bloomfile_close(f);
+    assert_unknown_kept("filter", slot_in_force("filter"), 0);
+    assert_unknown_kept("filter", 1 - slot_in_force("filter"), 0);
+}
+
+static void sealing_in_place_keeps_it_too(void **state)
+{
+    (void)state;
+    fill_what_is_unknown();
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_flawless(flaw_of_sealed_file("filter"));
+    assert_unknown_kept("filter", 0, 0);
+    assert_unknown_kept("filter", 1, 0);
+}
+
+static void copies_do_not_have_it(void **state)
+{
+    (void)state;
+    fill_what_is_unknown();
+    bloomfile *f = opened("filter", 0);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    bloomfile_close(f);
+    assert_unknown_not_copied("sealed", 0);
+    assert_unknown_not_copied("rescued", RECORD_N_ESTIMATED);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force),
+        ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
+        ON_NEW_FILTER(both_records_damaged_are_refused),
+        ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
+        ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_and_seal_but_not_commit),
+        ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key),
+        ON_NEW_FILTER(commits_keep_what_they_do_not_know),
+        ON_NEW_FILTER(sealing_in_place_keeps_it_too),
+        ON_NEW_FILTER(copies_do_not_have_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ * What each msync is for, and what is left of a file when it fails (format-spec.md, section 13.4).
+ */
+#include "live_support.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "faults.h"
+#include "header.h"
+
+#define PLACE(name, offset, size) AT_##name = (offset),
+enum {
+    RECORD_FIELDS(PLACE)
+};
+
+static bloomfile *reader, *writer, *other;
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    other = NULL;
+    return 0;
+}
+
+static int end(void **state)
+{
+    bloomfile_close(other);
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    return leave_temp_dir(state);
+}
+
+static int sync_writer(void)
+{
+    return bloomfile_sync(writer);
+}
+
+static int seal_writer(void)
+{
+    return bloomfile_seal(writer);
+}
+
+static int open_other(void)
+{
+    return bloomfile_open(&other, "filter", BLOOMFILE_WRITE);
+}
+
+static int close_writer(void)
+{
+    bloomfile_close(writer);
+    writer = NULL;
+    return 0;
+}
+
+/* ---- which msync comes when */
+
+static unsigned writes_before[10], syncs;
+
+static void watch_msync(enum fault_call call)
+{
+    if (call == ON_msync && syncs < ROWS(writes_before))
+        writes_before[syncs++] = fault_calls(ON_pwrite64);
+}
+
+/* Asserts that it writes so many records before each msync, and none after the last. */
+static void assert_order(int (*run)(void), const unsigned *writes, unsigned count)
+{
+    syncs = 0;
+    faults_begin(&(struct faults){ .at_each_call = watch_msync });
+    int error = run();
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(syncs, count);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(writes_before[i], writes[i]);
+    assert_int_equal(fault_calls(ON_pwrite64), writes[count - 1]);
+}
+
+#define ASSERT_ORDER(run, ...)                                                                     \
+    assert_order(run, (const unsigned[]){ __VA_ARGS__ },                                           \
+                 sizeof((const unsigned[]){ __VA_ARGS__ }) / sizeof(unsigned))
+
+static void the_body_is_synced_before_the_record_that_tells_of_it(void **state)
+{
+    (void)state;
+    ASSERT_ORDER(open_other, 1);
+    ASSERT_ORDER(sync_writer, 0, 1);
+    ASSERT_ORDER(close_writer, 1); /* another one goes on */
+    writer = other;
+    other = NULL;
+    ASSERT_ORDER(close_writer, 0, 1);
+}
+
+static void sealing_syncs_body_and_first_record_and_second_record(void **state)
+{
+    (void)state;
+    ASSERT_ORDER(seal_writer, 0, 1, 2);
+}
+
+/* ---- poisoned or not, and what is left */
+
+static void assert_poisons(int (*run)(void), unsigned nth, bool tells)
+{
+    faults_begin(&(struct faults){ .call = ON_msync, .nth = nth, .error = EIO });
+    int error = run();
+    faults_end();
+    assert_error(error, tells ? EIO : 0);
+    bloomfile *const handles[] = { reader, writer, other };
+    for (size_t i = 0; i < ROWS(handles); i++)
+        if (handles[i] != NULL) {
+            assert_flawless(flaw_of_doubtful(handles[i]));
+            assert_flawless(flaw_of_rescued(handles[i]));
+        }
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_int_equal(info_of_file("filter").state, BLOOMFILE_POISONED);
+}
+
+static void syncing_is_poisoned_by_the_body(void **state)
+{
+    (void)state;
+    assert_poisons(sync_writer, 1, true);
+}
+
+static void syncing_is_poisoned_by_the_record(void **state)
+{
+    (void)state;
+    assert_poisons(sync_writer, 2, true);
+}
+
+static void joining_is_poisoned_by_the_record(void **state)
+{
+    (void)state;
+    assert_poisons(open_other, 1, true);
+    assert_null(other);
+}
+
+static void leaving_last_is_poisoned_by_the_body(void **state)
+{
+    (void)state;
+    assert_poisons(close_writer, 1, false);
+}
+
+static void leaving_last_is_poisoned_by_the_record(void **state)
+{
+    (void)state;
+    assert_poisons(close_writer, 2, false);
+}
+
+static void leaving_is_poisoned_by_the_record(void **state)
+{
+    (void)state;
+    assert_error(open_other(), 0);
+    assert_poisons(close_writer, 1, false);
+}
+
+static void sealing_is_poisoned_by_body_and_checksums(void **state)
+{
+    (void)state;
+    assert_poisons(seal_writer, 1, true);
+}
+
+static void sealing_is_poisoned_by_the_first_record(void **state)
+{
+    (void)state;
+    assert_poisons(seal_writer, 2, true);
+}
+
+static void sealing_is_not_poisoned_by_the_second_record(void **state)
+{
+    (void)state;
+    faults_begin(&(struct faults){ .call = ON_msync, .nth = 3, .error = EIO });
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_flawless(flaw_of_sound(writer));
+    assert_flawless(flaw_of_sound(reader));
+    assert_error(bloomfile_verify(writer, NULL), 0);
+    assert_error(bloomfile_add_digest(writer, number(0, 0), NULL), BLOOMFILE_ESEALED);
+    assert_flawless(flaw_of_sealed_file("filter"));
+}
+
+static void what_others_do_with_a_poisoned_file_leaves_it_poisoned(void **state)
+{
+    (void)state;
+    assert_error(open_other(), 0);
+    add_digests_of(other, LIVE_KEYS, LIVE_KEYS + 50);
+    assert_poisons(sync_writer, 1, true);
+    struct bytes before = read_file("filter");
+    assert_error(bloomfile_sync(other), BLOOMFILE_EPOISONED);
+    close_writer();
+    bloomfile_close(other);
+    other = NULL;
+    assert_file_holds("filter", before.data, before.size);
+    free(before.data);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(reader));
+}
+
+static void a_rescued_file_has_what_was_added_last(void **state)
+{
+    (void)state;
+    add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
+    assert_poisons(sync_writer, 1, true);
+    assert_error(bloomfile_rescue(reader, "rescued"), 0);
+    assert_error(bloomfile_rescue(writer, "rescued"), EEXIST);
+    bloomfile *rescued = opened("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
+    add_digests_of(rescued, 200, 210);
+    assert_error(bloomfile_seal(rescued), 0);
+    bloomfile_close(rescued);
+    assert_flawless(flaw_of_sealed_file("rescued"));
+}
+
+static void both_records_are_poisoned_and_otherwise_as_before(void **state)
+{
+    (void)state;
+    set_in_record("filter", slot_in_force("filter"), 100, 8, UINT64_MAX); /* reserved bytes */
+    struct bytes before = read_file("filter");
+    unsigned slot = slot_in_force("filter");
+    uint8_t *old = record_at(before.data, slot);
+    uint64_t order = get64(old + AT_sequence);
+    assert_poisons(sync_writer, 1, true);
+    struct bytes after = read_file("filter");
+    assert_int_equal(after.size, before.size);
+    assert_int_equal(get64(record_at(after.data, 1 - slot) + AT_sequence), order + 1);
+    assert_int_equal(get64(record_at(after.data, slot) + AT_sequence), order + 2);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t *record = record_at(after.data, i);
+        assert_int_equal(get32(record + AT_state), BLOOMFILE_POISONED);
+        memcpy(record, old, AT_flags); /* sequence and state */
+        reseal_record(after.data, i);
+        assert_memory_equal(record, old, IN_FILE / 4);
+    }
+    free(before.data);
+    free(after.data);
+}
+
+static void readers_in_other_processes_notice(void **state)
+{
+    (void)state;
+    int ready[2], go[2];
+    char byte;
+    assert_int_equal(pipe(ready) | pipe(go), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        close(go[1]);
+        bloomfile *own;
+        bool sound = bloomfile_open(&own, "filter", 0) == 0 && flaw_of_sound(own) == NULL &&
+                     write(ready[1], "", 1) == 1 && read(go[0], &byte, 1) == 0;
+        _exit(!sound || flaw_of_doubtful(own) != NULL);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_poisons(sync_writer, 2, true);
+    close(ready[0]);
+    close(go[0]);
+    close(go[1]);
+    assert_child_succeeds(child);
+}
+
+/* ---- two things go wrong */
+
+/* The kernel tells of a failed write once only: the next msync succeeds, and must not be believed.
+ */
+static void assert_doubts_after(int (*run)(void), struct faults faults, struct faults besides)
+{
+    faults.besides = &besides;
+    faults_begin(&faults);
+    int error = run();
+    faults_end();
+    assert_error(error, EIO);
+    assert_flawless(flaw_of_doubtful(writer));
+    assert_flawless(flaw_of_rescued(writer));
+    close_writer();
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(reader));
+}
+
+static void a_poisoning_that_cannot_be_written_is_written_at_the_close(void **state)
+{
+    (void)state;
+    assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 1, EIO));
+}
+
+static void so_is_that_of_a_record(void **state)
+{
+    (void)state;
+    assert_doubts_after(sync_writer, once(ON_msync, 2, EIO), from_then_on(ON_pwrite64, 2, EIO));
+}
+
+static void so_is_that_of_a_sealer(void **state)
+{
+    (void)state;
+    assert_doubts_after(seal_writer, once(ON_msync, 1, EIO), from_then_on(ON_pwrite64, 1, EIO));
+}
+
+static void a_poisoning_that_cannot_be_synced_is_known_to_all(void **state)
+{
+    (void)state;
+    assert_doubts_after(sync_writer, from_then_on(ON_msync, 1, EIO), (struct faults){ 0 });
+}
+
+static void a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock(void **state)
+{
+    (void)state;
+    assert_doubts_after(sync_writer, once(ON_msync, 1, EIO), once(ON_fcntl64, 1, ENOLCK));
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(the_body_is_synced_before_the_record_that_tells_of_it),
+        ON_NEW_FILTER(sealing_syncs_body_and_first_record_and_second_record),
+        ON_NEW_FILTER(syncing_is_poisoned_by_the_body),
+        ON_NEW_FILTER(syncing_is_poisoned_by_the_record),
+        ON_NEW_FILTER(joining_is_poisoned_by_the_record),
+        ON_NEW_FILTER(leaving_last_is_poisoned_by_the_body),
+        ON_NEW_FILTER(leaving_last_is_poisoned_by_the_record),
+        ON_NEW_FILTER(leaving_is_poisoned_by_the_record),
+        ON_NEW_FILTER(sealing_is_poisoned_by_body_and_checksums),
+        ON_NEW_FILTER(sealing_is_poisoned_by_the_first_record),
+        ON_NEW_FILTER(sealing_is_not_poisoned_by_the_second_record),
+        ON_NEW_FILTER(what_others_do_with_a_poisoned_file_leaves_it_poisoned),
+        ON_NEW_FILTER(a_rescued_file_has_what_was_added_last),
+        ON_NEW_FILTER(both_records_are_poisoned_and_otherwise_as_before),
+        ON_NEW_FILTER(readers_in_other_processes_notice),
+        ON_NEW_FILTER(a_poisoning_that_cannot_be_written_is_written_at_the_close),
+        ON_NEW_FILTER(so_is_that_of_a_record),
+        ON_NEW_FILTER(so_is_that_of_a_sealer),
+        ON_NEW_FILTER(a_poisoning_that_cannot_be_synced_is_known_to_all),
+        ON_NEW_FILTER(a_body_that_was_not_written_is_not_forgotten_for_want_of_a_lock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

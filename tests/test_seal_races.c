@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ * Processes that add keys, one handle a key, while others try to seal the file, and a reader that
+ * opens it all the time. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    ROUNDS = 200,
+    ADDERS = 2,
+    SEALERS = 2,
+    READERS = 1,
+    MOST_ADDS = 50, /* of each adder */
+    ATTEMPTS = 10000
+};
+
+/* What all processes of a round know. */
+struct race {
+    atomic_uint started;
+    atomic_bool sealed;         /* somebody's bloomfile_seal() has returned 0 */
+    atomic_uint added[ADDERS];  /* adds that have returned 0 */
+    atomic_uint busy, refused;  /* attempts to seal, to open, of all rounds */
+    atomic_uint handles, looks; /* adds, looks at a live file, of all rounds */
+};
+
+static struct race *race;
+
+static uint64_t key_of(unsigned adder, unsigned i)
+{
+    return 1000 * (adder + 1) + i;
+}
+
+static void wait_for_the_others(void)
+{
+    atomic_fetch_add(&race->started, 1);
+    while (atomic_load(&race->started) < ADDERS + SEALERS + READERS)
+        sched_yield();
+}
+
+/* Adders end when the file is sealed: 0 if nothing went wrong. */
+static int add_keys(unsigned adder)
+{
+    for (unsigned i = 0; i < MOST_ADDS;) {
+        bloomfile *f;
+        int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+        if (error == BLOOMFILE_ESEALED)
+            return 0;
+        if (error == EBUSY) {
+            atomic_fetch_add(&race->refused, 1);
+            sched_yield();
+            continue;
+        }
+        if (error != 0)
+            return 1;
+        error = bloomfile_add_digest(f, number(0, key_of(adder, i)), NULL);
+        if (error != 0 || atomic_load(&race->sealed))
+            return 1; /* while a writer has it open it cannot be sealed */
+        atomic_store(&race->added[adder], ++i);
+        atomic_fetch_add(&race->handles, 1);
+        bloomfile_close(f);
+    }
+    return 0;
+}
+
+static int seal_it(void)
+{
+    for (unsigned attempt = 0; attempt < ATTEMPTS; attempt++) {
+        bloomfile *f;
+        int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+        if (error == BLOOMFILE_ESEALED)
+            return 0;
+        if (error == 0)
+            error = bloomfile_seal(f);
+        if (error == 0) {
+            atomic_store(&race->sealed, true);
+            bool whole = bloomfile_verify(f, NULL) == 0;
+            bloomfile_close(f);
+            return !whole;
+        }
+        bloomfile_close(f);
+        if (error != EBUSY)
+            return 1;
+        atomic_fetch_add(&race->busy, 1);
+        sched_yield();
+    }
+    return 1;
+}
+
+/* The keys whose adds have returned by now. */
+static bool has_added(const bloomfile *f, const unsigned *added)
+{
+    for (unsigned adder = 0; adder < ADDERS; adder++)
+        if (!has_numbers(f, key_of(adder, 0), key_of(adder, added[adder])))
+            return false;
+    return has_numbers(f, 0, LIVE_KEYS);
+}
+
+static bool sealed_is_whole(void)
+{
+    bloomfile *f;
+    unsigned added[ADDERS];
+    for (unsigned adder = 0; adder < ADDERS; adder++)
+        added[adder] = atomic_load(&race->added[adder]);
+    bool whole = bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL) == 0 && has_added(f, added);
+    bloomfile_close(f);
+    return whole;
+}
+
+static int read_all_the_time(void)
+{
+    for (bool sealed = false; !sealed;) {
+        unsigned added[ADDERS];
+        for (unsigned adder = 0; adder < ADDERS; adder++)
+            added[adder] = atomic_load(&race->added[adder]);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", 0) != 0)
+            return 1;
+        sealed = info_of(f).state == BLOOMFILE_SEALED;
+        bool right = has_added(f, added) && bloomfile_status(f) == 0;
+        bloomfile_close(f);
+        if (!right || (sealed && !sealed_is_whole()))
+            return 1;
+        atomic_fetch_add(&race->looks, !sealed);
+    }
+    return 0;
+}
+
+static int take_part(unsigned who)
+{
+    alarm(20);
+    wait_for_the_others();
+    if (who < ADDERS)
+        return add_keys(who);
+    return who < ADDERS + SEALERS ? seal_it() : read_all_the_time();
+}
+
+static void race_once(void)
+{
+    make_live("filter", BLOOMFILE_BLOCKED);
+    atomic_store(&race->started, 0);
+    atomic_store(&race->sealed, false);
+    for (unsigned adder = 0; adder < ADDERS; adder++)
+        atomic_store(&race->added[adder], 0);
+    pid_t children[ADDERS + SEALERS + READERS];
+    for (unsigned i = 0; i < ROWS(children); i++) {
+        children[i] = fork();
+        assert_true(children[i] >= 0);
+        if (children[i] == 0)
+            _exit(take_part(i));
+    }
+    for (unsigned i = 0; i < ROWS(children); i++)
+        assert_child_succeeds(children[i]);
+    assert_true(atomic_load(&race->sealed));
+    assert_true(sealed_is_whole());
+    assert_flawless(flaw_of_sealed_file("filter"));
+    uint64_t keys = LIVE_KEYS;
+    for (unsigned adder = 0; adder < ADDERS; adder++)
+        keys += atomic_load(&race->added[adder]);
+    assert_int_equal(info_of_file("filter").keys, keys);
+    assert_int_equal(info_of_file("filter").keys_estimated, 0);
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it(void **state)
+{
+    (void)state;
+    race = mmap(NULL, sizeof *race, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(race, MAP_FAILED);
+    for (unsigned round = 0; round < ROUNDS; round++)
+        race_once();
+    print_message("%u adds; %u seals and %u opens were busy; %u looks at a live file\n",
+                  race->handles, race->busy, race->refused, race->looks);
+    assert_true(race->handles > 0 && race->busy > 0 && race->looks > 0);
+    munmap(race, sizeof *race);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(
+            a_seal_has_every_key_that_was_added_and_nobody_sees_half_of_it, enter_temp_dir,
+            leave_temp_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ * Sealing in place that is cut off: at every system call, with every record written in pieces, so
+ * that each of its prefixes is what a crash may leave (format-spec.md, section 13.5). */
+#include "live_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "faults.h"
+#include "header.h"
+
+#define RECORD_SIZE (IN_FILE / 4)
+#define PIECE       64
+#define PIECES      (RECORD_SIZE / PIECE)
+#define ADDED       20 /* keys more than LIVE_KEYS that the sealer adds before */
+
+#define PLACE(name, offset, size) AT_##name = (offset),
+enum {
+    RECORD_FIELDS(PLACE)
+};
+
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+/* Gives the record in force, of which sealing makes both records, reserved bytes that the other one
+ * does not have. */
+static void fill_reserved(void)
+{
+    int fd = open("filter", O_RDWR);
+    struct bytes bytes = read_file("filter");
+    unsigned slot = slot_in_force("filter");
+    uint8_t *record = record_at(bytes.data, slot);
+    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at++)
+        record[at] = (uint8_t)(0xA5 + at);
+    reseal_record(bytes.data, slot);
+    if (pwrite(fd, record, RECORD_SIZE, record - bytes.data) != RECORD_SIZE)
+        abort();
+    close(fd);
+    free(bytes.data);
+}
+
+/* ---- cutting it off */
+
+static unsigned calls_left, pieces_written;
+
+static void die_at_last_call(enum fault_call call)
+{
+    (void)call;
+    if (--calls_left == 0)
+        _exit((int)fault_calls(ON_pwrite64));
+}
+
+enum {
+    FAILED = 200, /* exit statuses; below: so many pieces were written */
+    COMPLETE = 201
+};
+
+/* Seals it in a child that dies at the n-th call. */
+static int seal_and_die_at(unsigned nth)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0)
+            _exit(FAILED);
+        for (uint64_t i = LIVE_KEYS; i < LIVE_KEYS + ADDED; i++)
+            if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+                _exit(FAILED);
+        fill_reserved();
+        calls_left = nth;
+        faults_begin(
+            &(struct faults){ .at_each_call = die_at_last_call, .transfer_at_most = PIECE });
+        int error = bloomfile_seal(f);
+        faults_end();
+        _exit(error == 0 ? COMPLETE : FAILED);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != FAILED);
+    return WEXITSTATUS(status);
+}
+
+static void assert_sealed_whole(void)
+{
+    assert_flawless(flaw_of_sealed_file("filter"));
+    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
+    assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
+    assert_error(bloomfile_verify(f, NULL), 0);
+    bloomfile_close(f);
+}
+
+static void assert_live_and_can_be_sealed(void)
+{
+    bloomfile *f = opened("filter", 0);
+    assert_int_equal(info_of(f).state, BLOOMFILE_LIVE);
+    assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
+    bloomfile_close(f);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    add_digests_of(f, 900, 901);
+    assert_flawless(flaw_of_sound(f));
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    assert_sealed_whole();
+    assert_int_equal(info_of_file("filter").keys_estimated, 1);
+}
+
+/* The other record is the live one still. */
+static void assert_sealed_and_can_be_completed(void)
+{
+    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
+    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
+    bloomfile_close(f);
+    assert_sealed_whole(); /* an attempt to open it for writing completes it */
+}
+
+static void assert_torn_and_can_be_completed(void)
+{
+    struct bytes before = read_file("filter");
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_VERIFY_FULL), BLOOMFILE_ERECORD);
+    assert_file_holds("filter", before.data, before.size);
+    free(before.data);
+    assert_sealed_whole();
+}
+
+static void assert_left_as_it_may(int pieces)
+{
+    if (pieces < PIECES)
+        assert_live_and_can_be_sealed();
+    else if (pieces == PIECES)
+        assert_sealed_and_can_be_completed();
+    else if (pieces < 2 * PIECES)
+        assert_torn_and_can_be_completed();
+    else
+        assert_sealed_whole();
+}
+
+static void wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        unsigned stages[2 * PIECES + 1] = { 0 };
+        int pieces = 0;
+        for (unsigned nth = 1; pieces != COMPLETE; nth++) {
+            make_live("filter", layouts[i]);
+            bloomfile *reader = opened("filter", 0);
+            pieces = seal_and_die_at(nth);
+            assert_true(has_numbers(reader, 0, LIVE_KEYS + ADDED));
+            assert_left_as_it_may(pieces == COMPLETE ? 2 * PIECES : pieces);
+            assert_true(has_numbers(reader, 0, LIVE_KEYS + ADDED));
+            assert_flawless(flaw_of_sound(reader));
+            bloomfile_close(reader);
+            assert_int_equal(unlink("filter"), 0);
+            if (pieces != COMPLETE)
+                stages[pieces]++;
+        }
+        for (unsigned stage = 0; stage <= 2 * PIECES; stage++)
+            assert_true(stages[stage] > 0);
+    }
+}
+
+/* ---- what others see of one that is under way */
+
+static bloomfile *reader;
+
+static void look_from_outside(enum fault_call call)
+{
+    bloomfile *f;
+    unsigned written = fault_calls(ON_pwrite64);
+    assert_flawless(flaw_of_sound(reader));
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_int_equal(info_of(f).state, written == 0 ? BLOOMFILE_LIVE : BLOOMFILE_SEALED);
+    assert_flawless(flaw_of_sound(f));
+    if (written > 0)
+        assert_error(bloomfile_verify(f, NULL), 0);
+    bloomfile_close(f);
+    if (fault_calls(ON_fcntl64) == 0)
+        return; /* not locked yet */
+    int expected = written < 2 ? EBUSY : BLOOMFILE_ESEALED;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), expected);
+    pieces_written = written;
+    (void)call;
+}
+
+static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        make_live("filter", layouts[i]);
+        reader = opened("filter", 0);
+        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        faults_begin(&(struct faults){ .at_each_call = look_from_outside });
+        int error = bloomfile_seal(f);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(pieces_written, 2);
+        assert_flawless(flaw_of_sound(f));
+        assert_error(bloomfile_verify(f, NULL), 0);
+        bloomfile_close(f);
+        bloomfile_close(reader);
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+/* ---- completing */
+
+/* The first record is there, of the second one `pieces`. */
+static void leave_torn(int pieces)
+{
+    for (unsigned nth = PIECES + pieces;; nth++) {
+        make_live("filter", BLOOMFILE_BLOCKED);
+        if (seal_and_die_at(nth) == PIECES + pieces)
+            return;
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+static void change_file(const char *path, uint64_t at, uint8_t bits)
+{
+    struct bytes bytes = read_file(path);
+    bytes.data[at] ^= bits;
+    write_file(path, bytes.data, bytes.size);
+    free(bytes.data);
+}
+
+static void assert_refused_untouched(int error)
+{
+    struct bytes before = read_file("filter");
+    bloomfile *f;
+    size_t descriptors = open_descriptors();
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), error);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN), error);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(mapped_files(), 0);
+    assert_file_holds("filter", before.data, before.size);
+    free(before.data);
+}
+
+static void a_body_that_does_not_verify_is_not_completed(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    struct bloomfile_info info = info_of_file("filter");
+    assert_int_equal(unlink("filter"), 0);
+    for (int pieces = 0; pieces <= 5; pieces += 5) {
+        leave_torn(pieces);
+        change_file("filter", info.body_offset + info.body_size - 1, 0x80);
+        assert_refused_untouched(BLOOMFILE_EPAGE);
+        change_file("filter", info.body_offset + info.body_size - 1, 0x80);
+        change_file("filter", info.image_size - 1, 0x01);
+        assert_refused_untouched(BLOOMFILE_EPAGE);
+        change_file("filter", info.image_size - 1, 0x01);
+        assert_sealed_whole();
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+static void counts_that_contradict_the_body_are_not_completed(void **state)
+{
+    (void)state;
+    leave_torn(0);
+    uint64_t ones = info_of_file("filter").ones;
+    set_in_record("filter", slot_in_force("filter"), AT_ones, 8, ones + 1);
+    assert_refused_untouched(BLOOMFILE_EBODY);
+    set_in_record("filter", slot_in_force("filter"), AT_ones, 8, ones);
+    assert_sealed_whole();
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void one_that_is_under_way_is_not_completed(void **state)
+{
+    (void)state;
+    leave_torn(5);
+    int sealer = open("filter", O_RDWR);
+    assert_int_equal(lock_byte(sealer, F_WRLCK, 0), 0);
+    assert_refused_untouched(EBUSY);
+    assert_int_equal(lock_byte(sealer, F_RDLCK, 0), 0);
+    assert_refused_untouched(EBUSY);
+    close(sealer);
+    assert_sealed_whole();
+    assert_int_equal(unlink("filter"), 0);
+}
+
+/* Section 6: a writer in place refuses a ro_compat bit that it does not know. */
+static void a_file_with_an_unknown_feature_is_not_completed(void **state)
+{
+    (void)state;
+    leave_torn(0);
+    struct bytes bytes = read_file("filter");
+    put32(bytes.data + 20, 1);
+    reseal_header(bytes.data);
+    write_file("filter", bytes.data, bytes.size);
+    free(bytes.data);
+    bloomfile_close(opened("filter", BLOOMFILE_VERIFY_FULL));
+    bloomfile *f;
+    struct bytes before = read_file("filter");
+    assert_true(bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0);
+    assert_file_holds("filter", before.data, before.size);
+    free(before.data);
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call;
+        int error;
+    } rows[] = {
+        { ON_fcntl64, ENOLCK },  { ON_calloc, ENOMEM }, { ON_mmap64, ENOMEM },
+        { ON_pwrite64, ENOSPC }, { ON_msync, EIO },     { ON_pread64, EIO },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        unsigned failed = 0;
+        for (unsigned nth = 1; failed < nth; nth++) {
+            leave_torn(5);
+            size_t descriptors = open_descriptors();
+            struct faults faults = once(rows[i].call, nth, rows[i].error);
+            bloomfile *f;
+            faults_begin(&faults);
+            int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+            bool struck = fault_calls(rows[i].call) >= nth;
+            faults_end();
+            assert_error(error, struck ? rows[i].error : BLOOMFILE_ESEALED);
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_int_equal(mapped_files(), 0);
+            assert_sealed_whole();
+            assert_int_equal(unlink("filter"), 0);
+            failed += struck;
+            if (!struck)
+                break;
+        }
+        assert_true(failed > 0);
+    }
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(wherever_it_is_cut_off_it_is_live_or_sealed_or_can_be_completed),
+        IN_NEW_DIR(readers_go_on_and_writers_are_told_busy_or_sealed),
+        IN_NEW_DIR(a_body_that_does_not_verify_is_not_completed),
+        IN_NEW_DIR(counts_that_contradict_the_body_are_not_completed),
+        IN_NEW_DIR(one_that_is_under_way_is_not_completed),
+        IN_NEW_DIR(whatever_fails_in_completing_it_can_be_completed_later),
+        IN_NEW_DIR(a_file_with_an_unknown_feature_is_not_completed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -344,7 +344,8 @@ static void what_is_encoded_is_decoded(void **state)
                     900,
                     800,
                     { 0 },
-                    0x91929394 },
+                    0x91929394,
+                    0 },
     };
     h.self_test = hash_self_test(h.seed);
     uint8_t bytes[IN_FILE];

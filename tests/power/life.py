@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""The life of a writer until the power fails, and what may be found of its file afterwards."""
+
+import collections
+import dataclasses
+import os
+import re
+import subprocess
+import threading
+import time
+
+from machine import ENVIRONMENT, IN_BOOT, TIMEOUT, run
+
+WRITER, WRITER_NOSYNC, CHECK = (os.environ[name] for name in
+                                ("POWER_WRITER", "POWER_WRITER_NOSYNC", "POWER_CHECK"))
+PHASES = ["creating", "created", "opening", "opened", "syncing", "synced", "closing", "closed",
+          "sealing", "sealed"]
+LAYOUTS = {1: 1, 2: 1, 3: 4}  # bits of the body for each of m
+
+# A filter as it may be found. state: absent; clean; unclean, that is BLOOMFILE_EUNCLEAN; sealed.
+# All keys below `keys` are in it.
+Outcome = collections.namedtuple("Outcome", "state label keys")
+ABSENT = Outcome("absent", None, 0)
+
+
+@dataclasses.dataclass
+class Plan:
+    """The arguments of power-writer."""
+    start: str
+    label: str
+    layout: int
+    bits: int
+    first: int
+    step: int
+    syncs: int
+    sessions: int
+    end: str
+
+    def events(self):
+        """The phases that the writer will go through."""
+        creates = self.start in ("create", "replace")
+        start = ["creating", "created"] if creates else ["opening", "opened"]
+        session = ["syncing", "synced"] * self.syncs
+        between = ["closing", "closed", "opening", "opened"]
+        end = ["sealing", "sealed"] if self.end == "seal" else ["closing", "closed"]
+        return start + session + (between + session) * (self.sessions - 1) + end
+
+
+def plan(rng, phase, before, label):
+    """A random life in which that phase occurs; and after which event, counted from 0, it does."""
+    while True:
+        starts = {"absent": ["create"], "clean": ["open", "open", "replace"],
+                  "unclean": ["accept", "accept", "replace"], "sealed": ["replace"]}[before.state]
+        layout = rng.choice(list(LAYOUTS))
+        size = 512 << rng.randint(9, 18)  # of the body, in bits: 32 KiB to 16 MiB
+        p = Plan(start=rng.choice(starts), label=label, layout=layout,
+                 bits=size // LAYOUTS[layout], first=0, step=0, syncs=rng.randint(0, 4),
+                 sessions=rng.randint(1, 2), end=rng.choice(["close", "seal"]))
+        if p.start in ("open", "accept"):
+            p.first = before.keys
+        p.step = rng.randint(1, max(1, p.bits // 400))
+        where = [i for i, event in enumerate(p.events()) if event == phase]
+        if where:
+            return p, rng.choice(where)
+
+
+class Writer:
+    """A running power-writer. .events grows: [(seconds, event, keys)]."""
+
+    def __init__(self, machine, plan_, program=WRITER):
+        arguments = [machine.root / "filter", *dataclasses.astuple(plan_)]
+        self.process = subprocess.Popen([*IN_BOOT, machine.boot, program, *map(str, arguments)],
+                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+        self.events = []
+        self.ended = False
+        self.changed = threading.Condition()
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            event, rest = line.split(" ", 1)
+            with self.changed:
+                self.events.append((time.monotonic(), event, rest.strip()))
+                self.changed.notify()
+        with self.changed:
+            self.ended = True
+            self.changed.notify()
+
+    def wait_for(self, count):
+        """Until there are so many events, or there will be no more."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.events) >= count or self.ended, TIMEOUT)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def end(self, patience):
+        """Kills it after so many seconds, in which it may run into errors; all of its events."""
+        try:
+            self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        self.process.wait(TIMEOUT)
+        self.reader.join(TIMEOUT)
+        self.process.stdout.close()
+        return self.events
+
+
+def outcomes(before, label, events, seen):
+    """What may be found after these events, the first `seen` of them from before the loss."""
+    allowed = [before]
+    for i, (_, event, rest) in enumerate(events):
+        if event == "failed":
+            break
+        keys = int(rest)
+        unclean = [outcome._replace(state="unclean") for outcome in allowed]
+        if event == "creating":
+            allowed = [*allowed, Outcome("unclean", label, 0)]
+        elif event == "created":
+            allowed = [Outcome("unclean", label, 0)]
+        elif event == "opening":
+            allowed = [*allowed, *unclean]
+        elif event == "opened":
+            allowed = unclean
+        elif event == "synced":
+            allowed = [unclean[0]._replace(keys=keys)]
+        elif event in ("closing", "sealing"):
+            end = "clean" if event == "closing" else "sealed"
+            allowed = [*allowed, Outcome(end, allowed[0].label, keys)]
+        elif event == "sealed" or event == "closed" and i < seen:  # closing does not tell of errors
+            allowed = allowed[-1:]
+    return allowed
+
+
+def left_over(machine, plan_, events):
+    """What does not belong there; a temporary file is removed, and may be there in one case."""
+    names = {path.name for path in machine.root.iterdir()} - {"filter", "lost+found"}
+    temporary = {name for name in names if re.fullmatch(r"\.bloomfile\.[0-9a-f]+\.tmp", name)}
+    for name in temporary:
+        (machine.root / name).unlink()
+    created = any(event == "created" for _, event, _ in events)
+    return names - temporary if plan_.start == "replace" and not created else names
+
+
+def read_state(found):
+    """The state that power-check's answers show; what they are if they make no sense."""
+    opened = tuple(found.get(name) for name in ("read", "write", "accept", "state", "verify"))
+    state = {("ENOENT", "ENOENT", "ENOENT", None, None): "absent",
+             ("OK", "OK", "OK", "1", None): "clean",
+             ("BLOOMFILE_EUNCLEAN", "BLOOMFILE_EUNCLEAN", "OK", "1", None): "unclean",
+             ("OK", "BLOOMFILE_ESEALED", "OK", "2", "OK"): "sealed",
+             # the last write of the sealing was torn; opening it for writing has completed it
+             ("BLOOMFILE_ERECORD", "BLOOMFILE_ESEALED", "OK", "2", "OK"): "sealed"}.get(opened)
+    return state or " ".join(map(str, opened))
+
+
+class Sight:
+    """A file after the power came back: .state, .label, and how many of so many keys it lacks."""
+
+    def __init__(self, machine, allowed):
+        numbers = sorted({outcome.keys for outcome in allowed})
+        answers = run(*IN_BOOT, machine.boot, CHECK, machine.root / "filter", *map(str, numbers))
+        found, self.missing = {}, {}
+        for line in answers.splitlines():
+            name, rest = line.split(" ", 1)
+            if name == "lost":
+                keys, missing = map(int, rest.split())
+                self.missing[keys] = missing
+            else:
+                found[name] = rest
+        self.state, self.label = read_state(found), found.get("label")
+
+    def lost(self, outcome):
+        return self.missing.get(outcome.keys, outcome.keys)
+
+    def judge(self, allowed):
+        """Which of the outcomes it is, None if none, and the number of keys lost."""
+        fitting = [outcome for outcome in allowed
+                   if (outcome.state, outcome.label) == (self.state, self.label)]
+        best = min(fitting or allowed, key=lambda outcome: (self.lost(outcome), -outcome.keys))
+        return best if fitting else None, self.lost(best)
+
+    def __str__(self):
+        return f"{self.state}, label {self.label}, missing {self.missing}"

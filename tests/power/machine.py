@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: MIT
+"""A machine whose power can fail: a file system of its own on a loop device, and boots."""
+
+import fcntl
+import os
+import pathlib
+import random
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+sys.dont_write_bytecode = True
+DISK = os.environ["POWER_DISK"]
+IMAGE_SIZE = 320 << 20  # the least that mkfs.xfs makes is 300 MiB
+TIMEOUT = 60
+FIBMAP = 1
+GOING_DOWN = 0x8004587D  # _IOR('X', 125, __u32): XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
+
+# How the power fails: the file system itself stops, and writes nothing more, or the disk does.
+SHUTDOWNS = {"freeze": 0,      # all that is in memory is written first
+             "logflush": 1,    # the journal is
+             "nologflush": 2}  # nothing is
+# disk: what is in its cache is lost, but for some sectors, in any order.
+# torn: so it is just after a commit record was written to it, of which some bytes stay.
+DISKS = ["disk", "torn"]
+KINDS = [*SHUTDOWNS, *DISKS]
+
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"]}
+# A command in a mount namespace of its own, where the boot's identity is that in the file $0.
+IN_BOOT = ["unshare", "-m", "sh", "-c",
+           'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"']
+
+# A sanitizer must not catch the signal of a mapping that the disk does not answer for.
+ENVIRONMENT = {**os.environ,
+               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"}
+
+
+def skip(why):
+    print("skipped:", why)
+    sys.exit(77)
+
+
+def run(*command, **options):
+    """The standard output of a command that must succeed."""
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            timeout=TIMEOUT, **options)
+    if result.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))}: status {result.returncode}: "
+                           f"{result.stderr.strip() or result.stdout.strip()}")
+    return result.stdout
+
+
+def own_folder():
+    """The folder to work in. Starts the program over in a mount namespace of its own, the end of
+    which unmounts everything, and then removes the folder. Skips the test if it may not do that."""
+    if os.environ.get("POWER_FOLDER"):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        return pathlib.Path(os.environ["POWER_FOLDER"])
+    if os.geteuid() != 0:
+        skip("mounting needs root")
+    try:
+        run("unshare", "-m", "setpriv", "--pdeathsig", "KILL", "true")
+    except (OSError, RuntimeError) as error:
+        skip(error)
+    with tempfile.TemporaryDirectory(prefix="bloomfile-power-") as folder:
+        program = [sys.executable, "-W", "error", *sys.argv]
+        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "-m", *program],
+                                   env={**os.environ, "POWER_FOLDER": folder})
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            signal.signal(number, lambda *_: process.terminate())
+        status = process.wait()
+    sys.exit(status if status >= 0 else 128 - status)
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        if time.monotonic() > end:
+            raise RuntimeError(f"waited {TIMEOUT} s: {what}")
+        time.sleep(0.002)
+
+
+def unmount(mountpoint):
+    """A killed process may hold files open for a moment longer."""
+    def unmounted():
+        result = subprocess.run(["umount", mountpoint], stderr=subprocess.PIPE, text=True)
+        if result.returncode != 0 and "busy" not in result.stderr:
+            raise RuntimeError(result.stderr.strip())
+        return result.returncode == 0
+    wait_until(unmounted, f"{mountpoint} is busy")
+
+
+class Machine:
+    """On, with the file system mounted at .root, or off; .boot is the identity of the boot."""
+
+    def __init__(self, where, file_system):
+        self.file_system = file_system
+        self.image = where / "image"
+        self.cached = where / "disk"
+        self.root = where / "root"
+        self.boot = where / "boot"
+        self.loop = self.disk = None
+        self.sectors = 0, 0  # that the disk has lost, of those that were in its cache
+        self.root.mkdir()
+        self.cached.touch()
+        with open(self.image, "wb") as image:
+            image.truncate(IMAGE_SIZE)
+        run(*MKFS[file_system], self.image)
+
+    def start(self, kind=None):
+        """Turns it on; `kind` is how its power will fail."""
+        self.boot.write_text(f"{uuid.uuid4()}\n")
+        self.kind = kind
+        if kind in DISKS:
+            disk = subprocess.Popen([DISK, self.cached, self.image], stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, text=True)
+            if disk.stdout.readline() != "ready\n":
+                disk.communicate()
+                raise RuntimeError("the disk does not start")
+            self.disk = disk
+        device = self.cached if kind in DISKS else self.image
+        run("mount", "-t", self.file_system, "-o", "loop", device, self.root)
+        self.header = self.find_header() if kind == "torn" else 0
+        number = self.root.stat().st_dev
+        self.loop = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}/loop")
+
+    def stop(self):
+        if self.loop:
+            unmount(self.root)
+            wait_until(lambda: not self.loop.exists(), "the loop device is in use")
+            self.loop = None
+        if self.disk:
+            unmount(self.cached)
+            self.disk.stdin.close()
+            self.disk.stdout.close()
+            self.disk.wait(TIMEOUT)
+            self.disk = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.image.unlink()
+
+    def find_header(self):
+        """Where on the disk the filter's header is, with its commit records; 0 if there is none."""
+        path = self.root / "filter"
+        if not path.exists():
+            return 0
+        with open(path, "rb") as file:
+            block, = struct.unpack("i", fcntl.ioctl(file, FIBMAP, struct.pack("i", 0)))
+        return block * os.statvfs(self.root).f_bsize
+
+    def prepare_loss(self):
+        """What must be at hand when the power is to fail at once."""
+        self.handle = os.open(self.root, os.O_RDONLY)
+
+    def lose_power(self, rng):
+        """From here on nothing reaches the image. A disk may do some work before."""
+        if self.kind in DISKS:
+            requests = rng.randint(1, 3) if self.header else int(2 ** rng.uniform(0, 6)) - 1
+            self.fail_disk(rng.choice([0, 10, 50, 50, 90, 100]), requests)
+            self.shut_down("nologflush")  # for the file system to give up at once
+        else:
+            self.shut_down(self.kind)
+        os.close(self.handle)
+
+    def shut_down(self, how):
+        fcntl.ioctl(self.handle, GOING_DOWN, struct.pack("I", SHUTDOWNS[how]))
+
+    def fail_disk(self, survival, requests):
+        """After so many requests more, or when none has come for a while."""
+        for countdown in requests, 0:
+            self.disk.stdin.write(f"{survival} {countdown} {self.header}\n")
+            self.disk.stdin.flush()
+            if select.select([self.disk.stdout], [], [], 0.05 if countdown else TIMEOUT)[0]:
+                break
+        _, lost, _, unflushed = self.disk.stdout.readline().split()
+        self.sectors = int(lost), int(unflushed)
+
+
+def try_loss(folder, file_system, kind):
+    """What is wrong if the power of such a machine cannot fail so here; else None."""
+    where = folder / f"trial of {kind}"
+    where.mkdir()
+    try:
+        with Machine(where, file_system) as machine:
+            machine.start(kind)
+            run(*IN_BOOT, machine.boot, "true")
+            machine.prepare_loss()
+            machine.lose_power(random.Random())
+    except (OSError, RuntimeError) as error:
+        return error
+    return None
+
+
+def require(folder, file_system):
+    """Skips the test if no such file system can be made, mounted and shut down here."""
+    trouble = try_loss(folder, file_system, "nologflush")
+    if trouble:
+        skip(trouble)
+
+
+def possible_kinds(folder, file_system):
+    """Those of KINDS that can be had here: a disk of its own takes FUSE."""
+    require(folder, file_system)
+    trouble = try_loss(folder, file_system, "disk")
+    if trouble:
+        print(f"{file_system}: without losses at the disk:", trouble)
+    return [kind for kind in KINDS if kind not in DISKS or not trouble]

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""Power losses: test_losses.py FILESYSTEM[,FILESYSTEM] [LOSSES [SEED]].
+
+A program adds to a live filter, syncs, closes and seals it until the power fails, at any moment.
+Then the machine starts again, with another boot identity: nothing that was synced may be lost, and
+a file from which something else may be must say so. With an msync that does nothing keys must be
+lost, or this test could not tell.
+"""
+
+import collections
+import random
+import statistics
+import sys
+import time
+
+import life
+from machine import DISKS, Machine, own_folder, possible_kinds
+
+LOSSES = 25
+SEED = 20261121
+CONTROL_PHASES = ["synced", "closed", "sealed"]
+COLUMNS = ["losses", "keys", "lost", "right", "wrong"]
+
+
+class Campaign:
+    def __init__(self, where, file_system, kinds, seed):
+        self.where, self.file_system, self.kinds = where, file_system, kinds
+        self.random = random.Random(seed)
+        self.machines = self.lives = 0
+        self.to_come = []
+        self.durations = collections.defaultdict(lambda: [0.002])  # of the phases, in seconds
+        self.figures = collections.defaultdict(collections.Counter)  # by kind of loss
+        self.phases = collections.Counter()
+        self.sectors = 0, 0
+        self.faults = []
+
+    def machine(self):
+        self.machines += 1
+        where = self.where / str(self.machines)
+        where.mkdir()
+        return Machine(where, self.file_system)
+
+    def delay(self, kind, phase):
+        """How long after the phase began the power fails. A disk counts requests instead."""
+        usual = statistics.median(self.durations[phase][-9:])
+        return 0 if kind in DISKS else self.random.uniform(0, 1.2) * usual
+
+    def live_and_lose(self, machine, phase, before, program):
+        """A life that ends in this phase. Its plan, its events, how many came before the loss."""
+        self.lives += 1
+        plan, index = life.plan(self.random, phase, before, f"filter {self.lives}")
+        writer = life.Writer(machine, plan, program)
+        try:
+            machine.prepare_loss()
+            writer.wait_for(index + 1)
+            time.sleep(self.delay(machine.kind, phase))
+            alive, seen = writer.alive(), len(writer.events)
+            machine.lose_power(self.random)
+        finally:
+            events = writer.end(self.random.choice([0, 0.1]))
+        for (begin, event, _), (end, _, _) in zip(events[:seen], events[1:seen]):
+            self.durations[event].append(end - begin)
+        if not alive or seen <= index:
+            raise RuntimeError(f"the writer ended before the power did: {plan}: {events}")
+        self.phases[events[seen - 1][1]] += 1
+        return plan, events, seen
+
+    def lose(self, machine, kind, phase, before, program=life.WRITER):
+        """One loss and what it left: the outcome (None if it is wrong), keys lost, and a report."""
+        machine.start(kind)
+        plan, events, seen = self.live_and_lose(machine, phase, before, program)
+        machine.stop()
+        self.sectors = [sum(pair) for pair in zip(self.sectors, machine.sectors)]
+        machine.sectors = 0, 0
+        allowed = life.outcomes(before, plan.label, events, seen)
+        machine.start()
+        sight = life.Sight(machine, allowed)
+        left_over = life.left_over(machine, plan, events)
+        machine.stop()
+        outcome, lost = sight.judge(allowed)
+        history = " ".join(f"{event}:{rest}" for _, event, rest in events)
+        report = (f"{kind}: {plan}\n    events ({seen} before the loss): {history}\n"
+                  f"    before: {before}\n    allowed: {allowed}\n    found: {sight}\n"
+                  f"    left over: {left_over}\n")
+        return None if left_over else outcome, lost, report
+
+    def run(self, losses):
+        """One machine after another, each until something is wrong with it."""
+        kinds = collections.deque(self.kinds[i % len(self.kinds)] for i in range(losses))
+        while kinds:
+            with self.machine() as machine:
+                self.run_machine(machine, kinds)
+
+    def run_machine(self, machine, kinds):
+        before = life.ABSENT
+        for _ in range(min(LOSSES, len(kinds))):
+            kind = kinds.popleft()
+            before, lost, report = self.lose(machine, kind, self.next_phase(), before)
+            self.figures[kind].update(losses=1, keys=before.keys if before else 0, lost=lost,
+                                      right=before is not None, wrong=before is None)
+            if before is None or lost > 0:
+                self.faults.append(report)
+                return
+
+    def next_phase(self):
+        """All in turn, in an order that is always another one."""
+        self.to_come = self.to_come or self.random.sample(life.PHASES, len(life.PHASES))
+        return self.to_come.pop()
+
+    def control(self, losses):
+        """With an msync that does nothing keys are lost, but for what the kernel writes by chance.
+        It writes all before it freezes."""
+        kinds = [kind for kind in self.kinds if kind not in ("freeze", "torn")]
+        figures = self.figures["control"]
+        for i in range(losses):
+            kind = kinds[i % len(kinds)]
+            phase = CONTROL_PHASES[i // len(kinds) % len(CONTROL_PHASES)]
+            with self.machine() as machine:
+                _, lost, report = self.lose(machine, kind, phase, life.ABSENT, life.WRITER_NOSYNC)
+            figures.update(losses=1, lost=lost, noticed=lost > 0)
+        if figures["noticed"] == 0:
+            self.faults.append(f"an msync that does nothing was not noticed: {report}")
+
+    def table(self):
+        for kind in self.kinds:
+            print(f"{self.file_system:6}{kind:12}", *(f"{self.figures[kind][column]:>13,}"
+                                                      for column in COLUMNS))
+        print(f"{self.file_system}: at the loss:", ", ".join(f"{phase} {self.phases[phase]}"
+                                                            for phase in life.PHASES))
+        print(f"{self.file_system}: the disk lost {self.sectors[0]:,} of {self.sectors[1]:,} "
+              "sectors that it had not flushed")
+        control = self.figures["control"]
+        print(f"{self.file_system}: control, msync does nothing: {control['losses']} losses, "
+              f"{control['noticed']} noticed, {control['lost']:,} keys lost")
+
+
+def main():
+    file_systems = sys.argv[1].split(",")
+    losses = int(sys.argv[2]) if len(sys.argv) > 2 else LOSSES
+    seed = int(sys.argv[3]) if len(sys.argv) > 3 else SEED
+    folder = own_folder()
+    campaigns = []
+    for file_system in file_systems:
+        where = folder / file_system
+        where.mkdir()
+        kinds = possible_kinds(where, file_system)
+        campaigns.append(Campaign(where, file_system, kinds, seed))
+        campaigns[-1].run(losses)
+        campaigns[-1].control(max(3, losses // 10))
+    print(f"{'':18}", *(f"{column:>13}" for column in
+                         ["losses", "keys checked", "keys lost", "state right", "wrong"]))
+    for campaign in campaigns:
+        campaign.table()
+    faults = [fault for campaign in campaigns for fault in campaign.faults]
+    print(*faults, sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -44,7 +44,7 @@ HEADER = {
 RECORD = {
     "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
     "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
-    "header_crc": (60, "I"), "record_crc": (-4, "I")}
+    "header_crc": (60, "I"), "writers": (64, "I"), "record_crc": (-4, "I")}
 MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
 TEXT_MODE = [
     "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
@@ -248,7 +248,7 @@ def seal(path, header, body, n, flags=0):
         "body_size": len(body)}, H // 2)
     record = serialise(RECORD, {
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
-        "overflow": overflow, "boot_id": bytes(16), "body_crc": crc32(body),
+        "overflow": overflow, "boot_id": bytes(16), "writers": 0, "body_crc": crc32(body),
         "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
     entries = (struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))
                for p in range(0, len(body), 4096))

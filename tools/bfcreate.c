@@ -4,18 +4,17 @@
  */
 #include "cli.h"
 #include "keys.h"
+#include "say.h"
+#include "target.h"
 
 #include <bloomfile.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -25,8 +24,11 @@ enum {
     OPTION_HELP = 0x100,
     OPTION_VERSION,
     OPTION_LABEL,
-    OPTION_TAG
+    OPTION_TAG,
+    OPTION_LIVE
 };
+
+#define DEFAULT_FPR 0.01
 
 struct request {
     const char *path;
@@ -34,11 +36,12 @@ struct request {
     int inputs_count;
     struct bloomfile_params params;
     struct keys_options keys;
-    bool force, quiet, verbose;
+    bool live, force, quiet, verbose;
 };
 
 static const char help[] =
     "usage: bfcreate [options] FILE [KEYFILE...]\n"
+    "       bfcreate --live -n N [options] FILE\n"
     "Make the Bloom filter FILE from the lines of each KEYFILE, or of standard input.\n"
     "\n"
     "Keys:\n"
@@ -59,6 +62,7 @@ static const char help[] =
     "      --tag HEX       an identity for programs, at most 16 bytes\n"
     "\n"
     "Other:\n"
+    "      --live          make an empty filter to which bfadd adds keys; needs -n or -m\n"
     "  -f, --force         replace FILE if it exists\n"
     "  -q, --quiet         errors only: no progress, summary or warnings\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
@@ -70,7 +74,8 @@ static const char help[] =
     "\n"
     "Examples:\n"
     "  bfcreate words.bloom /usr/share/dict/words\n"
-    "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n";
+    "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n"
+    "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n";
 
 /* ------------------------------------------------------------------------------- command line */
 
@@ -142,6 +147,9 @@ static void take_option(struct request *r, int option, const char *value)
         if (!cli_parse_hex(value, params->tag, sizeof(params->tag)))
             cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
         break;
+    case OPTION_LIVE:
+        r->live = true;
+        break;
     case 'f':
         r->force = true;
         break;
@@ -160,6 +168,15 @@ static void take_option(struct request *r, int option, const char *value)
     }
 }
 
+static void check_live(const struct request *r)
+{
+    const struct keys_options none = { 0 };
+    if (r->inputs_count > 0 || memcmp(&r->keys, &none, sizeof(none)) != 0)
+        cli_usage("--live makes an empty filter: add keys with bfadd");
+    if (r->params.capacity == 0 && r->params.bits == 0)
+        cli_usage("--live needs -n/--capacity or -m/--bits");
+}
+
 static void parse(struct request *r, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -174,6 +191,7 @@ static void parse(struct request *r, int argc, char **argv)
         { "seed", required_argument, NULL, 's' },
         { "label", required_argument, NULL, OPTION_LABEL },
         { "tag", required_argument, NULL, OPTION_TAG },
+        { "live", no_argument, NULL, OPTION_LIVE },
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verbose", no_argument, NULL, 'v' },
@@ -197,6 +215,8 @@ static void parse(struct request *r, int argc, char **argv)
     r->inputs_count = argc - optind - 1;
     if (strcmp(r->path, "-") == 0)
         cli_usage("a filter cannot be written to standard output");
+    if (r->live)
+        check_live(r);
     if (r->params.layout == 0)
         r->params.layout = BLOOMFILE_BLOCKED;
     if (r->params.layout == BLOOMFILE_BLOCKED)
@@ -205,75 +225,22 @@ static void parse(struct request *r, int argc, char **argv)
 
 /* -------------------------------------------------------------- what is known before any key is */
 
-static _Noreturn void cannot_create(const struct request *r, int error)
+static void check_not_an_input(const struct request *r)
 {
-    if (error == EEXIST)
-        cli_fail(0, "cannot create %s: %s (--force replaces it)", r->path,
-                 bloomfile_strerror(error));
-    cli_fail(error, "cannot create %s", r->path);
-}
-
-static void check_folder(const struct request *r, const char *path)
-{
-    char *copy = strdup(path);
-    if (copy == NULL)
-        cannot_create(r, ENOMEM);
-    const char *folder = dirname(copy);
-    if (faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) != 0)
-        cli_fail(errno, "cannot create %s in the folder %s", r->path, folder);
-    free(copy);
-}
-
-static bool is_same_file(const char *input, const struct stat *target)
-{
-    struct stat st;
-    int failed = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &st) : stat(input, &st);
-    return failed == 0 && st.st_dev == target->st_dev && st.st_ino == target->st_ino;
-}
-
-static void check_not_an_input(const struct request *r, const struct stat *target)
-{
-    bool same = r->inputs_count == 0 && is_same_file("-", target);
+    bool same = r->inputs_count == 0 && target_is_same_file(r->path, "-");
     for (int i = 0; i < r->inputs_count; i++)
-        same = same || is_same_file(r->inputs[i], target);
+        same = same || target_is_same_file(r->path, r->inputs[i]);
     if (same)
         cli_fail(0, "cannot create %s: it is a file to read keys from", r->path);
-}
-
-/* The library checks again, without a race, when it publishes the file. This spares the reading. */
-static void check_target(const struct request *r)
-{
-    struct stat st;
-    size_t length = strlen(r->path);
-    if (stat(r->path, &st) != 0) {
-        if (errno != ENOENT)
-            cannot_create(r, errno);
-        if (r->path[length - 1] == '/')
-            cannot_create(r, EISDIR);
-        if (lstat(r->path, &st) == 0)
-            cli_fail(0, "cannot create %s: it is a symbolic link to nothing", r->path);
-        check_folder(r, r->path);
-        return;
-    }
-    if (!S_ISREG(st.st_mode))
-        cannot_create(r, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
-    if (!r->force)
-        cannot_create(r, EEXIST);
-    check_not_an_input(r, &st);
-    char *resolved = realpath(r->path, NULL);
-    if (resolved == NULL)
-        cannot_create(r, errno);
-    check_folder(r, resolved);
-    free(resolved);
 }
 
 static void check_size(const struct request *r)
 {
     const struct bloomfile_params *p = &r->params;
     uint64_t keys = p->capacity > 0 ? p->capacity : 1;
-    double fpr = p->fpr > 0 ? p->fpr : 0.01;
+    double fpr = p->fpr > 0 ? p->fpr : DEFAULT_FPR;
     if (p->bits == 0 && bloomfile_bits_for(p->layout, keys, fpr, p->hashes) == 0)
-        cannot_create(r, BLOOMFILE_EUNREACHABLE);
+        say_cannot_create(r->path, BLOOMFILE_EUNREACHABLE);
 }
 
 /* -------------------------------------------------------------------------------------- making */
@@ -310,41 +277,8 @@ static void publish(const struct request *r, bloomfile_builder *builder)
     cli_progress_step(&progress);
     int error = bloomfile_builder_finish(builder, r->path, r->force ? BLOOMFILE_REPLACE : 0);
     if (error != 0)
-        cannot_create(r, error);
+        say_cannot_create(r->path, error);
     cli_progress_end(&progress);
-}
-
-static void warn(const struct request *r, const struct bloomfile_info *info, double promised,
-                 double expected)
-{
-    if (info->keys == 0)
-        cli_warn(0, "%s: there were no keys, so it answers no to everything", r->path);
-    if (expected <= promised)
-        return;
-    if (info->keys > info->capacity)
-        cli_warn(0,
-                 "%s: %" PRIu64 " keys, more than the capacity of %" PRIu64
-                 ": the false-positive rate is about %.3g, not %.3g",
-                 r->path, info->keys, info->capacity, expected, promised);
-    else
-        cli_warn(0, "%s: too few bits for the rate: it is about %.3g, not %.3g", r->path, expected,
-                 promised);
-}
-
-static void summarize(const struct request *r, const struct bloomfile_info *info, uint64_t read,
-                      double expected)
-{
-    char size[32], each[64] = "", repeated[64] = "", promised[64] = "";
-    if (info->keys > 0)
-        snprintf(each, sizeof(each), ", %.2f %s each", (double)info->bits / (double)info->keys,
-                 info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
-    if (read > info->keys)
-        snprintf(repeated, sizeof(repeated), " (%" PRIu64 " repeated)", read - info->keys);
-    if (info->fpr > 0)
-        snprintf(promised, sizeof(promised), " (%.3g promised)", info->fpr);
-    cli_warn(0, "%s: %" PRIu64 " key%s%s%s, false-positive rate %.3g%s, %s", r->path, info->keys,
-             info->keys == 1 ? "" : "s", repeated, each, expected, promised,
-             cli_bytes(size, sizeof(size), info->image_size));
 }
 
 /* Opens the new file as any reader would, and tells about it. */
@@ -360,30 +294,87 @@ static void report(const struct request *r, uint64_t read)
     if (r->quiet)
         return;
 
-    double expected = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys);
-    double promised = info.fpr;
-    if (promised == 0)
-        promised = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.capacity);
-    warn(r, &info, promised, expected);
+    struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
+                                                           info.keys) };
+    say_warnings(r->path, &info, expected);
     if (r->verbose || isatty(STDERR_FILENO))
-        summarize(r, &info, read, expected);
+        say_summary(r->path, &info, expected, read - info.keys);
+}
+
+static void create(const struct request *r)
+{
+    bloomfile_builder *builder;
+    check_not_an_input(r);
+    int error = bloomfile_builder_new(&builder, &r->params);
+    if (error != 0)
+        say_cannot_create(r->path, error);
+    check_size(r);
+    uint64_t read = read_keys(r, builder);
+    publish(r, builder);
+    bloomfile_builder_free(builder);
+    report(r, read);
+}
+
+/* ---------------------------------------------------------------------------------------- live */
+
+static void summarize_live(const struct request *r, const struct bloomfile_info *info)
+{
+    char size[32];
+    cli_warn(0, "%s: live, room for %" PRIu64 " key%s at a false-positive rate of %.3g, %s",
+             r->path, info->capacity, info->capacity == 1 ? "" : "s", say_promised(info),
+             cli_bytes(size, sizeof(size), info->image_size));
+}
+
+static double rate_of(const struct bloomfile_params *p, uint64_t keys)
+{
+    uint32_t hashes = p->hashes > 0 ? p->hashes : bloomfile_hashes_for(p->layout, p->bits, keys);
+    return bloomfile_fpr_for(p->layout, p->bits, hashes, keys);
+}
+
+/* The most keys, at least 1, with which so many bits keep the rate. */
+static uint64_t room_for(const struct bloomfile_params *p)
+{
+    double fpr = p->fpr > 0 ? p->fpr : DEFAULT_FPR;
+    uint64_t fits = 1, too_many = p->bits + 1;
+    while (too_many - fits > 1) {
+        uint64_t middle = fits + (too_many - fits) / 2;
+        if (rate_of(p, middle) <= fpr)
+            fits = middle;
+        else
+            too_many = middle;
+    }
+    return fits;
+}
+
+static void create_live(const struct request *r)
+{
+    bloomfile *f;
+    struct bloomfile_params params = r->params;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct cli_progress progress = { .doing = "allocating the filter ...",
+                                     .shown_ns = r->quiet ? -1 : 0 };
+    if (params.capacity == 0)
+        params.capacity = room_for(&params);
+    cli_progress_step(&progress);
+    int error = bloomfile_create(&f, r->path, &params, r->force ? BLOOMFILE_REPLACE : 0);
+    if (error != 0)
+        say_cannot_create(r->path, error);
+    cli_progress_end(&progress);
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    if (!r->quiet && (r->verbose || isatty(STDERR_FILENO)))
+        summarize_live(r, &info);
 }
 
 int main(int argc, char **argv)
 {
     struct request r = { .params = BLOOMFILE_PARAMS_INIT };
-    bloomfile_builder *builder;
     cli_start(argv[0]);
     parse(&r, argc, argv);
-    check_target(&r);
-    int error = bloomfile_builder_new(&builder, &r.params);
-    if (error != 0)
-        cannot_create(&r, error);
-    check_size(&r);
-
-    uint64_t read = read_keys(&r, builder);
-    publish(&r, builder);
-    bloomfile_builder_free(builder);
-    report(&r, read);
+    target_check(r.path, r.force);
+    if (r.live)
+        create_live(&r);
+    else
+        create(&r);
     return 0;
 }

@@ -20,6 +20,7 @@ enum {
     OPTION_MAP,
     OPTION_SVG,
     OPTION_PNG,
+    OPTION_ACCEPT_UNCLEAN,
 };
 
 static const char help[] =
@@ -34,6 +35,8 @@ static const char help[] =
     "  -x, --fixed N       with --keys: keys are binary records of N bytes\n"
     "      --crlf          with --keys: a carriage return before the end of a line is no part of\n"
     "                      the key\n"
+    "      --accept-unclean\n"
+    "                      look into a live filter that was in use when its machine went down\n"
     "\n"
     "What to print:\n"
     "  -H, --header        also every field of the header, with its offset\n"
@@ -91,6 +94,9 @@ static void take_option(struct inspect_options *o, int option, char *value)
         break;
     case OPTION_PNG:
         o->png = value;
+        break;
+    case OPTION_ACCEPT_UNCLEAN:
+        o->accept_unclean = true;
         break;
     case OPTION_HELP:
         fputs(help, stdout);
@@ -161,6 +167,7 @@ static void parse(struct inspect_options *o, int argc, char **argv)
         { "map", no_argument, NULL, OPTION_MAP },
         { "svg", required_argument, NULL, OPTION_SVG },
         { "png", required_argument, NULL, OPTION_PNG },
+        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
         { "help", no_argument, NULL, OPTION_HELP },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },

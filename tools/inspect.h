@@ -16,7 +16,7 @@
 #include "picture.h"
 
 struct inspect_options {
-    bool json, header, verify, quick, map, quiet, force;
+    bool json, header, verify, quick, map, quiet, force, accept_unclean;
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
     const char *svg, *png;
@@ -66,6 +66,8 @@ struct inspect_report {
     struct inspect_flip flips[INSPECT_FLIPS]; /* turned back, the header is valid */
     size_t flip_count;
 
+    bool in_use;      /* live: programs have it open for writing */
+    bool unclean;     /* live: the machine went down meanwhile */
     bool interrupted; /* the file shrank, or the disk failed, while the body was read */
     bool verified;    /* the whole body was checked and is right */
     bool measured;

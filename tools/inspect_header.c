@@ -24,7 +24,7 @@ static const struct inspect_field record_fields[] = {
     { "flags", 0, 12, 4, INSPECT_U32 },        { "n", 0, 16, 8, INSPECT_U64 },
     { "ones", 0, 24, 8, INSPECT_U64 },         { "overflow", 0, 32, 8, INSPECT_U64 },
     { "boot_id", 0, 40, 16, INSPECT_RAW },     { "body_crc", 0, 56, 4, INSPECT_HEX32 },
-    { "header_crc", 0, 60, 4, INSPECT_HEX32 },
+    { "header_crc", 0, 60, 4, INSPECT_HEX32 }, { "writers", 0, 64, 4, INSPECT_U32 },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -147,9 +147,22 @@ static void put_record(json *object, const struct inspect_report *r)
     put_count(record, "ones", info->ones);
     put_count(record, "overflow", info->overflow);
     put_hex(record, "boot_id", info->boot_id, sizeof(info->boot_id));
+    put_count(record, "writers", info->writers);
     snprintf(text, sizeof(text), "%08" PRIx32, info->body_crc);
     put_text(record, "body_crc", text);
     put(object, "record", record);
+}
+
+static void put_live(json *object, const struct inspect_report *r)
+{
+    if (r->depth < INSPECT_HEADER || r->info.state != BLOOMFILE_LIVE) {
+        put_null(object, "live");
+        return;
+    }
+    json *live = checked(json_object_new_object());
+    put_bool(live, "in_use", r->in_use);
+    put_bool(live, "unclean", r->unclean);
+    put(object, "live", live);
 }
 
 static void put_faults(json *object, const struct inspect_report *r)
@@ -238,6 +251,7 @@ void inspect_json(FILE *out, const struct inspect_report *r)
     put_count(object, "size", r->size);
     put_header(object, r);
     put_record(object, r);
+    put_live(object, r);
     put_measure(object, r);
     put_bool(object, "verified", r->verified);
     put_count(object, "bad_pages", r->info.bad_pages);

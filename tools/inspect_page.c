@@ -64,6 +64,8 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
                  r->faults[r->fault_count - 1].offset);
     if (r->depth < INSPECT_BODY)
         row(out, "body", "not read");
+    else if (r->error == 0 && r->info.state == BLOOMFILE_LIVE)
+        row(out, "body", "without checksums until it is sealed");
     else if (r->verified)
         row(out, "body", "verified, all %" PRIu64 " page%s good", r->info.pages,
             r->info.pages == 1 ? "" : "s");
@@ -149,6 +151,9 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "seed", "0");
     put_origin(out, info);
     row(out, "state", "%s", inspect_state(state, sizeof(state), info->state));
+    if (info->state == BLOOMFILE_LIVE)
+        row(out, "writers", "%" PRIu32 "%s", info->writers,
+            info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
     if ((info->compat | info->ro_compat | info->incompat) != 0)
         row(out, "features",

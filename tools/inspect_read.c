@@ -14,6 +14,7 @@
 
 enum {
     BATCH = 1024,
+    READ_TRIES = 100, /* a record that is being written looks damaged for a moment */
     SHOWN_BYTES = 60
 };
 
@@ -44,6 +45,8 @@ static int open_file(struct inspect_report *r)
 
 static bool read_header(struct inspect_report *r, int fd)
 {
+    r->have = 0;
+    r->error = 0;
     size_t wanted = r->size < sizeof(r->bytes) ? (size_t)r->size : sizeof(r->bytes);
     while (r->have < wanted) {
         ssize_t n = pread(fd, r->bytes + r->have, wanted - r->have, (off_t)r->have);
@@ -67,16 +70,15 @@ static void inspect_bytes(struct inspect_report *r)
     r->error = bloomfile_inspect(r->bytes, (size_t)r->size, &r->info, r->faults, &r->fault_count);
     if (r->fault_count > INSPECT_FAULTS)
         r->fault_count = INSPECT_FAULTS;
+}
+
+static void judge_bytes(struct inspect_report *r)
+{
     r->depth = r->have > 0 ? INSPECT_BYTES : INSPECT_NOTHING;
     if (r->error != 0 && r->error != BLOOMFILE_ETRAILING)
         inspect_find_flips(r);
-    if (r->error != 0)
-        return;
-    r->depth = INSPECT_HEADER;
-    if (r->info.state == BLOOMFILE_LIVE)
-        r->error = BLOOMFILE_ELIVE;
-    if (r->info.state == BLOOMFILE_POISONED)
-        r->error = BLOOMFILE_EPOISONED;
+    if (r->error == 0)
+        r->depth = INSPECT_HEADER;
 }
 
 /* ---------------------------------------------------------------------------------------- body */
@@ -115,7 +117,8 @@ static void measure(struct inspect_report *r, const bloomfile *f,
     cli_progress_end(&progress);
     if (error != 0)
         r->error = error;
-    if (r->error == 0 && r->measure.ones != r->info.ones)
+    bool recorded = r->info.state == BLOOMFILE_SEALED;
+    if (r->error == 0 && recorded && r->measure.ones != r->info.ones)
         add_fault(r, &(struct bloomfile_fault){ BLOOMFILE_EBODY, r->info.body_offset, UINT64_MAX,
                                                 "ones" });
 }
@@ -184,7 +187,7 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
     sigemptyset(&now.sa_mask);
     sigaction(SIGBUS, &now, &before);
     if (sigsetjmp(interrupted, 1) == 0) {
-        if (options->verify)
+        if (options->verify && r->info.state == BLOOMFILE_SEALED)
             verify(r, f);
         if (!options->quick)
             measure(r, f, options);
@@ -197,13 +200,31 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
     sigaction(SIGBUS, &before, NULL);
 }
 
-static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
+/* Writers hold a lock on the first byte (format-spec.md, section 13). */
+static bool has_writers(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static bloomfile *open_filter(struct inspect_report *r, int fd, bool accept_unclean)
 {
     bloomfile *f;
+    r->in_use = r->info.state == BLOOMFILE_LIVE && has_writers(fd);
     r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0);
-    if (r->error != 0)
+    r->unclean = r->error == BLOOMFILE_EUNCLEAN;
+    if (r->unclean && accept_unclean)
+        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_ACCEPT_UNCLEAN);
+    return f;
+}
+
+static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
+{
+    bloomfile *f = open_filter(r, fd, options->accept_unclean);
+    if (f == NULL)
         return;
     r->depth = INSPECT_BODY;
+    bloomfile_get_info(f, &r->info);
     read_mapping(r, f, options);
     if (r->error == 0)
         r->error = bloomfile_status(f);
@@ -213,14 +234,19 @@ static void read_body(struct inspect_report *r, int fd, const struct inspect_opt
 
 void inspect_read(struct inspect_report *r, const struct inspect_options *options)
 {
-    int fd = open_file(r);
+    int fd = open_file(r), tries = 0;
+    bool have_bytes;
     if (fd < 0)
         return;
-    if (read_header(r, fd)) {
-        inspect_bytes(r);
-        if (r->error == 0)
-            read_body(r, fd, options);
-    }
+    do {
+        have_bytes = read_header(r, fd);
+        if (have_bytes)
+            inspect_bytes(r);
+    } while (have_bytes && r->error == BLOOMFILE_ERECORD && ++tries < READ_TRIES);
+    if (have_bytes)
+        judge_bytes(r);
+    if (have_bytes && r->error == 0)
+        read_body(r, fd, options);
     close(fd);
 }
 

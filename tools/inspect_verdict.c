@@ -13,6 +13,8 @@
 static const double tolerance = 1.1, deviations = 4;
 
 static const char rebuild[] = "restore the file from a copy, or build it again";
+static const char mend[] =
+    "add the keys since the last sync again (bfadd --accept-unclean), or build it again";
 static const char newer_program[] = "read it with a newer release of bloomfile";
 
 __attribute__((format(printf, 2, 3))) static void verdict(struct inspect_report *r,
@@ -192,12 +194,20 @@ static void judge_header(struct inspect_report *r)
     }
 }
 
+static const char *why_unclean(const struct inspect_report *r)
+{
+    uint8_t no_boot[sizeof(r->info.boot_id)]; /* of files made by bloomfile_rescue() */
+    memset(no_boot, 0xFF, sizeof(no_boot));
+    return memcmp(r->info.boot_id, no_boot, sizeof(no_boot)) == 0
+               ? "rescued from a file that could not be written to disk"
+               : bloomfile_strerror(BLOOMFILE_EUNCLEAN);
+}
+
 static void judge_state(struct inspect_report *r)
 {
-    if (r->error == BLOOMFILE_ELIVE) {
-        verdict(r, "live, not sealed");
-        advise(r, "this release reads sealed filters; the body of a live one cannot be checked");
-        r->status = INSPECT_PROMISE_BROKEN;
+    if (r->error == BLOOMFILE_EUNCLEAN) {
+        verdict(r, "unclean: %s", why_unclean(r));
+        advise(r, "%s", mend);
     } else if (r->error == BLOOMFILE_EPOISONED) {
         verdict(r, "poisoned: a write to the disk failed");
         advise(r, "build it again from its keys; do not trust this file");
@@ -241,6 +251,15 @@ static void judge_damaged_body(struct inspect_report *r)
     }
 }
 
+/* ------------------------------------------------------------------------------------ promises */
+
+/* Between two things there are to say. */
+static void also(struct inspect_report *r)
+{
+    if (r->verdict[0] != '\0')
+        verdict(r, "; ");
+}
+
 /* The relative standard deviation of the rate of filters with as many random keys: how far the ones
  * scatter, and for blocked how far the number of keys in a block does, times the slope of the rate.
  */
@@ -279,6 +298,7 @@ static void judge_rate(struct inspect_report *r)
     if (can_tell ? rate_is_kept(r, crowded) : !crowded)
         return;
     r->status = INSPECT_PROMISE_BROKEN;
+    also(r);
     if (crowded) {
         verdict(r, "over capacity: %s keys in a filter sized for %s", keys, capacity);
         advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)", info->keys);
@@ -299,15 +319,38 @@ static void judge_keys(struct inspect_report *r)
         return;
     inspect_count(missing, sizeof(missing), r->keys_missing);
     inspect_count(count, sizeof(count), r->keys_count);
+    also(r);
     verdict(r, "%s of %s keys missing", missing, count);
     advise(r, "this filter was made from other keys, or from other bytes (line ends? -0? --crlf?)");
     r->status = INSPECT_PROMISE_BROKEN;
 }
 
+static void judge_live(struct inspect_report *r)
+{
+    static const uint8_t clean[sizeof(r->info.boot_id)] = { 0 };
+    r->status = INSPECT_PROMISE_BROKEN;
+    advise(r, "seal it when no more keys are to be added (bfseal): then it can be verified");
+    if (r->in_use) {
+        verdict(r, "live: open for writing by %" PRIu32 " program%s", r->info.writers,
+                r->info.writers == 1 ? "" : "s");
+    } else if (r->unclean) {
+        verdict(r, "live, unclean: %s", why_unclean(r));
+        advise(r, "%s", mend);
+    } else if (memcmp(r->info.boot_id, clean, sizeof(clean)) == 0) {
+        verdict(r, "live, clean");
+    } else {
+        verdict(r, "live: its last writer was killed");
+        advise(r, "nothing is lost; have it on disk before the machine goes down: bfadd FILE"
+                  " </dev/null");
+    }
+}
+
 static void judge_sound(struct inspect_report *r)
 {
+    if (r->info.state == BLOOMFILE_LIVE)
+        judge_live(r);
     judge_keys(r);
-    if (r->status == INSPECT_HEALTHY)
+    if (r->keys_missing == 0)
         judge_rate(r);
     if (r->status != INSPECT_HEALTHY)
         return;
@@ -323,7 +366,7 @@ void inspect_verdict(struct inspect_report *r)
         judge_no_bytes(r);
     } else if (r->depth == INSPECT_BYTES) {
         judge_header(r);
-    } else if (r->depth == INSPECT_HEADER) {
+    } else if (r->depth == INSPECT_HEADER || r->error == BLOOMFILE_EPOISONED) {
         judge_state(r);
     } else if (r->error != 0) {
         judge_damaged_body(r);

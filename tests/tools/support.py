@@ -2,6 +2,7 @@
 """What the tests of the tools share: running a tool as a user does, and looking at what it left."""
 
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -11,6 +12,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -22,8 +24,9 @@ sys.path.insert(0, str(GOLDEN))
 
 import craft  # noqa: E402
 
-BFCREATE, BFQUERY, BFINSPECT = (os.environ[name] for name in ("BFCREATE", "BFQUERY", "BFINSPECT"))
-TOOLS = {"bfcreate": BFCREATE, "bfquery": BFQUERY, "bfinspect": BFINSPECT}
+TOOLS = {name: os.environ[name.upper()]
+         for name in ("bfadd", "bfcreate", "bfinspect", "bfquery", "bfseal")}
+BFCREATE = TOOLS["bfcreate"]
 
 SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()
 TIMEOUT = 300 if SANITIZED else 60
@@ -150,6 +153,54 @@ class ToolTest(unittest.TestCase):
         out = self.output("bfquery", *arguments, **options)
         self.assertTrue(out == b"" or out.endswith(b"\n"))
         return out.split(b"\n")[:-1]
+
+    # --- live filters ---
+
+    def create_live(self, *options, name="live"):
+        self.output("bfcreate", "--live", *options, name)
+        return name
+
+    def inspected(self, name, *options):
+        """What bfinspect finds out about a file."""
+        return json.loads(self.run_tool("bfinspect", "--json", *options, name).stdout)
+
+    def start(self, tool, *arguments, before=(), env=None, **options):
+        """A tool that runs beside the test, which feeds it through its stdin."""
+        process = subprocess.Popen(self.command(tool, *arguments, before=before),
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=self.folder,
+                                   env=self.environment(**(env or {})), **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    @staticmethod
+    def end(process):
+        process.kill()
+        process.wait()
+        for stream in process.stdin, process.stdout, process.stderr:
+            stream.close()
+
+    def feed(self, process, *keys):
+        process.stdin.write(lines(*keys))
+        process.stdin.flush()
+
+    def until(self, condition, process=None):
+        """Waits for something that another program does."""
+        deadline = time.monotonic() + TIMEOUT
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, "nothing happens")
+            if process is not None:
+                self.assertIsNone(process.poll())
+            time.sleep(0.01)
+
+    def wait_for_key(self, name, key, process=None):
+        self.until(lambda: self.run_tool("bfquery", "-q", name, stdin=lines(key)).returncode == 0,
+                   process)
+
+    def result(self, process, stdin=b""):
+        """Status, output and messages of a started tool, after its last input."""
+        out, message = process.communicate(stdin, timeout=TIMEOUT)
+        return process.returncode, out, message
 
     # --- trouble ---
 

@@ -155,6 +155,7 @@ class Json(InspectTest):
         self.assertGreater(len(documented), 12)
         for path in ("filter", "no-such-file", ".", "/dev/null", REFUSED / "empty.bloom",
                      REFUSED / "text.bloom", REFUSED / "k-0.bloom", REFUSED / "live.bloom",
+                     REFUSED / "live-clean.bloom",
                      REFUSED / "page-1-bit-flipped.bloom", REFUSED / "truncated-to-16.bloom"):
             self.assertEqual(set(self.report("--verify", path)), documented)
 
@@ -173,7 +174,7 @@ class Json(InspectTest):
                  "record_crc": f"{record['record_crc']:08x}"}
         self.assertEqual(report["records"], [shown, shown])
         in_force = {name: shown[name] for name in ("sequence", "state", "n", "ones", "overflow",
-                                                   "boot_id", "body_crc")}
+                                                   "boot_id", "writers", "body_crc")}
         self.assertEqual(report["record"], {**in_force, "n_estimated": False})
         self.assertEqual(report["size"], len(self.read("filter")))
         self.assertTrue(self.report(GOLDEN / "n-estimated.bloom")["record"]["n_estimated"])
@@ -343,7 +344,7 @@ class Verdicts(InspectTest):
                             ("incompat-bit-31", "bit 31"), ("textmode-crlf-to-lf", "text-mode"),
                             ("truncated-to-576", "4 of 580 bytes missing"),
                             ("trailing-byte", "1 extra byte"), ("poisoned", "poisoned"),
-                            ("live", "live, not sealed"), ("k-65", "k")):
+                            ("live", "unclean"), ("live-clean", "live, clean"), ("k-65", "k")):
             self.assertIn(words, self.verdict(REFUSED / f"{name}.bloom"))
 
     def test_status_is_the_worst(self):

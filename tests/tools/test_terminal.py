@@ -87,6 +87,27 @@ class Terminal(ToolTest):
         self.assertEqual(result.returncode, 0)
         self.assertEqual(seen.replace(b" ", b"").split(b"\r")[-1], b"")
 
+    def test_adding(self):
+        self.write("keys", lines(*numbered(KEYS)))
+        self.create_live("-n", KEYS)
+        result, seen = self.on_terminal("stderr", "bfadd", "live", "keys")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, rb"^%d keys, \d+ new\n$" % KEYS)
+        self.assertIn(b"M keys", seen)
+        self.assertEqual(seen.replace(b" ", b"").split(b"\r")[-1], b"")
+        _, seen = self.on_terminal("stderr", "bfadd", "-q", "live", "keys")
+        self.assertEqual(seen, b"")
+
+    def test_live_filters(self):
+        for tool, words, doing, says in (
+                ("bfcreate", ["--live", "-n", 1000, "live"], b"allocating", "room for 1000 keys"),
+                ("bfseal", ["live", "copy"], b"sealing", "0 keys"),
+                ("bfseal", ["live"], b"sealing", "0 keys")):
+            result, seen = self.on_terminal("stderr", tool, *words)
+            self.assertEqual(result.returncode, 0)
+            self.assertIn(b"\r" + doing, seen)
+            self.check_message(tool, seen.rsplit(b"\r", 1)[1].splitlines(True)[-1], says)
+
     def test_images_are_kept_away(self):
         for option in "--png", "--svg":
             result, seen = self.on_terminal("stdout", "bfinspect", option, "-",

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: MIT
+"""bfadd: what it adds, removes and counts; several at once; what survives a kill."""
+
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import struct
+import subprocess
+
+from support import SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered
+
+KEYS = numbered(1000)
+OTHERS = numbered(1000, "absent ")
+MANY = 20_000 if SANITIZED else 200_000
+
+
+class AddTest(ToolTest):
+    def add(self, *arguments, **options):
+        """The line that bfadd prints."""
+        return self.output("bfadd", *arguments, **options).decode()
+
+
+    @contextlib.contextmanager
+    def locked(self, start, size):
+        """What another program does that holds bytes of the file locked."""
+        lock = struct.pack("hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, start, size, 0)
+        with open(self.folder / "live", "r+b") as other:
+            fcntl.fcntl(other, fcntl.F_OFD_SETLK, lock)
+            yield
+
+
+class Counts(AddTest):
+    def test_new_and_old_keys(self):
+        self.create_live("-n", 5000, "-p", "1e-9")
+        for keys, says in ((KEYS, "1000 keys, 1000 new\n"), (KEYS, "1000 keys, 0 new\n"),
+                           (KEYS[:1], "1 key, 0 new\n"), (OTHERS[:1], "1 key, 1 new\n"),
+                           (OTHERS[:3] * 2, "6 keys, 2 new\n"), ([], "0 keys, 0 new\n")):
+            self.assertEqual(self.add("live", stdin=lines(*keys)), says)
+        self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS + OTHERS[:3])
+        self.assertEqual(self.inspected("live")["record"]["n"], 1003)
+
+    def test_the_bits_are_those_of_a_sealed_filter(self):
+        for layout in "blocked", "classic", "counting":
+            options = ["-n", 1000, "-l", layout, "-s", 99]
+            self.create_live("-f", *options)
+            self.add("live", stdin=lines(*KEYS))
+            sealed = self.create("-q", *options, stdin=lines(*KEYS))
+            self.assertEqual(craft.body_of(self.read("live")), craft.body_of(sealed))
+
+    def test_files_dash_and_standard_input(self):
+        self.create_live("-n", 5000, "-p", "1e-9")
+        self.write("one", lines(*KEYS[:3])[:-1])
+        self.write("two", lines(*KEYS[4:6]))
+        self.assertEqual(self.add("live", "one", "-", "two", stdin=lines(KEYS[3])),
+                         "6 keys, 6 new\n")
+        self.assertEqual(self.query("live", stdin=lines(*KEYS)), KEYS[:6])
+        self.assertEqual(self.add("live", "one", "one", "-q"), "")
+
+    def test_any_bytes_and_sizes(self):
+        keys = [b"", b"\0", b"a\0b", b"a\r", b"\xff\xfe", b"x" * 2**20, b"y" * 3_000_000, b"-q"]
+        self.create_live("-n", 100, "-p", "1e-9")
+        self.assertEqual(self.add("live", stdin=lines(*keys)), "8 keys, 8 new\n")
+        others = [b"\0\0", b"a", b"a\0", b"x" * (2**20 - 1), b"\xfe\xff"]
+        self.assertEqual(self.query("live", stdin=lines(*keys, *others)), keys)
+
+    def test_null(self):
+        self.create_live("-n", 100, "-p", "1e-9")
+        self.assertEqual(self.add("-0", "live", stdin=b"a\nb\0\0c"), "3 keys, 3 new\n")
+        self.assertEqual(self.output("bfquery", "-0", "live", stdin=b"a\0a\nb\0\0c\0b\0"),
+                         b"a\nb\0\0c\0")
+
+    def test_fixed_records(self):
+        self.create_live("-n", 100, "-p", "1e-9")
+        records = b"".join(struct.pack("<I", 10 * i) for i in range(40))
+        self.assertEqual(self.add("-x4", "live", stdin=records), "40 keys, 40 new\n")
+        self.assertEqual(self.output("bfquery", "-x4", "live", stdin=b"abcd" + records), records)
+
+    def test_crlf(self):
+        self.create_live("-n", 100, "-p", "1e-9")
+        self.assertEqual(self.add("--crlf", "live", stdin=b"a\r\nb\na\n"), "3 keys, 2 new\n")
+        self.assertEqual(self.query("live", stdin=b"a\nb\na\r\n"), [b"a", b"b"])
+
+    def test_quiet(self):
+        self.create_live("-n", 100)
+        for option in "-q", "--quiet":
+            self.assertEqual(self.add(option, "live", stdin=lines(*KEYS)), "")
+
+    def test_more_keys_than_planned(self):
+        """The warning tells the real rate."""
+        self.create_live("-n", 400)
+        self.assertEqual(self.add("live", stdin=lines(*KEYS[:400])), "400 keys, 399 new\n")
+        result = self.run_tool("bfadd", "live", stdin=lines(*KEYS))
+        self.assertEqual(result.returncode, 0)
+        report = self.inspected("live")
+        rate = report["measure"]["fpr"]
+        self.assertEqual(result.stderr.decode(),
+                         f"bfadd: live: {report['record']['n']} keys, more than the capacity of "
+                         f"400: the false-positive rate is {rate:.3g}, not 0.01\n")
+        self.assertGreater(rate, 0.02)
+
+    def test_a_stream_is_told_early_and_at_the_end(self):
+        self.create_live("-n", 400)
+        result = self.run_tool("bfadd", "--sync", 100, "live", stdin=lines(*KEYS[:950]))
+        keys = [int(number) for number in re.findall(rb"live: (\d+) keys, more", result.stderr)]
+        self.assertEqual(keys[1:], [self.inspected("live")["record"]["n"]])
+        self.assertTrue(400 < keys[0] <= 500, keys)
+
+
+class Removing(AddTest):
+    def setUp(self):
+        super().setUp()
+        self.create_live("-l", "counting", "-n", 5000, "-p", "1e-9")
+
+    def remove(self, keys, status=0):
+        return self.add("--remove", "live", stdin=lines(*keys), status=status)
+
+    def test_counts(self):
+        self.add("live", stdin=lines(*KEYS))
+        for keys, status, says in (
+                (KEYS[:990] + OTHERS[:10], 1, "1000 keys, 990 removed, 10 were not there\n"),
+                (KEYS[:1], 1, "1 key, 0 removed, 1 was not there\n"),
+                (KEYS[990:993], 0, "3 keys, 3 removed, 0 were not there\n")):
+            self.assertEqual(self.remove(keys, status), says)
+        self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS[993:])
+        report = self.inspected("live")
+        self.assertEqual(report["record"]["n"], 7)
+        self.assertEqual(report["record"]["ones"], report["measure"]["ones"])
+
+    def test_quiet(self):
+        self.assertEqual(self.add("--remove", "-q", "live", stdin=lines(*OTHERS), status=1), "")
+
+    def test_as_often_as_it_was_added(self):
+        self.add("live", stdin=lines(*KEYS[:1] * 3))
+        self.remove(KEYS[:1] * 2)
+        self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
+        self.remove(KEYS[:1])
+        self.assertEqual(self.query("live", stdin=lines(KEYS[0]), status=1), [])
+        self.remove(KEYS[:1], status=1)
+
+    def test_counters_that_are_stuck_never_lose_a_key(self):
+        self.add("live", stdin=lines(*KEYS[:1] * 20))
+        self.assertEqual(self.remove(KEYS[:1] * 15), "15 keys, 15 removed, 0 were not there\n")
+        self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
+        self.assertGreater(self.inspected("live")["record"]["overflow"], 0)
+        self.remove(KEYS[:1] * 50)
+        self.assertEqual(self.query("live", stdin=lines(KEYS[0])), KEYS[:1])
+
+    def test_other_layouts_cannot_forget(self):
+        for layout in "blocked", "classic":
+            self.create_live("-f", "-n", 100, "-l", layout)
+            self.add("live", stdin=lines("a"))
+            message = self.trouble("bfadd", "--remove", "live", stdin=lines("a"), names=["live"],
+                                   changes=True)
+            self.assertIn("not of the counting layout", message)
+            report = self.inspected("live")
+            self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
+                             ("live, clean", False))
+            self.assertEqual(self.query("live", stdin=lines("a")), [b"a"])
+
+
+class Together(AddTest):
+    """Several programs on one file."""
+
+    def test_two_at_once_lose_nothing(self):
+        keys = numbered(MANY)
+        for layout in "blocked", "classic", "counting":
+            with self.subTest(layout):
+                self.create_live("-f", "-n", MANY, "-p", "1e-9", "-l", layout)
+                writers = []
+                for part in range(2):
+                    self.write(f"keys {part}", lines(*keys[part::2]))
+                    writers.append(self.start("bfadd", "live", f"keys {part}"))
+                half = MANY // 2
+                for writer in writers:
+                    self.assertEqual(self.result(writer),
+                                     (0, b"%d keys, %d new\n" % (half, half), b""))
+                self.assertEqual(self.output("bfquery", "-c", "live", stdin=lines(*keys)),
+                                 b"%d\n" % MANY)
+                report = self.inspected("live")
+                self.assertEqual(report["verdict"], "live, clean")
+                self.assertEqual((report["record"]["n"], report["record"]["n_estimated"]),
+                                 (MANY, False))
+                self.assertEqual(report["record"]["ones"], report["measure"]["ones"])
+
+    def test_exact_counts_of_the_same_keys(self):
+        count = MANY // 10
+        self.write("keys", lines(*numbered(count)))
+        self.create_live("-n", count, "-p", "1e-9")
+        writers = [self.start("bfadd", "--exact", "live", "keys") for _ in range(3)]
+        results = [self.result(writer) for writer in writers]
+        self.assertEqual([(status, message) for status, _, message in results], [(0, b"")] * 3)
+        new = [int(re.fullmatch(rb"%d keys, (\d+) new\n" % count, out)[1]) for _, out, _ in results]
+        self.assertEqual(sum(new), count)
+
+    def test_exact_adders_take_turns(self):
+        """A lock that another exact adder holds is waited for, and only by exact ones."""
+        self.create_live("-n", 1000)
+        with self.locked(64, 64):
+            self.output("bfadd", "-q", "live", stdin=lines("a"))
+            exact = self.start("bfadd", "--exact", "live")
+            self.feed(exact, "b")
+            with self.assertRaises(subprocess.TimeoutExpired):
+                exact.wait(0.3)
+            self.assertEqual(self.query("live", stdin=lines("a", "b")), [b"a"])
+        self.assertEqual(self.result(exact), (0, b"1 key, 1 new\n", b""))
+        self.assertEqual(self.query("live", stdin=lines("a", "b")), [b"a", b"b"])
+
+    def test_keys_are_visible_as_they_come(self):
+        self.create_live("-n", 1000, "-p", "1e-9")
+        writers = [self.start("bfadd", "live") for _ in range(2)]
+        for i, key in enumerate(KEYS[:6]):
+            self.feed(writers[i % 2], key)
+            self.wait_for_key("live", key, writers[i % 2])
+        report = self.inspected("live")
+        self.assertEqual(report["verdict"], "live: open for writing by 2 programs")
+        self.assertEqual(report["live"], {"in_use": True, "unclean": False})
+        for writer in writers:
+            self.assertEqual(self.result(writer), (0, b"3 keys, 3 new\n", b""))
+
+    def test_sync_commits_on_the_way(self):
+        for words, count, committed in (["--sync", 10], 25, 20), (["--sync", "1k"], 1500, 1000), (
+                [], 1500, 0):
+            self.create_live("-f", "-n", 9000, "-p", "1e-9")
+            keys = numbered(count)
+            writer = self.start("bfadd", *words, "live")
+            self.feed(writer, *keys)
+            self.wait_for_key("live", keys[-1], writer)
+            self.assertEqual(self.inspected("live")["record"]["n"], committed)
+            self.assertEqual(self.result(writer), (0, b"%d keys, %d new\n" % (count, count), b""))
+            self.assertEqual(self.inspected("live")["record"]["n"], count)
+
+
+class Stopped(AddTest):
+    def setUp(self):
+        super().setUp()
+        self.create_live("-n", MANY, "-p", "1e-9")
+
+    def waiting(self):
+        """A bfadd that waits for more, with KEYS[:3] added."""
+        writer = self.start("bfadd", "live")
+        self.feed(writer, *KEYS[:3])
+        self.wait_for_key("live", KEYS[2], writer)
+        return writer
+
+    def test_kill_needs_no_recovery(self):
+        writer = self.waiting()
+        writer.kill()
+        writer.wait(TIMEOUT)
+        self.assertEqual(self.inspected("live")["verdict"], "live: its last writer was killed")
+        self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
+        self.assertEqual(self.add("live", stdin=lines(*KEYS[:5])), "5 keys, 2 new\n")
+        report = self.inspected("live")
+        self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
+                         ("live, clean", True))
+
+    def test_kill_in_the_middle(self):
+        keys = numbered(MANY)
+        self.write("keys", lines(*keys))
+        writer = self.start("bfadd", "--sync", 5000, "live", "keys", "-")
+        self.wait_for_key("live", keys[MANY // 4])
+        writer.kill()
+        writer.wait(TIMEOUT)
+        seen = self.query("live", "keys")
+        self.assertGreater(len(seen), MANY // 4)
+        self.assertEqual(seen, keys[:len(seen)])
+        self.output("bfseal", "live")
+        self.output("bfinspect", "-q", "--verify", "live")
+        self.assertEqual(self.query("live", "keys"), seen)
+
+    def test_signals_end_it_in_good_order(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            self.create_live("-f", "-n", 1000, "-p", "1e-9")
+            writer = self.waiting()
+            writer.send_signal(number)
+            self.assertEqual(writer.wait(TIMEOUT), -number)
+            self.assertEqual((writer.stdout.read(), writer.stderr.read()),
+                             (b"3 keys, 3 new\n", b""))
+            report = self.inspected("live")
+            self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", 3))
+
+    def test_signals_between_batches(self):
+        """The counts are those of the keys that are there."""
+        keys = numbered(MANY)
+        self.write("keys", lines(*keys))
+        for number in (signal.SIGINT, signal.SIGTERM) * 3:
+            self.create_live("-f", "-n", MANY, "-p", "1e-9")
+            writer = self.start("bfadd", "live", "keys", "-")
+            self.wait_for_key("live", keys[10])
+            writer.send_signal(number)
+            self.assertEqual(writer.wait(TIMEOUT), -number)
+            added = int(re.fullmatch(rb"(\d+) keys, \1 new\n", writer.stdout.read())[1])
+            self.assertEqual(self.query("live", "keys"), keys[:added])
+            report = self.inspected("live")
+            self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", added))
+
+    def test_a_second_signal_does_not_wait(self):
+        writer = self.waiting()
+        with self.locked(1, 1):  # the commit records: nobody can sync
+            writer.send_signal(signal.SIGINT)
+            with self.assertRaises(subprocess.TimeoutExpired):
+                writer.wait(0.3)
+            writer.send_signal(signal.SIGTERM)
+            self.assertEqual(writer.wait(TIMEOUT), -signal.SIGTERM)
+        self.assertEqual(writer.stdout.read(), b"")
+        self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
+
+    def test_signals_in_the_middle_of_a_batch(self):
+        """Of keys that never end."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 2:
+            self.create_live("-f", "-n", 1000)
+            writer = self.start("bfadd", "-x8", "live", "/dev/zero")
+            self.until(self.has_zero, writer)
+            writer.send_signal(number)
+            self.assertEqual(writer.wait(TIMEOUT), -number)
+            self.assertRegex(writer.stdout.read(), rb"^\d+ keys, 1 new\n$")
+            self.assertEqual(writer.stderr.read(), b"")
+            self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+    def has_zero(self):
+        return self.run_tool("bfquery", "-x8", "-q", "live", stdin=bytes(8)).returncode == 0
+
+    def test_ignored_signals_stay_ignored(self):
+        writer = self.start("bfadd", "live", preexec_fn=lambda:
+                            signal.signal(signal.SIGINT, signal.SIG_IGN))
+        self.feed(writer, KEYS[0])
+        self.wait_for_key("live", KEYS[0], writer)
+        writer.send_signal(signal.SIGINT)
+        self.feed(writer, KEYS[1])
+        self.wait_for_key("live", KEYS[1], writer)
+        self.assertEqual(self.result(writer), (0, b"2 keys, 2 new\n", b""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""bfadd: what bad input gets, machines that went down, and disks that fail."""
+
+import array
+import fcntl
+import json
+import os
+import resource
+import termios
+import unittest
+
+from support import (GOLDEN, SANITIZED, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
+                     numbered)
+
+KEYS = numbered(300)
+FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
+UNCLEAN = ("cannot open live: the machine went down while it was open for writing: add the keys "
+           "since the last sync again (bfadd --accept-unclean), or make it anew\n")
+
+
+class TroubleTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create_live("-n", 1000, "-p", "1e-9")
+        self.write("keys", lines(*KEYS))
+
+
+class CommandLine(TroubleTest):
+    def test_options(self):
+        self.trouble("bfadd")
+        for words in (["-Z"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
+                      ["--sync"], ["--sync", "0"], ["--sync", "-1"], ["--sync=x"], ["--sync="],
+                      ["--sync", "1.5"], ["--remove", "--exact"], ["--rescue"], ["--remove=1"]):
+            self.assertIn("--help", self.trouble("bfadd", "live", *words, stdin=lines("a")))
+        self.trouble("bfadd", "", stdin=lines("a"))
+
+    def test_what_cannot_be_added_to(self):
+        os.mkfifo(self.folder / "fifo")
+        self.create("-q", "keys", name="sealed")
+        self.write("text", b"apple\nbanana\n")
+        self.write("empty", b"")
+        self.write("one", b"\xbf")
+        for name, words in (("sealed", "sealed: it cannot be changed"), ("fifo", "not a regular"),
+                            (GOLDEN / "classic-embedded.bloom", "sealed"), (".", "directory"),
+                            ("text", "not a filter file"), ("empty", "empty"),
+                            ("one", "truncated"), ("/dev/null", "not a regular file"),
+                            ("no-such-file", "No such file"), ("text/x", "Not a directory")):
+            message = self.trouble("bfadd", name, "keys", names=[str(name)])
+            self.assertIn(words, message)
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        (self.folder / "live").chmod(0o444)
+        self.assertIn("Permission denied", self.trouble("bfadd", "live", "keys", names=["live"],
+                                                        before=UNPRIVILEGED))
+        (self.folder / "live").chmod(0o644)
+        self.folder.chmod(0o555)
+        self.output("bfadd", "-q", "live", "keys", before=UNPRIVILEGED)
+        self.assertEqual(self.query("live", "keys"), KEYS)
+
+    def test_nothing_is_added_if_an_input_is_missing(self):
+        (self.folder / "folder").mkdir()
+        for bad in "no-such-file", "folder", "":
+            self.trouble("bfadd", "live", "keys", bad, names=[bad])
+            self.assertEqual(self.query("live", "keys", status=1), [])
+
+    def test_an_input_that_turns_bad_does_not_keep_the_others_out(self):
+        self.write("records", b"abcdefghij")
+        message = self.trouble("bfadd", "-x4", "live", "records", "-", stdin=b"1234", changes=True,
+                               out=b"3 keys, 3 new\n", names=["records"])
+        self.assertIn("2 of 4 bytes", message)
+        self.assertEqual(self.output("bfquery", "-x4", "live", stdin=b"abcdefgh12345678"),
+                         b"abcdefgh1234")
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+    def test_full_and_closed_standard_output(self):
+        """The keys are on disk all the same."""
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("bfadd", "live", stdin=lines("a"), stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfadd", result.stderr, "standard output")
+        result = self.run_tool("bfadd", "live", stdin=lines("b"), stdout=None,
+                               preexec_fn=lambda: os.close(1))
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(self.query("live", stdin=lines("a", "b", "c")), [b"a", b"b"])
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+    def test_closed_standard_input(self):
+        self.trouble("bfadd", "live", stdin=None, names=["standard input"], changes=True,
+                     out=b"0 keys, 0 new\n", preexec_fn=lambda: os.close(0))
+
+    @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
+    def test_little_memory(self):
+        with open(self.folder / "one-long-key", "wb") as file:
+            file.truncate(2**26)
+        message = self.trouble("bfadd", "live", "one-long-key", names=["one-long-key"],
+                               changes=True, preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
+        self.assertIn("Cannot allocate memory", message)
+
+    def test_control_characters_in_names_are_shown_harmlessly(self):
+        for name in "\x1b[2J", "new\nline", "\udcff":
+            self.trouble("bfadd", name, "keys")
+
+
+class Unclean(TroubleTest):
+    """A file of another boot, during which it was open for writing."""
+
+    def setUp(self):
+        super().setUp()
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:100]))
+        self.write("live", craft.edit(self.read("live"), record={"boot_id": bytes(range(16))}))
+
+    def test_it_is_refused(self):
+        for tool in "bfadd", "bfquery", "bfseal":
+            for words in [], ["copy"] if tool == "bfseal" else ["keys"]:
+                message = self.trouble(tool, "live", *words, stdin=lines(*KEYS))
+                self.assertEqual(message, f"{tool}: {UNCLEAN}")
+
+    def test_it_is_queried_by_who_accepts_that(self):
+        self.assertEqual(self.query("--accept-unclean", "live", "keys"), KEYS[:100])
+        self.output("bfseal", "--accept-unclean", "live", "copy")
+        self.assertEqual(self.query("--verify", "copy", "keys"), KEYS[:100])
+        self.trouble("bfquery", "live", "keys")
+
+    def test_adding_again_makes_it_clean(self):
+        self.assertEqual(self.output("bfadd", "--accept-unclean", "live", "keys"),
+                         b"300 keys, 200 new\n")
+        report = self.inspected("live")
+        self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
+                         ("live, clean", True))
+        self.assertEqual(self.query("live", "keys"), KEYS)
+
+    def test_it_is_sealed_in_place_by_who_accepts_that(self):
+        self.output("bfseal", "--accept-unclean", "live")
+        self.assertEqual(self.query("--verify", "live", "keys"), KEYS[:100])
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+class FailingDisk(TroubleTest):
+    """What a disk that cannot be written is to the tools; see failing_disk.c."""
+
+    def failing_adder(self, *options):
+        """A bfadd that has synced KEYS[:10] and added KEYS[10:13]; from now on its disk fails."""
+        writer = self.start("bfadd", "--sync", 10, *options, "live", env=FAILING_DISK)
+        self.feed(writer, *KEYS[:13])
+        self.wait_for_key("live", KEYS[12], writer)
+        self.until(lambda: self.inspected("live")["record"]["n"] == 10)
+        self.write("disk-fails", b"")
+        return writer
+
+    def test_poisoned(self):
+        status, out, message = self.result(self.failing_adder(), lines(*KEYS[13:]))
+        self.assertEqual((status, out), (2, b""))
+        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: make it "
+                                  b"anew from all its keys (--rescue would have saved what is in "
+                                  b"memory)\n")
+        (self.folder / "disk-fails").unlink()
+        for tool, words in ("bfadd", ["keys"]), ("bfquery", ["keys"]), ("bfseal", []), (
+                "bfadd", ["--accept-unclean", "keys"]):
+            message = self.trouble(tool, "live", *words)
+            self.assertIn("live: poisoned: a write to disk failed", message)
+            self.assertIn("make it anew", message)
+        message = self.trouble("bfinspect", "-q", "live", names=["poisoned"])
+        self.assertIn("build it again", message)
+
+    def test_rescue(self):
+        status, out, message = self.result(self.failing_adder("--rescue", "saved"))
+        self.assertEqual((status, out), (2, b""))
+        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: rescued "
+                                  b"to saved: add the keys since the last sync to that again "
+                                  b"(bfadd --accept-unclean), the last 3 here among them\n")
+        (self.folder / "disk-fails").unlink()
+        self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS[:13])
+        for words, before in ([], "unclean"), (["--accept-unclean"], "live, unclean"):
+            self.assertEqual(self.inspected("saved", *words)["verdict"],
+                             f"{before}: rescued from a file that could not be written to disk")
+        self.assertEqual(self.output("bfadd", "--accept-unclean", "saved", stdin=lines(*KEYS[10:])),
+                         b"290 keys, 287 new\n")
+        self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
+        self.output("bfseal", "saved")
+        self.assertEqual(self.query("--verify", "saved", "keys"), KEYS)
+        self.assertEqual(sorted(self.snapshot()), ["keys", "live", "saved"])
+
+    def test_rescue_that_fails(self):
+        self.assertIn("File exists", self.trouble("bfadd", "--rescue", "keys", "live",
+                                                  stdin=lines("a"), names=["keys"]))
+        writer = self.failing_adder("--rescue", "no/such")
+        status, out, message = self.result(writer)
+        self.assertEqual((status, out), (2, b""))
+        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: make it "
+                                  b"anew from all its keys; cannot rescue to no/such: No such file "
+                                  b"or directory\n")
+
+    @staticmethod
+    def has_read(process):
+        """Whether a tool has taken what it was fed, so that its filter is open."""
+        waiting = array.array("i", [1])
+        fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
+        return waiting[0] == 0
+
+    def test_all_who_have_it_open_are_told(self):
+        reader, other = self.start("bfquery", "live"), self.start("bfadd", "live")
+        self.feed(reader, KEYS[50])
+        self.feed(other, KEYS[20])
+        inspector = self.start("bfinspect", "--json", "--keys", "-", "live")
+        self.feed(inspector, KEYS[20])
+        self.wait_for_key("live", KEYS[20], other)
+        self.until(lambda: self.has_read(reader) and self.has_read(inspector))
+        self.result(self.failing_adder())
+        status, out, message = self.result(reader, lines(*KEYS[60:62]))
+        self.assertEqual((status, out), (2, lines(*KEYS[60:62])))
+        self.assertEqual(message, b"bfquery: live: a program that adds to it could not write it to "
+                                  b"disk: keys asked since then were treated as present\n")
+        status, out, message = self.result(inspector, lines(*KEYS[60:62]))
+        self.assertEqual(status, 2)
+        self.assertEqual(json.loads(out)["error"], "BLOOMFILE_EPOISONED")
+        self.assertIn(b"live: poisoned: a write to the disk failed; build it again", message)
+        status, out, message = self.result(other, lines(*KEYS[21:23]))
+        self.assertEqual((status, out), (2, b""))
+        self.assertIn(b"cannot write live to disk: poisoned", message)
+
+    def test_sealing(self):
+        self.output("bfadd", "-q", "live", "keys")
+        self.write("disk-fails", b"")
+        message = self.trouble("bfseal", "live", changes=True,
+                               env={**FAILING_DISK, "DISK_WORKS": "1"})
+        self.assertEqual(message, "bfseal: cannot seal live: Input/output error: make it anew from "
+                                  "all its keys\n")
+        self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
+
+    def test_a_disk_that_fails_at_once(self):
+        self.write("disk-fails", b"")
+        for tool, words in ("bfadd", ["keys"]), ("bfseal", []):
+            self.create_live("-f", "-n", 1000)
+            message = self.trouble(tool, "live", *words, env=FAILING_DISK, changes=True)
+            self.assertEqual(message, f"{tool}: cannot open live: Input/output error\n")
+            self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
+
+
+if __name__ == "__main__":
+    main()

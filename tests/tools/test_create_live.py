@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate --live: an empty filter of its final size, or nothing."""
+
+import os
+import resource
+import subprocess
+
+from support import (NAMESPACE, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main,
+                     needs, numbered)
+
+OLD = b"an old file\n" * 1000
+KEYS = numbered(200)
+
+
+class Made(ToolTest):
+    def test_an_empty_filter(self):
+        for words in ["-n", 5000], ["-m", 64_000], ["-n", 300, "-l", "counting"]:
+            self.create_live("-f", *words)
+            report = self.inspected("live")
+            self.assertEqual(report["verdict"], "live, clean")
+            self.assertEqual((report["status"], report["error"], report["faults"]), (1, None, []))
+            self.assertEqual(report["measure"]["ones"], 0)
+            self.assertEqual((report["record"]["n"], report["record"]["ones"]), (0, 0))
+            self.assertEqual(self.query("-v", "live", stdin=lines(*KEYS)), KEYS)
+
+    def test_it_has_its_final_size_and_all_blocks(self):
+        self.create_live("-m", "10M")
+        status = (self.folder / "live").stat()
+        report = self.inspected("live", "--quick")
+        pages = report["header"]["body_size"] // 4096
+        self.assertEqual(status.st_size, 4096 + 4100 * pages)
+        self.assertGreaterEqual(512 * status.st_blocks, status.st_size)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.output("bfseal", "-q", "live")
+        self.assertEqual((self.folder / "live").stat().st_size, status.st_size)
+
+    def test_options_are_recorded(self):
+        self.create_live("-n", 700, "-p", 0.003, "-l", "counting", "-k", 5, "-s", "0x1234",
+                         "--label", "seen", "--tag", "a0b1")
+        header = self.inspected("live", "--quick")["header"]
+        self.assertEqual((header["capacity"], header["fpr"], header["layout"], header["k"],
+                          header["seed"], header["label"], header["tag"]),
+                         (700, 0.003, "counting", 5, f"{0x1234:016x}", "seen", "a0b1" + "00" * 14))
+
+    def test_the_size_is_that_of_a_sealed_filter_for_as_many_keys(self):
+        for layout in "blocked", "classic", "counting":
+            self.create_live("-f", "-n", 9000, "-p", 0.002, "-l", layout)
+            self.create("-q", "-n", 9000, "-p", 0.002, "-l", layout, stdin=lines("a"))
+            sealed, live = (self.inspected(name, "--quick")["header"]
+                            for name in ("filter.bloom", "live"))
+            for field in "m", "k", "body_size", "capacity":
+                self.assertEqual(live[field], sealed[field], (layout, field))
+
+    def test_bits_alone_have_room_for_as_many_keys_as_keep_the_rate(self):
+        for words, rate in ([], 0.01), (["-p", 0.001], 0.001), (["-k", 3], 0.01), (
+                ["-l", "classic", "-p", 0.05], 0.05):
+            with self.subTest(words):
+                self.create_live("-f", "-m", 51_200, *words)
+                room = self.inspected("live", "--quick")["header"]["capacity"]
+                bits = [self.bits_for(keys, rate, *words) for keys in (room, room + 40)]
+                self.assertLessEqual(bits[0], 51_200 * 1.006)
+                self.assertGreater(bits[1], 51_200)
+
+    def bits_for(self, keys, rate, *words):
+        self.create_live("-f", "-n", keys, "-p", rate, *words, name="sized")
+        return self.inspected("sized", "--quick")["header"]["m"]
+
+    def test_one_bit(self):
+        self.create_live("-m", 1, "-l", "classic")
+        self.assertEqual(self.inspected("live")["header"]["capacity"], 1)
+
+    def test_force_replaces_and_writers_of_the_old_one_go_on(self):
+        self.create_live("-n", 100)
+        self.assertIn("--force", self.trouble("bfcreate", "--live", "-n", 200, "live",
+                                              names=["live", "File exists"]))
+        writer = self.start("bfadd", "live")
+        self.feed(writer, "a")
+        self.wait_for_key("live", "a", writer)
+        os.link(self.folder / "live", self.folder / "old")
+        self.create_live("-f", "-n", 200)
+        self.assertEqual(self.query("-v", "live", stdin=lines("a")), [b"a"])
+        self.assertEqual(self.result(writer, lines("b")), (0, b"2 keys, 2 new\n", b""))
+        self.assertEqual(self.query("old", stdin=lines("a", "b")), [b"a", b"b"])
+        self.assertEqual(self.inspected("live")["record"]["n"], 0)
+
+    def test_summary(self):
+        for words, says in ((["-n", 1000], b"room for 1000 keys at a false-positive rate of 0.01, "
+                                           b"8.0 KiB"),
+                            (["-n", 1, "-p", 0.5], b"room for 1 key at a false-positive rate of "
+                                                   b"0.5, 8.0 KiB")):
+            self.output("bfcreate", "--live", "-f", "-v", *words, "live",
+                        says=b"bfcreate: live: live, %s\n" % says)
+            self.output("bfcreate", "--live", "-f", "-vq", *words, "live")
+
+    def test_standard_input_is_not_read(self):
+        self.output("bfcreate", "--live", "-n", 10, "live", stdin=None,
+                    preexec_fn=lambda: os.close(0))
+        with open(self.folder / "live", "rb") as itself:
+            self.output("bfcreate", "--live", "-f", "-n", 20, "live", stdin=itself)
+        self.assertEqual(self.inspected("live")["header"]["capacity"], 20)
+
+
+class Trouble(ToolTest):
+    def refused(self, *options, names=("live",), **more):
+        self.write("old", OLD)
+        message = self.trouble("bfcreate", "--live", *options, "live", names=names, **more)
+        self.trouble("bfcreate", "--live", "-f", *options, "old", **more)
+        return message
+
+    def test_command_line(self):
+        for words, says in ((["-n9", "live", "keys"], "bfadd"), (["-n9", "live", "-"], "bfadd"),
+                            (["-n9", "-0", "live"], "bfadd"), (["-n9", "-x4", "live"], "bfadd"),
+                            (["--crlf", "-n9", "live"], "bfadd"), (["live"], "--capacity"),
+                            (["-p0.1", "-k3", "live"], "--bits"), (["-n9"], "missing"),
+                            (["-n9", "-"], "standard output"), (["-n0", "live"], "--capacity")):
+            message = self.trouble("bfcreate", "--live", *words)
+            self.assertIn(says, message)
+            self.assertIn("--help", message)
+
+    def test_no_size_will_do(self):
+        self.assertIn("no size reaches", self.refused("-p", "1e-300", "-k", "1", "-n", "1e17"))
+        self.refused("-n", 9, "--label", "x" * 113)
+        self.refused("-m", 2**60, names=())
+
+    def test_targets(self):
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "fifo")
+        for name in "folder", "fifo", "/dev/null", "no/such", "new/", "":
+            for force in [], ["-f"]:
+                self.trouble("bfcreate", "--live", "-n", 10, *force, name, names=[name])
+
+    @needs(*UNPRIVILEGED)
+    def test_folder_that_cannot_be_written(self):
+        (self.folder / "sub").mkdir(mode=0o555)
+        message = self.trouble("bfcreate", "--live", "-n", 10, "sub/live", names=["sub/live"],
+                               before=UNPRIVILEGED)
+        self.assertIn("Permission denied", message)
+
+    def test_limit_on_the_size_of_files(self):
+        self.refused("-m", "1M", names=["live", "File too large"], preexec_fn=lambda:
+                     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
+
+    def test_full_file_system(self):
+        """It is full when the filter is made, and not later."""
+        script = """
+            mount -t tmpfs -o size=256k none disk && cd disk || exit 77
+            "$@" -m 8M live; status=$?
+            ls -A >../left
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        result = subprocess.run(
+            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bfcreate", "--live")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
+        if result.returncode not in (0, 2):
+            self.skipTest("no file system can be mounted here")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr, b"bfcreate: cannot create live: No space left on device\n")
+        self.assertEqual(self.read("left"), b"")
+
+
+if __name__ == "__main__":
+    main()

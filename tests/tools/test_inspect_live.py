@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""bfinspect on live filters: what state they are in, and what can be said of their bits."""
+
+import re
+
+from support import TIMEOUT, ToolTest, craft, lines, main, numbered
+
+KEYS = numbered(300)
+OTHER_BOOT = bytes(range(16))
+
+
+class LiveTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create_live("-n", 300, "-p", 0.013)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.write("keys", lines(*KEYS))
+
+    def page(self, *words, name="live", status=1):
+        return self.output("bfinspect", *words, name, status=status).decode()
+
+
+class States(LiveTest):
+    def test_clean(self):
+        report = self.inspected("live")
+        self.assertEqual((report["verdict"], report["status"], report["ok"], report["error"]),
+                         ("live, clean", 1, False, None))
+        self.assertEqual(report["live"], {"in_use": False, "unclean": False})
+        self.assertEqual((report["record"]["state"], report["record"]["writers"],
+                          report["record"]["boot_id"]), ("live", 0, "00" * 16))
+        self.assertIn("bfseal", report["advice"])
+        page = self.page().splitlines()
+        self.assertEqual(page[0], "live: live, clean")
+        for row in (r"  keys          \d+ recorded, \d+ estimated from the ones, sized for 300",
+                    r"  fill          [\d.]+ %",
+                    r"  real rate     [\d.]+ %, computed from all bits",
+                    r"  promised rate 1.3 %",
+                    r"  body          without checksums until it is sealed",
+                    r"  state         live", r"  writers       0"):
+            self.assertTrue(any(re.fullmatch(row, line) for line in page), (row, page))
+
+    def test_in_use(self):
+        writers = [self.start("bfadd", "live") for _ in range(2)]
+        for number, writer in enumerate(writers):
+            self.feed(writer, "new %d" % number)
+            self.wait_for_key("live", "new %d" % number, writer)
+        report = self.inspected("live")
+        self.assertEqual((report["verdict"], report["status"]),
+                         ("live: open for writing by 2 programs", 1))
+        self.assertEqual(report["record"]["writers"], 2)
+        self.result(writers.pop())
+        self.assertEqual(self.page().splitlines()[0], "live: live: open for writing by 1 program")
+        self.result(writers.pop())
+        self.assertEqual(self.page().splitlines()[0], "live: live, clean")
+
+    def test_killed(self):
+        writer = self.start("bfadd", "live")
+        self.feed(writer, "new")
+        self.wait_for_key("live", "new", writer)
+        writer.kill()
+        writer.wait(TIMEOUT)
+        report = self.inspected("live")
+        self.assertEqual((report["verdict"], report["status"], report["live"]["in_use"]),
+                         ("live: its last writer was killed", 1, False))
+        self.assertIn("bfadd FILE </dev/null", report["advice"])
+        self.assertRegex(self.page(), "writers +1, killed")
+        self.output("bfadd", "-q", "live")
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+    def test_unclean(self):
+        self.write("live", craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT}))
+        message = self.trouble("bfinspect", "-q", "live")
+        self.assertEqual(message, "bfinspect: live: unclean: the machine went down while it was "
+                                  "open for writing; add the keys since the last sync again (bfadd "
+                                  "--accept-unclean), or build it again\n")
+        report = self.inspected("live")
+        self.assertEqual((report["error"], report["status"], report["measure"], report["live"]),
+                         ("BLOOMFILE_EUNCLEAN", 2, None, {"in_use": False, "unclean": True}))
+        report = self.inspected("live", "--accept-unclean", "--keys", "keys")
+        self.assertEqual((report["error"], report["status"], report["keys"]["missing"]),
+                         (None, 1, 0))
+        self.assertIn("live, unclean", report["verdict"])
+        self.assertIn("--accept-unclean", report["advice"])
+        self.assertGreater(report["measure"]["ones"], 0)
+
+    def test_poisoned(self):
+        self.write("live", craft.edit(self.read("live"), record={"state": craft.POISONED}))
+        for words in [], ["--accept-unclean"]:
+            report = self.inspected("live", *words)
+            self.assertEqual((report["error"], report["status"], report["live"]),
+                             ("BLOOMFILE_EPOISONED", 2, None))
+            self.assertIn("poisoned", report["verdict"])
+            self.assertIn("build it again", report["advice"])
+
+
+class Bits(LiveTest):
+    def test_measures_are_those_of_a_sealed_copy(self):
+        for layout in "blocked", "classic", "counting":
+            self.create_live("-f", "-n", 300, "-l", layout)
+            self.output("bfadd", "-q", "live", "keys")
+            self.output("bfseal", "live", "copy", "-f")
+            for words in [], ["--keys", "keys"]:
+                live, copy = (self.inspected(name, *words) for name in ("live", "copy"))
+                for part in "measure", "keys", "header":
+                    self.assertEqual(live[part], copy[part])
+
+    def test_recorded_ones_are_no_fault(self):
+        """They are those of the last sync."""
+        for ones in 0, 3, 700:
+            self.write("other", craft.edit(self.read("live"), record={"ones": ones}))
+            report = self.inspected("other")
+            self.assertEqual((report["verdict"], report["faults"]), ("live, clean", []))
+            self.assertEqual(report["record"]["ones"], ones)
+            self.assertNotEqual(report["measure"]["ones"], ones)
+
+    def test_verify_has_nothing_to_check(self):
+        report = self.inspected("live", "--verify")
+        self.assertEqual((report["verified"], report["status"], report["faults"]), (False, 1, []))
+        self.assertIn("without checksums until it is sealed", self.page("--verify"))
+
+    def test_quick(self):
+        page = self.page("--quick")
+        self.assertEqual(page.splitlines()[0], "live: live, clean")
+        self.assertNotIn("fill", page)
+        self.assertIsNone(self.inspected("live", "--quick")["measure"])
+
+    def test_overflow(self):
+        self.create_live("-f", "-n", 300, "-l", "counting")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:2] * 20))
+        overflow = self.inspected("live")["record"]["overflow"]
+        self.assertGreater(overflow, 5)
+        self.assertRegex(self.page(), rf"overflow +{overflow} counters stuck at 15")
+
+    def test_over_capacity(self):
+        self.output("bfadd", "-q", "live", stdin=lines(*numbered(900)))
+        report = self.inspected("live")
+        self.assertRegex(report["verdict"],
+                         r"^live, clean; over capacity: \d+ keys in a filter sized for 300; "
+                         r"real rate [\d.]+ %, promised 1.3 %$")
+        self.assertIn("--capacity", report["advice"])
+
+    def test_missing_keys(self):
+        self.write("list", lines(*KEYS[:5], b"never added"))
+        report = self.inspected("live", "--keys", "list")
+        self.assertEqual((report["verdict"], report["status"]),
+                         ("live, clean; 1 of 6 keys missing", 1))
+
+    def test_pictures(self):
+        self.output("bfinspect", "--map", "--svg", "image", "live", status=1)
+        self.assertIn(b"<svg", self.read("image"))
+
+    def test_while_others_add(self):
+        """A record that is being written is no damage."""
+        keys = numbered(3000)
+        self.create_live("-f", "-n", 3000)
+        self.write("many", lines(*keys))
+        writer = self.start("bfadd", "-q", "--sync", 1, "live", "many")
+        seen = []
+        while writer.poll() is None:
+            report = self.inspected("live", "--quick")
+            self.assertEqual((report["error"], report["faults"]), (None, []), report)
+            seen.append(report["record"]["n"])
+        self.assertEqual(seen, sorted(seen))
+        self.assertEqual(self.result(writer)[0], 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""bfseal: in place, as a copy while others add, and as a projection."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+from support import (GOLDEN, NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines,
+                     main, needs, numbered)
+
+KEYS = numbered(500)
+OTHERS = numbered(500, "absent ")
+LAYOUTS = "blocked", "classic", "counting"
+
+
+class SealTest(ToolTest):
+    def filled(self, *options, name="live"):
+        """A live filter of KEYS."""
+        self.create_live("-f", "-n", 1000, "-p", "1e-9", *options, name=name)
+        self.output("bfadd", "-q", name, stdin=lines(*KEYS))
+        return self.read(name)
+
+    def check_sealed(self, name, keys=KEYS):
+        report = self.inspected(name, "--verify")
+        self.assertEqual((report["status"], report["verified"], report["faults"],
+                          report["record"]["state"], report["record"]["n"]),
+                         (0, True, [], "sealed", len(keys)), report)
+        self.assertEqual(self.query("--verify", name, stdin=lines(*KEYS, *OTHERS)), keys)
+        self.assertIsNone(craft.refusal(self.read(name)))
+
+
+class InPlace(SealTest):
+    def test_it_answers_as_before_and_is_verified(self):
+        for layout in LAYOUTS:
+            before = self.filled("-l", layout)
+            self.assertEqual(self.output("bfseal", "live"), b"")
+            self.check_sealed("live")
+            after = self.read("live")
+            self.assertEqual(after[:2048], before[:2048])
+            self.assertEqual(craft.body_of(after), craft.body_of(before))
+
+    def test_a_copy_has_the_same_bytes(self):
+        for layout in LAYOUTS:
+            self.filled("-l", layout, "--label", "all", "-s", 5)
+            self.output("bfseal", "-f", "live", "copy")
+            self.output("bfseal", "live")
+            self.assertEqual(self.read("live"), self.read("copy"))
+
+    def test_already_sealed(self):
+        self.filled()
+        self.output("bfseal", "live")
+        sealed = self.read("live")
+        self.output("bfseal", "live", says=b"bfseal: live: already sealed\n")
+        self.output("bfseal", "-q", "live")
+        self.assertEqual(self.read("live"), sealed)
+        self.assertIn("sealed", self.trouble("bfadd", "live", stdin=lines("a")))
+
+    def test_an_unfinished_seal_is_completed(self):
+        self.filled()
+        self.output("bfseal", "live")
+        sealed = self.read("live")
+        for slot in 2048, 3072:
+            self.write("live", craft.flip(sealed, slot + 100))
+            self.assertEqual(craft.refusal(self.read("live"))[0], "BLOOMFILE_ERECORD")
+            self.trouble("bfquery", "live", stdin=lines("a"))
+            self.output("bfseal", "live", says=b"bfseal: live: already sealed\n")
+            self.assertEqual(self.read("live"), sealed)
+
+    def test_busy(self):
+        self.filled()
+        writer = self.start("bfadd", "live")
+        self.feed(writer, OTHERS[0])
+        self.wait_for_key("live", OTHERS[0], writer)
+        message = self.trouble("bfseal", "live", names=["live"], changes=True)
+        self.assertIn("other programs have it open for writing", message)
+        self.assertEqual(self.inspected("live")["verdict"], "live: open for writing by 1 program")
+        self.output("bfseal", "live", "copy")
+        self.assertEqual(self.query("--verify", "copy", stdin=lines(*KEYS, *OTHERS)),
+                         KEYS + OTHERS[:1])
+        self.assertEqual(self.result(writer, lines(*OTHERS[1:3])), (0, b"3 keys, 3 new\n", b""))
+        self.assertFalse(self.inspected("live")["record"]["n_estimated"])
+        self.output("bfseal", "live")
+        self.check_sealed("live", KEYS + OTHERS[:3])
+
+    def test_readers_go_on(self):
+        self.filled()
+        reader = self.start("bfquery", "live")
+        self.feed(reader, KEYS[0])
+        self.assertEqual(reader.stdout.readline(), KEYS[0] + b"\n")
+        self.output("bfseal", "live")
+        self.assertEqual(self.result(reader, lines(OTHERS[0], KEYS[1])), (0, lines(KEYS[1]), b""))
+
+    def test_interrupted(self):
+        """It is live as before, or sealed; and the next one seals it."""
+        self.create_live("-m", "400M")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        states = set()
+        for i in range(8):
+            process = self.start("bfseal", "-q", "live")
+            time.sleep(0.003 * (i + 1))
+            process.send_signal(signal.SIGKILL if i % 2 else signal.SIGINT)
+            process.wait(TIMEOUT)
+            states.add(self.inspected("live", "--quick")["record"]["state"])
+            self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS)
+            if "sealed" in states:
+                break
+        self.assertIn("live", states)
+        self.output("bfseal", "-q", "live")
+        self.output("bfinspect", "-q", "--verify", "live")
+        self.assertEqual(self.query("live", stdin=lines(*KEYS, *OTHERS)), KEYS)
+
+
+class Copy(SealTest):
+    def test_while_others_add(self):
+        """Every key that was visible before is in the copy, and the copy is whole."""
+        count = 20_000 if SANITIZED else 200_000
+        keys = numbered(count)
+        self.write("keys", lines(*keys))
+        self.create_live("-n", 2 * count, "-p", "1e-9")
+        writer = self.start("bfadd", "live", "keys", "-")
+        for _ in range(5):
+            before = self.query("live", "keys", status=None)
+            self.output("bfseal", "-f", "live", "copy")
+            after = self.query("--verify", "copy", "keys", status=None)
+            self.assertLessEqual(set(before), set(after))
+        self.assertEqual(self.result(writer)[0], 0)
+
+    def query(self, *arguments, status=0, **options):
+        if status is None:
+            return self.run_tool("bfquery", *arguments, **options).stdout.splitlines()
+        return super().query(*arguments, status=status, **options)
+
+    def test_the_source_stays_live(self):
+        before = self.filled()
+        self.output("bfseal", "live", "copy")
+        self.check_sealed("copy")
+        self.assertEqual(self.read("live"), before)
+        self.assertEqual(self.output("bfadd", "live", stdin=lines(OTHERS[0])), b"1 key, 1 new\n")
+
+    def test_a_sealed_source_is_verified(self):
+        self.create("-q", stdin=lines(*KEYS), name="sealed")
+        self.output("bfseal", "sealed", "copy")
+        self.assertEqual(self.read("copy"), self.read("sealed"))
+        self.write("bad", craft.flip(self.read("sealed"), 4096 + 10))
+        message = self.trouble("bfseal", "bad", "from-bad", names=["bad"])
+        self.assertIn("cannot copy bad: a page of the body is damaged", message)
+
+    def test_targets(self):
+        self.filled()
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "fifo")
+        (self.folder / "link").symlink_to("live")
+        os.link(self.folder / "live", self.folder / "hard")
+        for name in "live", "./live", "link", "hard":
+            for force in [], ["-f"]:
+                message = self.trouble("bfseal", *force, "live", name, names=[name])
+                self.assertIn("it is the filter to seal", message)
+        for name in "folder", "fifo", "/dev/null", "no/such", "new/":
+            for force in [], ["-f"]:
+                self.trouble("bfseal", *force, "live", name, names=[name])
+        self.write("old", b"old")
+        message = self.trouble("bfseal", "live", "old", names=["old"])
+        self.assertIn("File exists (--force replaces it)", message)
+        self.output("bfseal", "--force", "live", "old")
+        self.check_sealed("old")
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        self.filled()
+        (self.folder / "sub").mkdir(mode=0o555)
+        self.assertIn("Permission denied",
+                      self.trouble("bfseal", "live", "sub/copy", before=UNPRIVILEGED))
+        (self.folder / "live").chmod(0o444)
+        self.assertIn("Permission denied", self.trouble("bfseal", "live", before=UNPRIVILEGED))
+        self.output("bfseal", "live", "copy", before=UNPRIVILEGED)
+        self.check_sealed("copy")
+
+    def test_limit_on_the_size_of_files(self):
+        self.filled("-m", "1M")
+        message = self.trouble("bfseal", "live", "copy", names=["copy"], preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
+        self.assertIn("File too large", message)
+
+    def test_full_file_system(self):
+        script = """
+            mount -t tmpfs -o size=64k none disk && cd disk || exit 77
+            echo old >copy
+            "$@" ../live copy; status=$?
+            ls -A >../left; cat copy >>../left
+            exit $status"""
+        self.filled("-m", "4M")
+        (self.folder / "disk").mkdir()
+        result = subprocess.run(
+            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bfseal", "-f")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
+        if result.returncode not in (0, 2):
+            self.skipTest("no file system can be mounted here")
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stderr, b"bfseal: cannot create copy: No space left on device\n")
+        self.assertEqual(self.read("left"), b"copy\nold\n")
+
+    def test_interrupted(self):
+        """Nothing is left behind."""
+        self.create_live("-m", "400M")
+        self.write("old", b"old")
+        before = sorted(self.snapshot())
+        for i in range(6):
+            process = self.start("bfseal", "-q", "-f", "live", "old")
+            time.sleep(0.004 * (i + 1))
+            process.send_signal(signal.SIGINT if i % 2 else signal.SIGTERM)
+            process.wait(TIMEOUT)
+            self.assertEqual(sorted(self.snapshot()), before)
+            if process.returncode == 0:
+                break
+            self.assertEqual(self.read("old"), b"old")
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+
+class Projection(SealTest):
+    def test_it_is_the_classic_filter_of_the_same_keys(self):
+        for options in (["-n", 1000], ["-m", 10_007, "-k", 5], ["-n", 300, "-p", 0.1, "-s", 77]):
+            self.create_live("-f", "-l", "counting", *options)
+            self.output("bfadd", "-q", "live", stdin=lines(*KEYS, *KEYS[:100]))
+            self.output("bfadd", "-q", "--remove", "live", stdin=lines(*KEYS[:100]))
+            self.output("bfseal", "-q", "-f", "--project", "live", "projected")
+            header = self.inspected("live")["header"]
+            classic = self.create("-q", "-l", "classic", "-m", header["m"], "-k", header["k"], "-s",
+                                  f"0x{header['seed']}", stdin=lines(*KEYS))
+            self.assertEqual(craft.body_of(self.read("projected")), craft.body_of(classic))
+            asked = lines(*KEYS, *OTHERS)
+            self.assertEqual(self.query("--verify", "projected", stdin=asked),
+                             self.query("filter.bloom", stdin=asked))
+            self.assertEqual(self.query("projected", stdin=asked), self.query("live", stdin=asked))
+            self.assertIn("projection", self.run_tool("bfinspect", "projected").stdout.decode())
+
+    def test_it_is_that_of_the_other_implementation(self):
+        self.filled("-l", "counting")
+        self.output("bfseal", "live", "sealed")
+        self.output("bfseal", "--project", "live", "projected")
+        self.assertEqual(self.read("projected"), craft.derive("project", self.read("sealed")))
+        self.output("bfseal", "--project", "sealed", "again")
+        self.assertEqual(self.read("again"), self.read("projected"))
+
+    def test_other_layouts(self):
+        for name, source in ("live", None), (GOLDEN / "classic-file.bloom", b""):
+            if source is None:
+                self.filled("-l", "classic")
+            message = self.trouble("bfseal", "--project", name, "new", names=[str(name)])
+            self.assertIn("cannot project", message)
+            self.assertIn("not of the counting layout", message)
+
+
+class Words(SealTest):
+    def test_command_line(self):
+        self.filled()
+        self.trouble("bfseal")
+        for words, says in ((["-Z", "live"], "unknown"), (["live", "a", "b"], "one DEST"),
+                            (["--project", "live"], "--project needs DEST"),
+                            (["-f", "live"], "--force needs DEST"), (["", "new"], "missing"),
+                            (["live", ""], "empty"), (["live", "-"], "standard output")):
+            message = self.trouble("bfseal", *words)
+            self.assertIn(says, message)
+            self.assertIn("--help", message)
+
+    def test_what_is_no_filter(self):
+        os.mkfifo(self.folder / "fifo")
+        self.write("text", b"apple\n")
+        self.write("empty", b"")
+        for name in "fifo", "text", "empty", ".", "/dev/null", "no-such-file":
+            for dest in [], ["new"]:
+                self.trouble("bfseal", name, *dest, names=[name])
+
+    def test_summary(self):
+        self.create_live("-n", 500)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        copied = self.run_tool("bfseal", "-v", "live", "copy").stderr.decode()
+        sealed = self.run_tool("bfseal", "-v", "live").stderr.decode()
+        rate = self.inspected("live")["measure"]["fpr"]
+        keys = self.inspected("live")["record"]["n"]
+        for name, summary in ("copy", copied), ("live", sealed):
+            self.assertRegex(summary, f"^bfseal: {name}: {keys} keys, [0-9.]+ bits each, "
+                                      f"false-positive rate {re.escape(f'{rate:.3g}')} "
+                                      r"\(0.01 promised\), 8.0 KiB\n$")
+        self.output("bfseal", "-vq", "live", "quiet")
+
+    def test_keys_of_a_filter_in_use_are_estimated(self):
+        """Those that were added since the last sync are not recorded anywhere."""
+        self.create_live("-n", 400)
+        writer = self.start("bfadd", "-q", "live")
+        self.feed(writer, *KEYS)
+        self.wait_for_key("live", KEYS[-1], writer)
+        message = self.run_tool("bfseal", "-v", "live", "copy").stderr.decode().splitlines()
+        self.assertEqual(self.inspected("copy")["record"]["n_estimated"], True)
+        for line, after in zip(message, (", more than the capacity of 400", ", "), strict=True):
+            keys = re.match(rf"bfseal: copy: about (\d+) keys{after}", line)
+            self.assertTrue(450 < int(keys[1]) < 550, line)
+        self.result(writer)
+
+    def test_warnings(self):
+        self.create_live("-n", 100)
+        self.output("bfseal", "live", "none", says=b"bfseal: none: there were no keys, so it "
+                                                   b"answers no to everything\n")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
+        self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "
+                                           b"the false-positive rate is %.3g, not 0.01\n"
+                                           % (keys, rate))
+
+
+if __name__ == "__main__":
+    main()

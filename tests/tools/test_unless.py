@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""bfquery --unless: keys of a list are left out, and no others."""
+
+import random
+import struct
+
+from support import SANITIZED, ToolTest, craft, file_form, lines, main, numbered
+
+IN = numbered(50)
+OUT = numbered(50, "absent ")
+
+
+class UnlessTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("filter", file_form("classic", 8000, 9, IN))
+        self.write("list", lines(*IN[10:20], *OUT[10:20]))
+
+
+class Answers(UnlessTest):
+    def test_keys_of_the_list_are_not_printed(self):
+        mixed = IN + OUT
+        random.Random(3).shuffle(mixed)
+        listed = {*IN[10:20], *OUT[10:20]}
+        for words, wanted in ([], IN), (["-v"], OUT):
+            expected = [key for key in mixed if key in wanted and key not in listed]
+            self.assertEqual(self.query(*words, "--unless", "list", "filter", stdin=lines(*mixed)),
+                             expected)
+            self.assertEqual(self.output("bfquery", *words, "-c", "--unless=list", "filter",
+                                         stdin=lines(*mixed)), b"40\n")
+
+    def test_status(self):
+        for words, keys, status in (([], IN[10:20], 1), ([], IN[9:11], 0), ([], OUT, 1),
+                                    (["-v"], OUT[10:20], 1), (["-v"], OUT[9:11], 0)):
+            for quiet in [], ["-q"]:
+                result = self.run_tool("bfquery", *words, *quiet, "--unless", "list", "filter",
+                                       stdin=lines(*keys))
+                self.assertEqual((result.returncode, result.stderr), (status, b""))
+        self.assertEqual(self.output("bfquery", "-c", "--unless", "list", "filter", status=1,
+                                     stdin=lines(*IN[10:20])), b"0\n")
+
+    def test_several_lists(self):
+        self.write("more", lines(*IN[:10]))
+        self.write("empty", b"")
+        self.assertEqual(self.query("--unless", "list", "filter", "--unless", "more", "--unless",
+                                    "empty", stdin=lines(*IN)), IN[20:])
+        self.assertEqual(self.query("--unless", "empty", "filter", stdin=lines(*IN)), IN)
+
+    def test_only_what_is_equal_to_the_last_byte(self):
+        keys = [b"", b"a", b"a\0", b"a\0b", b"A", b"a ", b"\xff", b"x" * 2**20, b"x" * (2**20 + 1),
+                b"x" * (2**20 - 1) + b"y", b"key", b"keys"]
+        self.create("-q", stdin=lines(*keys), name="filter")
+        for key in keys:
+            self.write("list", lines(key))
+            self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys)),
+                             [other for other in keys if other != key])
+        self.write("list", lines(*keys))
+        self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys), status=1), [])
+
+    def test_keys_of_one_digest(self):
+        """Two keys that the hash cannot tell apart, but the list does."""
+        def key(low, high):
+            k64 = craft.spec_reader.k64
+            return struct.pack("<QQ", low ^ k64(24) ^ k64(32), high ^ k64(40) ^ k64(48))
+
+        number = 0x0123456789ABCDEF
+        swapped = int.from_bytes(number.to_bytes(8, "little"), "big")
+        one, other = key(0, number), key(swapped, 0)
+        self.assertEqual(*(craft.spec_reader.xxh3(data, 0) for data in (one, other)))
+        self.create("-q", "-x16", stdin=one, name="filter")
+        self.assertEqual(self.output("bfquery", "-x16", "filter", stdin=one + other), one + other)
+        self.write("list", one)
+        self.assertEqual(self.output("bfquery", "-x16", "--unless", "list", "filter",
+                                     stdin=one + other), other)
+
+    def test_known_false_positives_of_a_black_list(self):
+        bad, good = numbered(2000, "bad "), numbered(4000, "good ")
+        self.create("-q", "-p", 0.05, stdin=lines(*bad), name="bad.bloom")
+        self.write("false", self.output("bfquery", "bad.bloom", stdin=lines(*good)))
+        self.assertGreater(self.read("false").count(b"\n"), 100)
+        self.assertEqual(self.query("--unless", "false", "bad.bloom", stdin=lines(*bad, *good)),
+                         bad)
+
+    def test_long_lists(self):
+        count = 10_000 if SANITIZED else 200_000
+        keys = numbered(count)
+        parts = [b"", b"k", b"ke", b"key", b"key "]
+        self.create("-q", stdin=lines(*keys, *parts), name="filter")
+        self.write("list", lines(*keys[::2], *keys[::4]))
+        self.assertEqual(self.query("--unless", "list", "filter", stdin=lines(*keys, *parts)),
+                         keys[1::2] + parts)
+
+    def test_forms_of_keys(self):
+        self.write("filter", file_form("classic", 8000, 9, [b"a\nb", b"", b"c"]))
+        self.write("list", b"\0c")
+        self.assertEqual(self.output("bfquery", "-0", "--unless", "list", "filter",
+                                     stdin=b"a\nb\0\0c\0"), b"a\nb\0")
+        records = [struct.pack("<I", 10 * i) for i in range(40)]
+        self.write("filter", file_form("classic", 8000, 9, records))
+        self.write("list", b"".join(records[5:]))
+        self.assertEqual(self.output("bfquery", "-x4", "--unless", "list", "filter",
+                                     stdin=b"".join(records)), b"".join(records[:5]))
+
+    def test_crlf_cuts_the_list_too(self):
+        self.write("list", b"key 1\r\nkey 2\nkey 3\r\r\n")
+        asked = b"key 1\nkey 2\r\nkey 3\r\nkey 4\r\n"
+        self.assertEqual(self.output("bfquery", "--crlf", "--unless", "list", "filter",
+                                     stdin=asked), b"key 3\r\nkey 4\r\n")
+        self.assertEqual(self.query("--unless", "list", "filter", stdin=b"key 1\nkey 2\n"),
+                         [b"key 1"])
+
+    def test_standard_input(self):
+        self.write("keys", lines(*IN))
+        self.assertEqual(self.query("--unless", "-", "filter", "keys", stdin=lines(*IN[1:])),
+                         IN[:1])
+        for words in ["-"], [], ["keys", "-"], ["keys", "--unless", "-"]:
+            message = self.trouble("bfquery", "--unless", "-", "filter", *words, stdin=lines(*IN))
+            self.assertIn("--help", message)
+
+
+class Trouble(UnlessTest):
+    def test_a_list_that_cannot_be_read(self):
+        """It is not as if it were empty: nothing is printed."""
+        (self.folder / "folder").mkdir()
+        for name in "no-such-list", "folder", "":
+            self.trouble("bfquery", "--unless", "list", "--unless", name, "filter",
+                         stdin=lines(*IN), names=[name])
+        self.write("records", b"abcdefghij")
+        self.write("filter", file_form("classic", 800, 9, [b"abcd", b"efgh"]))
+        message = self.trouble("bfquery", "-x4", "--unless", "records", "filter", stdin=b"abcd",
+                               names=["records"])
+        self.assertIn("2 of 4 bytes", message)
+
+    def test_no_value(self):
+        self.assertIn("--unless needs a value", self.trouble("bfquery", "filter", "--unless"))
+
+    def test_inputs_that_cannot_be_read_do_not_stop_the_others(self):
+        self.write("good", lines(IN[0], IN[10]))
+        self.trouble("bfquery", "--unless", "list", "filter", "nothing", "good", names=["nothing"],
+                     out=lines(IN[0]))
+
+
+if __name__ == "__main__":
+    main()

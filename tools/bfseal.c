@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bfseal - give a live filter checksums, in place or as a copy
+ */
+#include "cli.h"
+#include "say.h"
+#include "target.h"
+
+#include <bloomfile.h>
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    OPTION_HELP = 0x100,
+    OPTION_VERSION,
+    OPTION_PROJECT,
+    OPTION_ACCEPT_UNCLEAN
+};
+
+struct request {
+    const char *path, *dest; /* dest NULL: in place */
+    unsigned open_flags;
+    bool project, force, quiet, verbose;
+};
+
+static const char help[] =
+    "usage: bfseal [options] FILE [DEST]\n"
+    "Seal the live filter FILE: its pages get checksums, and it can never be changed again.\n"
+    "With DEST, FILE stays as it is, also while programs add to it, and DEST becomes a\n"
+    "sealed copy of what it holds now.\n"
+    "\n"
+    "      --project       make DEST a classic filter, a quarter the size of the counting FILE\n"
+    "      --accept-unclean\n"
+    "                      FILE was in use when its machine went down: seal what is there\n"
+    "  -f, --force         replace DEST if it exists\n"
+    "  -q, --quiet         errors only: no progress, summary or warnings\n"
+    "  -v, --verbose       print the summary even if standard error is no terminal\n"
+    "      --help          print this and exit\n"
+    "      --version       print the version and exit\n"
+    "\n"
+    "The exit status is 0 if there is a sealed filter, 2 for trouble.\n"
+    "\n"
+    "Examples:\n"
+    "  bfseal seen.bloom\n"
+    "  bfseal -f seen.bloom /srv/www/seen-today.bloom\n";
+
+static void take_option(struct request *r, int option)
+{
+    switch (option) {
+    case OPTION_PROJECT:
+        r->project = true;
+        break;
+    case OPTION_ACCEPT_UNCLEAN:
+        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
+        break;
+    case 'f':
+        r->force = true;
+        break;
+    case 'q':
+        r->quiet = true;
+        break;
+    case 'v':
+        r->verbose = true;
+        break;
+    case OPTION_HELP:
+        fputs(help, stdout);
+        cli_close_stdout();
+        exit(0);
+    case OPTION_VERSION:
+        cli_version();
+    }
+}
+
+static void parse(struct request *r, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "project", no_argument, NULL, OPTION_PROJECT },
+        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
+        { "force", no_argument, NULL, 'f' },
+        { "quiet", no_argument, NULL, 'q' },
+        { "verbose", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, OPTION_HELP },
+        { "version", no_argument, NULL, OPTION_VERSION },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":fqv", options, NULL)) != -1) {
+        if (option == '?' || option == ':')
+            cli_bad_option(option, argv);
+        take_option(r, option);
+    }
+    if (optind == argc || argv[optind][0] == '\0')
+        cli_usage("the name of the filter file is missing");
+    if (argc - optind > 2)
+        cli_usage("one FILE is sealed, to one DEST");
+    r->path = argv[optind];
+    r->dest = argv[optind + 1];
+    if (r->dest == NULL && (r->project || r->force))
+        cli_usage("%s needs DEST", r->project ? "--project" : "--force");
+    if (r->dest != NULL && r->dest[0] == '\0')
+        cli_usage("the name of DEST is empty");
+    if (r->dest != NULL && strcmp(r->dest, "-") == 0)
+        cli_usage("a filter cannot be written to standard output");
+}
+
+/* A filter that others added to meanwhile knows its number of keys from its bits only. */
+static void estimate_keys(struct bloomfile_info *info, const struct bloomfile_measure *measure)
+{
+    if (info->keys_estimated != 0 && isfinite(measure->keys_estimate))
+        info->keys = (uint64_t)llround(measure->keys_estimate);
+}
+
+/* Opens what was made as any reader would, and tells about it. */
+static void report(const struct request *r, const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        cli_fail(error, "%s is sealed, but cannot be opened", path);
+    if (!r->quiet) {
+        bloomfile_get_info(f, &info);
+        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        estimate_keys(&info, &measure);
+        struct say_rate rate = { measure.fpr, true };
+        say_warnings(path, &info, rate);
+        if (r->verbose || isatty(STDERR_FILENO))
+            say_summary(path, &info, rate, 0);
+    }
+    bloomfile_close(f);
+}
+
+static void progress(const struct request *r, struct cli_progress *p)
+{
+    *p = (struct cli_progress){ .doing = "sealing ...", .shown_ns = r->quiet ? -1 : 0 };
+    cli_progress_step(p);
+}
+
+/* ------------------------------------------------------------------------------------ in place */
+
+static void seal_in_place(const struct request *r)
+{
+    bloomfile *f;
+    struct cli_progress p;
+    int error = bloomfile_open(&f, r->path, BLOOMFILE_WRITE | r->open_flags);
+    if (error == BLOOMFILE_ESEALED) {
+        if (!r->quiet)
+            cli_warn(0, "%s: already sealed", r->path);
+        return;
+    }
+    if (error != 0)
+        say_cannot_open(r->path, error);
+    progress(r, &p);
+    error = bloomfile_seal(f);
+    bool is_poisoned = bloomfile_status(f) == BLOOMFILE_EPOISONED;
+    bloomfile_close(f);
+    if (error == EBUSY)
+        cli_fail(0,
+                 "cannot seal %s: other programs have it open for writing (DEST makes a sealed"
+                 " copy)",
+                 r->path);
+    if (error != 0 && is_poisoned)
+        cli_fail(0, "cannot seal %s: %s: make it anew from all its keys", r->path,
+                 bloomfile_strerror(error));
+    if (error != 0)
+        cli_fail(error, "cannot seal %s", r->path);
+    cli_progress_end(&p);
+    report(r, r->path);
+}
+
+/* -------------------------------------------------------------------------------------- a copy */
+
+/* What is wrong with the source, and not with making the copy. */
+static bool is_of_source(int error)
+{
+    return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED;
+}
+
+static void seal_copy(const struct request *r)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct cli_progress p;
+    unsigned flags = r->force ? BLOOMFILE_REPLACE : 0;
+    int error = bloomfile_open(&f, r->path, r->open_flags);
+    if (error != 0)
+        say_cannot_open(r->path, error);
+    if (target_is_same_file(r->dest, r->path))
+        cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST away)", r->dest);
+    target_check(r->dest, r->force);
+    bloomfile_get_info(f, &info);
+    if (r->project && info.layout != BLOOMFILE_COUNTING)
+        cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
+    progress(r, &p);
+    error =
+        r->project ? bloomfile_project(r->dest, f, flags) : bloomfile_seal_to(r->dest, f, flags);
+    if (is_of_source(error))
+        cli_fail(error, "cannot copy %s", r->path);
+    if (error != 0)
+        say_cannot_create(r->dest, error);
+    cli_progress_end(&p);
+    bloomfile_close(f);
+    report(r, r->dest);
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = { 0 };
+    cli_start(argv[0]);
+    parse(&r, argc, argv);
+    cli_catch_bus_error(r.path);
+    if (r.dest == NULL)
+        seal_in_place(&r);
+    else
+        seal_copy(&r);
+    return 0;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "say.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+void say_cannot_open(const char *path, int error)
+{
+    const char *words = bloomfile_strerror(error);
+    if (error == BLOOMFILE_EUNCLEAN)
+        cli_fail(0,
+                 "cannot open %s: %s: add the keys since the last sync again (bfadd"
+                 " --accept-unclean), or make it anew",
+                 path, words);
+    if (error == BLOOMFILE_EPOISONED)
+        cli_fail(0, "cannot open %s: %s: make it anew", path, words);
+    if (error == BLOOMFILE_ELIVE)
+        cli_fail(0, "cannot verify %s: it is live, and has no checksums until it is sealed", path);
+    if (error == EBUSY)
+        cli_fail(0, "cannot open %s: it is being sealed", path);
+    cli_fail(error, "cannot open %s", path);
+}
+
+void say_cannot_create(const char *path, int error)
+{
+    if (error == EEXIST)
+        cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
+    cli_fail(error, "cannot create %s", path);
+}
+
+double say_promised(const struct bloomfile_info *info)
+{
+    if (info->fpr > 0)
+        return info->fpr;
+    return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+}
+
+static const char *estimated(const struct bloomfile_info *info)
+{
+    return info->keys_estimated != 0 ? "about " : "";
+}
+
+void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate)
+{
+    double promised = say_promised(info);
+    const char *about = rate.measured ? "" : "about ";
+    if (info->ones == 0)
+        cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
+    if (rate.rate <= promised)
+        return;
+    if (info->keys > info->capacity)
+        cli_warn(0,
+                 "%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
+                 ": the false-positive rate is %s%.3g, not %.3g",
+                 path, estimated(info), info->keys, info->capacity, about, rate.rate, promised);
+    else if (!rate.measured)
+        cli_warn(0, "%s: too few bits for the rate: it is about %.3g, not %.3g", path, rate.rate,
+                 promised);
+}
+
+void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
+                 uint64_t repeated)
+{
+    char size[32], each[64] = "", again[64] = "", promised[64] = "";
+    if (info->keys > 0)
+        snprintf(each, sizeof(each), ", %.2f %s each", (double)info->bits / (double)info->keys,
+                 info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
+    if (repeated > 0)
+        snprintf(again, sizeof(again), " (%" PRIu64 " repeated)", repeated);
+    if (info->fpr > 0)
+        snprintf(promised, sizeof(promised), " (%.3g promised)", info->fpr);
+    cli_warn(0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %.3g%s, %s", path,
+             estimated(info), info->keys, info->keys == 1 ? "" : "s", again, each, rate.rate,
+             promised, cli_bytes(size, sizeof(size), info->image_size));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tools say about a filter file: why it cannot be opened or made, whether it keeps its
+ * promise, and a line that sums it up.
+ */
+#ifndef BLOOMFILE_TOOLS_SAY_H
+#define BLOOMFILE_TOOLS_SAY_H
+
+#include <bloomfile.h>
+
+/* Messages about what a library function returned, with what to do about it; then exits with
+ * CLI_TROUBLE. */
+_Noreturn void say_cannot_open(const char *path, int error);
+_Noreturn void say_cannot_create(const char *path, int error);
+
+/* How much better or worse than promised a filter is. */
+struct say_rate {
+    double rate;   /* false positives: measured, or expected of so many keys */
+    bool measured; /* of the bits; an expected one is "about" right */
+};
+
+/* The rate the filter was sized for; what its capacity makes of it where none is recorded. */
+double say_promised(const struct bloomfile_info *info);
+
+/* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
+void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);
+
+/* "words.bloom: 663473 keys (2 repeated), 9.95 bits each, false-positive rate 0.00985 (0.01
+ * promised), 812.8 KiB" */
+void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
+                 uint64_t repeated);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#include "target.h"
+#include "cli.h"
+#include "say.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void check_folder(const char *path, const char *file)
+{
+    char *copy = strdup(file);
+    if (copy == NULL)
+        say_cannot_create(path, ENOMEM);
+    const char *folder = dirname(copy);
+    if (faccessat(AT_FDCWD, folder, R_OK | W_OK | X_OK, AT_EACCESS) != 0)
+        cli_fail(errno, "cannot create %s in the folder %s", path, folder);
+    free(copy);
+}
+
+static void check_new(const char *path)
+{
+    struct stat st;
+    if (path[strlen(path) - 1] == '/')
+        say_cannot_create(path, EISDIR);
+    if (lstat(path, &st) == 0)
+        cli_fail(0, "cannot create %s: it is a symbolic link to nothing", path);
+    check_folder(path, path);
+}
+
+void target_check(const char *path, bool force)
+{
+    struct stat st;
+    if (stat(path, &st) != 0) {
+        if (errno != ENOENT)
+            say_cannot_create(path, errno);
+        check_new(path);
+        return;
+    }
+    if (!S_ISREG(st.st_mode))
+        say_cannot_create(path, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
+    if (!force)
+        say_cannot_create(path, EEXIST);
+    char *resolved = realpath(path, NULL);
+    if (resolved == NULL)
+        say_cannot_create(path, errno);
+    check_folder(path, resolved);
+    free(resolved);
+}
+
+static bool identify(const char *path, struct stat *st)
+{
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(path, st)) == 0;
+}
+
+bool target_is_same_file(const char *path, const char *other)
+{
+    struct stat a, b;
+    return identify(path, &a) && identify(other, &b) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}

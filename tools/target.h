@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The file that a tool is about to make.
+ */
+#ifndef BLOOMFILE_TOOLS_TARGET_H
+#define BLOOMFILE_TOOLS_TARGET_H
+
+#include <stdbool.h>
+
+/* Ends the program by say_cannot_create() unless `path` can be created or, with `force`, replaced.
+ * The library checks again, without a race, when it publishes the file. This spares the work
+ * before. */
+void target_check(const char *path, bool force);
+
+/* Whether both name the same existing file; "-" is standard input. */
+bool target_is_same_file(const char *path, const char *other);
+
+#endif

@@ -71,9 +71,10 @@ static int write_image(int fd, const bloomfile *f, struct header *h, fill *fill_
     uint8_t *image = map_bytes(&map);
     fill_body(f, image_body(h, image));
     if (h->record.state == BLOOMFILE_SEALED)
-        image_seal(h, image);
-    else
-        header_encode(h, image);
+        image_sum(h, image_body(h, image));
+    if (f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(h);
+    header_encode(h, image);
     map_expect(&f->map, MAP_LOOKUPS);
     map_release(&map);
     return 0;

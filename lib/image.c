@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "checksum.h"
 #include "hash.h"
+#include "sizing.h"
 
 int image_new(struct header *h, uint8_t **image, size_t *size)
 {
@@ -55,6 +56,13 @@ void image_sum(struct header *h, uint8_t *body)
     h->record.body_crc = sums.crc;
     h->record.writers = 0;
     memset(h->record.boot_id, 0, sizeof h->record.boot_id);
+}
+
+void image_estimate_keys(struct header *h)
+{
+    double n = sizing_estimated_keys(h->layout, h->m, h->k, h->record.ones);
+    if (n < (double)GEOMETRY_MAX_CAPACITY)
+        h->record.n = (uint64_t)(n + 0.5);
 }
 
 void image_seal(struct header *h, uint8_t *image)

@@ -20,6 +20,10 @@ uint8_t *image_body(const struct header *h, uint8_t *image);
  * and makes h->record that of a sealed image. */
 void image_sum(struct header *h, uint8_t *body);
 
+/* After image_sum(), where counts of writers are missing (RECORD_N_ESTIMATED): n is what the ones
+ * tell, which is closer. */
+void image_estimate_keys(struct header *h);
+
 /* Once the body is complete and h->record.n (and .flags) set: computes counts and checksums, and
  * writes them and the header. */
 void image_seal(struct header *h, uint8_t *image);

@@ -34,6 +34,8 @@ static int seal(bloomfile *f)
 
     map_expect(&f->map, MAP_SCAN);
     image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
+    if ((sealed.record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(&sealed);
     error = map_sync(&f->map, f->map.base_size);
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)

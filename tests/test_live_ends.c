@@ -67,7 +67,8 @@ static void a_copy_of_a_filter_in_use_has_an_estimated_count(void **state)
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
     bloomfile *copy = open_for("copy", BLOOMFILE_VERIFY_FULL);
     assert_has(copy, 300);
-    assert_int_equal(info_of(copy).keys, 200);
+    assert_in_range(info_of(copy).keys, 295,
+                    305); /* from the ones: 100 of them are not committed */
     assert_int_equal(info_of(copy).keys_estimated, 1);
     bloomfile_close(copy);
     bloomfile_close(f);

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""The examples: their numbers add up, no key is lost, and trouble leaves nothing that is wrong."""
+
+import fnmatch
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTest, lines, main,
+                     needs, numbered, works)
+
+TOOLS["guard"], TOOLS["seen"] = os.environ["EXAMPLE_GUARD"], os.environ["EXAMPLE_SEEN"]
+
+NAMES = ["requests", "  store calls saved", "  store calls made", "    found",
+         "    false positives", "orders inserted meanwhile", "filter replaced",
+         "  noticed by a process", "lost"]
+BRIEFLY = ["-n", 1000, "-t", 1, "-w", 3, "-d", 50, "."]
+
+
+class Guard(ToolTest):
+    def guard(self, *arguments):
+        """The numbers that guard prints, by name; they must add up."""
+        out = self.output("guard", *(arguments or BRIEFLY)).decode()
+        rows = re.findall(r"^( *\S.*?) +(\d+)$", out, re.M)
+        self.assertEqual([name for name, _ in rows], NAMES, out)
+        n = {name.strip(): int(value) for name, value in rows}
+        self.assertEqual(n["requests"], n["store calls saved"] + n["store calls made"])
+        self.assertEqual(n["store calls made"], n["found"] + n["false positives"])
+        self.assertEqual(n["lost"], 0)
+        return n
+
+    def orders(self, left=()):
+        """The store; each order in it must be in the filter. Nothing else is there but what `left`
+        matches."""
+        stored = self.read("guard.orders").split(b"\n")
+        self.assertEqual(stored.pop(), b"")
+        self.assertTrue(all(re.fullmatch(rb"\d{15}", order) for order in stored))
+        self.assertEqual(stored, sorted(set(stored)))
+        self.assertEqual(
+            self.output("bfquery", "-v", "guard.bloom", "guard.orders", status=1), b"")
+        names = [name for name in os.listdir(self.folder)
+                 if not any(fnmatch.fnmatchcase(name, pattern) for pattern in left)]
+        self.assertEqual(sorted(names), ["guard.bloom", "guard.orders"])
+        return stored
+
+    def test_numbers(self):
+        stored = 1024
+        for seconds in 1, 5, 25:  # a busy disk may need long to fill a filter
+            n = self.guard("-n", 1000, "-t", seconds, "-w", 3, "-d", 50, ".")
+            stored += n["orders inserted meanwhile"]
+            if n["noticed by a process"] > 0:
+                break
+        self.assertGreater(n["requests"], 500)
+        self.assertGreater(n["store calls saved"], n["requests"] // 2)
+        self.assertGreater(n["found"], n["requests"] // 5)
+        self.assertLess(n["false positives"], n["requests"] // 50 + 10)
+        self.assertGreater(n["filter replaced"], 0)
+        self.assertGreater(n["noticed by a process"], 0)
+        self.assertLessEqual(n["noticed by a process"], 3 * n["filter replaced"])
+        self.assertEqual(len(self.orders()), stored)
+
+    def test_goes_on(self):
+        self.guard()
+        before = self.orders()
+        n = self.guard()
+        after = self.orders()
+        self.assertEqual(after[:len(before)], before)
+        self.assertEqual(len(after), len(before) + n["orders inserted meanwhile"])
+
+    def test_what_is_left_of_an_order_is_overwritten(self):
+        self.guard()
+        before = self.orders()
+        self.write("guard.orders", lines(*before) + b"12345")
+        self.guard()
+        self.assertEqual(self.orders()[:len(before)], before)
+
+    def test_filter_is_made_from_the_store(self):
+        """Whatever is wrong with the filter, the store has all that it needs."""
+        self.guard()
+        stored = self.orders()
+        sealed = self.create("guard.orders", name="guard.bloom")
+        for content in None, b"", b"x", b"\0" * 8192, sealed, sealed[:-1]:
+            self.write("guard.orders", lines(*stored))
+            (self.folder / "guard.bloom").unlink()
+            if content is not None:
+                self.write("guard.bloom", content)
+            self.guard()
+            self.assertEqual(self.orders()[:len(stored)], stored)
+
+    def start(self, *arguments):
+        process = subprocess.Popen(self.command("guard", *arguments), cwd=self.folder,
+                                   env=self.environment(), stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def wait_for_filter(self):
+        end = time.monotonic() + TIMEOUT
+        while not (self.folder / "guard.bloom").exists():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.01)
+
+    def test_one_at_a_time(self):
+        first = self.start("-n", 1000, "-t", 5, ".")
+        self.wait_for_filter()
+        second = self.run_tool("guard", *BRIEFLY)
+        self.assertEqual((second.returncode, second.stdout), (2, b""))
+        self.check_message("guard", second.stderr, "guard.orders: another process is at work")
+        out, message = first.communicate(timeout=TIMEOUT)
+        self.assertEqual((first.returncode, message), (0, b""))
+        self.assertRegex(out, rb"(?m)^lost +0$")
+        self.orders()
+
+    def test_killed(self):
+        """At any moment: the next run finds all that the store has, and the pool has ended too."""
+        for i in range(3 if SANITIZED else 10):
+            process = self.start("-n", 1000, "-t", 60, ".")
+            self.wait_for_filter()
+            time.sleep(0.05 * i)
+            process.send_signal([signal.SIGKILL, signal.SIGINT, signal.SIGTERM][i % 3])
+            self.assertEqual(process.communicate(timeout=TIMEOUT), (b"", b""))
+        self.guard()
+        self.orders(left=["guard.bloom.new", ".bloomfile.*.tmp"])
+
+    def test_foreign_store(self):
+        self.write("guard.orders", b"what is this?\n" * 10)
+        self.trouble("guard", ".", names=["guard.orders", "no file of order numbers"])
+        (self.folder / "guard.orders").unlink()
+        (self.folder / "guard.orders").mkdir()
+        self.trouble("guard", ".", names=["guard.orders", "Is a directory"])
+
+    def test_trouble(self):
+        self.trouble("guard", "missing", names=["missing", "No such file"])
+        self.write("file", b"")
+        self.trouble("guard", "file", names=["file", "Not a directory"])
+        for arguments in ["-t", 0, "."], ["-w", "x", "."], ["-d", -1, "."], ["-n", "9" * 30, "."]:
+            self.trouble("guard", *arguments, names=["is no number from"])
+        for arguments in [], [".", "."]:
+            result = self.run_tool("guard", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertTrue(result.stderr.startswith(b"usage: guard "), result)
+
+    def test_filter_cannot_be_made(self):
+        (self.folder / "guard.bloom").mkdir()
+        message = self.trouble("guard", *BRIEFLY, changes=True, names=["guard.bloom"])
+        self.assertIn("cannot make guard.bloom from the store: Is a directory", message)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["guard.bloom", "guard.orders"])
+
+    @needs(*UNPRIVILEGED)
+    def test_read_only_folder(self):
+        (self.folder / "closed").mkdir(mode=0o555)
+        self.trouble("guard", "closed", before=UNPRIVILEGED,
+                     names=["guard.orders", "Permission denied"])
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
+                         "no file system can be mounted here")
+    def test_full_disk(self):
+        """Old filter and store stay in use; copied out, they still belong together."""
+        script = """
+            mount -t tmpfs -o size=300k none disk
+            "$@"; status=$?
+            cp disk/* . && exit $status"""
+        (self.folder / "disk").mkdir()
+        message = self.trouble("guard", "-n", 1000, "-t", 60, "disk", changes=True,
+                               before=[*NAMESPACE, "sh", "-c", script, "sh"])
+        self.assertRegex(message, r"guard\.(bloom|orders).*: No space left on device")
+        (self.folder / "disk").rmdir()
+        self.orders()
+
+    def test_full_disk_for_the_numbers(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("guard", *BRIEFLY, stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("guard", result.stderr, "standard output", "No space left")
+
+
+class Seen(ToolTest):
+    def seen(self, stdin, **options):
+        return self.output("seen", "seen.bloom", stdin=stdin, **options)
+
+    def test_each_line_once(self):
+        self.assertEqual(self.seen(b"apple\npear\napple\n"), b"apple\npear\n")
+        self.assertEqual(self.seen(b"pear\nplum\n"), b"plum\n")
+        self.assertEqual(self.seen(b"apple\npear\nplum\n"), b"")
+
+    def test_any_line(self):
+        odd = [b"", b"a\0b", b"a", b"\xff\r", b"x" * 1000000]
+        self.assertEqual(self.seen(lines(*odd, *odd)), lines(*odd))
+        self.assertEqual(self.seen(b"no newline at the end"), b"no newline at the end\n")
+        self.assertEqual(self.seen(b""), b"")
+
+    def test_at_once(self):
+        """Processes with the same lines: one of them prints each, but for a few false positives."""
+        keys = numbered(20000)
+        self.write("keys", lines(*keys))
+        processes = []
+        for _ in range(4):
+            with open(self.folder / "keys", "rb") as stdin:
+                processes.append(subprocess.Popen(
+                    self.command("seen", "seen.bloom"), cwd=self.folder, stdin=stdin,
+                    env=self.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        printed = []
+        for process in processes:
+            out, message = process.communicate(timeout=TIMEOUT)
+            self.assertEqual((process.returncode, message), (0, b""))
+            printed += out.splitlines()
+        self.assertEqual(len(printed), len(set(printed)))
+        self.assertGreaterEqual(len(printed), len(keys) - 20)
+        self.assertEqual(self.query("seen.bloom", "keys"), keys)
+
+    def test_trouble(self):
+        self.create(name="sealed.bloom", stdin=b"key\n")
+        self.write("text", b"some text that is no filter\n")
+        self.trouble("seen", "sealed.bloom", names=["sealed.bloom", "sealed"])
+        self.trouble("seen", "text", names=["text", "not a filter file"])
+        self.trouble("seen", "missing/x", names=["missing/x", "No such file"])
+        self.trouble("seen", ".", names=["directory"])
+        self.trouble("seen", "/dev/null", names=["/dev/null", "not a regular file"])
+        self.assertEqual(self.run_tool("seen").returncode, 2)
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("seen", "seen.bloom", stdin=lines(*numbered(10)), stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("seen", result.stderr, "standard output", "No space left")
+
+
+if __name__ == "__main__":
+    main()

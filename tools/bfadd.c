@@ -3,9 +3,9 @@
  * bfadd - add keys to a live filter, or take them back
  */
 #include "cli.h"
-#include "interrupt.h"
 #include "keys.h"
 #include "say.h"
+#include "stop.h"
 
 #include <bloomfile.h>
 
@@ -284,13 +284,11 @@ static void take_input(struct work *w, struct keys *input)
         size_t n = keys_next(input, keys, to_sync ? (size_t)(r->sync_every - w->unsynced) : BATCH);
         if (n == 0)
             break;
-        interrupt_hold();
         take_keys(w, keys, n);
         w->progress.doing = keys_path(input);
         w->progress.bytes = keys_bytes(input);
         w->progress.keys = w->read;
         cli_progress_step(&w->progress);
-        interrupt_release();
     }
     w->input_errors = keys_errors(input);
     keys_free(input);
@@ -308,10 +306,8 @@ static void print_counts(const struct work *w)
     putchar('\n');
 }
 
-/* Also called for a signal, while take_input() waits for keys. */
-static void finish(void *data)
+static void finish(struct work *w)
 {
-    struct work *w = data;
     cli_progress_end(&w->progress);
     sync_keys(w);
     warn_if_crowded(w);
@@ -323,22 +319,19 @@ static void finish(void *data)
 
 int main(int argc, char **argv)
 {
-    struct request r = { 0 };
+    struct request r = { .keys.stop = &stop_signal };
     struct work w = { .request = &r };
     cli_start(argv[0]);
     parse(&r, argc, argv);
     check_rescue(&r);
     struct keys *input = open_input(&r);
     cli_catch_bus_error(r.path);
-    interrupt_hold();
-    interrupt_watch(finish, &w);
+    stop_catch();
     w.f = open_filter(&r);
-    interrupt_release();
     take_input(&w, input);
-
-    interrupt_hold();
     finish(&w);
-    interrupt_end();
+    if (stop_signal != 0)
+        stop_die();
     if (w.input_errors > 0)
         return CLI_TROUBLE;
     return r.remove && w.done < w.read ? SOME_ABSENT : ALL_THERE;

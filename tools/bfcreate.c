@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "keys.h"
+#include "params.h"
 #include "say.h"
 #include "target.h"
 
@@ -14,7 +15,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 enum {
@@ -79,14 +79,6 @@ static const char help[] =
 
 /* ------------------------------------------------------------------------------- command line */
 
-static uint64_t number(const char *option, const char *text, uint64_t max)
-{
-    uint64_t value;
-    if (!cli_parse_count(text, &value) || value < 1 || value > max)
-        cli_usage("%s takes a number from 1 to %" PRIu64 ", not '%s'", option, max, text);
-    return value;
-}
-
 static enum bloomfile_layout layout(const char *name)
 {
     if (strcmp(name, "blocked") == 0)
@@ -98,47 +90,27 @@ static enum bloomfile_layout layout(const char *name)
     cli_usage("-l/--layout takes blocked, classic or counting, not '%s'", name);
 }
 
-static uint64_t seed(const char *text)
-{
-    uint64_t value;
-    if (strcmp(text, "random") == 0) {
-        ssize_t n;
-        do
-            n = getrandom(&value, sizeof(value), 0);
-        while (n < 0 && errno == EINTR);
-        if (n != sizeof(value))
-            cli_fail(n < 0 ? errno : EIO, "cannot get a random seed");
-        return value;
-    }
-    if (!cli_parse_u64(text, &value))
-        cli_usage("-s/--seed takes 'random' or a number below 2^64 such as 7 or 0x1f, not '%s'",
-                  text);
-    return value;
-}
-
 static void take_option(struct request *r, int option, const char *value)
 {
     struct bloomfile_params *params = &r->params;
     switch (option) {
     case 'p':
-        if (!cli_parse_rate(value, &params->fpr))
-            cli_usage("-p/--fpr takes a rate between 0 and 1 such as 0.01 or 1e-3, not '%s'",
-                      value);
+        params->fpr = params_rate(value);
         break;
     case 'n':
-        params->capacity = number("-n/--capacity", value, BLOOMFILE_MAX_BITS);
+        params->capacity = params_count("-n/--capacity", value, 1, BLOOMFILE_MAX_BITS);
         break;
     case 'm':
-        params->bits = number("-m/--bits", value, BLOOMFILE_MAX_BITS);
+        params->bits = params_count("-m/--bits", value, 1, BLOOMFILE_MAX_BITS);
         break;
     case 'k':
-        params->hashes = (uint32_t)number("-k/--hashes", value, BLOOMFILE_MAX_HASHES);
+        params->hashes = (uint32_t)params_count("-k/--hashes", value, 1, BLOOMFILE_MAX_HASHES);
         break;
     case 'l':
         params->layout = layout(value);
         break;
     case 's':
-        params->seed = seed(value);
+        params->seed = params_seed(value);
         break;
     case OPTION_LABEL:
         params->label = value;

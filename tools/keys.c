@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -174,11 +175,32 @@ static void make_room(struct keys *k)
     k->size *= 2;
 }
 
+static bool is_stopped(const struct keys *k)
+{
+    return k->options.stop != NULL && *k->options.stop != 0;
+}
+
+/* Waits until something can be read, or `stop` is set. Signals are let in only while it waits, so
+ * that none slips in between looking at `stop` and waiting. */
+static void wait_for_input(const struct keys *k)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
+    if (!is_stopped(k))
+        (void)ppoll(&(struct pollfd){ .fd = k->fd, .events = POLLIN }, 1, NULL, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+}
+
 static void read_piece(struct keys *k)
 {
     make_room(k);
     if (k->options.before_read != NULL)
         k->options.before_read();
+    if (k->options.stop != NULL)
+        wait_for_input(k);
+    if (is_stopped(k))
+        return;
     ssize_t n;
     do
         n = read(k->fd, k->buffer + k->end, k->size - k->end);
@@ -251,6 +273,8 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
         size_t n = records ? take_records(k, keys, max) : take_text(k, keys, max);
         if (n > 0)
             return n;
+        if (is_stopped(k))
+            return 0;
         if (k->fd >= 0 && !k->at_end) {
             read_piece(k);
             continue;

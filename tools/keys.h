@@ -8,6 +8,8 @@
 
 #include <bloomfile.h>
 
+#include <signal.h>
+
 enum keys_form {
     KEYS_LINES,   /* end at '\n'; the last may lack it */
     KEYS_NUL,     /* end at '\0'; the last may lack it */
@@ -20,6 +22,7 @@ struct keys_options {
     bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
     bool keep_going;    /* trouble with an input is a message (keys_errors), and the next one is read */
     void (*before_read)(void); /* called before each read, which may wait; NULL: nothing is */
+    const volatile sig_atomic_t *stop; /* once it is not 0, nothing more is read; NULL: never */
 };
 
 /* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
@@ -38,9 +41,10 @@ struct keys;
 struct keys *keys_new(const struct keys_options *options, char *const *paths, int count);
 
 /* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
- * next call. 0: the end of the last input. A file that cannot be opened or read, a directory, and an
- * incomplete last record end the program by cli_fail, unless keep_going. The end of a file ends a
- * key; otherwise a key is never split, nor two joined. */
+ * next call. 0: the end of the last input, or of what was read before `stop` was set: a signal handler
+ * that sets it also ends a wait, and a part of a key is not handed out. A file that cannot be opened or
+ * read, a directory, and an incomplete last record end the program by cli_fail, unless keep_going. The
+ * end of a file ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
 /* The size of a key from the last keys_next() as it stands in the input: with its '\r' where crlf has

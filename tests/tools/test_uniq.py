@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""bfuniq with its filter in memory: which lines it prints, how it counts, what trouble gets."""
+
+import random
+import re
+import subprocess
+import unittest
+
+from support import BFUNIQ, SANITIZED, TIMEOUT, lines, main, numbered
+from uniq import EXACT, UniqTest, first_ones, repeated_ones
+
+
+def mixed(count, different, seed=1):
+    choose = random.Random(seed)
+    return [b"http://site/%d" % choose.randrange(different) for _ in range(count)]
+
+
+class Answers(UniqTest):
+    def test_first_ones_and_repeated_ones(self):
+        count = 20_000 if SANITIZED else 200_000
+        keys = mixed(count, count // 2)
+        for layout in "blocked", "classic":
+            options = [*EXACT, "-l", layout]
+            self.assertEqual(self.uniq(*options, stdin=lines(*keys)), first_ones(keys))
+            self.assertEqual(self.uniq("-d", *options, stdin=lines(*keys)), repeated_ones(keys))
+            different = len(set(keys))
+            self.assertEqual(self.output("bfuniq", "-c", *options, stdin=lines(*keys)),
+                             b"%d lines, %d new, %d repeated\n" % (count, different,
+                                                                   count - different))
+
+    def test_default_rate(self):
+        """Far fewer than one new line in a thousand is dropped, and what is printed is new."""
+        keys = numbered(100_000)
+        printed = self.uniq("-n", "100k", stdin=lines(*keys, *keys))
+        different = set(printed)
+        self.assertEqual(len(different), len(printed))
+        self.assertEqual([key for key in keys if key in different], printed)
+        self.assertTrue(0 < len(keys) - len(printed) < 50, len(printed))
+
+    def test_long_options_and_their_order(self):
+        self.write("one", lines("a", "b", "a"))
+        self.write("two", lines("b", "c"))
+        self.assertEqual(self.uniq("one", "--capacity", "10", "two", "--fpr=1e-9"),
+                         [b"a", b"b", b"c"])
+        self.assertEqual(self.uniq("one", "two", "--repeated", "--layout", "classic"),
+                         [b"a", b"b"])
+        self.assertEqual(self.output("bfuniq", "--count", "one", "two", "--seed", "0x7"),
+                         b"5 lines, 3 new, 2 repeated\n")
+        self.assertEqual(self.uniq("one", "-", "two", "-s", "random", stdin=b"c\nd\n"),
+                         [b"a", b"b", b"c", b"d"])
+
+    def test_the_seed_is_used(self):
+        """Other seed, other false positives."""
+        keys = numbered(3000)
+        runs = [self.uniq("-q", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
+                for seed in ("1", "1", "2")]
+        self.assertEqual(runs[0], runs[1])
+        self.assertNotEqual(runs[0], runs[2])
+
+    def test_forms(self):
+        for options, stdin, out, others in (
+                (["-0"], b"a\nb\0\0c\0a\nb\0\0d", b"a\nb\0\0c\0d\0", b"a\nb\0\0"),
+                (["-x3"], b"abcdefabcab\n", b"abcdefab\n", b"abc"),
+                (["--crlf"], b"a\r\nb\na\nb\r\nc\r\r\nc\r", b"a\r\nb\nc\r\r\nc\r\n", b"a\nb\r\n"),
+                ([], b"a\r\na\n\n\0\n\n\0\0\n", b"a\r\na\n\n\0\n\0\0\n", b"\n")):
+            with self.subTest(options=options):
+                self.assertEqual(self.output("bfuniq", *options, stdin=stdin), out)
+                self.assertEqual(self.output("bfuniq", "-d", *options, stdin=stdin), others)
+
+    def test_counts(self):
+        for options, stdin, out in (
+                (["-c"], b"", b"0 lines, 0 new, 0 repeated\n"),
+                (["-c"], b"a", b"1 line, 1 new, 0 repeated\n"),
+                (["-cd"], b"a\na\n", b"2 lines, 1 new, 1 repeated\n"),
+                (["-c0"], b"a\0a\0b", b"3 keys, 2 new, 1 repeated\n"),
+                (["-cx1"], b"a", b"1 key, 1 new, 0 repeated\n")):
+            with self.subTest(options=options, stdin=stdin):
+                self.assertEqual(self.output("bfuniq", *options, stdin=stdin), out)
+
+    def test_empty_input(self):
+        self.write("empty", b"")
+        self.assertEqual(self.output("bfuniq"), b"")
+        self.assertEqual(self.output("bfuniq", "empty", "/dev/null"), b"")
+        self.assertEqual(self.output("bfuniq", "-d", "empty"), b"")
+
+    def test_last_line_without_newline(self):
+        self.write("one", b"a\nb")
+        self.write("two", b"b\na")
+        self.assertEqual(self.output("bfuniq", "one", "two"), b"a\nb\n")
+        self.assertEqual(self.output("bfuniq", "-d", "one", "two"), b"b\na\n")
+
+    def test_long_lines(self):
+        keys = [b"x" * 2**20, b"y" * 3_000_000, b"x" * 2**20, b"x" * (2**20 - 1), b"y" * 3_000_000]
+        self.assertEqual(self.uniq(*EXACT, stdin=lines(*keys)), first_ones(keys))
+        self.assertEqual(self.uniq("-d", *EXACT, stdin=lines(*keys)), repeated_ones(keys))
+
+    def test_answers_before_it_waits(self):
+        process = self.start()
+        self.take_turn(process, b"a", b"b")
+        process.stdin.write(b"a\nc\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"c\n")
+        self.assertEqual(self.finish(process), [])
+
+
+class Capacity(UniqTest):
+    def warnings(self, *arguments, **options):
+        result = self.run_tool("bfuniq", *arguments, **options)
+        self.assertEqual(result.returncode, 0)
+        found = result.stderr.splitlines(keepends=True)
+        for message in found:
+            self.check_message("bfuniq", message)
+        return [tuple(map(float, re.fullmatch(
+            r"bfuniq: (?:the filter in memory|seen): (\d+) keys, more than its capacity of (\d+): "
+            r"the false-positive rate is now (\S+) \((\S+) promised\)\n",
+            message.decode()).groups())) for message in found]
+
+    def test_warns_each_time_the_keys_double(self):
+        found = self.warnings("-n", "10k", "-p", "0.01", stdin=lines(*numbered(100_000)))
+        self.assertEqual([(capacity, promised) for _, capacity, _, promised in found],
+                         [(10_000, 0.01)] * 2)
+        keys = [row[0] for row in found]
+        self.assertTrue(10_000 < keys[0] <= 11_024)
+        for before, now in zip(keys, keys[1:]):
+            self.assertTrue(2 * before < now <= 2 * before + 1024, keys)
+        rates = [row[2] for row in found]
+        self.assertTrue(0.009 < rates[0] < 0.02 < 0.1 < rates[1] < 0.5, rates)
+
+    def test_none_up_to_the_capacity(self):
+        self.assertEqual(self.warnings("-n", "10k", *EXACT[:2], stdin=lines(*numbered(10_000))), [])
+        many = lines(*numbered(10_001))
+        self.assertEqual(len(self.warnings("-n", "10k", *EXACT[:2], stdin=many)), 1)
+        self.assertEqual(self.warnings("-q", "-n", "10k", stdin=many), [])
+
+    def test_a_full_file_is_told_of_by_each_run(self):
+        options = ["--filter", "seen", "-n", "1000", "-p", "0.01"]
+        self.assertEqual(len(self.warnings(*options, stdin=lines(*numbered(1500)))), 1)
+        self.assertEqual(len(self.warnings(*options, stdin=b"key 1\n")), 1)
+
+
+class Trouble(UniqTest):
+    def test_wrong_command_lines(self):
+        for words, named in (
+                (["-n", "0"], "-n/--capacity"), (["-n", "x"], "'x'"), (["-p", "1"], "-p/--fpr"),
+                (["-l", "counting"], "'counting'"), (["-s", "-1"], "-s/--seed"), (["-y"], "-y"),
+                (["--filter"], "--filter needs"), (["--filter", ""], "--filter"),
+                (["--accept-unclean"], "--filter"), (["--generations", "1"], "from 2"),
+                (["--generations", "1001"], "1000"), (["--every", "0"], "from 1"),
+                (["--generations", "2"], "--every"), (["--every", "5"], "--generations"),
+                (["-n5", "--generations=2", "--every=5"], "-n/--capacity"), (["-0", "-x4"], "-x")):
+            with self.subTest(words=words):
+                message = self.trouble("bfuniq", *words, names=[named])
+                self.assertTrue(message.endswith("(try 'bfuniq --help')\n"))
+
+    def test_more_memory_than_there_is(self):
+        for words in ["-n", "10T"], ["--generations", "1000", "--every", "10G"], ["-n", "1e15"]:
+            self.trouble("bfuniq", *words, names=["memory", "iB"])
+        self.trouble("bfuniq", "-n", "1e18", "-p", "1e-18", names=["no size reaches"])
+
+    def test_inputs(self):
+        self.write("one", lines("a", "b"))
+        self.write("two", lines("b", "c"))
+        for bad, reason in ("missing", "No such file"), (".", "Is a directory"):
+            message = self.trouble("bfuniq", "one", bad, "two", out=b"a\nb\nc\n", names=[bad])
+            self.assertIn(reason, message)
+
+    def test_incomplete_record(self):
+        self.assertIn("its last record has 1 of 3 bytes",
+                      self.trouble("bfuniq", "-x3", stdin=b"abcd", out=b"abc"))
+
+    def test_output_that_cannot_be_written(self):
+        for words in [], ["-d"], ["-c"], ["--filter", "seen"]:
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("bfuniq", *words, stdin=b"a\na\n", stdout=full)
+            self.assertEqual(result.returncode, 2, words)
+            self.check_message("bfuniq", result.stderr, "standard output", "No space left")
+            full = [*words, "-n", "300k"]
+            with open("/dev/full", "wb") as target:
+                result = self.run_tool("bfuniq", *full, stdin=lines(*numbered(200_000) * 2),
+                                       stdout=target)
+            self.assertEqual(result.returncode, 2, words)
+
+    def test_closed_output(self):
+        command = f"exec {BFUNIQ} >&-"
+        result = subprocess.run(["sh", "-c", command], input=b"a\n", stderr=subprocess.PIPE,
+                                timeout=TIMEOUT, env=self.environment())
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfuniq", result.stderr, "standard output")
+
+    def test_output_that_is_an_input(self):
+        self.write("log", lines("a", "a"))
+        before = self.read("log")
+        with open(self.folder / "log", "ab") as log, open(self.folder / "log", "rb") as again:
+            for options in {"stdin": again}, {}:
+                words = [] if options else ["log"]
+                result = self.run_tool("bfuniq", "-d", *words, stdout=log, **options)
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bfuniq", result.stderr, "also the output")
+        self.assertEqual(self.read("log"), before)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
+    def test_memory_stays_the_same(self):
+        """However many lines there are, it needs the filter and its buffers."""
+        keys = [b"%d " % i + b"x" * 90 for i in range(300_000)]
+        little = ["sh", "-c", 'ulimit -v 16384 && exec "$@"', "sh"]
+        self.assertEqual(self.output("bfuniq", "-n", "300k", "-c", "-p1e-9", stdin=lines(*keys),
+                                     before=little), b"300000 lines, 300000 new, 0 repeated\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""bfuniq --filter: what was seen stays in a file, for the next run and for others at the same time."""
+
+import os
+import random
+import re
+import signal
+import threading
+
+from support import (NAMESPACE, SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, craft, lines, main,
+                     needs, numbered)
+from uniq import EXACT, UniqTest
+
+FILTER = ["--filter", "seen", *EXACT]
+COUNT = 20_000 if SANITIZED else 100_000
+SMALL_DISK = [*NAMESPACE, "sh", "-c", 'mkdir small && mount -t tmpfs -o size=100k none small && '
+              '{ "$@"; s=$?; ls -A small; exit $s; }', "sh"]
+
+
+class OneAfterTheOther(UniqTest):
+    def test_the_next_run_goes_on(self):
+        keys = numbered(1000)
+        self.assertEqual(self.uniq(*FILTER, stdin=lines(*keys[:600])), keys[:600])
+        self.assertEqual(self.uniq(*FILTER, stdin=lines(*keys)), keys[600:])
+        self.assertEqual(self.uniq("--filter", "seen", "-d", stdin=lines(*keys, b"other")), keys)
+        self.assertEqual(self.output("bfuniq", "-c", "--filter", "seen",
+                                     stdin=lines(*keys, "other", "more")),
+                         b"1002 lines, 1 new, 1001 repeated\n")
+        self.assertEqual(list(self.snapshot()), ["seen"])
+
+    def test_an_empty_input_makes_the_file(self):
+        self.assertEqual(self.uniq(*FILTER), [])
+        self.assertEqual(self.uniq(*FILTER, stdin=b"a\n"), [b"a"])
+
+    def test_bfinspect_and_bfquery_read_it(self):
+        keys = numbered(1000)
+        self.uniq(*FILTER, stdin=lines(*keys))
+        self.assertEqual(self.query("seen", stdin=lines(*keys, "absent")), keys)
+
+    def test_options_of_the_file_hold(self):
+        """Without options it is used as it was made; the same options say nothing new."""
+        made = "-n 5000 -p 0.25 -l classic -s 0xff".split()
+        self.uniq("--filter", "seen", *made, stdin=b"a\n")
+        self.assertEqual(len(self.read("seen")), 4096 + 4096 + 4)
+        self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\nb\n"), [b"b"])
+        self.assertEqual(self.uniq("--filter", "seen", *made, stdin=b"b\nc\n"), [b"c"])
+        self.assertEqual(self.uniq("--filter", "seen", "-s", "random", stdin=b"c\nd\n"), [b"d"])
+
+    def test_contradictions_name_both_values(self):
+        self.uniq("--filter", "seen", "-n", "5000", "-s", "7", stdin=b"a\n")
+        before = self.read("seen")
+        for option, wanted, made in (("-n", "10M", "-n 5000, not 10000000"),
+                                     ("-p", "0.01", "-p 0.001, not 0.01"),
+                                     ("-l", "classic", "-l blocked, not classic"),
+                                     ("-s", "0", "-s 7, not 0")):
+            self.trouble("bfuniq", "--filter", "seen", option, wanted, stdin=b"b\n",
+                         names=["seen was made with " + made], changes=True)
+        self.assertEqual(self.read("seen")[4096:], before[4096:])
+
+    def test_after_a_kill(self):
+        process = self.start(*FILTER)
+        self.take_turn(process, *numbered(500))
+        process.kill()
+        process.wait(TIMEOUT)
+        self.assertEqual(self.uniq(*FILTER, stdin=lines(*numbered(700))), numbered(700)[500:])
+        self.assertEqual(self.uniq(*FILTER, stdin=lines(*numbered(700))), [])
+
+    def test_kills_while_it_works(self):
+        """No line is printed twice, and no more are missing than were on their way."""
+        keys = numbered(COUNT * 4)
+        self.write("keys", lines(*keys))
+        choose = random.Random(3)
+        printed = []
+        for _ in range(5):
+            process = self.start(*FILTER, "-q", "keys")
+            threading.Timer(choose.uniform(0.002, 0.05), process.kill).start()
+            out, _ = process.communicate(timeout=TIMEOUT)
+            printed += out.split(b"\n")[:-1]
+            for path in self.folder.iterdir():
+                self.assertIn(path.name, ["keys", "seen"])
+        printed += self.uniq(*FILTER, "-q", "keys")
+        whole = set(keys)
+        printed = [key for key in printed if key in whole]  # the last before a kill may be cut
+        self.assertEqual(len(set(printed)), len(printed))
+        self.assertGreater(len(printed), len(keys) // 10)
+        self.assertEqual(self.uniq(*FILTER, "-q", "keys"), [])
+
+
+class AtTheSameTime(UniqTest):
+    def test_three_print_each_line_once(self):
+        for number, order in enumerate(["mixed", "equal", "equal"]):
+            keys = [b"%d/%d" % (number, i) for i in range(COUNT)]
+            processes = []
+            for i in range(3):
+                if order == "mixed":
+                    random.Random(i).shuffle(keys)
+                self.write(f"keys {i}", lines(*keys))
+                processes.append(self.start("--filter", "seen", "-p1e-12", "-n1M", f"keys {i}"))
+            outputs = [self.finish(process) for process in processes]
+            printed = [key for output in outputs for key in output]
+            self.assertEqual(len(printed), COUNT)
+            self.assertEqual(set(printed), set(keys))
+
+    def test_what_one_has_seen_is_repeated_for_the_other(self):
+        one, two = self.start(*FILTER), self.start(*FILTER)
+        self.take_turn(one, b"a", b"b")
+        two.stdin.write(b"a\nb\n")
+        self.take_turn(two, b"c")
+        one.stdin.write(b"b\nc\n")
+        self.take_turn(one, b"d")
+        self.assertEqual([self.finish(one), self.finish(two)], [[], []])
+        self.assertEqual(self.uniq(*FILTER, stdin=lines("a", "b", "c", "d")), [])
+
+    def test_capacity_is_watched_over_all(self):
+        """Neither adds more keys than the capacity; together they do."""
+        options = ["--filter", "seen", "-p", "0.001", "-n", "1000"]
+        one, two = self.start(*options), self.start(*options)
+        self.take_turn(one, *[b"1/%d" % i for i in range(600)])
+        two.stdin.write(lines(*[b"2/%d" % i for i in range(600)]))
+        out, errors = two.communicate(timeout=TIMEOUT)
+        self.assertTrue(out)
+        self.check_message("bfuniq", errors, "more than its capacity of 1000")
+        one.communicate(timeout=TIMEOUT)
+
+
+class Trouble(UniqTest):
+    def test_files_that_are_no_such_filter(self):
+        self.write("text", b"some words\n" * 100)
+        self.write("empty", b"")
+        self.write("byte", b"x")
+        self.write("cut", craft.make("blocked", 512, 3)[:-1])
+        for name, reason in (("text", "not a filter file"), ("empty", "empty"),
+                             ("byte", "not a filter file"), ("cut", "truncated"),
+                             (".", "directory"), ("/dev/null", "not a regular file"),
+                             ("missing/seen", "No such file"), ("text/seen", "Not a directory"),
+                             ("new/", "")):
+            self.assertIn(reason, self.trouble("bfuniq", "--filter", name, stdin=b"a\n",
+                                               names=[name]))
+
+    def test_sealed(self):
+        self.create("-q", stdin=b"a\n", name="sealed")
+        self.assertIn("sealed", self.trouble("bfuniq", "--filter", "sealed", stdin=b"a\n",
+                                             names=["sealed", "name a new file"]))
+
+    def live(self, **record):
+        """A file that bfuniq has made, with a record changed."""
+        self.uniq(*FILTER, stdin=b"a\n")
+        self.write("seen", craft.edit(self.read("seen"), record=record, records=(0, 1)))
+
+    def test_poisoned(self):
+        self.live(state=craft.POISONED)
+        self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n",
+                     names=["seen", "poisoned", "remove it"])
+
+    def test_the_machine_went_down(self):
+        self.live(boot_id=b"another machine!")
+        self.trouble("bfuniq", "--filter", "seen", stdin=b"a\nb\n",
+                     names=["seen", "machine went down", "--accept-unclean"])
+        self.assertEqual(self.uniq("--accept-unclean", "--filter", "seen", stdin=b"a\nb\n"), [b"b"])
+        self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
+
+    def test_counting(self):
+        image = craft.make("counting", 1000, 3)
+        self.write("seen", craft.edit(image, record={"state": craft.LIVE, "body_crc": 0,
+                                                     "sequence": 1}))
+        self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n", names=["seen", "counting layout"],
+                     changes=True)
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        self.uniq(*FILTER, stdin=b"a\n")
+        (self.folder / "seen").chmod(0o400)
+        self.trouble("bfuniq", "--filter", "seen", stdin=b"b\n", names=["seen", "Permission"],
+                     before=UNPRIVILEGED)
+        self.folder.chmod(0o500)
+        self.trouble("bfuniq", "--filter", "new", stdin=b"b\n", names=["new", "Permission"],
+                     before=UNPRIVILEGED)
+
+    @needs(*NAMESPACE)
+    def test_disk_that_is_too_small(self):
+        """It is told before the first line, and nothing is left."""
+        result = self.run_tool("bfuniq", "--filter", "small/seen", "-n1M", stdin=b"a\n",
+                               before=SMALL_DISK)
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.check_message("bfuniq", result.stderr, "small/seen", "No space left")
+
+    def test_a_file_that_is_removed_meanwhile(self):
+        process = self.start(*FILTER)
+        self.take_turn(process, b"a")
+        os.unlink(self.folder / "seen")
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual((process.returncode, out), (2, b""))
+        self.check_message("bfuniq", errors, "seen was removed or replaced")
+
+    def test_a_file_that_shrinks(self):
+        process = self.start(*FILTER)
+        self.take_turn(process, b"a")
+        os.truncate(self.folder / "seen", 4096)
+        _, errors = process.communicate(b"b\nc\n", timeout=TIMEOUT)
+        self.assertNotIn(process.returncode, [0, -signal.SIGSEGV])
+        self.check_message("bfuniq", errors, "seen", "the file shrank")
+
+    def test_messages_in_the_manual(self):
+        """Each one there is one that was met here."""
+        self.uniq("--filter", "seen", "-n", "1000", stdin=b"a\n")
+        generations = ["--filter", "seen", "--every", "10", "--generations"]
+        self.uniq(*generations, "2", stdin=b"a\n")
+        messages = [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
+                    for words in (["--filter", "seen", "-n", "5000"], [*generations, "3"],
+                                  ["-n", "1000", "-p1e-9"])]
+        self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
+        messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
+        text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()
+        for message in re.findall(r'^\.It "(.*)"$', text, re.M):
+            name = "the filter in memory" if "capacity" in message else "seen"
+            pattern = re.escape(message).replace("FILE", name + r"(\.1)?")
+            pattern = re.sub(r"\d+(\\\.\d+)?", r"[\\d.e-]+", pattern)
+            if "meanwhile" not in message:
+                self.assertRegex("".join(messages), rf"(?m)^bfuniq: {pattern}( \(|$)")
+
+    def test_two_make_it_at_once(self):
+        for i in range(10):
+            processes = [self.start("--filter", f"seen {i}", "-n", "1000") for _ in range(3)]
+            for process in processes:
+                process.stdin.write(b"a\n")
+            outputs = sorted(self.finish(process) for process in processes)
+            self.assertEqual(outputs, [[], [], [b"a"]])
+
+
+if __name__ == "__main__":
+    main()

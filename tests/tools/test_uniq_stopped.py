@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""bfuniq stopped by a signal or by a reader that goes away: nothing is seen that was not printed,
+the filter is left in order, and the process dies by the signal."""
+
+import os
+import pty
+import random
+import signal
+import subprocess
+import threading
+import time
+
+from support import SANITIZED, TIMEOUT, lines, main, numbered
+from uniq import EXACT, UniqTest
+
+SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+FILTER = ["--filter", "seen", "-p", "1e-12", "-n", "1M"]
+COUNT = 50_000 if SANITIZED else 600_000
+
+
+class Stopped(UniqTest):
+    def stop(self, process, number):
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual((process.returncode, errors), (-number, b""))
+        return out
+
+    def test_while_it_waits(self):
+        for number in SIGNALS:
+            for words in ["--filter", f"seen {number}", "-n", "1000"], ["-n", "1000"]:
+                process = self.start(*words)
+                self.take_turn(process, b"a", b"b")
+                process.stdin.write(b"a part of a line")
+                process.stdin.flush()
+                time.sleep(0.02)
+                self.assertEqual(self.stop(process, number), b"")
+            self.check_closed(f"seen {number}")
+            self.assertEqual(self.uniq("--filter", f"seen {number}", stdin=lines(
+                "a", "b", "a part of a line")), [b"a part of a line"])
+
+    def test_while_it_works(self):
+        """What was printed and what the next run prints is everything, once."""
+        keys = numbered(COUNT)
+        self.write("keys", lines(*keys))
+        choose = random.Random(4)
+        printed, stopped = [], 0
+        for i in range(9):
+            number = SIGNALS[i % 3]
+            process = self.start(*FILTER, "keys")
+            timer = threading.Timer(choose.uniform(0.005, 0.1), process.send_signal, [number])
+            timer.start()
+            out, errors = process.communicate(timeout=TIMEOUT)
+            timer.cancel()
+            self.assertEqual(errors, b"")
+            self.assertIn(process.returncode, [0, -number])
+            self.assertTrue(out == b"" or out.endswith(b"\n"))
+            stopped += process.returncode != 0
+            printed += out.split(b"\n")[:-1]
+            if os.path.exists(self.folder / "seen"):
+                self.check_closed()
+        printed += self.uniq(*FILTER, "keys")
+        self.assertGreater(stopped, 0, "every signal came too late")
+        self.assertEqual(len(printed), COUNT)
+        self.assertEqual(sorted(printed), sorted(keys))
+
+    def test_between_two_files(self):
+        """No other input is begun."""
+        self.write("one", b"a\n")
+        process = self.start("-", "one")
+        self.take_turn(process, b"b")
+        self.assertEqual(self.stop(process, signal.SIGINT), b"")
+
+    def test_counts_so_far(self):
+        process = self.start("-c")
+        process.stdin.write(b"a\na\n")
+        process.stdin.flush()
+        time.sleep(0.2)
+        self.assertEqual(self.stop(process, signal.SIGINT), b"2 lines, 1 new, 1 repeated\n")
+
+    def test_generations(self):
+        process = self.start("--filter", "seen", "--generations", "2", "--every", "5")
+        self.take_turn(process, *numbered(8))
+        self.stop(process, signal.SIGTERM)
+        for number in 1, 2:
+            self.check_closed(f"seen.{number}")
+
+    def test_signals_that_are_ignored_stay_so(self):
+        process = self.start(*FILTER, preexec_fn=lambda: signal.signal(signal.SIGHUP,
+                                                                       signal.SIG_IGN))
+        self.take_turn(process, b"a")
+        process.send_signal(signal.SIGHUP)
+        self.take_turn(process, b"b")
+        self.assertEqual(self.finish(process), [])
+
+    def test_a_second_signal_kills(self):
+        """One that cannot print can still be stopped."""
+        self.write("keys", lines(*numbered(100_000)))
+        process = self.start("keys", stdin=subprocess.DEVNULL)
+        time.sleep(0.2)  # its output is a pipe that nobody reads
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(TIMEOUT), -signal.SIGINT)
+
+
+class Reader(UniqTest):
+    def go_away(self, **options):
+        self.write("keys", lines(*numbered(COUNT)))
+        process = self.start(*FILTER, "keys", stdin=subprocess.DEVNULL, **options)
+        self.assertEqual(process.stdout.readline(), b"key 0\n")
+        process.stdout.close()
+        return process.wait(TIMEOUT), process.stderr.read()
+
+    def test_reader_that_goes_away(self):
+        self.assertEqual(self.go_away(), (-signal.SIGPIPE, b""))
+        self.check_closed()
+        again = self.uniq(*FILTER, "keys")
+        self.assertTrue(0 < len(again) < COUNT)
+        self.assertEqual(again, numbered(COUNT)[-len(again):])
+
+    def test_where_sigpipe_is_ignored(self):
+        status, message = self.go_away(restore_signals=False)
+        self.assertEqual(status, 2)
+        self.check_message("bfuniq", message, "standard output", "Broken pipe")
+        self.check_closed()
+
+    def test_full_disk_leaves_the_filter_in_order(self):
+        self.write("keys", lines(*numbered(COUNT)))
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("bfuniq", *FILTER, "keys", stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfuniq", result.stderr, "standard output", "No space left")
+        self.check_closed()
+        again = self.uniq(*FILTER, "keys")
+        self.assertEqual(again, numbered(COUNT)[-len(again):])
+
+
+class Progress(UniqTest):
+    def seen_on_terminal(self, *words, stdout=subprocess.PIPE):
+        self.write("keys", lines(*numbered(COUNT)))
+        screen, terminal = pty.openpty()
+        seen = []
+
+        def watch():
+            try:
+                while data := os.read(screen, 65536):
+                    seen.append(data)
+            except OSError:  # the terminal is closed
+                pass
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            result = self.run_tool("bfuniq", *words, "keys", stderr=terminal,
+                                   stdout=terminal if stdout is None else stdout)
+        finally:
+            os.close(terminal)
+            watcher.join()
+            os.close(screen)
+        self.assertEqual(result.returncode, 0)
+        return b"".join(seen)
+
+    def test_progress(self):
+        seen = self.seen_on_terminal(*EXACT[:2], "-n", "1M")
+        self.assertIn(b"M keys", seen)
+        self.assertEqual(seen.split(b"\r")[-1], b"")
+
+    def test_none_where_the_lines_go(self):
+        self.assertEqual(self.seen_on_terminal(*EXACT[:2], "-n", "1M", stdout=None).replace(
+            b"\r\n", b"\n"), lines(*numbered(COUNT)))
+
+    def test_quiet(self):
+        self.assertEqual(self.seen_on_terminal("-q", "-n", "100"), b"")
+
+
+if __name__ == "__main__":
+    main()

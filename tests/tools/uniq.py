@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of bfuniq share."""
+
+import subprocess
+
+from support import TIMEOUT, ToolTest, craft
+
+# A rate so low that no test meets a false positive: answers are exact.
+EXACT = ["-p", "1e-12", "-n", "200k"]
+
+
+def first_ones(keys):
+    """Each key the first time it comes."""
+    return list(dict.fromkeys(keys))
+
+
+def repeated_ones(keys):
+    seen, repeated = set(), []
+    for key in keys:
+        if key in seen:
+            repeated.append(key)
+        seen.add(key)
+    return repeated
+
+
+class UniqTest(ToolTest):
+    def uniq(self, *arguments, **options):
+        """The lines that bfuniq prints."""
+        out = self.output("bfuniq", *arguments, **options)
+        self.assertTrue(out == b"" or out.endswith(b"\n"))
+        return out.split(b"\n")[:-1]
+
+    def start(self, *arguments, **options):
+        options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+                   **options}
+        process = subprocess.Popen(self.command("bfuniq", *arguments), cwd=self.folder,
+                                   env=self.environment(), **options)
+        self.addCleanup(self.end, process)
+        return process
+
+    def end(self, process):
+        if process.poll() is None:
+            process.kill()
+        process.wait(TIMEOUT)
+        for stream in process.stdin, process.stdout, process.stderr:
+            if stream is not None and not stream.closed:
+                stream.close()
+
+    def take_turn(self, process, *keys):
+        """Sends lines and reads as many answers as there are lines: they are all new."""
+        process.stdin.write(b"".join(key + b"\n" for key in keys))
+        process.stdin.flush()
+        self.assertEqual([process.stdout.readline() for _ in keys], [key + b"\n" for key in keys])
+
+    def finish(self, process):
+        """The lines that a process still prints until the end of its input."""
+        out, errors = process.communicate(timeout=TIMEOUT)
+        self.assertEqual((process.returncode, errors), (0, b""))
+        return out.split(b"\n")[:-1]
+
+    def check_closed(self, name="seen"):
+        """The filter was closed properly: no writer remains, and it survives a reboot."""
+        image = self.read(name)
+        sequences = [craft.field(image, "sequence", record) for record in (0, 1)]
+        record = sequences.index(max(sequences))
+        self.assertEqual(craft.field(image, "boot_id", record), bytes(16))
+        self.assertEqual(craft.field(image, "flags", record), 0)

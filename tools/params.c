@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "params.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max)
+{
+    uint64_t value;
+    if (!cli_parse_count(text, &value) || value < min || value > max)
+        cli_usage("%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min, max,
+                  text);
+    return value;
+}
+
+double params_rate(const char *text)
+{
+    double value;
+    if (!cli_parse_rate(text, &value))
+        cli_usage("-p/--fpr takes a rate between 0 and 1 such as 0.01 or 1e-3, not '%s'", text);
+    return value;
+}
+
+static uint64_t random_seed(void)
+{
+    uint64_t value;
+    ssize_t n;
+    do
+        n = getrandom(&value, sizeof(value), 0);
+    while (n < 0 && errno == EINTR);
+    if (n != sizeof(value))
+        cli_fail(n < 0 ? errno : EIO, "cannot get a random seed");
+    return value;
+}
+
+uint64_t params_seed(const char *text)
+{
+    uint64_t value;
+    if (strcmp(text, "random") == 0)
+        return random_seed();
+    if (!cli_parse_u64(text, &value))
+        cli_usage("-s/--seed takes 'random' or a number below 2^64 such as 7 or 0x1f, not '%s'",
+                  text);
+    return value;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Being told to stop: the first SIGHUP, SIGINT, SIGPIPE or SIGTERM is noted, so that the work at
+ * hand can be ended properly; a second one kills.
+ */
+#ifndef BLOOMFILE_TOOLS_STOP_H
+#define BLOOMFILE_TOOLS_STOP_H
+
+#include <signal.h>
+
+/* The signal that came, or 0. */
+extern volatile sig_atomic_t stop_signal;
+
+/* From now on these signals are noted, but for those that the parent has had ignored. System calls
+ * go on after them, except poll() and its like. */
+void stop_catch(void);
+
+/* Ends the program the way the noted signal would have. */
+_Noreturn void stop_die(void);
+
+#endif

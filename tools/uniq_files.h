@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Generations in files: FILE.1, FILE.2 and so on, of which the highest number is the newest. Any
+ * number of processes use them at once; the file system decides who makes the next one.
+ */
+#ifndef BLOOMFILE_TOOLS_UNIQ_FILES_H
+#define BLOOMFILE_TOOLS_UNIQ_FILES_H
+
+#include "uniq_seen.h"
+
+/* Opens the newest generation and those before it that count, made anew if there is none, and
+ * removes those that have expired. What was open and still counts stays open. */
+void files_load(struct seen *s);
+
+/* Whether another process has gone on to the next generation. */
+bool files_have_moved(const struct seen *s);
+
+/* Begins the next generation, or joins the process that was faster. */
+void files_rotate(struct seen *s);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How many keys a filter holds. Its own count is exact as long as there was one writer at a time
+ * and none was killed; otherwise the number is estimated from its bits now and then.
+ */
+#ifndef BLOOMFILE_TOOLS_UNIQ_FILL_H
+#define BLOOMFILE_TOOLS_UNIQ_FILL_H
+
+#include <bloomfile.h>
+
+/* The last estimate; all zero for a filter that was just opened. */
+struct fill {
+    uint64_t estimate, counted; /* keys, by the bits and by the filter's own count */
+    uint64_t next;              /* the count at which to estimate again */
+};
+
+/* The keys in the filter. Estimates come the closer, the nearer that is to `limit`. */
+uint64_t fill_keys(struct fill *fill, const bloomfile *f, uint64_t limit);
+
+#endif

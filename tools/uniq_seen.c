@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "uniq_seen.h"
+#include "cli.h"
+#include "say.h"
+#include "uniq_files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct seen *in_use;
+
+static const char *name_of(const struct seen *s)
+{
+    return s->path != NULL ? s->path : "the filter in memory";
+}
+
+static bool in_generations(const struct seen *s)
+{
+    return s->plan.generations > 0;
+}
+
+static uint64_t capacity_of(const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    return info.capacity;
+}
+
+/* -------------------------------------------------------------------------- opening and closing */
+
+static void open_memory(struct seen *s)
+{
+    s->newest = filter_create(&s->plan, NULL);
+    filter_follow(&s->plan, s->newest);
+    if (!in_generations(s))
+        return;
+    s->older = calloc(s->plan.generations, sizeof(s->older[0]));
+    if (s->older == NULL)
+        cli_fail(ENOMEM, "cannot hold %u generations", s->plan.generations);
+}
+
+void seen_open(struct seen *s)
+{
+    in_use = s;
+    if (atexit(seen_close) != 0)
+        cli_fail(ENOMEM, "cannot start");
+    if (s->path == NULL) {
+        open_memory(s);
+    } else {
+        cli_catch_bus_error(s->path);
+        if (in_generations(s))
+            files_load(s);
+        else
+            s->newest = filter_open_or_create(&s->plan, s->path);
+    }
+    s->warn_above = capacity_of(s->newest);
+}
+
+void seen_sync(struct seen *s)
+{
+    int error = bloomfile_sync(s->newest);
+    if (error != 0)
+        cli_fail(error, "cannot write %s to disk", name_of(s));
+    if (s->path != NULL && !in_generations(s) && bloomfile_is_stale(s->newest) == 1)
+        cli_fail(0, "%s was removed or replaced meanwhile, so what was seen is lost", s->path);
+}
+
+void seen_close(void)
+{
+    struct seen *s = in_use;
+    in_use = NULL;
+    if (s == NULL)
+        return;
+    bloomfile_close(s->newest);
+    for (unsigned i = 0; i < s->older_count; i++)
+        bloomfile_close(s->older[i].f);
+    free(s->older);
+}
+
+/* --------------------------------------------------------------------------------------- filling
+ */
+
+static void rotate(struct seen *s)
+{
+    if (s->path != NULL) {
+        files_rotate(s);
+        return;
+    }
+    unsigned most = s->plan.generations - 1;
+    if (s->older_count == most)
+        bloomfile_close(s->older[--s->older_count].f);
+    memmove(s->older + 1, s->older, s->older_count * sizeof(s->older[0]));
+    s->older[0].f = s->newest;
+    s->older_count++;
+    s->newest = filter_create(&s->plan, NULL);
+}
+
+/* How many keys may be added before the next generation begins; at least 1. */
+static uint64_t make_room(struct seen *s)
+{
+    uint64_t capacity = s->plan.params.capacity, keys;
+    while ((keys = fill_keys(&s->fill, s->newest, capacity)) >= capacity)
+        rotate(s);
+    return capacity - keys;
+}
+
+static void warn_of_overflow(struct seen *s)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+    uint64_t keys = fill_keys(&s->fill, s->newest, s->warn_above);
+    if (keys <= s->warn_above)
+        return;
+    s->warn_above = keys < UINT64_MAX / 2 ? 2 * keys : UINT64_MAX;
+    bloomfile_get_info(s->newest, &info);
+    int error = bloomfile_measure(s->newest, &m);
+    if (error != 0)
+        cli_fail(error, "cannot measure %s", name_of(s));
+    cli_warn(0,
+             "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
+             ": the false-positive rate is now %.3g (%.3g promised)",
+             name_of(s), keys, info.capacity, m.fpr, say_promised(&info));
+}
+
+/* --------------------------------------------------------------------------------------- adding */
+
+static void add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
+{
+    int error = bloomfile_add_many(s->newest, keys, n, new_ones, NULL);
+    if (error != 0)
+        cli_fail(error, "cannot add to %s", name_of(s));
+}
+
+/* Keys that no generation has answered for yet, with their places in the batch. */
+struct rest {
+    struct bloomfile_key keys[SEEN_BATCH];
+    size_t place[SEEN_BATCH];
+    size_t n;
+};
+
+static void ask_older(const struct seen *s, const bloomfile *f, struct rest *rest)
+{
+    bool hits[SEEN_BATCH];
+    size_t kept = 0;
+    (void)bloomfile_contains_many(f, rest->keys, rest->n, hits);
+    int error = bloomfile_status(f);
+    if (error != 0)
+        cli_fail(error, "cannot go on with an older generation of %s", name_of(s));
+    for (size_t i = 0; i < rest->n; i++) {
+        if (hits[i])
+            continue;
+        rest->keys[kept] = rest->keys[i];
+        rest->place[kept++] = rest->place[i];
+    }
+    rest->n = kept;
+}
+
+static void add_to_newest(struct seen *s, const struct bloomfile_key *keys, size_t n,
+                          bool *new_ones)
+{
+    struct rest rest = { .n = n };
+    bool was_new[SEEN_BATCH];
+    for (size_t i = 0; i < n; i++) {
+        rest.keys[i] = keys[i];
+        rest.place[i] = i;
+        new_ones[i] = false;
+    }
+    for (unsigned i = 0; i < s->older_count; i++)
+        ask_older(s, s->older[i].f, &rest);
+    add(s, rest.keys, rest.n, was_new);
+    for (size_t i = 0; i < rest.n; i++)
+        new_ones[rest.place[i]] = was_new[i];
+}
+
+void seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
+{
+    if (!in_generations(s)) {
+        add(s, keys, n, new_ones);
+        if (!s->quiet)
+            warn_of_overflow(s);
+        return;
+    }
+    if (s->path != NULL && files_have_moved(s))
+        files_load(s);
+    for (size_t done = 0; done < n;) {
+        uint64_t room = make_room(s);
+        size_t next = n - done < room ? n - done : (size_t)room;
+        add_to_newest(s, keys + done, next, new_ones + done);
+        done += next;
+    }
+}

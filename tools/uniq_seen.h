@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What was seen: one filter, or generations of filters of which the newest is added to and all are
+ * asked; in memory or in files. Trouble ends the program by cli_fail, which closes it properly.
+ */
+#ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
+#define BLOOMFILE_TOOLS_UNIQ_SEEN_H
+
+#include "uniq_fill.h"
+#include "uniq_filter.h"
+
+#define SEEN_BATCH 1024
+
+struct seen {
+    struct filter_plan plan;
+    const char
+        *path;  /* of the file or, with a number behind it, of the generations; NULL: memory */
+    bool quiet; /* no warnings */
+
+    bloomfile *newest;
+    struct fill fill;    /* of the newest */
+    uint64_t warn_above; /* keys; without generations */
+
+    uint64_t number; /* of the newest generation, from 1 */
+    struct seen_older {
+        uint64_t number;
+        bloomfile *f;
+    } * older; /* plan.generations - 1 of them at most */
+    unsigned older_count;
+};
+
+/* Opens or makes what the plan says. There is one at a time; exit() closes it. */
+void seen_open(struct seen *s);
+
+/* Adds the keys, at most SEEN_BATCH; new_ones[i] tells whether keys[i] was not seen before. */
+void seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones);
+
+/* All that was added is on disk when this returns. */
+void seen_sync(struct seen *s);
+
+void seen_close(void);
+
+#endif

@@ -10,7 +10,6 @@
 
 #include <bloomfile.h>
 
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>

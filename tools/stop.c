@@ -8,9 +8,10 @@
 
 volatile sig_atomic_t stop_signal;
 
+/* A reader that goes away is never the second signal: Ctrl-C ends it together with this program. */
 static void on_signal(int number)
 {
-    if (stop_signal == 0) {
+    if (stop_signal == 0 || number == SIGPIPE) {
         stop_signal = number;
         return;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Being told to stop: the first SIGHUP, SIGINT, SIGPIPE or SIGTERM is noted, so that the work at
- * hand can be ended properly; a second one kills.
+ * hand can be ended properly; a second one kills, but for SIGPIPE, which others bring along.
  */
 #ifndef BLOOMFILE_TOOLS_STOP_H
 #define BLOOMFILE_TOOLS_STOP_H

@@ -105,6 +105,20 @@ class Stopped(UniqTest):
 
 
 class Reader(UniqTest):
+    def test_ctrl_c_on_a_pipeline(self):
+        """The reader dies of it too, so that SIGPIPE comes second, while lines are being written."""
+        self.write("keys", lines(*numbered(100_000)))
+        process = self.start(*FILTER, "keys", stdin=subprocess.DEVNULL)
+        time.sleep(0.2)  # its output is a pipe that nobody reads
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        self.assertIsNone(process.poll())
+        process.stdout.close()
+        self.assertIn(process.wait(TIMEOUT), [-signal.SIGPIPE, -signal.SIGINT])
+        self.assertEqual(process.stderr.read(), b"")
+        self.check_closed()
+
+
     def go_away(self, **options):
         self.write("keys", lines(*numbered(COUNT)))
         process = self.start(*FILTER, "keys", stdin=subprocess.DEVNULL, **options)

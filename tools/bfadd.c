@@ -263,19 +263,20 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
     }
 }
 
-/* Nothing is added if an input is missing. What becomes of one later does not keep the others, nor
- * the keys that were added, from getting to disk. */
-static struct keys *open_input(const struct request *r)
+/* Nothing is added if an input is missing. */
+static void check_inputs(const struct request *r)
 {
-    struct keys_options options = r->keys;
-    keys_free(keys_new(&options, r->inputs, r->inputs_count));
-    options.keep_going = true;
-    return keys_new(&options, r->inputs, r->inputs_count);
+    keys_free(keys_new(&r->keys, r->inputs, r->inputs_count));
 }
 
-static void take_input(struct work *w, struct keys *input)
+/* What becomes of an input later does not keep the others, nor the keys that were added, from
+ * getting to disk. */
+static void take_input(struct work *w)
 {
     const struct request *r = w->request;
+    struct keys_options options = r->keys;
+    options.keep_going = true;
+    struct keys *input = keys_new(&options, r->inputs, r->inputs_count);
     struct bloomfile_key keys[BATCH];
     w->progress.total = keys_total(input);
     w->progress.shown_ns = r->quiet ? -1 : 0;
@@ -324,11 +325,11 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&r, argc, argv);
     check_rescue(&r);
-    struct keys *input = open_input(&r);
+    check_inputs(&r);
     cli_catch_bus_error(r.path);
     stop_catch();
     w.f = open_filter(&r);
-    take_input(&w, input);
+    take_input(&w);
     finish(&w);
     if (stop_signal != 0)
         stop_die();

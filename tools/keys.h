@@ -20,14 +20,17 @@ struct keys_options {
     enum keys_form form;
     size_t record_size; /* KEYS_RECORDS */
     bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
-    bool keep_going;    /* trouble with an input is a message (keys_errors), and the next one is read */
+    bool
+        keep_going; /* trouble with an input is a message (keys_errors), and the next one is read */
     void (*before_read)(void); /* called before each read, which may wait; NULL: nothing is */
     const volatile sig_atomic_t *stop; /* once it is not 0, nothing more is read; NULL: never */
 };
 
 /* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
 #define KEYS_SHORT_OPTIONS "0x:"
-enum { KEYS_OPTION_CRLF = 0x1000 };
+enum {
+    KEYS_OPTION_CRLF = 0x1000
+};
 
 /* Takes what getopt_long() returned if it is one of them, and ends by cli_usage() if it contradicts
  * another one; false if it is none of them. */
@@ -35,26 +38,27 @@ bool keys_take_option(struct keys_options *options, int returned, const char *va
 
 struct keys;
 
-/* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends the
- * program by cli_fail for lack of memory and, unless keep_going, for a path that is missing, not
- * readable or a directory, before anything is read. */
+/* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends
+ * the program by cli_fail for lack of memory and, unless keep_going, for a path that is missing,
+ * not readable or a directory, before anything is read. */
 struct keys *keys_new(const struct keys_options *options, char *const *paths, int count);
 
 /* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
- * next call. 0: the end of the last input, or of what was read before `stop` was set: a signal handler
- * that sets it also ends a wait, and a part of a key is not handed out. A file that cannot be opened or
- * read, a directory, and an incomplete last record end the program by cli_fail, unless keep_going. The
- * end of a file ends a key; otherwise a key is never split, nor two joined. */
+ * next call. 0: the end of the last input, or of what was read before `stop` was set: a signal
+ * handler that sets it also ends a wait, and a part of a key is not handed out. A file that cannot
+ * be opened or read, a directory, and an incomplete last record end the program by cli_fail, unless
+ * keep_going. The end of a file ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
-/* The size of a key from the last keys_next() as it stands in the input: with its '\r' where crlf has
- * left one away, without the end of the line. */
+/* The size of a key from the last keys_next() as it stands in the input: with its '\r' where crlf
+ * has left one away, without the end of the line. */
 size_t keys_size_in_input(const struct keys *k, const struct bloomfile_key *key);
 
 /* How many inputs were given up, with keep_going. */
 unsigned keys_errors(const struct keys *k);
 
-/* For progress: bytes read so far, and in all inputs together, 0 if one of them is no regular file. */
+/* For progress: bytes read so far, and in all inputs together, 0 if one of them is no regular file.
+ */
 uint64_t keys_bytes(const struct keys *k);
 uint64_t keys_total(const struct keys *k);
 

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -109,13 +108,6 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("a filter cannot be written to standard output");
 }
 
-/* A filter that others added to meanwhile knows its number of keys from its bits only. */
-static void estimate_keys(struct bloomfile_info *info, const struct bloomfile_measure *measure)
-{
-    if (info->keys_estimated != 0 && isfinite(measure->keys_estimate))
-        info->keys = (uint64_t)llround(measure->keys_estimate);
-}
-
 /* Opens what was made as any reader would, and tells about it. */
 static void report(const struct request *r, const char *path)
 {
@@ -128,7 +120,6 @@ static void report(const struct request *r, const char *path)
     if (!r->quiet) {
         bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
-        estimate_keys(&info, &measure);
         struct say_rate rate = { measure.fpr, true };
         say_warnings(path, &info, rate);
         if (r->verbose || isatty(STDERR_FILENO))

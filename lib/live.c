@@ -61,23 +61,26 @@ int live_commit(bloomfile *f, struct header *now, struct record next)
     return error == 0 ? 0 : live_poison(f, now, error);
 }
 
-static uint64_t moved(uint64_t value, int64_t by, uint64_t limit)
+/* value + by, or the nearest number up to `limit`; then counts are missing. */
+static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
 {
     uint64_t sum;
-    if (by < 0)
-        sum = value > -(uint64_t)by ? value - -(uint64_t)by : 0;
-    else if (__builtin_add_overflow(value, (uint64_t)by, &sum))
-        sum = UINT64_MAX;
-    return sum < limit ? sum : limit;
+    bool out_of_range = by < 0 ? __builtin_sub_overflow(value, -(uint64_t)by, &sum)
+                               : __builtin_add_overflow(value, (uint64_t)by, &sum);
+    if (!out_of_range && sum <= limit)
+        return sum;
+    *flags |= RECORD_N_ESTIMATED;
+    return by < 0 ? 0 : limit;
 }
 
-/* A killed writer takes what it had counted with it, so that the sums may be out of range. */
+/* A killed writer takes what it had counted with it, and another may have removed what one has
+ * added and not yet committed: so the sums may be out of range. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted)
 {
-    r.n = moved(r.n, counted->keys, UINT64_MAX);
-    r.ones = moved(r.ones, counted->ones, h->m);
-    r.overflow = moved(r.overflow, counted->overflow, r.ones);
+    r.n = moved(r.n, counted->keys, UINT64_MAX, &r.flags);
+    r.ones = moved(r.ones, counted->ones, h->m, &r.flags);
+    r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
     return r;
 }
 

@@ -219,6 +219,22 @@ static void removers_do_not_take_away_what_is_others_(void **state)
     }
 }
 
+static void counts_that_do_not_add_up_are_called_estimates(void **state)
+{
+    (void)state;
+    bloomfile *adder = make_filter(1000, 5), *remover;
+    assert_error(add(adder, 1), 0);
+    assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(take_back(remover, 1), 0);
+    bloomfile_close(remover); /* 0 - 1 keys: the one was not committed yet */
+    bloomfile_close(adder);
+    assert_error(bloomfile_open(&adder, "filter", BLOOMFILE_WRITE), 0);
+    assert_int_equal(info_of(adder).keys_estimated, 1);
+    assert_error(bloomfile_seal(adder), 0);
+    assert_int_equal(info_of(adder).keys, 0);
+    bloomfile_close(adder);
+}
+
 /* ---- projection */
 
 static void a_projection_is_the_plain_filter_of_the_same_keys(void **state)
@@ -289,6 +305,7 @@ int main(void)
         IN_NEW_DIR(a_counter_must_be_as_high_as_the_key_has_made_it),
         IN_NEW_DIR(a_million_operations_lose_nothing),
         IN_NEW_DIR(removers_do_not_take_away_what_is_others_),
+        IN_NEW_DIR(counts_that_do_not_add_up_are_called_estimates),
         IN_NEW_DIR(a_projection_is_the_plain_filter_of_the_same_keys),
         IN_NEW_DIR(only_counting_filters_forget),
     };

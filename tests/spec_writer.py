@@ -1,0 +1,569 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second implementation of live files, written from sections 5 and 13 of format-spec.md alone.
+
+create FILE             make an empty live image, by --layout, --m, --k and further options
+add, remove FILE        join, add keys to the filter or remove them, leave
+query FILE              print the keys that may be present (-v: those certainly absent)
+seal FILE               seal in place, or complete an unfinished seal
+poison FILE             say in both records that nothing is known of the pages on disk
+info FILE               print header and record in force as JSON
+
+Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
+--accept-unclean takes an image whose machine died; --die ends `add` as if the process had been
+killed before it left; --until N ends `seal` after step N of section 13.5. Errors are written to
+standard error; the exit status is then 2. `remove` ends with status 1 if it refused a key.
+
+No atomic OR on a mapping can be had here. So byte 0 is held exclusively while keys are added or
+removed, and that fails if any other writer has the image open.
+"""
+
+import argparse
+import fcntl
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+from collections import Counter
+from contextlib import contextmanager, suppress
+from functools import partial
+from math import log1p
+from pathlib import Path
+from zlib import crc32
+
+import spec_reader
+from spec_reader import (COUNTING, HEADER, LAYOUTS, LIVE, MAGIC, N_ESTIMATED, POISONED, RECORD,
+                         SEALED, SEALED_SEQUENCE, U64, WIDTH, Image, body_size, cells, le,
+                         ones_and_overflow, parse, positions, self_test, serialise, xxh3)
+
+# --- 5 Commit records: of 1024 bytes, since live images are in file form ---
+
+H = 4096
+SLOTS = (H // 2, 3 * H // 4)
+LARGEST_U32 = 2**32 - 1
+ZEROS = bytes(16)
+
+
+def changed(slot, **fields):
+    """A copy of a record with these fields, and record_crc; what is not known here is kept."""
+    out = bytearray(slot)
+    for name, value in fields.items():
+        offset, form = RECORD[name]
+        struct.pack_into("<" + form, out, offset, value)
+    struct.pack_into("<I", out, len(out) - 4, crc32(out[:-4]))
+    return bytes(out)
+
+
+def clamp(x, least, most):
+    return max(least, min(x, most))
+
+
+# --- 11 Validity, 12 and 13.1 Looking up ---
+
+def present_boot():
+    text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    return bytes.fromhex(text.strip().replace("-", ""))
+
+
+class LiveImage(Image):
+    """An image that may be live, and if it is, may be changing."""
+
+    def __init__(self, data, path, accept_unclean=False, to_complete=False):
+        self.to_complete, self.poisoned = to_complete, False
+        super().__init__(data, path)
+        if not accept_unclean:
+            self.need(self.is_clean() or self.record["boot_id"] == present_boot(),
+                      "EUNCLEAN rule V27")
+
+    def need(self, condition, error):
+        """Not V26; and not V24 where section 13.5 allows to complete the seal."""
+        if not condition and not error.startswith("ELIVE") and not (
+                error.endswith("V24") and self.to_complete and not self.other_is_intact()):
+            super().need(condition, error)
+
+    def slot(self, other=False):
+        start = SLOTS[self.in_force ^ other]
+        return bytes(self.data[start:start + H // 4])
+
+    def other_is_intact(self):
+        other = parse(RECORD, self.slot(other=True))
+        return (other["record_crc"] == crc32(self.slot(other=True)[:-4])
+                and other["header_crc"] == self.header["header_crc"])
+
+    def is_live(self):
+        return self.record["state"] == LIVE
+
+    def is_clean(self):
+        return not any(self.record["boot_id"])
+
+    def page_is_right(self, page):
+        return self.is_live() or super().page_is_right(page)
+
+    def maybe(self, key):
+        return self.poisoned or super().maybe(key)
+
+
+class Reader:
+    """A live (or sealed) image that is kept open for lookups. Takes no lock."""
+
+    def __init__(self, path, accept_unclean=False):
+        with open(path, "rb") as file:
+            self.image = self.read(file, path, accept_unclean)
+            self.mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        h = self.image.header
+        body = memoryview(self.mapping)[h["header_size"]:][:h["body_size"]]
+        self.image.body = body
+
+    def read(self, file, path, accept_unclean, tries=5):
+        while True:
+            tries -= 1
+            file.seek(0)
+            try:
+                return LiveImage(file.read(), path, accept_unclean)
+            except ValueError as refused:
+                changing = any(f"rule V{rule}" in str(refused) for rule in (21, 22, 23, 24))
+                if not changing or not tries:
+                    raise
+            time.sleep(0.01)
+
+    def maybe(self, key):
+        """Looks at the body first: what was found there before poison was noticed is not used."""
+        answer = self.image.maybe(key)
+        if self.image.is_live() and le(self.mapping, SLOTS[0] + 8, 4) == POISONED:
+            self.image.poisoned = True
+        return answer or self.image.poisoned
+
+    def close(self):
+        self.image.body.release()
+        self.mapping.close()
+
+
+# --- 13.2 Locks ---
+
+F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW = 36, 37, 38
+FLOCK = "hhqqi4x"  # l_type, l_whence, l_start, l_len, l_pid
+WRITERS, RECORDS, REMOVERS, EXACT = 0, 1, 2, 64
+
+
+class Busy(ValueError):
+    pass
+
+
+def lock(fd, command, kind, start):
+    """The l_type that the kernel answers."""
+    request = struct.pack(FLOCK, kind, os.SEEK_SET, start, 1, 0)
+    return struct.unpack(FLOCK, fcntl.fcntl(fd, command, request))[0]
+
+
+class File:
+    """An image that is open for writing."""
+
+    def __init__(self, path):
+        self.path, self.image, self.sync_has_failed = path, None, False
+        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+
+    def close(self):
+        """Also lets go of every lock."""
+        if self.fd is not None:
+            os.close(self.fd)
+            self.fd = None
+
+    def hold_writers(self, kind):
+        """Byte 0. If it is held already, as the other kind, it stays so if that fails."""
+        try:
+            lock(self.fd, F_OFD_SETLK, kind, WRITERS)
+        except (BlockingIOError, PermissionError):
+            raise Busy(f"{self.path}: is being sealed or in use") from None
+
+    def is_alone(self):
+        return lock(self.fd, F_OFD_GETLK, fcntl.F_WRLCK, WRITERS) == fcntl.F_UNLCK
+
+    @contextmanager
+    def held(self, byte):
+        lock(self.fd, F_OFD_SETLKW, fcntl.F_WRLCK, byte)
+        try:
+            yield
+        finally:
+            lock(self.fd, F_OFD_SETLK, fcntl.F_UNLCK, byte)
+
+    @contextmanager
+    def records(self, **how):
+        """Byte 1 is held, and the records are read. The body's bytes are those of this moment."""
+        with self.held(RECORDS):
+            if self.image is None:
+                data = os.pread(self.fd, os.fstat(self.fd).st_size, 0)
+                self.image = LiveImage(data, self.path, **how)
+                unknown = self.image.header["ro_compat"]
+                lowest_bit = (unknown & -unknown).bit_length() - 1
+                self.image.need(not unknown, f"EFEATURE bit {lowest_bit}")
+            else:
+                self.image.data = memoryview(os.pread(self.fd, H, 0))
+                self.image.check_records()
+            yield self.image
+
+    # --- 13.3 Commits ---
+
+    def sync(self):
+        os.fdatasync(self.fd)
+
+    def write_record(self, slot, data):
+        os.pwrite(self.fd, data, SLOTS[slot])
+
+    def commit(self, **fields):
+        image = self.image
+        sequence = image.record["sequence"] + 1
+        image.need(sequence < SEALED_SEQUENCE, "the sequence is at its end")
+        self.write_record(1 - image.in_force, changed(image.slot(), sequence=sequence, **fields))
+        self.sync_or_poison()
+
+    # --- 13.4 Poisoned ---
+
+    def poison(self):
+        """Byte 1 is held. The record in force is the one that was read last, also if another was
+        written since."""
+        image = self.image
+        for step, slot in (1, 1 - image.in_force), (2, image.in_force):
+            sequence = image.record["sequence"] + step
+            if sequence < SEALED_SEQUENCE:
+                with suppress(OSError):
+                    self.write_record(slot, changed(image.slot(), sequence=sequence,
+                                                    state=POISONED))
+                    self.sync()
+
+    def sync_or_poison(self):
+        """Byte 1 is held."""
+        try:
+            self.sync()
+        except OSError:
+            self.sync_has_failed = True
+            self.poison()
+            raise
+
+
+class Writer(File):
+    """One that has joined a live image."""
+
+    def __init__(self, path, accept_unclean=False):
+        super().__init__(path)
+        self.counted = Counter()
+        try:
+            self.join(accept_unclean)
+        except BaseException:
+            self.close()
+            raise
+        h, now, at_path = self.image.header, os.fstat(self.fd), os.stat(path)
+        self.mapping = mmap.mmap(self.fd, 0)
+        self.body = memoryview(self.mapping)[H:H + h["body_size"]]
+        if (now.st_dev, now.st_ino) != (at_path.st_dev, at_path.st_ino):
+            self.leave()
+            self.__init__(path, accept_unclean)
+
+    def join(self, accept_unclean):
+        self.hold_writers(fcntl.F_RDLCK)
+        with self.records(accept_unclean=accept_unclean) as image:
+            image.need(image.is_live(), "is sealed")
+            record, boot, alone = image.record, present_boot(), self.is_alone()
+            self.commit(boot_id=boot, writers=1 if alone else min(record["writers"] + 1,
+                                                                  LARGEST_U32),
+                        flags=record["flags"] | counts_lost_before(image, boot, alone))
+
+    @contextmanager
+    def only_writer(self):
+        self.hold_writers(fcntl.F_WRLCK)
+        try:
+            self.image.need(le(os.pread(self.fd, 4, SLOTS[0] + 8), 0, 4) != POISONED,
+                            "EPOISONED rule V25")
+            yield
+        finally:
+            self.hold_writers(fcntl.F_RDLCK)
+
+    def cells_of(self, key):
+        """For each position of the key, in order: its byte, shift and largest value."""
+        h = self.image.header
+        bits = WIDTH[h["layout"]]
+        for x in positions(h, xxh3(key, h["seed"])):
+            yield *divmod(x * bits, 8), 2**bits - 1
+
+    def add(self, keys):
+        """How many of the keys were new."""
+        with self.only_writer():
+            return sum(self.add_one(key) for key in keys)
+
+    def add_one(self, key):
+        raised = Counter()
+        for byte, shift, most in self.cells_of(key):
+            value = self.body[byte] >> shift & most
+            if value < most:
+                self.body[byte] += 1 << shift
+                raised[value] += 1
+        is_new = raised[0] > 0
+        self.counted.update(n=is_new, ones=raised[0], overflow=raised[14])
+        return is_new
+
+    def remove(self, key):
+        """Whether the key was there, as far as can be told."""
+        self.image.need(self.image.header["layout"] == COUNTING, "the layout is not counting")
+        with self.held(REMOVERS), self.only_writer():
+            hits = Counter(self.cells_of(key))
+            for (byte, shift, most), times in hits.items():
+                if self.body[byte] >> shift & most < min(times, most):
+                    return False
+            to_zero = 0
+            for byte, shift, most in self.cells_of(key):
+                value = self.body[byte] >> shift & most
+                if value < most:
+                    self.body[byte] -= 1 << shift
+                    to_zero += value == 1
+            self.counted.subtract(n=to_zero > 0, ones=to_zero)
+        return True
+
+    def totals(self):
+        """The counts of the record in force and those of this writer."""
+        record, counted = self.image.record, self.counted
+        ones = clamp(record["ones"] + counted["ones"], 0, self.image.header["m"])
+        return {"n": clamp(record["n"] + counted["n"], 0, U64), "ones": ones,
+                "overflow": clamp(record["overflow"] + counted["overflow"], 0, ones)}
+
+    def synchronise(self):
+        try:
+            self.sync()
+        except OSError:
+            self.sync_has_failed = True
+            with self.records():
+                self.poison()
+            raise
+        with self.records():
+            self.commit(**self.totals())
+            self.counted.clear()
+
+    def leave(self):
+        try:
+            with self.records() as image:
+                alone, flags = self.is_alone(), image.record["flags"]
+                writers = max(image.record["writers"] - 1, 0)
+                if not alone:
+                    self.commit(**self.totals(), writers=writers)
+                else:
+                    self.sync_or_poison()
+                    self.commit(**self.totals(), writers=0,
+                                flags=flags | N_ESTIMATED * (writers > 0),
+                                **{} if self.sync_has_failed else {"boot_id": ZEROS})
+                lock(self.fd, F_OFD_SETLK, fcntl.F_UNLCK, WRITERS)
+        finally:
+            self.die()
+
+    def die(self):
+        """What is left of a writer that is killed."""
+        self.body.release()
+        self.mapping.close()
+        self.close()
+
+    def seal(self, until=6):
+        """Seals in place; if others have the image open it stays as it is, and so does this."""
+        self.hold_writers(fcntl.F_WRLCK)
+        with self.records() as image:
+            writers = max(image.record["writers"] - 1, 0)
+            seal_body(self, self.totals()["n"],
+                      image.record["flags"] | N_ESTIMATED * (writers > 0), until)
+        self.die()
+
+
+def counts_lost_before(image, boot, alone):
+    """The flag that one who joins sets."""
+    record = image.record
+    missing = alone and record["writers"] > 0 or record["boot_id"] != boot
+    return N_ESTIMATED * (missing and not image.is_clean())
+
+
+def estimate(header, ones):
+    """The most likely number of keys; the text leaves it open how this is found."""
+    m, k = header["m"], header["k"]
+    return round(-m / k * log1p(-min(ones, m - 0.5) / m))
+
+
+# --- 13.5 Sealing in place ---
+
+def entries(body):
+    return b"".join(struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))
+                    for p in range(0, len(body), 4096))
+
+
+def seal_body(file, n, flags, until):
+    """Bytes 0 and 1 are held exclusively. Ends after step `until`."""
+    image, h = file.image, file.image.header
+    body = os.pread(file.fd, h["body_size"], H)
+    image.need(not any(cells(h, body)[h["m"]:]), "EBODY")
+    os.pwrite(file.fd, entries(body), H + len(body))
+    if until >= 2:
+        file.sync_or_poison()
+    ones, overflow = ones_and_overflow(h, body)
+    n = estimate(h, ones) if flags & N_ESTIMATED else n
+    sealed = changed(image.slot(), sequence=SEALED_SEQUENCE, state=SEALED, flags=flags, n=n,
+                     ones=ones, overflow=overflow, boot_id=ZEROS, body_crc=crc32(body), writers=0)
+    if until >= 3:
+        file.write_record(1 - image.in_force, sealed)
+    if until >= 4:
+        file.sync_or_poison()
+    if until >= 5:
+        file.write_record(image.in_force, sealed)
+    if until >= 6:
+        file.sync()
+
+
+def seal(path, accept_unclean=False, until=6):
+    """By one that has not joined. Completes a seal that was interrupted."""
+    file = File(path)
+    try:
+        file.hold_writers(fcntl.F_WRLCK)
+        with file.records(accept_unclean=accept_unclean, to_complete=True) as image:
+            record = image.record
+            if image.is_live():
+                lost = counts_lost_before(image, present_boot(), alone=True)
+                lost |= N_ESTIMATED * (record["writers"] > 0)
+                seal_body(file, record["n"], record["flags"] | lost, until)
+            elif not image.records_identical:
+                image.verify()
+                file.write_record(1 - image.in_force, image.slot())
+                file.sync()
+            else:
+                image.need(False, "is sealed")
+    finally:
+        file.close()
+
+
+def poison(path):
+    file = File(path)
+    try:
+        with file.records(accept_unclean=True) as image:
+            image.need(image.is_live(), "is sealed")
+            file.poison()
+    finally:
+        file.close()
+
+
+# --- 13.3 Creating ---
+
+def create(path, header):
+    """`header`: what distinguishes the image. It gets its name when it is on disk."""
+    header = {**header, "header_size": H}
+    static = serialise(HEADER, {
+        **header, "magic": MAGIC, "version": 1, "compat": 0, "ro_compat": 0, "incompat": 0,
+        "provenance": 0, "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
+        "body_size": body_size(header), "fpr": le(struct.pack("<d", header["fpr"]), 0),
+        "m_unfolded": header["m"]}, H // 2)
+    record = dict.fromkeys(RECORD, 0)
+    record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4))
+    size = H + body_size(header) + 4 * (body_size(header) // 4096)
+    data = (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
+    LiveImage(data, path)
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(temporary, "xb") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.link(temporary, path)
+        finally:
+            temporary.unlink()
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+# --- The command line ---
+
+def run_create(options):
+    label = options.label.encode("utf-8", "surrogateescape")
+    if len(label) > 112 or len(options.tag) != 16:
+        raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
+    create(options.file, {
+        "layout": LAYOUTS[options.layout], "k": options.k, "m": options.m, "seed": options.seed,
+        "capacity": options.capacity, "fpr": options.fpr, "tag": options.tag,
+        "label": label})
+
+
+def run_add(options):
+    keys, _ = spec_reader.read_keys(options)
+    writer = Writer(options.file, options.accept_unclean)
+    try:
+        writer.add(keys)
+    finally:
+        if options.die:
+            writer.die()
+        else:
+            writer.leave()
+
+
+def run_remove(options):
+    keys, _ = spec_reader.read_keys(options)
+    writer = Writer(options.file, options.accept_unclean)
+    try:
+        refused = [key for key in keys if not writer.remove(key)]
+    finally:
+        writer.leave()
+    if refused:
+        print(f"{options.file}: BLOOMFILE_EABSENT {len(refused)} keys", file=sys.stderr)
+    return 1 if refused else 0
+
+
+def run_query(options):
+    reader = Reader(options.file, options.accept_unclean)
+    keys, end = spec_reader.read_keys(options)
+    chosen = [key + end for key in keys if reader.maybe(key) != options.v]
+    sys.stdout.buffer.write(b"".join(chosen))
+    image = reader.image
+    wrong = [str(page) for page, right in sorted(image.pages_checked.items()) if not right]
+    image.need(not wrong, "EPAGE page " + ", ".join(wrong))
+    return 0 if chosen else 1
+
+
+def run_seal(options):
+    seal(options.file, options.accept_unclean, options.until)
+
+
+def run_poison(options):
+    poison(options.file)
+
+
+def run_info(options):
+    image = Reader(options.file, options.accept_unclean).image
+    [fpr] = struct.unpack("<d", struct.pack("<Q", image.header["fpr"]))
+    shown = {"size": len(image.data), "record_in_force": image.in_force,
+             "records_identical": image.records_identical,
+             "state": "live" if image.is_live() else "sealed",
+             "header": {**image.header, "label": image.label, "fpr": fpr}, "record": image.record}
+    print(json.dumps(shown, indent=2, default=bytes.hex))
+
+
+def main():
+    commands = {name.removeprefix("run_"): command for name, command in globals().items()
+                if name.startswith("run_")}
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add, number = parser.add_argument, partial(int, base=0)
+    add("command", choices=commands)
+    add("file")
+    add("-0", dest="nul", action="store_true")
+    add("-x", type=number)
+    for name in "-v", "--accept-unclean", "--die":
+        add(name, action="store_true")
+    for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), ("--until", 6):
+        add(name, type=number, default=default)
+    add("--layout", choices=LAYOUTS, default="blocked")
+    add("--fpr", type=float, default=0.0)
+    add("--label", default="")
+    add("--tag", type=bytes.fromhex, default=bytes(16))
+    options = parser.parse_intermixed_args()
+    try:
+        return commands[options.command](options)
+    except Exception as error:
+        print(str(error) or type(error).__name__, file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -60,9 +60,8 @@ void image_sum(struct header *h, uint8_t *body)
 
 void image_estimate_keys(struct header *h)
 {
-    double n = sizing_estimated_keys(h->layout, h->m, h->k, h->record.ones);
-    if (n < (double)GEOMETRY_MAX_CAPACITY)
-        h->record.n = (uint64_t)(n + 0.5);
+    uint64_t ones = h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: so many at least */
+    h->record.n = (uint64_t)(sizing_estimated_keys(h->layout, h->m, h->k, ones) + 0.5);
 }
 
 void image_seal(struct header *h, uint8_t *image)

@@ -213,9 +213,15 @@ static void warn_if_crowded(struct work *w)
     if (w->request->quiet || w->request->remove)
         return;
     bloomfile_get_info(w->f, &info);
-    if (info.keys <= info.capacity || info.keys == w->warned_of)
+    bool counted = info.keys_estimated == 0;
+    if (counted && (info.keys <= info.capacity || info.keys == w->warned_of))
         return;
     bloomfile_measure(w->f, &measure); /* fails for a wrong struct_size only */
+    info.ones = measure.ones;
+    if (!counted)
+        info.keys = say_estimate(&info, &measure);
+    if (info.keys <= info.capacity || info.keys == w->warned_of)
+        return;
     say_warnings(w->request->path, &info, (struct say_rate){ measure.fpr, true });
     w->warned_of = info.keys;
 }
@@ -315,6 +321,8 @@ static void finish(struct work *w)
     bloomfile_close(w->f);
     if (!w->request->quiet)
         print_counts(w);
+    if (fflush(stdout) != 0 && errno == EPIPE && stop_signal == SIGPIPE)
+        stop_die(); /* all is done; nobody wants to know */
     cli_close_stdout();
 }
 

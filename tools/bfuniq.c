@@ -9,6 +9,7 @@
 #include "uniq_seen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -233,10 +234,14 @@ static void print_counts(const struct request *r, const struct counts *counts)
     check_output(n > 0);
 }
 
-/* Lines that are appended to the file they are read from never end. */
-static void check_not_an_input(const struct request *r)
+/* Lines that cannot be printed must not be marked as seen, and those that are appended to the file
+ * they are read from never end. */
+static void check_output_file(const struct request *r)
 {
     struct stat in, out;
+    int mode = fcntl(STDOUT_FILENO, F_GETFL);
+    if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
+        cli_fail(EBADF, "cannot write to standard output");
     if (r->count || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode))
         return;
     for (int i = 0; i < r->inputs_count || i == 0; i++) {
@@ -259,22 +264,31 @@ static void show_progress(struct cli_progress *progress, const struct keys *inpu
     cli_progress_step(progress);
 }
 
+static void filter_batch(struct request *r, const struct keys *input,
+                         const struct bloomfile_key *keys, size_t n, struct counts *counts)
+{
+    bool new_ones[SEEN_BATCH];
+    for (size_t done = 0, taken; done < n; done += taken) {
+        taken = seen_add(&r->seen, keys + done, n - done, new_ones);
+        counts->keys += taken;
+        for (size_t i = 0; i < taken; i++) {
+            const struct bloomfile_key *key = &keys[done + i];
+            counts->new_ones += new_ones[i];
+            if (!r->count && new_ones[i] != r->repeated)
+                print_key(r, key->data, keys_size_in_input(input, key));
+        }
+    }
+}
+
 static struct counts filter_lines(struct request *r, struct keys *input)
 {
     bool silent = r->quiet || isatty(STDOUT_FILENO);
     struct cli_progress progress = { .total = keys_total(input), .shown_ns = silent ? -1 : 0 };
     struct bloomfile_key keys[SEEN_BATCH];
-    bool new_ones[SEEN_BATCH];
     struct counts counts = { 0 };
     size_t n;
     while ((n = keys_next(input, keys, SEEN_BATCH)) > 0) {
-        seen_add(&r->seen, keys, n, new_ones);
-        counts.keys += n;
-        for (size_t i = 0; i < n; i++) {
-            counts.new_ones += new_ones[i];
-            if (!r->count && new_ones[i] != r->repeated)
-                print_key(r, keys[i].data, keys_size_in_input(input, &keys[i]));
-        }
+        filter_batch(r, input, keys, n, &counts);
         show_progress(&progress, input, counts.keys);
     }
     cli_progress_end(&progress);
@@ -289,7 +303,7 @@ int main(int argc, char **argv)
     };
     cli_start(argv[0]);
     parse(&r, argc, argv);
-    check_not_an_input(&r);
+    check_output_file(&r);
     stop_catch();
     if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
         cli_fail(ENOMEM, "cannot start writing");

@@ -166,8 +166,7 @@ void cli_bad_option(int returned, char *const *argv)
     cli_usage("unknown option -%c", optopt);
 }
 
-/* -------------------------------------------------------------------------------- standard output
- */
+/* ------------------------------------------------------------------------------ standard output */
 
 void cli_version(void)
 {

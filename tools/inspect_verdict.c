@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect.h"
 
+#include "say.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -288,9 +290,11 @@ static void judge_rate(struct inspect_report *r)
 {
     char keys[32], capacity[32], real[32], promised[32];
     const struct bloomfile_info *info = &r->info;
-    bool crowded = info->keys > info->capacity;
+    bool estimated = info->keys_estimated != 0 && r->measured;
+    uint64_t n = estimated ? say_estimate(info, &r->measure) : info->keys;
+    bool crowded = n > info->capacity;
     bool can_tell = r->measured && info->fpr > 0;
-    inspect_count(keys, sizeof(keys), info->keys);
+    inspect_count(keys, sizeof(keys), n);
     inspect_count(capacity, sizeof(capacity), info->capacity);
     inspect_percent(real, sizeof(real), r->measure.fpr);
     inspect_percent(promised, sizeof(promised), info->fpr);
@@ -301,7 +305,7 @@ static void judge_rate(struct inspect_report *r)
     also(r);
     if (crowded) {
         verdict(r, "over capacity: %s keys in a filter sized for %s", keys, capacity);
-        advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)", info->keys);
+        advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)", n);
     } else {
         verdict(r, "rate not kept");
         advise(r, "build it again, or fold it less");

@@ -20,8 +20,7 @@ struct keys_options {
     enum keys_form form;
     size_t record_size; /* KEYS_RECORDS */
     bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
-    bool
-        keep_going; /* trouble with an input is a message (keys_errors), and the next one is read */
+    bool keep_going;    /* trouble with an input is a message, and the next one is read */
     void (*before_read)(void); /* called before each read, which may wait; NULL: nothing is */
     const volatile sig_atomic_t *stop; /* once it is not 0, nothing more is read; NULL: never */
 };

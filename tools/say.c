@@ -36,6 +36,12 @@ double say_promised(const struct bloomfile_info *info)
     return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
 }
 
+uint64_t say_estimate(const struct bloomfile_info *info, const struct bloomfile_measure *measure)
+{
+    double keys = measure->keys_estimate;
+    return keys < (double)info->bits ? (uint64_t)(keys + 0.5) : info->bits; /* all bits are set */
+}
+
 static const char *estimated(const struct bloomfile_info *info)
 {
     return info->keys_estimated != 0 ? "about " : "";

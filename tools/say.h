@@ -22,6 +22,9 @@ struct say_rate {
 /* The rate the filter was sized for; what its capacity makes of it where none is recorded. */
 double say_promised(const struct bloomfile_info *info);
 
+/* The number of keys that the bits tell, where the filter's own count is missing some. */
+uint64_t say_estimate(const struct bloomfile_info *info, const struct bloomfile_measure *measure);
+
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);
 

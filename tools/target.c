@@ -22,12 +22,17 @@ static void check_folder(const char *path, const char *file)
     free(copy);
 }
 
-static void check_new(const char *path)
+bool target_leads_nowhere(const char *path)
 {
     struct stat st;
+    return stat(path, &st) != 0 && errno == ENOENT && lstat(path, &st) == 0;
+}
+
+static void check_new(const char *path)
+{
     if (path[strlen(path) - 1] == '/')
         say_cannot_create(path, EISDIR);
-    if (lstat(path, &st) == 0)
+    if (target_leads_nowhere(path))
         cli_fail(0, "cannot create %s: it is a symbolic link to nothing", path);
     check_folder(path, path);
 }

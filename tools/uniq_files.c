@@ -29,8 +29,7 @@ static char *name_of(const struct seen *s, uint64_t number)
     return name;
 }
 
-/* ------------------------------------------------------------------------------ what files there
- * are */
+/* ------------------------------------------------------------------------- what files there are */
 
 /* The number in FILE.<number>, written as name_of() does; 0 if it is none. */
 static uint64_t number_in(const char *entry, const char *base)
@@ -84,8 +83,7 @@ static bool counts(const struct seen *s, uint64_t number, uint64_t newest)
     return newest - number < s->plan.generations;
 }
 
-/* ------------------------------------------------------------------------------------- following
- */
+/* ------------------------------------------------------------------------------------ following */
 
 /* False if the file has gone meanwhile. */
 static bool open_newest(struct seen *s, uint64_t number)

@@ -13,23 +13,27 @@ static uint64_t estimate(const bloomfile *f)
     return (uint64_t)(m.keys_estimate < most_keys ? m.keys_estimate + 0.5 : most_keys);
 }
 
-/* The others may be as fast as this process, and there may be several of them. */
-static uint64_t pace(uint64_t keys, uint64_t limit, uint64_t capacity)
+/* How many keys this process may add before the next estimate, while each other writer adds as
+ * many: a quarter of what is left, but not less than a 64th of the capacity. */
+static uint64_t pace(const struct bloomfile_info *info, uint64_t keys, uint64_t limit)
 {
-    uint64_t closer = keys < limit ? (limit - keys) / 8 : 0, least = capacity / 64 + 1;
-    return closer > least ? closer : least;
+    uint64_t writers = info->writers > 1 ? info->writers : 1;
+    uint64_t closer = keys < limit ? (limit - keys) / 4 : 0, least = info->capacity / 64;
+    return (closer > least ? closer : least) / writers + 1;
 }
 
 uint64_t fill_keys(struct fill *fill, const bloomfile *f, uint64_t limit)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
+    fill->left = UINT64_MAX;
     if (info.writers <= 1 && info.keys_estimated == 0)
         return info.keys;
     if (info.keys >= fill->next || info.keys < fill->counted) {
         fill->estimate = estimate(f);
         fill->counted = info.keys;
-        fill->next = info.keys + pace(fill->estimate, limit, info.capacity);
+        fill->next = info.keys + pace(&info, fill->estimate, limit);
     }
+    fill->left = fill->next - info.keys;
     return fill->estimate + (info.keys - fill->counted);
 }

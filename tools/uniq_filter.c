@@ -2,6 +2,7 @@
 #include "uniq_filter.h"
 #include "cli.h"
 #include "say.h"
+#include "target.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,6 +16,7 @@ enum {
     TRIES = 10
 };
 static const double default_fpr = 0.001;
+static const char label_start[] = "bfuniq --generations ";
 
 static unsigned filters_of(const struct filter_plan *plan)
 {
@@ -24,7 +26,7 @@ static unsigned filters_of(const struct filter_plan *plan)
 /* What a generation's file says of itself. */
 static void make_label(const struct filter_plan *plan, char label[BLOOMFILE_MAX_LABEL + 1])
 {
-    snprintf(label, BLOOMFILE_MAX_LABEL + 1, "bfuniq --generations %u", plan->generations);
+    snprintf(label, BLOOMFILE_MAX_LABEL + 1, "%s%u", label_start, plan->generations);
 }
 
 /* Memory that the machine does not have is not refused when a filter is made: the kernel kills
@@ -60,8 +62,9 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
         check_memory(plan, &params);
     int error = bloomfile_create(&f, path, &params, path != NULL ? BLOOMFILE_ADD_EXACT : 0);
     if (error != 0 && (error != EEXIST || path == NULL))
-        cli_fail(error, "cannot make %s for %" PRIu64 " keys",
-                 path != NULL ? path : "a filter in memory", params.capacity);
+        cli_fail(error, "cannot make %s for %" PRIu64 " key%s",
+                 path != NULL ? path : "a filter in memory", params.capacity,
+                 params.capacity == 1 ? "" : "s");
     return f;
 }
 
@@ -108,6 +111,9 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
     const struct bloomfile_params *wanted = &plan->params;
     bool generations = plan->generations > 0;
     bloomfile_get_info(f, &info);
+    if (!generations && strncmp(info.label, label_start, strlen(label_start)) == 0)
+        cli_fail(0, "cannot use %s: it is one of '%s' (name them without the number)", path,
+                 info.label);
     if (info.layout == BLOOMFILE_COUNTING)
         cli_fail(0, "cannot use %s: it is of the counting layout, not blocked or classic", path);
     if (generations && !has_our_label(plan, &info))
@@ -160,6 +166,8 @@ bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *pat
     bloomfile *f = NULL;
     for (int tries = 0; tries < TRIES && f == NULL; tries++) {
         f = filter_open(plan, path, true);
+        if (f == NULL && target_leads_nowhere(path))
+            cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
         if (f == NULL)
             f = filter_create(plan, path);
     }

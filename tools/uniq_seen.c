@@ -79,8 +79,7 @@ void seen_close(void)
     free(s->older);
 }
 
-/* --------------------------------------------------------------------------------------- filling
- */
+/* -------------------------------------------------------------------------------------- filling */
 
 static void rotate(struct seen *s)
 {
@@ -97,13 +96,15 @@ static void rotate(struct seen *s)
     s->newest = filter_create(&s->plan, NULL);
 }
 
-/* How many keys may be added before the next generation begins; at least 1. */
+/* How many keys may be added before it is to be looked whether the next generation begins; at least
+ * 1. */
 static uint64_t make_room(struct seen *s)
 {
     uint64_t capacity = s->plan.params.capacity, keys;
     while ((keys = fill_keys(&s->fill, s->newest, capacity)) >= capacity)
         rotate(s);
-    return capacity - keys;
+    uint64_t room = capacity - keys;
+    return room < s->fill.left ? room : s->fill.left;
 }
 
 static void warn_of_overflow(struct seen *s)
@@ -174,20 +175,18 @@ static void add_to_newest(struct seen *s, const struct bloomfile_key *keys, size
         new_ones[rest.place[i]] = was_new[i];
 }
 
-void seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
+size_t seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
 {
     if (!in_generations(s)) {
         add(s, keys, n, new_ones);
         if (!s->quiet)
             warn_of_overflow(s);
-        return;
+        return n;
     }
     if (s->path != NULL && files_have_moved(s))
         files_load(s);
-    for (size_t done = 0; done < n;) {
-        uint64_t room = make_room(s);
-        size_t next = n - done < room ? n - done : (size_t)room;
-        add_to_newest(s, keys + done, next, new_ones + done);
-        done += next;
-    }
+    uint64_t room = make_room(s);
+    size_t taken = n < room ? n : (size_t)room;
+    add_to_newest(s, keys, taken, new_ones);
+    return taken;
 }

@@ -11,29 +11,32 @@
 
 #define SEEN_BATCH 1024
 
+struct seen_older {
+    uint64_t number;
+    bloomfile *f;
+};
+
 struct seen {
     struct filter_plan plan;
-    const char
-        *path;  /* of the file or, with a number behind it, of the generations; NULL: memory */
-    bool quiet; /* no warnings */
+    const char *path; /* of the file or, before a number, of the generations; NULL: memory */
+    bool quiet;       /* no warnings */
 
     bloomfile *newest;
     struct fill fill;    /* of the newest */
     uint64_t warn_above; /* keys; without generations */
 
-    uint64_t number; /* of the newest generation, from 1 */
-    struct seen_older {
-        uint64_t number;
-        bloomfile *f;
-    } * older; /* plan.generations - 1 of them at most */
+    uint64_t number;          /* of the newest generation, from 1 */
+    struct seen_older *older; /* plan.generations - 1 of them at most */
     unsigned older_count;
 };
 
 /* Opens or makes what the plan says. There is one at a time; exit() closes it. */
 void seen_open(struct seen *s);
 
-/* Adds the keys, at most SEEN_BATCH; new_ones[i] tells whether keys[i] was not seen before. */
-void seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones);
+/* Adds the first of the keys, of at most SEEN_BATCH, and returns how many, at least 1: as many as
+ * the newest generation has room for. new_ones[i] tells whether keys[i] was not seen before. The
+ * others are not marked as seen, so that nothing is lost if the next generation cannot be made. */
+size_t seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones);
 
 /* All that was added is on disk when this returns. */
 void seen_sync(struct seen *s);

@@ -255,6 +255,40 @@ class Stopped(AddTest):
         self.assertEqual((report["verdict"], report["record"]["n_estimated"]),
                          ("live, clean", True))
 
+    def killed_with(self, capacity, keys):
+        self.create_live("-f", "-n", capacity)
+        writer = self.start("bfadd", "live")
+        self.feed(writer, *keys)
+        self.wait_for_key("live", keys[-1], writer)
+        writer.kill()
+        writer.wait(TIMEOUT)
+
+    def test_a_crowd_is_noticed_though_its_count_was_killed(self):
+        self.killed_with(500, numbered(1500))
+        message = self.run_tool("bfadd", "-q", "live").stderr
+        self.assertEqual(message, b"")
+        message = self.run_tool("bfadd", "live").stderr.decode()
+        self.assertRegex(message, "^bfadd: live: about 1[45][0-9][0-9] keys, more than the capacity "
+                                  "of 500: the false-positive rate is 0[.][0-9]+, not 0.01\n$")
+        self.assertRegex(self.inspected("live")["verdict"], "; over capacity: 1,[45][0-9][0-9] keys ")
+
+    def test_a_full_filter_says_so_though_its_count_was_killed(self):
+        self.killed_with(50, numbered(10_000))
+        message = self.run_tool("bfseal", "live").stderr.decode()
+        keys = re.match("bfseal: live: about ([0-9]+) keys, more than the capacity of 50: "
+                        "the false-positive rate is 1, not 0.01\n$", message)
+        self.assertGreater(int(keys[1]), 300)
+
+    def test_nobody_reads_the_counts(self):
+        writer = self.start("bfadd", "live")
+        writer.stdout.close()
+        self.feed(writer, *KEYS[:3])
+        writer.stdin.close()
+        self.assertEqual(writer.wait(TIMEOUT), -signal.SIGPIPE)
+        self.assertEqual(writer.stderr.read(), b"")
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+        self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
+
     def test_kill_in_the_middle(self):
         keys = numbered(MANY)
         self.write("keys", lines(*keys))

@@ -144,6 +144,10 @@ class Manual(ToolTest):
         result = self.run_tool("bfcreate", *command.split())
         self.assertEqual(result.stderr.decode(), summary + "\n")
 
+    def test_no_figure_is_left_out(self):
+        for tool in TOOLS:
+            self.assertNotRegex((SOURCE_ROOT / "man" / f"{tool}.1").read_text(), "@[A-Z_]+@")
+
     @unittest.skipUnless(shutil.which("mandoc"), "mandoc is not installed")
     def test_manuals_are_clean(self):
         for tool in TOOLS:

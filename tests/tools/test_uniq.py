@@ -187,6 +187,13 @@ class Trouble(UniqTest):
         self.assertEqual(result.returncode, 2)
         self.check_message("bfuniq", result.stderr, "standard output")
 
+    def test_nothing_is_marked_as_seen_that_cannot_be_printed(self):
+        result = subprocess.run(["sh", "-c", f"exec {BFUNIQ} --filter seen >&-"], input=b"a\n",
+                                stderr=subprocess.PIPE, timeout=TIMEOUT, cwd=self.folder,
+                                env=self.environment())
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(self.snapshot(), {})
+
     def test_output_that_is_an_input(self):
         self.write("log", lines("a", "a"))
         before = self.read("log")

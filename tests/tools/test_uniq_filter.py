@@ -37,6 +37,10 @@ class OneAfterTheOther(UniqTest):
         self.uniq(*FILTER, stdin=lines(*keys))
         self.assertEqual(self.query("seen", stdin=lines(*keys, "absent")), keys)
 
+    def test_a_link_to_nothing(self):
+        os.symlink("nothing", self.folder / "seen")
+        self.assertIn("a symbolic link to nothing", self.trouble("bfuniq", *FILTER, names=["seen"]))
+
     def test_options_of_the_file_hold(self):
         """Without options it is used as it was made; the same options say nothing new."""
         made = "-n 5000 -p 0.25 -l classic -s 0xff".split()

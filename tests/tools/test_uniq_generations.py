@@ -6,7 +6,7 @@ import re
 import shutil
 import struct
 
-from support import SANITIZED, TIMEOUT, craft, lines, main, numbered
+from support import SANITIZED, TIMEOUT, UNPRIVILEGED, craft, lines, main, needs, numbered
 from uniq import UniqTest
 
 
@@ -279,6 +279,25 @@ class SeveralProcesses(UniqTest):
         numbers = sorted(int(path.suffix[1:]) for path in self.folder.glob("seen.*"))
         self.assertEqual(len(numbers), 4)
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 4)))
+
+    @needs(*UNPRIVILEGED)
+    def test_a_generation_that_cannot_be_made_loses_no_line(self):
+        words, keys = options(3, 3, "--filter", "seen"), numbered(20)
+        self.uniq(*words, stdin=lines(*keys[:7]))
+        self.folder.chmod(0o555)
+        result = self.run_tool("bfuniq", *words, stdin=lines(*keys), before=UNPRIVILEGED)
+        self.folder.chmod(0o755)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfuniq", result.stderr, "seen.4")
+        self.assertEqual(result.stdout, lines(*keys[7:9]))
+        self.assertEqual(self.query("seen.3", stdin=lines(*keys)), keys[6:9])
+        self.assertEqual(self.uniq(*words, stdin=lines(*keys[7:12])), keys[9:12])
+
+    def test_a_generation_is_no_filter_of_its_own(self):
+        self.uniq(*options(2, 5, "--filter", "seen"), stdin=b"a\n")
+        self.assertIn("one of 'bfuniq --generations 2'",
+                      self.trouble("bfuniq", "--filter", "seen.1", names=["seen.1"], changes=True))
+        self.assertEqual(self.inspected("seen.1")["record"]["n"], 1)
 
     def test_names_in_the_folder(self):
         """Nothing but generations is ever there."""

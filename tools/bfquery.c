@@ -177,14 +177,6 @@ static void flush_answers(void)
     check_output(fflush_unlocked(stdout) == 0);
 }
 
-static void print_key(const struct request *r, const void *data, size_t size)
-{
-    bool good = fwrite_unlocked(data, 1, size, stdout) == size;
-    if (r->keys.form != KEYS_RECORDS)
-        good = good && putc_unlocked(r->keys.form == KEYS_NUL ? '\0' : '\n', stdout) != EOF;
-    check_output(good);
-}
-
 /* Sets chosen[i] for each key to be printed, and returns how many there are. */
 static size_t choose(const struct request *r, const bloomfile *f, const struct list *unless,
                      const struct bloomfile_key *keys, size_t n, bool *chosen)
@@ -214,7 +206,7 @@ static uint64_t answer(const struct request *r, const bloomfile *f, const struct
             continue;
         for (size_t i = 0; i < n; i++) {
             if (chosen[i])
-                print_key(r, keys[i].data, keys_size_in_input(input, &keys[i]));
+                check_output(keys_print(input, &keys[i]));
         }
     }
     return matches;

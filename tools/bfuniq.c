@@ -218,14 +218,6 @@ static void flush_lines(void)
     check_output(fflush_unlocked(stdout) == 0);
 }
 
-static void print_key(const struct request *r, const void *data, size_t size)
-{
-    bool good = fwrite_unlocked(data, 1, size, stdout) == size;
-    if (r->keys.form != KEYS_RECORDS)
-        good = good && putc_unlocked(r->keys.form == KEYS_NUL ? '\0' : '\n', stdout) != EOF;
-    check_output(good);
-}
-
 static void print_counts(const struct request *r, const struct counts *counts)
 {
     const char *what = r->keys.form == KEYS_LINES ? "line" : "key";
@@ -275,7 +267,7 @@ static void filter_batch(struct request *r, const struct keys *input,
             const struct bloomfile_key *key = &keys[done + i];
             counts->new_ones += new_ones[i];
             if (!r->count && new_ones[i] != r->repeated)
-                print_key(r, key->data, keys_size_in_input(input, key));
+                check_output(keys_print(input, key));
         }
     }
 }

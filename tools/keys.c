@@ -285,11 +285,16 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
     }
 }
 
-size_t keys_size_in_input(const struct keys *k, const struct bloomfile_key *key)
+bool keys_print(const struct keys *k, const struct bloomfile_key *key)
 {
     const uint8_t *after = (const uint8_t *)key->data + key->size;
     bool has_cr = k->options.crlf && after < k->buffer + k->end && *after == '\r';
-    return key->size + (has_cr ? 1 : 0);
+    size_t size = key->size + (has_cr ? 1 : 0);
+    if (fwrite_unlocked(key->data, 1, size, stdout) != size)
+        return false;
+    if (k->options.form == KEYS_RECORDS)
+        return true;
+    return putc_unlocked(k->options.form == KEYS_NUL ? '\0' : '\n', stdout) != EOF;
 }
 
 unsigned keys_errors(const struct keys *k)

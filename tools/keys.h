@@ -49,9 +49,10 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
  * keep_going. The end of a file ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
-/* The size of a key from the last keys_next() as it stands in the input: with its '\r' where crlf
- * has left one away, without the end of the line. */
-size_t keys_size_in_input(const struct keys *k, const struct bloomfile_key *key);
+/* Writes a key from the last keys_next() to stdout as it stands in the input: with its '\r' where
+ * crlf has left one away, and with its end, though the last one may lack it. false: errno says why.
+ */
+bool keys_print(const struct keys *k, const struct bloomfile_key *key);
 
 /* How many inputs were given up, with keep_going. */
 unsigned keys_errors(const struct keys *k);

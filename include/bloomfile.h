@@ -443,8 +443,8 @@ BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsign
 /* Writes what a live filter's memory holds to a new live file, poisoned or not, which must not
  * exist. If it is poisoned, pages that the kernel has dropped since the failed write are as they
  * were on disk, so the new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync
- * should be added again.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED. */
+ * should be added again. If it turns out to be lost only now, that is an error: call it again.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
 BLOOMFILE_API int bloomfile_rescue(const bloomfile *f, const char *path);
 
 /* -------------------------------------------------------------------------------- inspecting */

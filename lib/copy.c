@@ -8,8 +8,8 @@
 #include "publish.h"
 #include "shared.h"
 
-#define NO_BOOT                                                                                    \
-    0xFF /* in each byte of a boot identity: that of no boot, so that the file is unclean */
+/* In each byte of a boot identity: that of no boot, so that the file is unclean. */
+#define NO_BOOT 0xFF
 
 /* Copies a body that others may be changing. */
 static void copy_body(const bloomfile *f, uint8_t *to)
@@ -33,13 +33,14 @@ static void project_body(const bloomfile *f, uint8_t *to)
     }
 }
 
-/* The header of a new file, as the source's record tells; if that cannot be read, as it was. */
-static void describe(const bloomfile *f, struct header *h)
+/* The header of a new file, as the source's record tells; after an error, as it was. */
+static int describe(const bloomfile *f, struct header *h)
 {
     struct header now;
     uint32_t own = 0;
     *h = f->header;
-    if (f->live != NULL && live_load(f, &now) == 0)
+    int error = f->live != NULL ? live_load(f, &now) : 0;
+    if (f->live != NULL && error == 0)
         h->record = now.record;
     if (f->session != NULL) {
         struct kernel_change counted = session_counted(f->session);
@@ -52,6 +53,7 @@ static void describe(const bloomfile *f, struct header *h)
     h->compat = h->ro_compat = 0;
     h->provenance &= BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
     image_describe(h);
+    return error;
 }
 
 typedef void fill(const bloomfile *f, uint8_t *body);
@@ -70,9 +72,10 @@ static int write_image(int fd, const bloomfile *f, struct header *h, fill *fill_
     map_expect(&map, MAP_SCAN);
     uint8_t *image = map_bytes(&map);
     fill_body(f, image_body(h, image));
-    if (h->record.state == BLOOMFILE_SEALED)
+    const bool sealed = h->record.state == BLOOMFILE_SEALED;
+    if (sealed)
         image_sum(h, image_body(h, image));
-    if (f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
+    if (sealed && f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     header_encode(h, image);
     map_expect(&f->map, MAP_LOOKUPS);
@@ -130,8 +133,8 @@ static int seal_copy(const char *path, const bloomfile *f, struct header *h, fil
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
 {
     struct header h;
-    describe(f, &h);
-    return seal_copy(path, f, &h, copy_body, flags);
+    int error = describe(f, &h);
+    return error != 0 ? error : seal_copy(path, f, &h, copy_body, flags);
 }
 
 int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
@@ -139,7 +142,9 @@ int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
     if (f->header.layout != BLOOMFILE_COUNTING)
         return BLOOMFILE_ENOTCOUNTING;
     struct header h;
-    describe(f, &h);
+    int error = describe(f, &h);
+    if (error != 0)
+        return error;
     h.layout = BLOOMFILE_CLASSIC;
     h.provenance |= BLOOMFILE_FROM_PROJECTION;
     image_describe(&h);
@@ -149,13 +154,14 @@ int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
 int bloomfile_rescue(const bloomfile *f, const char *path)
 {
     struct header h;
-    describe(f, &h);
+    bool unreadable = describe(f, &h) != 0; /* the page may be among those that were dropped */
     if (f->live == NULL || h.record.state == BLOOMFILE_SEALED)
         return BLOOMFILE_ESEALED;
+    bool doubtful = unreadable || live_in_doubt(f);
     h.record.state = BLOOMFILE_LIVE;
     h.record.sequence = 1;
     h.record.flags = RECORD_N_ESTIMATED;
     h.record.writers = 0;
-    memset(h.record.boot_id, live_in_doubt(f) ? NO_BOOT : 0, sizeof h.record.boot_id);
-    return publish_copy(path, f, &h, copy_body, NULL, false);
+    memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
+    return publish_copy(path, f, &h, copy_body, doubtful ? NULL : check_again, false);
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, struct header *
         header_decode(bytes, length, h, faults);
         if (faults->first != BLOOMFILE_ERECORD)
             break;
+        sched_yield();
     }
     return faults->first;
 }
@@ -185,8 +187,8 @@ int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
         int error = open_path(out, path, flags);
         if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !bloomfile_is_stale(*out))
             return error;
-        bloomfile_close(
-            *out); /* replaced before it was locked: what is added must go to the new one */
+        /* Replaced before it was locked: what is added must go to the new one. */
+        bloomfile_close(*out);
         *out = NULL;
     }
     return EBUSY;

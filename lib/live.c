@@ -24,6 +24,14 @@ int live_load(const bloomfile *f, struct header *now)
     return faults.first;
 }
 
+int live_load_to_commit(const bloomfile *f, struct header *now)
+{
+    int error = live_load(f, now);
+    if (error != 0 || now->record.state == BLOOMFILE_LIVE)
+        return error;
+    return now->record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
+}
+
 /* ---- committing */
 
 /* Over the record that is not in force. */
@@ -111,13 +119,11 @@ static int enlist(bloomfile *f, bool accept_unclean)
     uint8_t boot[BOOT_ID_SIZE];
     int error = boot_id(boot);
     if (error == 0)
-        error = live_load(f, &now);
+        error = live_load_to_commit(f, &now);
     if (error == 0)
         error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
     if (error != 0)
         return error;
-    if (now.record.state != BLOOMFILE_LIVE)
-        return now.record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
 
     struct record next = now.record;
     bool clean = is_zero(next.boot_id);
@@ -180,8 +186,7 @@ static void resign(bloomfile *f)
 {
     struct header now;
     bool others = true;
-    if (live_load(f, &now) != 0 || now.record.state != BLOOMFILE_LIVE ||
-        lock_held_by_others(f->fd, LOCK_WRITERS, &others) != 0)
+    if (live_load_to_commit(f, &now) != 0 || lock_held_by_others(f->fd, LOCK_WRITERS, &others) != 0)
         return;
     if (live_in_doubt(f)) {
         live_poison(f, &now, 0);

@@ -8,8 +8,12 @@
 
 #include "handle.h"
 
-/* Decodes the mapped header anew: the commit record that is in force now. */
+/* Decodes the mapped header anew: the commit record that is in force now. An error if it is not
+ * that of a valid image with the same static header. */
 int live_load(const bloomfile *f, struct header *now);
+
+/* The same for who is about to commit: BLOOMFILE_EPOISONED or _ESEALED unless it is live. */
+int live_load_to_commit(const bloomfile *f, struct header *now);
 
 /* Whether a live record tells of a file that may be used: BLOOMFILE_EUNCLEAN, also if this system
  * does not tell its boot; an errno. */
@@ -31,8 +35,8 @@ static inline bool live_in_doubt(const bloomfile *f)
         return true;
     if (header_state_now(f->live) != BLOOMFILE_POISONED)
         return false;
-    guard_distrust(f->guard,
-                   BLOOMFILE_EPOISONED); /* for good: the page may be read anew from disk */
+    /* For good: the page may be read anew from disk. */
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     return true;
 }
 

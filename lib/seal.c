@@ -18,11 +18,9 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
 static int seal(bloomfile *f)
 {
     struct header now;
-    int error = live_load(f, &now);
+    int error = live_load_to_commit(f, &now);
     if (error != 0)
         return error;
-    if (now.record.state == BLOOMFILE_POISONED)
-        return BLOOMFILE_EPOISONED;
     uint64_t offset;
     if (!body_padding_is_clean(&now, f->body, &offset))
         return BLOOMFILE_EBODY;

@@ -5,9 +5,7 @@
 static int commit(bloomfile *f, int body_error)
 {
     struct header now;
-    int error = live_load(f, &now);
-    if (error == 0 && now.record.state == BLOOMFILE_POISONED)
-        error = BLOOMFILE_EPOISONED;
+    int error = live_load_to_commit(f, &now);
     if (error != 0)
         return error;
     if (body_error != 0)

@@ -194,6 +194,72 @@ static void what_is_known_to_be_poisoned_stays_so(void **state)
     bloomfile_close(f);
 }
 
+/* ---- who writes over a live file in place */
+
+static void overwrite(const char *path, struct bytes image)
+{
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, image.data, image.size, 0), image.size);
+    close(fd);
+}
+
+static void a_sealed_filter_in_its_place_is_left_alone(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000);
+    add(f, 0, 100);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    struct bytes copy = read_file("copy");
+    overwrite("filter", copy);
+    assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
+    bloomfile_close(f);
+    assert_file_holds("filter", copy.data, copy.size);
+    free(copy.data);
+}
+
+static void another_filter_in_its_place_is_not_copied(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = sized(1000);
+    bloomfile *f = create("filter", 1000), *other;
+    add(f, 0, 100);
+    params.seed = 1;
+    assert_error(bloomfile_create(&other, "other", &params, 0), 0);
+    bloomfile_close(other);
+    struct bytes image = read_file("other");
+    overwrite("filter", image);
+    assert_error(bloomfile_seal_to("copy", f, 0), BLOOMFILE_EHEADER);
+    assert_int_equal(access("copy", F_OK), -1);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EHEADER);
+    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
+    bloomfile_close(f);
+    assert_file_holds("filter", image.data, image.size);
+    free(image.data);
+}
+
+static void set_no_ones(uint8_t *record)
+{
+    memset(record + 24, 0, 8);
+}
+
+static void a_rescued_filter_has_the_counts_of_the_record(void **state)
+{
+    (void)state;
+    bloomfile *f = create("filter", 1000), *rescued;
+    add(f, 0, 200);
+    bloomfile_close(f);
+    change_records("filter", set_no_ones);
+    f = open_for("filter", 0);
+    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    rescued = open_for("rescued", 0);
+    assert_int_equal(info_of(rescued).keys, 200);
+    assert_int_equal(info_of(rescued).keys_estimated, 1);
+    bloomfile_close(rescued);
+    bloomfile_close(f);
+}
+
 static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
 {
     (void)state;
@@ -217,6 +283,9 @@ int main(void)
         IN_NEW_DIR(once_poisoned_everything_is_maybe),
         IN_NEW_DIR(what_is_known_to_be_poisoned_stays_so),
         IN_NEW_DIR(a_filter_that_another_has_sealed_needs_no_rescue),
+        IN_NEW_DIR(a_sealed_filter_in_its_place_is_left_alone),
+        IN_NEW_DIR(another_filter_in_its_place_is_not_copied),
+        IN_NEW_DIR(a_rescued_filter_has_the_counts_of_the_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -272,7 +272,7 @@ static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void 
 static void a_source_that_cannot_be_synced_is_not_relied_on_any_more(void **state)
 {
     (void)state;
-    int (*const copies[])(void) = { seal_to_new, project };
+    int (*const copies[])(void) = { seal_to_new, project, rescue };
     bloomfile *const sound = source;
     for (size_t i = 0; i < ROWS(copies); i++) {
         make_live("other", BLOOMFILE_COUNTING);

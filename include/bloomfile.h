@@ -120,7 +120,14 @@ extern "C" {
     X(BLOOMFILE_ESEALED, -1031, "sealed: it cannot be changed any more")                           \
     X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
     X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
-    X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")
+    X(BLOOMFILE_EABSENT, -1034, "the key is certainly not in the filter")                          \
+    X(BLOOMFILE_EFACTOR, -1035, "the factor does not divide the number of blocks, or bits")        \
+    X(BLOOMFILE_ERATEPASSED, -1036, "the result's false-positive rate would pass the limit")       \
+    X(BLOOMFILE_EDIFFERENTLAYOUT, -1037, "the layouts differ")                                     \
+    X(BLOOMFILE_EDIFFERENTHASH, -1038, "the hash functions differ")                                \
+    X(BLOOMFILE_EDIFFERENTHASHES, -1039, "the numbers of hashes k differ")                         \
+    X(BLOOMFILE_EDIFFERENTSEED, -1040, "the seeds differ")                                         \
+    X(BLOOMFILE_ECOUNTING, -1041, "counting filters cannot be intersected")
 
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
 enum bloomfile_error { BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM) };
@@ -200,9 +207,13 @@ BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, si
 
 /* ---------------------------------------------------------------------------------- building
  *
- * A builder collects the digests of any number of keys, 8 bytes of memory each, and makes a sealed
- * filter of the exact size at the end; equal keys count once. The order of keys does not matter:
- * same keys, same parameters, same bytes.
+ * A builder collects the digests of any number of keys, 8 bytes each, and makes a sealed filter of
+ * the exact size at the end; equal keys count once. The order of keys does not matter, nor do
+ * threads or memory: same keys, same parameters, same bytes.
+ *
+ * Digests are sorted and so added to the filter from its beginning to its end, in cache. Beyond
+ * `memory` they go to temporary files that have no name, as sorted runs, and the filter is written
+ * part by part; no part of it is mapped. Nothing remains of them after a crash.
  */
 
 struct bloomfile_params {
@@ -215,24 +226,39 @@ struct bloomfile_params {
     uint64_t seed;                /* of the hash; 0 unless keys are chosen by an adversary */
     const char *label;            /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
+
+    /* Of builders only. */
+    uint64_t memory;   /* bytes to take, about, at least 1 MiB; 0: as many as there are */
+    const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
+    uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t reserved; /* 0 */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
-/* Makes a builder; *params is copied. params may be NULL for all defaults.
- * Errors: BLOOMFILE_EPARAMS (struct_size), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
+/* Makes a builder; *params is copied. params may be NULL for all defaults. With params->threads
+ * above 1, keys may be added from any number of threads at once.
+ * Errors: BLOOMFILE_EPARAMS (struct_size, threads), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
  * _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
-/* Adds a key. Error: ENOMEM, after which the builder holds what it held before. */
+/* Adds a key. Error: ENOMEM, or one of making or writing a temporary file, after which the builder
+ * holds what it held before. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 
-/* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Error: ENOMEM, as above. */
+/* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Errors as above, but some
+ * of the digests may have been added. */
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
                                                 const bloomfile_digest *digests, size_t n);
 
 /* For functions that make a file: an existing regular file at the path is replaced. */
 #define BLOOMFILE_REPLACE 0x100u
+
+/* For the same functions, but for bloomfile_create() and _rescue(): the path is NULL, and the image
+ * is written to a descriptor, a pipe for example, from where it stands. It is made in a temporary
+ * file without a name (in $TMPDIR, or /tmp) and copied when it is complete; what has been written
+ * before an error stays written. fd: 0 to 65534. */
+#define BLOOMFILE_TO_FD(fd) (((unsigned)(fd) + 1u) << 16)
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
@@ -244,18 +270,30 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
  * gets its final one, and where the file system lacks unnamed files all the time, it is called
  * ".bloomfile.XXXXXXXXXXXX.tmp". The calling thread's signals are held back meanwhile; a SIGKILL
  * leaves it there. The builder stays as it was and may add and finish again.
- * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, write, fsync, link and rename;
- * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
+ * flags: BLOOMFILE_REPLACE, or BLOOMFILE_TO_FD().
+ * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link, rename and
+ * pthread_create; ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
 /* The same as an embedded image (512-byte header) in memory from malloc(); the caller frees it. It
  * can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
-/* The number of distinct digests so far. Sorts them all if any were added since the last call. */
-BLOOMFILE_API uint64_t bloomfile_builder_count(bloomfile_builder *b);
+/* Sets *count to the number of distinct digests so far. Reads and sorts them all, if any were added
+ * since the last call. Errors as bloomfile_builder_add(). */
+BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
+
+/* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
+ * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2.
+ * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
+ * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
+ * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_EBODY for bits beyond m;
+ * BLOOMFILE_EPARAMS for what is missing or unknown. */
+BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
+                                     const void *body, uint32_t provenance, uint64_t keys,
+                                     unsigned flags);
 
 /* ----------------------------------------------------------------------------------- opening
  *
@@ -427,10 +465,9 @@ BLOOMFILE_API int bloomfile_sync(bloomfile *f);
  * bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m, which nobody sets. */
 BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
-/* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does; flags may be
- * BLOOMFILE_REPLACE. The source may be live and in use: the copy has every key whose add returned
- * before this call, and the source is synced, so that no page of it can have been lost. A sealed
- * source is verified.
+/* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
+ * live and in use: the copy has every key whose add returned before this call, and the source is
+ * synced, so that no page of it can have been lost. A sealed source is verified.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source; those
  * of msync. */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
@@ -446,6 +483,76 @@ BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsign
  * should be added again. If it turns out to be lost only now, that is an error: call it again.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
 BLOOMFILE_API int bloomfile_rescue(const bloomfile *f, const char *path);
+
+/* ------------------------------------------------------------------------- folding and merging
+ *
+ * A filter folds by every divisor of its number of blocks (classic: bits, counting: counters): so
+ * many adjacent ones become one. The result is, byte for byte, the body that the same keys make at
+ * that size, a counter being at most 15; k stays. Filters of different sizes merge at the greatest
+ * size that all of them fold to.
+ *
+ * Sources are verified first, those that are live are synced, and all are left as they are. The
+ * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source. Of memory a
+ * thousandth of the result is needed, for its checksums.
+ */
+
+/* What folding by a factor would make. This struct never changes. */
+struct bloomfile_fold_choice {
+    uint64_t factor;     /* 1: as it is */
+    uint64_t bits;       /* m afterwards */
+    uint64_t image_size; /* bytes of the file */
+    uint64_t ones;       /* one bits, or counters above 0 */
+    double fpr;          /* the real false-positive rate of those bits, as in bloomfile_measure */
+    double fpr_more;     /* the rate to expect when `more` further keys have been added */
+};
+
+/* Computes what folding by each possible factor would make, from the bits, in one pass over the
+ * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
+ * Sets *count to how many there are; with choices NULL that is all.
+ * Errors: ENOMEM; BLOOMFILE_EPAGE, _EBODY, _EPOISONED; those of msync. */
+BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
+                                      struct bloomfile_fold_choice *choices, size_t *count);
+
+/* Writes the filter folded by `factor` to dst; flags as bloomfile_builder_finish().
+ * Errors: BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
+BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor,
+                                 unsigned flags);
+
+enum bloomfile_merge_op {
+    BLOOMFILE_UNION = 1,        /* has the keys of all sources; counters are added */
+    BLOOMFILE_INTERSECTION = 2, /* has the keys that all have, and more false positives than a
+                                   filter built of these; not of counting filters */
+};
+
+struct bloomfile_merge_params {
+    size_t struct_size;
+    uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_UNION */
+    uint32_t reserved; /* 0 */
+    double max_fpr;    /* union: refuse a result whose real rate is above this, by more than chance
+                          (3 standard errors); 0: the greatest that the sources record; 1: never */
+    uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
+    const char *label; /* of the result; NULL: none */
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the result */
+};
+#define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
+
+/* Merges `count` filters (at least 1) into dst; params may be NULL for all defaults; flags as
+ * bloomfile_builder_finish(). The number of keys of a union in which at most one source has any is
+ * that one's; otherwise, unless params->keys tells, it is estimated from the bits and marked so.
+ * Errors: those of bloomfile_compatible(); BLOOMFILE_ERATEPASSED; BLOOMFILE_ECOUNTING;
+ * BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL; BLOOMFILE_ERATE; those of bloomfile_seal_to(), and
+ * bloomfile_status() tells which source is damaged. */
+BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+                                  const struct bloomfile_merge_params *params, unsigned flags);
+
+/* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
+ * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED. */
+BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
+
+/* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
+ * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()
+ * tells whether they are sound. */
+BLOOMFILE_API const void *bloomfile_body(const bloomfile *f, size_t *size);
 
 /* -------------------------------------------------------------------------------- inspecting */
 

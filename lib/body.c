@@ -3,45 +3,44 @@
 
 #include "checksum.h"
 
+void body_pass_start(struct body_pass *pass, const struct header *h)
+{
+    *pass = (struct body_pass){ .geometry = geometry_of(h->layout, h->m, h->header_size),
+                                .kernel = kernel_for(h->layout) };
+}
+
+uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
+{
+    const uint64_t used = pass->geometry.need - pass->page * CHECKSUM_PAGE;
+    const size_t size = checksum_page_size(pass->geometry.body_size, pass->page);
+    uint32_t crc = checksum(page, size);
+    checksum_append(&pass->sum, crc, size);
+    pass->kernel->tally(page, used < size ? (size_t)used : size, &pass->tally);
+    pass->page++;
+    return crc;
+}
+
 void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
                void (*visit)(void *context, uint64_t page, uint32_t crc), void *context)
 {
-    const struct geometry g = geometry_of(h->layout, h->m, h->header_size);
-    const struct kernel *kernel = kernel_for(h->layout);
-    struct checksum_sum sum = { 0 };
-    *sums = (struct body_sums){ 0 };
-    for (uint64_t page = 0; page < g.pages; page++) {
-        const uint64_t at = page * CHECKSUM_PAGE, used = g.need - at;
-        const size_t size = checksum_page_size(g.body_size, page);
-        uint32_t crc = checksum(body + at, size);
-        checksum_append(&sum, crc, size);
-        kernel->tally(body + at, used < size ? (size_t)used : size, &sums->tally);
-        visit(context, page, crc);
-    }
-    sums->crc = sum.crc;
+    struct body_pass pass;
+    body_pass_start(&pass, h);
+    for (uint64_t page = 0; page < pass.geometry.pages; page++)
+        visit(context, page, body_pass_page(&pass, body + page * CHECKSUM_PAGE));
+    *sums = (struct body_sums){ .crc = pass.sum.crc, .tally = pass.tally };
 }
 
-struct verification {
-    const struct header *h;
-    const uint8_t *checksums;
-    struct guard *guard;
-    uint64_t first_bad; /* UINT64_MAX: none */
-};
-
-static void verify_page(void *context, uint64_t page, uint32_t crc)
+bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
 {
-    struct verification *v = context;
-    bool good = crc == checksum_of_entry(v->checksums, page, v->h->record.body_crc);
-    guard_set(v->guard, page, good);
-    if (!good && v->first_bad == UINT64_MAX)
-        v->first_bad = page;
+    unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
+    uint64_t last = geometry_of(h->layout, h->m, h->header_size).need - 1;
+    return used == 0 || body[last] >> used == 0;
 }
 
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
 {
-    unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
     *offset = geometry_of(h->layout, h->m, h->header_size).need - 1;
-    if (used != 0 && body[*offset] >> used != 0)
+    if (!body_last_byte_is_clean(h, body))
         return false;
     for (++*offset; *offset < h->body_size; ++*offset)
         if (body[*offset] != 0)
@@ -50,47 +49,72 @@ bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t
 }
 
 /* The first thing in which body and record differ, or NULL. */
-static const char *contradiction(const struct header *h, const uint8_t *body,
-                                 const struct body_sums *sums, uint64_t *offset)
+static const char *contradiction(const struct body_check *check, uint64_t *offset)
 {
+    const struct record *r = &check->h->record;
     *offset = 0;
-    if (sums->crc != h->record.body_crc)
+    if (check->pass.sum.crc != r->body_crc)
         return "body_crc";
-    if (sums->tally.ones != h->record.ones)
+    if (check->pass.tally.ones != r->ones)
         return "ones";
-    if (sums->tally.overflow != h->record.overflow)
+    if (check->pass.tally.overflow != r->overflow)
         return "overflow";
-    return body_padding_is_clean(h, body, offset) ? NULL : "padding";
+    return body_padding_is_clean(check->h, check->body, offset) ? NULL : "padding";
 }
 
-int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,
-                struct bloomfile_fault *fault)
+void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
+                      struct guard *guard)
 {
-    struct verification v = { h, body + h->body_size, guard, UINT64_MAX };
-    struct body_sums sums;
+    *check = (struct body_check){ .h = h, .body = body, .guard = guard, .first_bad = UINT64_MAX };
+    body_pass_start(&check->pass, h);
+}
+
+void body_check_pages(struct body_check *check, uint64_t pages)
+{
+    const uint8_t *checksums = check->body + check->h->body_size;
+    for (; pages > 0; pages--) {
+        uint64_t page = check->pass.page;
+        uint32_t crc = body_pass_page(&check->pass, check->body + page * CHECKSUM_PAGE);
+        bool good = crc == checksum_of_entry(checksums, page, check->h->record.body_crc);
+        guard_set(check->guard, page, good);
+        if (!good && check->first_bad == UINT64_MAX)
+            check->first_bad = page;
+    }
+}
+
+int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
+{
     struct bloomfile_fault unused;
     if (fault == NULL)
         fault = &unused;
-    body_walk(h, body, &sums, verify_page, &v);
-    if (v.first_bad != UINT64_MAX) {
+    if (check->first_bad != UINT64_MAX) {
         *fault = (struct bloomfile_fault){
             .error = BLOOMFILE_EPAGE,
-            .offset = h->body_offset + v.first_bad * CHECKSUM_PAGE,
-            .page = v.first_bad,
+            .offset = check->h->body_offset + check->first_bad * CHECKSUM_PAGE,
+            .page = check->first_bad,
             .field = "page",
         };
         return BLOOMFILE_EPAGE;
     }
     uint64_t offset;
-    const char *field = contradiction(h, body, &sums, &offset);
+    const char *field = contradiction(check, &offset);
     if (field == NULL)
         return 0;
-    guard_distrust(guard, BLOOMFILE_EBODY);
+    guard_distrust(check->guard, BLOOMFILE_EBODY);
     *fault = (struct bloomfile_fault){
         .error = BLOOMFILE_EBODY,
-        .offset = h->body_offset + offset,
+        .offset = check->h->body_offset + offset,
         .page = UINT64_MAX,
         .field = field,
     };
     return BLOOMFILE_EBODY;
+}
+
+int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,
+                struct bloomfile_fault *fault)
+{
+    struct body_check check;
+    body_check_start(&check, h, body, guard);
+    body_check_pages(&check, check.pass.geometry.pages);
+    return body_check_end(&check, fault);
 }

@@ -12,14 +12,42 @@ struct body_sums {
     struct kernel_tally tally;
 };
 
+/* The same page by page, in order, wherever each of them is in memory. h: layout, m and header_size
+ * are sound. */
+struct body_pass {
+    struct geometry geometry;
+    const struct kernel *kernel;
+    struct checksum_sum sum; /* .crc: of the body so far */
+    struct kernel_tally tally;
+    uint64_t page; /* the next one */
+};
+void body_pass_start(struct body_pass *pass, const struct header *h);
+uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
+
 /* Calls visit(context, page, CRC-32 of the page) for each page in order, and sums up. h: layout, m
  * and header_size are sound. */
 void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
                void (*visit)(void *context, uint64_t page, uint32_t crc), void *context);
 
+/* Whether all bits beyond m are zero in the last byte that m uses. */
+bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
+
 /* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,
  * *offset tells in which. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
+
+/* body_verify() in pieces: what was read so far of a sealed body. */
+struct body_check {
+    const struct header *h;
+    const uint8_t *body;
+    struct guard *guard;
+    struct body_pass pass;
+    uint64_t first_bad; /* page; UINT64_MAX: none */
+};
+void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
+                      struct guard *guard);
+void body_check_pages(struct body_check *check, uint64_t pages);
+int body_check_end(struct body_check *check, struct bloomfile_fault *fault);
 
 /* Checks a sealed body, tells the guard of every page, and of a contradiction with the header;
  * *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */

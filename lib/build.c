@@ -66,18 +66,21 @@ int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
     return bloomfile_builder_add_digests(b, &digest, 1);
 }
 
-uint64_t bloomfile_builder_count(bloomfile_builder *b)
+int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 {
     if (b->sorted != b->count)
         b->count = b->sorted = sort_unique(b->digests, b->count);
-    return b->count;
+    *count = b->count;
+    return 0;
 }
 
 static int build(bloomfile_builder *b, uint32_t header_size, uint8_t **image, size_t *size)
 {
     struct header h;
-    uint64_t n = bloomfile_builder_count(b);
-    int error = params_plan(&b->params, n, header_size, &h);
+    uint64_t n;
+    int error = bloomfile_builder_count(b, &n);
+    if (error == 0)
+        error = params_plan(&b->params, n, header_size, &h);
     if (error == 0)
         error = image_new(&h, image, size);
     if (error != 0)
@@ -94,14 +97,12 @@ static int build(bloomfile_builder *b, uint32_t header_size, uint8_t **image, si
 
 int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
 {
-    if ((flags & ~BLOOMFILE_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
     uint8_t *image;
     size_t size;
     int error = build(b, GEOMETRY_FILE_HEADER, &image, &size);
     if (error != 0)
         return error;
-    error = publish(path, image, size, (flags & BLOOMFILE_REPLACE) != 0);
+    error = publish(path, image, size, flags);
     free(image);
     return error;
 }

@@ -18,10 +18,34 @@ bool geometry_bits_valid(uint32_t layout, uint64_t m)
            (layout != BLOOMFILE_BLOCKED || m % PROBE_BLOCK_BITS == 0);
 }
 
+uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
+{
+    switch (layout) {
+    case BLOOMFILE_BLOCKED:
+        return bytes / PROBE_BLOCK_BYTES;
+    case BLOOMFILE_COUNTING:
+        return 2 * bytes;
+    default:
+        return 8 * bytes;
+    }
+}
+
+uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
+{
+    switch (layout) {
+    case BLOOMFILE_BLOCKED:
+        return PROBE_BLOCK_BYTES * units;
+    case BLOOMFILE_COUNTING:
+        return units / 2 + units % 2;
+    default:
+        return units / 8 + (units % 8 != 0);
+    }
+}
+
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 {
     struct geometry g = { .units = layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m };
-    g.need = layout == BLOOMFILE_COUNTING ? m / 2 + m % 2 : m / 8 + (m % 8 != 0);
+    g.need = geometry_bytes_of(layout, g.units);
     uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
     g.body_size = (g.need + grain - 1) / grain * grain;
     g.pages = (g.body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;

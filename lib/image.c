@@ -42,20 +42,30 @@ static void keep_crc(void *context, uint64_t page, uint32_t crc)
     put32((uint8_t *)context + 4 * page, crc);
 }
 
+void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally)
+{
+    record->sequence = HEADER_SEALED_SEQUENCE;
+    record->state = BLOOMFILE_SEALED;
+    record->ones = tally->ones;
+    record->overflow = tally->overflow;
+    record->body_crc = body_crc;
+    record->writers = 0;
+    memset(record->boot_id, 0, sizeof record->boot_id);
+}
+
+void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc)
+{
+    for (uint64_t page = 0; page < pages; page++)
+        put32(table + 4 * page, get32(table + 4 * page) ^ body_crc);
+}
+
 void image_sum(struct header *h, uint8_t *body)
 {
     uint8_t *table = body + h->body_size;
     struct body_sums sums;
     body_walk(h, body, &sums, keep_crc, table);
-    for (uint64_t page = 0; page < checksum_pages(h->body_size); page++)
-        put32(table + 4 * page, get32(table + 4 * page) ^ sums.crc);
-    h->record.sequence = HEADER_SEALED_SEQUENCE;
-    h->record.state = BLOOMFILE_SEALED;
-    h->record.ones = sums.tally.ones;
-    h->record.overflow = sums.tally.overflow;
-    h->record.body_crc = sums.crc;
-    h->record.writers = 0;
-    memset(h->record.boot_id, 0, sizeof h->record.boot_id);
+    image_bind_checksums(table, checksum_pages(h->body_size), sums.crc);
+    image_record(&h->record, sums.crc, &sums.tally);
 }
 
 void image_estimate_keys(struct header *h)

@@ -4,6 +4,7 @@
 #define BLOOMFILE_IMAGE_H
 
 #include "header.h"
+#include "kernel.h"
 
 /* Allocates an image whose body is empty. In *h the caller has set what describes the filter
  * (header_size, layout, k, m, seed, capacity, fpr, m_unfolded, provenance, tag, label); the rest is
@@ -15,6 +16,12 @@ void image_describe(struct header *h);
 
 /* The body of an image. */
 uint8_t *image_body(const struct header *h, uint8_t *image);
+
+/* Makes a record that of a sealed image with such a body; n and flags stay. */
+void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally);
+
+/* Turns the pages' CRC-32 into the entries of the table. */
+void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc);
 
 /* Once the body is complete and h->record.n (and .flags) set: writes the page checksums behind it,
  * and makes h->record that of a sealed image. */

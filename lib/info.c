@@ -57,6 +57,12 @@ void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
     versioned_give(out, out->struct_size, &info, sizeof info);
 }
 
+const void *bloomfile_body(const bloomfile *f, size_t *size)
+{
+    *size = (size_t)f->geometry.need;
+    return f->body;
+}
+
 int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
                       struct bloomfile_fault *list, size_t *count)
 {

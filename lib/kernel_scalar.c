@@ -2,6 +2,7 @@
 #include "kernel_scalar.h"
 
 #include "bytes.h"
+#include "kernel_fold.h"
 #include "kernel_shared.h"
 #include "probe.h"
 #include "shared.h"
@@ -192,14 +193,29 @@ static size_t counting_contains_many(const uint8_t *body, uint64_t counters, uns
 }
 
 const struct kernel kernel_scalar_blocked = {
-    "scalar",         blocked_contains,          blocked_contains_many,
-    blocked_add_many, kernel_add_shared_blocked, blocked_tally,
+    "scalar",
+    blocked_contains,
+    blocked_contains_many,
+    blocked_add_many,
+    kernel_add_shared_blocked,
+    blocked_tally,
+    kernel_fold_blocked,
 };
 const struct kernel kernel_scalar_classic = {
-    "scalar",         classic_contains,          classic_contains_many,
-    classic_add_many, kernel_add_shared_classic, classic_tally,
+    "scalar",
+    classic_contains,
+    classic_contains_many,
+    classic_add_many,
+    kernel_add_shared_classic,
+    classic_tally,
+    kernel_fold_classic,
 };
 const struct kernel kernel_scalar_counting = {
-    "scalar",          counting_contains,          counting_contains_many,
-    counting_add_many, kernel_add_shared_counting, counting_tally,
+    "scalar",
+    counting_contains,
+    counting_contains_many,
+    counting_add_many,
+    kernel_add_shared_counting,
+    counting_tally,
+    kernel_fold_counting,
 };

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "map.h"
+#include "spool.h"
 
 #define NAME_TRIES 100
 
@@ -25,6 +26,7 @@ struct publication {
     const char *name;
     int directory;      /* -1: not open */
     int fd;             /* -1: not open */
+    int stream;         /* where a copy of it goes instead; -1: it gets a name */
     char temporary[32]; /* "": the temporary has no name */
     bool replace;
     bool target_exists; /* and is `target` */
@@ -216,21 +218,16 @@ void publish_abandon(struct publication *p)
     free(p);
 }
 
-int publish_start(struct publication **out, const char *path, bool replace, int *fd)
+static struct publication *new_publication(void)
 {
-    *out = NULL;
     struct publication *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return ENOMEM;
-    p->directory = p->fd = -1;
-    p->replace = replace;
-    int error = locate(p, path);
-    if (error == 0)
-        error = check_target(p);
-    if (error == 0)
-        error = open_temporary(p);
-    if (error == 0)
-        error = keep_permissions(p);
+    if (p != NULL)
+        p->directory = p->fd = p->stream = -1;
+    return p;
+}
+
+static int started(struct publication **out, struct publication *p, int error, int *fd)
+{
     if (error != 0) {
         publish_abandon(p);
         return error;
@@ -240,7 +237,80 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
     return 0;
 }
 
-int publish_finish(struct publication *p)
+int publish_start(struct publication **out, const char *path, bool replace, int *fd)
+{
+    *out = NULL;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->replace = replace;
+    int error = locate(p, path);
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        error = open_temporary(p);
+    if (error == 0)
+        error = keep_permissions(p);
+    return started(out, p, error, fd);
+}
+
+static int start_stream(struct publication **out, int stream, int *fd)
+{
+    if (fcntl(stream, F_GETFD) < 0)
+        return errno;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->stream = stream;
+    return started(out, p, spool_file(NULL, &p->fd), fd);
+}
+
+int publish_open(struct publication **out, const char *path, unsigned flags, int *fd)
+{
+    *out = NULL;
+    const unsigned stream = flags >> 16;
+    if (stream != 0 && path == NULL && (flags & 0xFFFF) == 0)
+        return start_stream(out, (int)stream - 1, fd);
+    if (stream != 0 || path == NULL || (flags & ~BLOOMFILE_REPLACE) != 0)
+        return BLOOMFILE_EPARAMS;
+    return publish_start(out, path, (flags & BLOOMFILE_REPLACE) != 0, fd);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t wrote = write(fd, bytes, size);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote > 0) {
+            bytes += wrote;
+            size -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+static int copy_to_stream(const struct publication *p)
+{
+    const size_t room = (size_t)1 << 20;
+    struct stat status;
+    int error = map_stat(p->fd, &status);
+    uint8_t *buffer = malloc(room);
+    if (error == 0 && buffer == NULL)
+        error = ENOMEM;
+    for (uint64_t at = 0; error == 0 && at < (uint64_t)status.st_size;) {
+        const uint64_t rest = (uint64_t)status.st_size - at;
+        const size_t size = rest < room ? (size_t)rest : room;
+        error = map_read(p->fd, at, buffer, size);
+        if (error == 0)
+            error = write_all(p->stream, buffer, size);
+        at += size;
+    }
+    free(buffer);
+    return error;
+}
+
+static int publish_at_path(struct publication *p)
 {
     int error = fsync(p->fd) == 0 ? 0 : errno;
     if (error == 0)
@@ -249,16 +319,20 @@ int publish_finish(struct publication *p)
         error = keep_permissions(p); /* of what stands there by now */
     if (error == 0)
         error = give_name(p);
-    if (error == 0)
-        error = sync_directory(p);
+    return error != 0 ? error : sync_directory(p);
+}
+
+int publish_finish(struct publication *p)
+{
+    int error = p->stream >= 0 ? copy_to_stream(p) : publish_at_path(p);
     publish_abandon(p);
     return error;
 }
 
-int publish(const char *path, const void *bytes, size_t size, bool replace)
+int publish(const char *path, const void *bytes, size_t size, unsigned flags)
 {
     struct publication *p;
-    int fd, error = publish_start(&p, path, replace, &fd);
+    int fd, error = publish_open(&p, path, flags, &fd);
     if (error != 0)
         return error;
     error = publish_allocate(fd, size, false);

@@ -19,6 +19,11 @@ struct publication;
  * temporary has a name, the calling thread's signals are held back from here to the end. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
+/* The same as the public functions that make a file are told: BLOOMFILE_REPLACE, or
+ * BLOOMFILE_TO_FD() and no path; BLOOMFILE_EPARAMS for anything else. What goes to a descriptor is
+ * made in an unnamed file in $TMPDIR, or /tmp, and copied in the end. */
+int publish_open(struct publication **out, const char *path, unsigned flags, int *fd);
+
 /* Syncs what has been written and gives it its name. 0, or an error after which nothing is left and
  * what was there is untouched; only when the last step fails, the fsync of the directory, is the
  * complete new file in place all the same. */
@@ -28,7 +33,7 @@ int publish_finish(struct publication *p);
 void publish_abandon(struct publication *p);
 
 /* All three for bytes in memory. */
-int publish(const char *path, const void *bytes, size_t size, bool replace);
+int publish(const char *path, const void *bytes, size_t size, unsigned flags);
 
 /* Makes the file `size` bytes large. `reserve`: every block of it is allocated, by writing zeros if
  * the file system knows no better way; otherwise only where that is cheap. */

@@ -7,6 +7,7 @@
 #ifndef BLOOMFILE_SIZING_H
 #define BLOOMFILE_SIZING_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define SIZING_DEFAULT_FPR 0.01
@@ -22,5 +23,18 @@ double sizing_measured_fpr(uint32_t layout, uint64_t m, uint32_t k, uint64_t one
 /* n estimated from the ones (Swamidass & Baldi 2007; for blocked, averaged over the keys of a
  * block). Infinite if all bits are one. */
 double sizing_estimated_keys(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones);
+
+/* The rate to expect of that body once `more` further keys are in it: exact for blocked, otherwise
+ * for many bits. */
+double sizing_fpr_after(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
+                        const uint64_t blocks[513], uint64_t more);
+
+/* The standard error of the measured rate, as an estimate of what such keys make on average. */
+double sizing_standard_error(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
+                             const uint64_t blocks[513]);
+
+/* Of an intersection that is filled to `both`, and whose sources are filled to fill[]: the fill
+ * that the keys common to all make, the rest being chance. */
+double sizing_common_fill(const double *fill, size_t count, double both);
 
 #endif

@@ -28,7 +28,7 @@ static void each_wrong_parameter_has_its_error(void **state)
     } rows[] = {
         { "struct_size 0", { .struct_size = 0 }, BLOOMFILE_EPARAMS },
         { "struct_size short",
-          { .struct_size = sizeof(struct bloomfile_params) - 1 },
+          { .struct_size = offsetof(struct bloomfile_params, memory) - 1 },
           BLOOMFILE_EPARAMS },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "layout 4", { WITH, .layout = 4 }, BLOOMFILE_ELAYOUT },

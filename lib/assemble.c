@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "image.h"
+#include "params.h"
+#include "result.h"
+
+#define PROVENANCE (BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION)
+#define PIECE      ((size_t)256 << 10)
+
+static int describe(struct header *h, const struct bloomfile_params *given, uint32_t provenance,
+                    uint64_t keys)
+{
+    struct bloomfile_params p;
+    const bool known = keys != UINT64_MAX;
+    int error = params_take(&p, given);
+    if (error != 0)
+        return error;
+    if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)
+        return BLOOMFILE_EPARAMS;
+    if (known && keys > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_ECAPACITY;
+    error = params_plan(&p, known ? keys : 0, GEOMETRY_FILE_HEADER, h);
+    h->provenance = provenance;
+    h->record.state = BLOOMFILE_SEALED;
+    h->record.flags = known ? 0 : RECORD_N_ESTIMATED;
+    image_describe(h);
+    return error;
+}
+
+/* The last page is copied, because the caller's bytes end in it. */
+static int put_body(struct result *r, const uint8_t *body)
+{
+    const size_t need = (size_t)r->pass.geometry.need, whole = need - need % CHECKSUM_PAGE;
+    uint8_t last[CHECKSUM_PAGE] = { 0 };
+    int error = 0;
+    for (size_t at = 0; error == 0 && at < whole; at += PIECE)
+        error = result_put(r, body + at, whole - at < PIECE ? whole - at : PIECE);
+    if (error != 0 || whole == need)
+        return error;
+    memcpy(last, body + whole, need - whole);
+    return result_put(r, last, sizeof last);
+}
+
+static int make(struct result *r, struct header *h, const uint8_t *body)
+{
+    int error = put_body(r, body);
+    if (error != 0)
+        return error;
+    result_record(r, &h->record);
+    if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(h);
+    return result_finish(r, h);
+}
+
+int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
+                       uint32_t provenance, uint64_t keys, unsigned flags)
+{
+    struct header h;
+    struct result r = { 0 };
+    int error = describe(&h, params, provenance, keys);
+    if (error != 0)
+        return error;
+    if (geometry_of(h.layout, h.m, h.header_size).image_size > SIZE_MAX / 2)
+        return BLOOMFILE_ETOOBIG;
+    if (!body_last_byte_is_clean(&h, body))
+        return BLOOMFILE_EBODY;
+    error = result_start(&r, &h, path, flags);
+    if (error == 0)
+        error = make(&r, &h, body);
+    result_abandon(&r);
+    return error;
+}

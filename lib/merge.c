@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "combine.h"
+#include "image.h"
+#include "sizing.h"
+#include "versioned.h"
+
+/* The struct of version 0.1, the oldest that callers can have. */
+#define PARAMS_LEAST (offsetof(struct bloomfile_merge_params, tag) + BLOOMFILE_TAG_SIZE)
+
+int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
+{
+    const struct header *x = &a->header, *y = &b->header;
+    if (x->layout != y->layout)
+        return BLOOMFILE_EDIFFERENTLAYOUT;
+    if (x->hash_id != y->hash_id)
+        return BLOOMFILE_EDIFFERENTHASH;
+    if (x->k != y->k)
+        return BLOOMFILE_EDIFFERENTHASHES;
+    return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
+}
+
+static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)
+{
+    *p = (struct bloomfile_merge_params)BLOOMFILE_MERGE_PARAMS_INIT;
+    if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
+    if (p->op == 0)
+        p->op = BLOOMFILE_UNION;
+    if (p->op > BLOOMFILE_INTERSECTION || p->reserved != 0 || p->keys > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_EPARAMS;
+    if (!(p->max_fpr >= 0 && p->max_fpr <= 1))
+        return BLOOMFILE_ERATE;
+    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
+        return BLOOMFILE_ELABEL;
+    return 0;
+}
+
+static uint64_t greatest_common_divisor(uint64_t a, uint64_t b)
+{
+    while (b != 0) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static bool has_keys(const struct header *h)
+{
+    return h->record.n != 0 || (h->record.flags & RECORD_N_ESTIMATED) != 0;
+}
+
+/* Takes one more source into the header of the result. */
+static void describe_also(struct header *h, const struct header *source)
+{
+    h->m = greatest_common_divisor(h->m, source->m);
+    h->provenance |= source->provenance;
+    h->capacity = source->capacity > h->capacity ? source->capacity : h->capacity;
+    h->fpr = source->fpr > h->fpr ? source->fpr : h->fpr;
+    if (has_keys(h) && has_keys(source))
+        h->record.flags |= RECORD_N_ESTIMATED;
+    else if (has_keys(source))
+        h->record = source->record;
+}
+
+static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
+                    const struct bloomfile_merge_params *p)
+{
+    int error = source_describe(srcs[0], h);
+    for (size_t i = 1; error == 0 && i < count; i++) {
+        struct header source;
+        error = bloomfile_compatible(srcs[0], srcs[i]);
+        if (error == 0)
+            error = source_describe(srcs[i], &source);
+        if (error == 0)
+            describe_also(h, &source);
+    }
+    if (error != 0)
+        return error;
+    if (p->op == BLOOMFILE_INTERSECTION && h->layout == BLOOMFILE_COUNTING)
+        return BLOOMFILE_ECOUNTING;
+    const bool intersection = p->op == BLOOMFILE_INTERSECTION;
+    h->provenance |= intersection ? BLOOMFILE_FROM_INTERSECTION : BLOOMFILE_FROM_MERGE;
+    h->m_unfolded = h->m;
+    memcpy(h->tag, p->tag, sizeof h->tag);
+    memset(h->label, 0, sizeof h->label);
+    if (p->label != NULL)
+        memcpy(h->label, p->label, strlen(p->label));
+    h->record.state = BLOOMFILE_SEALED;
+    if (count > 1 && intersection)
+        h->record.flags |= RECORD_N_ESTIMATED;
+    if (p->keys != 0) {
+        h->record.n = p->keys;
+        h->record.flags &= ~RECORD_N_ESTIMATED;
+    }
+    image_describe(h);
+    return 0;
+}
+
+static int settle_union(struct combination *c, const struct kernel_tally *tally)
+{
+    struct header *h = &c->h;
+    if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(h);
+    if (c->max_fpr == 0)
+        return 0;
+    double fpr = sizing_measured_fpr(h->layout, h->m, h->k, tally->ones, tally->blocks);
+    double error = sizing_standard_error(h->layout, h->m, h->k, tally->ones, tally->blocks);
+    return fpr - 3 * error > c->max_fpr ? BLOOMFILE_ERATEPASSED : 0;
+}
+
+static int settle_intersection(struct combination *c, const struct kernel_tally *tally)
+{
+    (void)tally;
+    struct record *r = &c->h.record;
+    if ((r->flags & RECORD_N_ESTIMATED) == 0)
+        return 0;
+    double *fill = malloc(c->count * sizeof *fill);
+    if (fill == NULL)
+        return ENOMEM;
+    const double m = (double)c->h.m;
+    for (size_t i = 0; i < c->count; i++)
+        fill[i] = (double)c->parts[i].ones / m;
+    double common = sizing_common_fill(fill, c->count, (double)r->ones / m);
+    free(fill);
+    const uint64_t ones = r->ones;
+    r->ones = (uint64_t)(common * m);
+    image_estimate_keys(&c->h);
+    r->ones = ones;
+    return 0;
+}
+
+static int merge(struct combination *c, const char *dst, const bloomfile *const *srcs, size_t count,
+                 unsigned flags)
+{
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        uint64_t factor = srcs[i]->header.m / c->h.m;
+        error = combine_add(c, srcs[i], factor);
+    }
+    if (error == 0)
+        error = combine_publish(c, dst, flags);
+    combine_release(c);
+    return error;
+}
+
+int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+                    const struct bloomfile_merge_params *params, unsigned flags)
+{
+    struct bloomfile_merge_params p;
+    struct combination c = { .count = 0 };
+    int error = count == 0 ? BLOOMFILE_EPARAMS : take_params(&p, params);
+    if (error == 0)
+        error = describe(&c.h, srcs, count, &p);
+    if (error != 0)
+        return error;
+    c.intersect = p.op == BLOOMFILE_INTERSECTION;
+    c.settle = c.intersect ? settle_intersection : settle_union;
+    c.max_fpr = p.max_fpr != 0 ? p.max_fpr : c.h.fpr;
+    c.parts = calloc(count, sizeof *c.parts);
+    if (c.parts == NULL)
+        return ENOMEM;
+    error = merge(&c, dst, srcs, count, flags);
+    free(c.parts);
+    return error;
+}

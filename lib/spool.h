@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ * Temporary files without a name: nothing of them remains, whatever happens. */
+#ifndef BLOOMFILE_SPOOL_H
+#define BLOOMFILE_SPOOL_H
+
+/* Opens a new one in a folder, for reading and writing; NULL: in $TMPDIR, or /tmp. 0 or an errno.
+ */
+int spool_file(const char *folder, int *fd);
+
+#endif

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ * Folding: what it makes is what the same keys make at that size. */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct shape {
+    uint32_t layout, k;
+    uint64_t bits, keys;
+};
+
+/* Some larger than what is read at once; some whose counters overflow. */
+static const struct shape shapes[] = {
+    { BLOOMFILE_BLOCKED, 1, 512, 5 },
+    { BLOOMFILE_BLOCKED, 7, 512 * 60, 900 },
+    { BLOOMFILE_BLOCKED, 6, 512 * 97, 900 },
+    { BLOOMFILE_BLOCKED, 8, 512 * 12600, 30000 },
+    { BLOOMFILE_BLOCKED, 64, 512 * 30, 40 },
+    { BLOOMFILE_CLASSIC, 3, 1, 1 },
+    { BLOOMFILE_CLASSIC, 3, 30030, 300 },
+    { BLOOMFILE_CLASSIC, 7, 8 * 3 * 5 * 7 * 11 * 13 * 29, 3000 },
+    { BLOOMFILE_CLASSIC, 5, 5040 * 601, 20000 },
+    { BLOOMFILE_COUNTING, 5, 10100, 2000 },
+    { BLOOMFILE_COUNTING, 4, 1001, 90 },
+    { BLOOMFILE_COUNTING, 5, 2 * 630630, 30000 },
+    { BLOOMFILE_COUNTING, 64, 840, 60 },
+};
+
+static struct bloomfile_params params_of(const struct shape *s, uint64_t bits)
+{
+    return (struct bloomfile_params){ .struct_size = sizeof(struct bloomfile_params),
+                                      .layout = s->layout,
+                                      .bits = bits,
+                                      .hashes = s->k,
+                                      .capacity = 77,
+                                      .fpr = 0.25,
+                                      .seed = 42,
+                                      .label = "folded",
+                                      .tag = { 9, 8, 7 } };
+}
+
+static void build(const char *path, const struct shape *s, uint64_t bits, uint64_t keys)
+{
+    bloomfile_builder *b = new_builder(params_of(s, bits));
+    add_numbers(b, 0, keys);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+static bloomfile *opened(const char *path)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    return f;
+}
+
+static uint64_t units_of(const struct shape *s)
+{
+    return s->layout == BLOOMFILE_BLOCKED ? s->bits / 512 : s->bits;
+}
+
+/* Equal but for the header, of which only m before folding differs. */
+static void assert_as_built(const char *folded, const char *built, uint64_t bits)
+{
+    bloomfile *a = opened(folded), *b = opened(built);
+    struct bloomfile_info x = info_of(a), y = info_of(b);
+    assert_int_equal(x.bits_unfolded, bits);
+    x.bits_unfolded = y.bits_unfolded;
+    assert_memory_equal(&x, &y, sizeof x);
+    bloomfile_close(a);
+    bloomfile_close(b);
+    struct bytes one = read_file(folded), other = read_file(built);
+    assert_int_equal(one.size, other.size);
+    assert_memory_equal(one.data + IN_FILE, other.data + IN_FILE, one.size - IN_FILE);
+    free(one.data);
+    free(other.data);
+}
+
+static void folding_makes_what_the_keys_make_at_that_size(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        build("source", s, s->bits, s->keys);
+        bloomfile *source = opened("source");
+        for (uint64_t factor = 1; factor <= units_of(s); factor++) {
+            int expected = units_of(s) % factor == 0 ? 0 : BLOOMFILE_EFACTOR;
+            if (expected != 0 && factor > 100)
+                continue;
+            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_REPLACE), expected);
+            if (expected != 0)
+                continue;
+            build("built", s, s->bits / factor, s->keys);
+            assert_as_built("folded", "built", s->bits);
+        }
+        bloomfile_close(source);
+    }
+}
+
+static void folding_twice_is_folding_by_the_product(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        if (units_of(&shapes[i]) % 30 != 0)
+            continue;
+        build("source", &shapes[i], shapes[i].bits, shapes[i].keys);
+        bloomfile *source = opened("source");
+        assert_error(bloomfile_fold("five", source, 5, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_fold("fifteen", source, 15, BLOOMFILE_REPLACE), 0);
+        bloomfile_close(source);
+        source = opened("five");
+        assert_error(bloomfile_fold("five", source, 3, BLOOMFILE_REPLACE), 0); /* over itself */
+        bloomfile_close(source);
+        struct bytes once = read_file("fifteen");
+        assert_file_holds("five", once.data, once.size);
+        free(once.data);
+    }
+}
+
+static void the_plan_tells_what_each_fold_will_measure(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        build("source", s, s->bits, s->keys);
+        bloomfile *source = opened("source");
+        size_t count, room;
+        assert_error(bloomfile_fold_plan(source, 0, NULL, &count), 0);
+        struct bloomfile_fold_choice *plan = calloc(count, sizeof *plan);
+        room = count;
+        assert_error(bloomfile_fold_plan(source, 0, plan, &room), 0);
+        assert_int_equal(room, count);
+        size_t next = 0;
+        for (uint64_t factor = 1; factor <= units_of(s); factor++) {
+            if (units_of(s) % factor != 0)
+                continue;
+            const struct bloomfile_fold_choice *c = &plan[next++];
+            assert_int_equal(c->factor, factor);
+            assert_int_equal(c->bits, s->bits / factor);
+            assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_REPLACE), 0);
+            bloomfile *folded = opened("folded");
+            struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+            assert_error(bloomfile_measure(folded, &m), 0);
+            assert_int_equal(c->image_size, info_of(folded).image_size);
+            assert_int_equal(c->ones, m.ones);
+            assert_true(c->fpr == m.fpr);
+            assert_true(fabs(c->fpr_more - c->fpr) <= 1e-9 * c->fpr);
+            bloomfile_close(folded);
+        }
+        assert_int_equal(next, count);
+        bloomfile_close(source);
+        free(plan);
+    }
+}
+
+static void a_plan_takes_no_more_than_there_is_room_for(void **state)
+{
+    (void)state;
+    build("source", &shapes[1], shapes[1].bits, 100);
+    bloomfile *source = opened("source");
+    struct bloomfile_fold_choice plan[3] = { { .factor = 99 }, { .factor = 99 }, { .factor = 99 } };
+    size_t count = 2;
+    assert_error(bloomfile_fold_plan(source, 0, plan, &count), 0);
+    assert_int_equal(count, 12); /* 60 = 2 * 2 * 3 * 5 */
+    assert_int_equal(plan[0].factor, 1);
+    assert_int_equal(plan[1].factor, 2);
+    assert_int_equal(plan[2].factor, 99);
+    bloomfile_close(source);
+}
+
+/* The mean of the real rate of filters with `more` further keys, over several sets of them. */
+static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more)
+{
+    const int rounds = 20;
+    double sum = 0;
+    for (int i = 0; i < rounds; i++) {
+        bloomfile_builder *b = new_builder(params_of(s, bits));
+        add_numbers(b, 0, s->keys);
+        add_numbers(b, 1000000 * (i + 1), 1000000 * (i + 1) + more);
+        assert_error(bloomfile_builder_finish(b, "more", BLOOMFILE_REPLACE), 0);
+        bloomfile_builder_free(b);
+        bloomfile *f = opened("more");
+        struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+        assert_error(bloomfile_measure(f, &m), 0);
+        sum += m.fpr;
+        bloomfile_close(f);
+    }
+    return sum / rounds;
+}
+
+static void the_plan_foresees_the_rate_with_more_keys(void **state)
+{
+    (void)state;
+    static const struct shape cases[] = {
+        { BLOOMFILE_BLOCKED, 7, 512 * 240, 3000 },
+        { BLOOMFILE_CLASSIC, 7, 120000, 3000 },
+        { BLOOMFILE_COUNTING, 4, 60000, 3000 },
+    };
+    for (size_t i = 0; i < ROWS(cases); i++) {
+        build("source", &cases[i], cases[i].bits, cases[i].keys);
+        bloomfile *source = opened("source");
+        struct bloomfile_fold_choice plan[5];
+        size_t count = ROWS(plan);
+        assert_error(bloomfile_fold_plan(source, 4000, plan, &count), 0);
+        for (size_t c = 0; c < ROWS(plan); c++) {
+            double real = rate_with_more(&cases[i], plan[c].bits, 4000);
+            assert_true(fabs(plan[c].fpr_more / real - 1) < 0.05);
+            assert_true(plan[c].fpr_more > plan[c].fpr * 1.5);
+        }
+        bloomfile_close(source);
+    }
+}
+
+/* An embedded image, at any address. */
+static void an_embedded_filter_folds_too(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        if (units_of(s) % 3 != 0)
+            continue;
+        bloomfile_builder *b = new_builder(params_of(s, s->bits));
+        add_numbers(b, 0, s->keys);
+        struct bytes image = finish_image(b);
+        bloomfile_builder_free(b);
+        uint8_t *odd = malloc(image.size + 1);
+        memcpy(odd + 1, image.data, image.size);
+        bloomfile *source = open_image((struct bytes){ odd + 1, image.size }, 0);
+        assert_error(bloomfile_fold("folded", source, 3, BLOOMFILE_REPLACE), 0);
+        build("built", s, s->bits / 3, s->keys);
+        assert_as_built("folded", "built", s->bits);
+        bloomfile_close(source);
+        free(odd);
+        free(image.data);
+    }
+}
+
+static void a_live_filter_folds_as_it_is(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        if (units_of(s) % 2 != 0)
+            continue;
+        struct bloomfile_params params = params_of(s, s->bits);
+        bloomfile *live;
+        assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE), 0);
+        for (uint64_t key = 0; key < s->keys; key++)
+            assert_error(bloomfile_add_digest(live, number(42, key), NULL), 0);
+        assert_error(bloomfile_fold("folded", live, 2, BLOOMFILE_REPLACE), 0);
+        build("built", s, s->bits / 2, s->keys);
+        struct bytes one = read_file("folded"), other = read_file("built");
+        assert_int_equal(one.size, other.size);
+        assert_memory_equal(one.data + IN_FILE, other.data + IN_FILE, one.size - IN_FILE);
+        free(one.data);
+        free(other.data);
+        bloomfile_close(live);
+    }
+}
+
+static void damage_of_the_source_is_not_passed_on(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        build("source", s, s->bits, s->keys);
+        struct bytes image = read_file("source");
+        const uint64_t last =
+            (s->layout == BLOOMFILE_COUNTING ? (s->bits + 1) / 2 : (s->bits + 7) / 8) - 1;
+        const size_t places[] = { IN_FILE, IN_FILE + last / 2, IN_FILE + last, image.size - 1 };
+        for (size_t p = 0; p < ROWS(places); p++) {
+            image.data[places[p]] ^= 0x10;
+            write_file("damaged", image.data, image.size);
+            image.data[places[p]] ^= 0x10;
+            bloomfile *f;
+            size_t count = 1;
+            struct bloomfile_fold_choice choice;
+            assert_error(bloomfile_open(&f, "damaged", 0), 0);
+            assert_error(bloomfile_fold("result", f, 1, 0), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_fold_plan(f, 0, &choice, &count), BLOOMFILE_EPAGE);
+            assert_int_equal(access("result", F_OK), -1);
+            bloomfile_close(f);
+        }
+        free(image.data);
+    }
+}
+
+static void the_result_goes_to_a_descriptor_as_well(void **state)
+{
+    (void)state;
+    build("source", &shapes[1], shapes[1].bits, 900);
+    bloomfile *source = opened("source");
+    assert_error(bloomfile_fold("folded", source, 4, BLOOMFILE_REPLACE), 0);
+    int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, "before", 6), 6);
+    size_t entries = entries_in_dir(), descriptors = open_descriptors();
+    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd)), 0);
+    assert_int_equal(entries_in_dir(), entries);
+    assert_int_equal(open_descriptors(), descriptors);
+    struct bytes file = read_file("folded"), stream = read_file("stream");
+    assert_int_equal(stream.size, 6 + file.size);
+    assert_memory_equal(stream.data + 6, file.data, file.size);
+    free(file.data);
+    free(stream.data);
+
+    assert_error(bloomfile_fold("path", source, 4, BLOOMFILE_TO_FD(fd)), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd) | BLOOMFILE_REPLACE),
+                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_fold(NULL, source, 4, 0), BLOOMFILE_EPARAMS);
+    close(fd);
+    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd)), EBADF);
+    int full = open("/dev/full", O_WRONLY);
+    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(full)), ENOSPC);
+    close(full);
+    bloomfile_close(source);
+}
+
+static void other_errors_leave_nothing_behind(void **state)
+{
+    (void)state;
+    build("source", &shapes[1], shapes[1].bits, 900);
+    bloomfile *source = opened("source");
+    size_t entries = entries_in_dir();
+    assert_error(bloomfile_fold("result", source, 0, 0), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold("result", source, 61, 0), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold("result", source, 120, 0), BLOOMFILE_EFACTOR);
+    assert_error(bloomfile_fold("source", source, 2, 0), EEXIST);
+    assert_error(bloomfile_fold("missing/result", source, 2, 0), ENOENT);
+    assert_error(bloomfile_fold("result", source, 2, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_int_equal(entries_in_dir(), entries);
+    bloomfile_close(source);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folding_makes_what_the_keys_make_at_that_size),
+        cmocka_unit_test(folding_twice_is_folding_by_the_product),
+        cmocka_unit_test(the_plan_tells_what_each_fold_will_measure),
+        cmocka_unit_test(a_plan_takes_no_more_than_there_is_room_for),
+        cmocka_unit_test(the_plan_foresees_the_rate_with_more_keys),
+        cmocka_unit_test(an_embedded_filter_folds_too),
+        cmocka_unit_test(a_live_filter_folds_as_it_is),
+        cmocka_unit_test(damage_of_the_source_is_not_passed_on),
+        cmocka_unit_test(the_result_goes_to_a_descriptor_as_well),
+        cmocka_unit_test(other_errors_leave_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

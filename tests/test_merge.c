@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ * Unions and intersections of filters of different sizes, and bodies that were computed elsewhere.
+ */
+#include "support.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+/* So many bits, or counters, for a number of units that is none of the layout's limits. */
+static uint64_t bits_of(uint32_t layout, uint64_t units)
+{
+    return layout == BLOOMFILE_BLOCKED ? 512 * units : 40 * units;
+}
+
+static struct bloomfile_params params_of(uint32_t layout, uint64_t bits)
+{
+    return (struct bloomfile_params){ .struct_size = sizeof(struct bloomfile_params),
+                                      .layout = layout,
+                                      .bits = bits,
+                                      .hashes = 5,
+                                      .capacity = 1000 };
+}
+
+static void build_params(const char *path, struct bloomfile_params params, uint64_t from,
+                         uint64_t to)
+{
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, from, to);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+static void build(const char *path, uint32_t layout, uint64_t bits, uint64_t from, uint64_t to)
+{
+    build_params(path, params_of(layout, bits), from, to);
+}
+
+static bloomfile *opened(const char *path)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, 0), 0);
+    return f;
+}
+
+/* Merges the filters at the paths, up to a NULL. */
+static int merge(const char *dst, const char *const *paths, struct bloomfile_merge_params params)
+{
+    const bloomfile *srcs[8];
+    size_t count = 0;
+    for (; paths[count] != NULL; count++)
+        srcs[count] = opened(paths[count]);
+    params.struct_size = sizeof params;
+    int error = bloomfile_merge(dst, srcs, count, &params, BLOOMFILE_REPLACE);
+    while (count > 0)
+        bloomfile_close((bloomfile *)(uintptr_t)srcs[--count]);
+    return error;
+}
+
+static struct bloomfile_info info_at(const char *path)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL), 0);
+    struct bloomfile_info info = info_of(f);
+    bloomfile_close(f);
+    return info;
+}
+
+static void assert_same_body(const char *a, const char *b)
+{
+    struct bytes one = read_file(a), other = read_file(b);
+    assert_int_equal(one.size, other.size);
+    assert_memory_equal(one.data + IN_FILE, other.data + IN_FILE, one.size - IN_FILE);
+    free(one.data);
+    free(other.data);
+}
+
+static const char *const abc[] = { "a", "b", "c", NULL };
+
+static void a_union_is_one_build_of_all_keys_at_the_common_size(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[][4] = {
+        { 1, 1, 1, 1 },
+        { 6, 6, 6, 6 },
+        { 60, 90, 150, 30 },
+        { 64, 96, 16, 16 },
+        { 7 * 660, 14 * 660, 21 * 660, 7 * 660 },
+    };
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t i = 0; i < ROWS(sizes); i++) {
+            const uint64_t keys = 20 * sizes[i][3];
+            build("a", layouts[l], bits_of(layouts[l], sizes[i][0]), 0, keys);
+            build("b", layouts[l], bits_of(layouts[l], sizes[i][1]), keys, 2 * keys);
+            build("c", layouts[l], bits_of(layouts[l], sizes[i][2]), 2 * keys, 3 * keys);
+            build("all", layouts[l], bits_of(layouts[l], sizes[i][3]), 0, 3 * keys);
+            assert_error(merge("union", abc, (struct bloomfile_merge_params){ 0 }), 0);
+            assert_same_body("union", "all");
+            struct bloomfile_info info = info_at("union");
+            assert_int_equal(info.bits, bits_of(layouts[l], sizes[i][3]));
+            assert_int_equal(info.bits_unfolded, info.bits);
+            assert_int_equal(info.provenance, BLOOMFILE_FROM_MERGE);
+            assert_int_equal(info.keys_estimated, 1);
+        }
+}
+
+static void keys_that_several_have_count_once_but_in_counters(void **state)
+{
+    (void)state;
+    static const char *const twice[] = { "a", "a", NULL };
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        build("a", layouts[l], bits_of(layouts[l], 30), 0, 300);
+        assert_error(merge("union", twice, (struct bloomfile_merge_params){ 0 }), 0);
+        if (layouts[l] != BLOOMFILE_COUNTING) {
+            assert_same_body("union", "a");
+            continue;
+        }
+        bloomfile *once = opened("a"), *both = opened("union");
+        size_t size;
+        const uint8_t *x = bloomfile_body(once, &size), *y = bloomfile_body(both, &size);
+        assert_int_equal(size, 600);
+        for (size_t i = 0; i < 1200; i++) {
+            unsigned single = x[i / 2] >> 4 * (i % 2) & 15, sum = y[i / 2] >> 4 * (i % 2) & 15;
+            assert_int_equal(sum, single > 7 ? 15 : 2 * single);
+        }
+        bloomfile_close(once);
+        bloomfile_close(both);
+    }
+}
+
+static void an_intersection_has_the_bits_that_all_have(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < 2; l++) {
+        const uint32_t layout = layouts[l];
+        build("a", layout, bits_of(layout, 180), 0, 400);
+        build("b", layout, bits_of(layout, 90), 200, 600);
+        build("c", layout, bits_of(layout, 60), 300, 500);
+        assert_error(
+            merge("both", abc, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+        bloomfile *both = opened("both");
+        struct bloomfile_info info = info_at("both");
+        assert_int_equal(info.bits, bits_of(layout, 30));
+        assert_int_equal(info.provenance, BLOOMFILE_FROM_INTERSECTION);
+        assert_int_equal(info.keys_estimated, 1);
+        uint8_t expected[512 * 30 / 8];
+        memset(expected, 0xFF, sizeof expected);
+        for (size_t i = 0; i < 3; i++) {
+            bloomfile *f = opened(abc[i]);
+            assert_error(
+                bloomfile_fold("folded", f, info_of(f).bits / info.bits, BLOOMFILE_REPLACE), 0);
+            bloomfile_close(f);
+            f = opened("folded");
+            size_t size;
+            const uint8_t *body = bloomfile_body(f, &size);
+            assert_int_equal(size, info.bits / 8);
+            for (size_t at = 0; at < size; at++)
+                expected[at] &= body[at];
+            bloomfile_close(f);
+        }
+        size_t size;
+        assert_memory_equal(bloomfile_body(both, &size), expected, info.bits / 8);
+        for (uint64_t key = 300; key < 400; key++)
+            assert_true(bloomfile_contains_digest(both, number(0, key)));
+        bloomfile_close(both);
+    }
+}
+
+static void the_number_of_keys_is_exact_where_it_can_be(void **state)
+{
+    (void)state;
+    static const char *const alone[] = { "b", NULL };
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const uint64_t bits = bits_of(layouts[l], 1000);
+        build("a", layouts[l], bits, 0, 0);
+        build("b", layouts[l], bits, 0, 321);
+        build("c", layouts[l], bits, 0, 0);
+        assert_error(merge("union", abc, (struct bloomfile_merge_params){ 0 }), 0);
+        assert_int_equal(info_at("union").keys, 321);
+        assert_int_equal(info_at("union").keys_estimated, 0);
+        assert_error(merge("union", alone, (struct bloomfile_merge_params){ 0 }), 0);
+        assert_int_equal(info_at("union").keys, 321);
+        assert_int_equal(info_at("union").keys_estimated, 0);
+
+        build("c", layouts[l], bits, 321, 1321);
+        assert_error(merge("union", abc, (struct bloomfile_merge_params){ 0 }), 0);
+        assert_true(fabs((double)info_at("union").keys / 1321 - 1) < 0.03);
+        assert_int_equal(info_at("union").keys_estimated, 1);
+        assert_error(merge("union", abc, (struct bloomfile_merge_params){ .keys = 1321 }), 0);
+        assert_int_equal(info_at("union").keys, 1321);
+        assert_int_equal(info_at("union").keys_estimated, 0);
+    }
+}
+
+static void the_keys_of_an_intersection_are_estimated_without_chance(void **state)
+{
+    (void)state;
+    static const char *const ab[] = { "a", "b", NULL };
+    for (size_t l = 0; l < 2; l++) {
+        const uint64_t bits = bits_of(BLOOMFILE_BLOCKED, 400);
+        build("a", layouts[l], bits, 0, 20000);
+        build("b", layouts[l], bits, 15000, 35000);
+        assert_error(
+            merge("both", ab, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+        assert_true(fabs((double)info_at("both").keys / 5000 - 1) < 0.15);
+        build("b", layouts[l], bits, 20000, 40000);
+        assert_error(
+            merge("both", ab, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+        assert_true(info_at("both").keys < 1000);
+    }
+}
+
+static void the_header_tells_where_it_comes_from(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC, 12000);
+    params.capacity = 10;
+    params.fpr = 0.4;
+    params.label = "of a";
+    build_params("a", params, 0, 10);
+    params.capacity = 30;
+    params.fpr = 0.2;
+    params.bits = 6000;
+    build_params("b", params, 0, 10);
+    params.capacity = 20;
+    params.fpr = 0;
+    build_params("c", params, 0, 10);
+    assert_error(
+        merge("union", abc, (struct bloomfile_merge_params){ .label = "new", .tag = { 5 } }), 0);
+    struct bloomfile_info info = info_at("union");
+    assert_int_equal(info.capacity, 30);
+    assert_true(info.fpr == 0.4);
+    assert_string_equal(info.label, "new");
+    assert_int_equal(info.tag[0], 5);
+    static const char *const again[] = { "union", "c", NULL };
+    assert_error(
+        merge("union", again, (struct bloomfile_merge_params){ .op = BLOOMFILE_INTERSECTION }), 0);
+    info = info_at("union"); /* over a source */
+    assert_int_equal(info.provenance, BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_INTERSECTION);
+    assert_string_equal(info.label, "");
+}
+
+static void filters_that_differ_are_refused(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED, 5120);
+    build_params("a", params, 0, 10);
+    static const struct {
+        uint32_t layout, hashes;
+        uint64_t seed;
+        int error;
+    } others[] = {
+        { BLOOMFILE_CLASSIC, 5, 0, BLOOMFILE_EDIFFERENTLAYOUT },
+        { BLOOMFILE_CLASSIC, 6, 1, BLOOMFILE_EDIFFERENTLAYOUT },
+        { BLOOMFILE_BLOCKED, 6, 0, BLOOMFILE_EDIFFERENTHASHES },
+        { BLOOMFILE_BLOCKED, 5, 1, BLOOMFILE_EDIFFERENTSEED },
+        { BLOOMFILE_BLOCKED, 5, 0, 0 },
+    };
+    static const char *const aab[] = { "a", "a", "b", NULL };
+    for (size_t i = 0; i < ROWS(others); i++) {
+        params.layout = others[i].layout;
+        params.hashes = others[i].hashes;
+        params.seed = others[i].seed;
+        build_params("b", params, 0, 10);
+        bloomfile *a = opened("a"), *b = opened("b");
+        assert_error(bloomfile_compatible(a, b), others[i].error);
+        assert_error(bloomfile_compatible(b, a), others[i].error);
+        bloomfile_close(a);
+        bloomfile_close(b);
+        unlink("union");
+        assert_error(merge("union", aab, (struct bloomfile_merge_params){ 0 }), others[i].error);
+        assert_int_equal(access("union", F_OK), others[i].error == 0 ? 0 : -1);
+    }
+}
+
+static void wrong_parameters_are_refused(void **state)
+{
+    (void)state;
+    static const char *const aa[] = { "a", "a", NULL };
+    unlink("union");
+    build("a", BLOOMFILE_COUNTING, 1000, 0, 10);
+    const struct {
+        struct bloomfile_merge_params params;
+        int error;
+    } rows[] = {
+        { { .op = 3 }, BLOOMFILE_EPARAMS },
+        { { .reserved = 1 }, BLOOMFILE_EPARAMS },
+        { { .keys = UINT64_MAX }, BLOOMFILE_EPARAMS },
+        { { .max_fpr = -0.1 }, BLOOMFILE_ERATE },
+        { { .max_fpr = 1.1 }, BLOOMFILE_ERATE },
+        { { .max_fpr = NAN }, BLOOMFILE_ERATE },
+        { { .label = "\n" }, BLOOMFILE_ELABEL },
+        { { .op = 2 }, BLOOMFILE_ECOUNTING },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++)
+        assert_error(merge("union", aa, rows[i].params), rows[i].error);
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    bloomfile *a = opened("a");
+    const bloomfile *const one[] = { a };
+    assert_error(bloomfile_merge("union", one, 0, NULL, 0), BLOOMFILE_EPARAMS);
+    params.struct_size--;
+    assert_error(bloomfile_merge("union", one, 1, &params, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_merge("a", one, 1, NULL, 0), EEXIST);
+    bloomfile_close(a);
+    assert_int_equal(access("union", F_OK), -1);
+}
+
+static void a_union_that_would_pass_the_rate_is_refused(void **state)
+{
+    (void)state;
+    static const char *const ab[] = { "a", "b", NULL };
+    for (size_t l = 0; l < 2; l++) {
+        struct bloomfile_params params = {
+            .struct_size = sizeof params, .layout = layouts[l], .capacity = 20000, .fpr = 0.01
+        };
+        unlink("union");
+        build_params("a", params, 0, 10000);
+        build_params("b", params, 10000, 20000);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ 0 }), 0);
+        unlink("union");
+        build_params("b", params, 10000, 26000);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ 0 }),
+                     BLOOMFILE_ERATEPASSED);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 0.02 }),
+                     BLOOMFILE_ERATEPASSED);
+        assert_int_equal(access("union", F_OK), -1);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 0.05 }), 0);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 1 }), 0);
+    }
+}
+
+static void a_damaged_source_is_found_and_named(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t bad = 0; bad < 3; bad++) {
+            const bloomfile *srcs[3];
+            for (size_t i = 0; i < 3; i++) {
+                build(abc[i], layouts[l], bits_of(layouts[l], 900), 0, 1000);
+                struct bytes image = read_file(abc[i]);
+                image.data[image.size / 2] ^= i == bad ? 1 : 0;
+                write_file(abc[i], image.data, image.size);
+                free(image.data);
+                srcs[i] = opened(abc[i]);
+            }
+            size_t entries = entries_in_dir();
+            assert_error(bloomfile_merge("result", srcs, 3, NULL, 0), BLOOMFILE_EPAGE);
+            assert_int_equal(entries_in_dir(), entries);
+            for (size_t i = 0; i < 3; i++) {
+                assert_error(bloomfile_status(srcs[i]), i == bad ? BLOOMFILE_EPAGE : 0);
+                bloomfile_close((bloomfile *)(uintptr_t)srcs[i]);
+            }
+        }
+}
+
+static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
+{
+    (void)state;
+    static const uint64_t units[] = { 1, 7, 101, 5000 };
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t i = 0; i < ROWS(units); i++) {
+            struct bloomfile_params params =
+                params_of(layouts[l], bits_of(layouts[l], units[i]) -
+                                          (layouts[l] == BLOOMFILE_BLOCKED ? 0 : 3));
+            build_params("built", params, 0, 5 * units[i]);
+            bloomfile *f = opened("built");
+            size_t size;
+            const void *body = bloomfile_body(f, &size);
+            assert_error(
+                bloomfile_assemble("made", &params, body, 0, 5 * units[i], BLOOMFILE_REPLACE), 0);
+            struct bytes built = read_file("built");
+            assert_file_holds("made", built.data, built.size);
+            free(built.data);
+            assert_error(bloomfile_assemble("made", &params, body, BLOOMFILE_FROM_MERGE, UINT64_MAX,
+                                            BLOOMFILE_REPLACE),
+                         0);
+            assert_same_body("made", "built");
+            assert_int_equal(info_at("made").provenance, BLOOMFILE_FROM_MERGE);
+            assert_int_equal(info_at("made").keys_estimated, 1);
+            bloomfile_close(f);
+        }
+}
+
+static void a_body_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(BLOOMFILE_CLASSIC, 101);
+    uint8_t body[13] = { 0 };
+    unlink("made");
+    body[12] = 0x20;
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EBODY);
+    body[12] = 0x1F;
+    assert_error(bloomfile_assemble("made", &params, body, 8, 1, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1ULL << 61, 0), BLOOMFILE_ECAPACITY);
+    params.hashes = 0;
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    params.hashes = 5;
+    params.bits = 0;
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    assert_int_equal(access("made", F_OK), -1);
+    params.bits = 101;
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_union_is_one_build_of_all_keys_at_the_common_size),
+        cmocka_unit_test(keys_that_several_have_count_once_but_in_counters),
+        cmocka_unit_test(an_intersection_has_the_bits_that_all_have),
+        cmocka_unit_test(the_number_of_keys_is_exact_where_it_can_be),
+        cmocka_unit_test(the_keys_of_an_intersection_are_estimated_without_chance),
+        cmocka_unit_test(the_header_tells_where_it_comes_from),
+        cmocka_unit_test(filters_that_differ_are_refused),
+        cmocka_unit_test(wrong_parameters_are_refused),
+        cmocka_unit_test(a_union_that_would_pass_the_rate_is_refused),
+        cmocka_unit_test(a_damaged_source_is_found_and_named),
+        cmocka_unit_test(a_body_computed_elsewhere_becomes_the_same_filter),
+        cmocka_unit_test(a_body_that_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -98,8 +98,10 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
     }
     uint64_t offset;
     const char *field = contradiction(check, &offset);
-    if (field == NULL)
+    if (field == NULL) {
+        atomic_store(&check->guard->sound, true);
         return 0;
+    }
     guard_distrust(check->guard, BLOOMFILE_EBODY);
     *fault = (struct bloomfile_fault){
         .error = BLOOMFILE_EBODY,

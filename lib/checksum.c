@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "checksum.h"
 
+#include <libdeflate.h>
 #include <zlib.h>
 
 uint32_t checksum(const uint8_t *bytes, size_t size)
 {
-    return (uint32_t)crc32_z(0, bytes, size);
+    return libdeflate_crc32(0, bytes, size);
 }
 
 void checksum_append(struct checksum_sum *sum, uint32_t page_crc, size_t page_size)

@@ -37,9 +37,9 @@ struct kernel {
                        bool *was_new, struct kernel_change *change);
     /* Adds to the tally what `size` bytes hold; blocked: size is a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
-    /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes those from j * factor
-     * on: ORs them in, or (counting) adds them up to 15. `from` begins with unit `first`, which begins
-     * a byte. */
+    /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes those from
+     * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
+     * `first`; factor 1: which begins a byte of `to`. */
     void (*fold)(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor);
 };
 

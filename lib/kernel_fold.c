@@ -73,6 +73,52 @@ static inline bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
            any_byte(from + byte + 1, last - byte - 1);
 }
 
+/* 57 bits or more from `bit` on; the 8 bytes are there. */
+static inline uint64_t window(const uint8_t *from, uint64_t bit)
+{
+    return get64(from + bit / 8) >> bit % 8;
+}
+
+/* ORs bits in from unit j on, at most 57 of them; the 8 bytes are there. */
+static inline void or_bits(uint8_t *to, uint64_t j, uint64_t bits)
+{
+    put64(to + j / 8, get64(to + j / 8) | bits << j % 8);
+}
+
+/* Of 32 bits, the OR of each pair. */
+static inline uint64_t fold_pairs(uint64_t bits)
+{
+    bits = (bits | bits >> 1) & 0x55555555;
+    bits = (bits | bits >> 1) & 0x33333333;
+    bits = (bits | bits >> 2) & 0x0F0F0F0F;
+    bits = (bits | bits >> 4) & 0x00FF00FF;
+    return (bits | bits >> 8) & 0x0000FFFF;
+}
+
+/* Of 16 groups of `factor` bits, at most 57, the OR of each. */
+static inline uint64_t fold_groups(const uint8_t *from, uint64_t bit, uint64_t factor)
+{
+    const uint64_t mask = (1ULL << factor) - 1;
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < 16; i++, bit += factor)
+        bits |= (uint64_t)((window(from, bit) & mask) != 0) << i;
+    return bits;
+}
+
+/* Whole groups from `bit` on into unit j on, as long as there is room for words on both sides.
+ * Returns how many. */
+static uint64_t fold_many(uint8_t *to, const uint8_t *from, uint64_t j, uint64_t bit,
+                          uint64_t count, uint64_t factor)
+{
+    const uint64_t groups = factor <= 57 ? (count - bit) / factor : 0;
+    uint64_t done = 0;
+    for (; groups - done >= 16 + 64; done += 16, bit += 16 * factor)
+        or_bits(to, j + done,
+                factor == 2 ? fold_pairs(window(from, bit) & 0xFFFFFFFF)
+                            : fold_groups(from, bit, factor));
+    return done;
+}
+
 void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                          uint64_t factor)
 {
@@ -85,23 +131,13 @@ void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint6
     for (uint64_t bit = 0; bit < count; j++) {
         to[j / 8] |= (uint8_t)(any_bit(from, bit, n) << j % 8);
         bit += n;
-        n = factor < count - bit ? factor : count - bit;
-    }
-}
-
-uint64_t kernel_count_folded(const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor,
-                             uint64_t *counted)
-{
-    uint64_t ones = 0, j = first / factor, n = group(first, count, factor);
-    for (uint64_t bit = 0; bit < count; j++) {
-        if (*counted != j + 1 && any_bit(from, bit, n)) {
-            ones++;
-            *counted = j + 1;
+        if (bit == n) {
+            uint64_t many = fold_many(to, from, j + 1, bit, count, factor);
+            bit += many * factor;
+            j += many;
         }
-        bit += n;
         n = factor < count - bit ? factor : count - bit;
     }
-    return ones;
 }
 
 /* ---- counting */

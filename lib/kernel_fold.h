@@ -12,11 +12,6 @@ void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint6
 void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                           uint64_t factor);
 
-/* How many units of a folded classic body get a one from bits `first` to `first + count - 1` and
- * have not been counted: *counted is the number of the last that was, plus 1; 0 at the start. */
-uint64_t kernel_count_folded(const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor,
-                             uint64_t *counted);
-
 /* ORs in a bit for each counter of `size` bytes that is above 0. */
 void kernel_project(uint8_t *to, const uint8_t *from, size_t size);
 

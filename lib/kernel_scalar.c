@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_scalar.h"
 
-#include "bytes.h"
 #include "kernel_fold.h"
 #include "kernel_shared.h"
+#include "kernel_tally.h"
 #include "probe.h"
 #include "shared.h"
 
@@ -14,13 +14,6 @@ static inline size_t record(bool *hits, size_t i, bool hit)
     if (hits != NULL)
         hits[i] = hit;
     return hit;
-}
-
-/* A live body is counted while others change it, a word at a time; one that is not aligned is not
- * live. */
-static inline uint64_t word(const uint8_t *p)
-{
-    return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
 }
 
 /* ---- blocked */
@@ -75,17 +68,6 @@ static void blocked_add_many(uint8_t *body, uint64_t blocks, unsigned k, const u
     }
 }
 
-static void blocked_tally(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
-{
-    for (size_t at = 0; at < size; at += PROBE_BLOCK_BYTES) {
-        unsigned ones = 0;
-        for (unsigned i = 0; i < PROBE_BLOCK_BYTES; i += 8)
-            ones += (unsigned)__builtin_popcountll(word(bytes + at + i));
-        tally->ones += ones;
-        tally->blocks[ones]++;
-    }
-}
-
 /* ---- classic */
 
 static bool classic_contains(const uint8_t *body, uint64_t bits, unsigned k, uint64_t digest)
@@ -109,15 +91,6 @@ static void classic_add_many(uint8_t *body, uint64_t bits, unsigned k, const uin
             body[bit / 8] |= (uint8_t)(1u << bit % 8);
         }
     }
-}
-
-static void classic_tally(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
-{
-    size_t at = 0;
-    for (; size - at >= 8; at += 8)
-        tally->ones += (unsigned)__builtin_popcountll(word(bytes + at));
-    for (; at < size; at++)
-        tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
 }
 
 /* ---- counting */
@@ -147,15 +120,6 @@ static void counting_add_many(uint8_t *body, uint64_t counters, unsigned k, cons
             if (counter(body, j) < 15)
                 body[j / 2] = (uint8_t)(body[j / 2] + (1u << (4 * (j % 2))));
         }
-    }
-}
-
-static void counting_tally(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
-{
-    for (size_t j = 0; j < 2 * size; j++) {
-        unsigned c = counter(bytes, j);
-        tally->ones += c > 0;
-        tally->overflow += c == 15;
     }
 }
 
@@ -198,7 +162,7 @@ const struct kernel kernel_scalar_blocked = {
     blocked_contains_many,
     blocked_add_many,
     kernel_add_shared_blocked,
-    blocked_tally,
+    kernel_tally_blocked,
     kernel_fold_blocked,
 };
 const struct kernel kernel_scalar_classic = {
@@ -207,7 +171,7 @@ const struct kernel kernel_scalar_classic = {
     classic_contains_many,
     classic_add_many,
     kernel_add_shared_classic,
-    classic_tally,
+    kernel_tally_classic,
     kernel_fold_classic,
 };
 const struct kernel kernel_scalar_counting = {
@@ -216,6 +180,6 @@ const struct kernel kernel_scalar_counting = {
     counting_contains_many,
     counting_add_many,
     kernel_add_shared_counting,
-    counting_tally,
+    kernel_tally_counting,
     kernel_fold_counting,
 };

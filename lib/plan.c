@@ -4,8 +4,8 @@
  *
  * The factors form a tree: F hangs below F / p, p being its least prime factor, because folding by
  * F is folding by F / p and then by p. Of a blocked filter, each block passes down the tree: a node
- * ORs p blocks into one, counts its ones, and passes it on. Of the others, each stretch is looked
- * at once a factor; if it leaves no unit of F / p zero, it leaves none of F zero.
+ * ORs p blocks into one, counts its ones, and passes it on. Of the others, each stretch of bits is
+ * folded down the tree; its first unit may have been counted with the stretch before.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "bytes.h"
 #include "divisors.h"
 #include "kernel_fold.h"
+#include "kernel_tally.h"
 #include "probe.h"
 #include "sizing.h"
 #include "source.h"
@@ -28,8 +29,9 @@ struct node {
     uint64_t taken; /* blocked: so many of the parent's are in `block` */
     uint64_t block[BLOCK_WORDS];
 
-    uint64_t counted; /* others: kernel_count_folded() */
-    bool full;        /* by this stretch alone */
+    uint8_t *bits;         /* others: of this stretch, folded */
+    uint64_t first, count; /* the units they are */
+    uint64_t counted;      /* the last unit that was found to be one, plus 1 */
 };
 
 struct plan {
@@ -73,6 +75,13 @@ static int plant(struct plan *plan, uint64_t units)
     return 0;
 }
 
+static void cut_down(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        free(plan->nodes[i].bits);
+    free(plan->nodes);
+}
+
 static void pass_block(struct node *node, const uint64_t *block)
 {
     unsigned ones = 0;
@@ -101,34 +110,57 @@ static void pass_blocks(struct plan *plan, const uint8_t *bytes, size_t size)
     }
 }
 
-static void count_bits(struct plan *plan, const uint8_t *bits, uint64_t first, uint64_t count)
+static size_t bytes_for(uint64_t bits)
 {
-    for (size_t i = 0; i < plan->count; i++) {
-        struct node *node = &plan->nodes[i];
-        const uint64_t from = first / node->factor, to = (first + count - 1) / node->factor;
-        const uint64_t groups = to - from + 1 - (node->counted == from + 1);
-        uint64_t ones = groups;
-        if (node->parent != NULL && node->parent->full)
-            node->counted = to + 1;
-        else
-            ones = kernel_count_folded(bits, first, count, node->factor, &node->counted);
-        node->tally.ones += ones;
-        node->full = ones == to - from + 1;
+    return (size_t)(bits / 8 + 8 + 1);
+}
+
+/* Counts the ones of the stretch, and passes it on. */
+static void pass_bits(struct node *node)
+{
+    struct kernel_tally tally = { 0 };
+    kernel_tally_classic(node->bits, (size_t)geometry_bytes_of(BLOOMFILE_CLASSIC, node->count),
+                         &tally);
+    const uint64_t last = node->count - 1;
+    const bool again = (node->bits[0] & 1) != 0 && node->counted == node->first + 1;
+    node->tally.ones += tally.ones - again;
+    if ((node->bits[last / 8] >> last % 8 & 1) != 0)
+        node->counted = node->first + last + 1;
+    for (struct node *child = node->child; child != NULL; child = child->sibling) {
+        const uint64_t within = node->first % child->step;
+        child->first = node->first / child->step;
+        child->count = (within + node->count - 1) / child->step + 1;
+        memset(child->bits, 0, bytes_for(child->count));
+        kernel_fold_classic(child->bits, node->bits, within, node->count, child->step);
+        pass_bits(child);
     }
 }
 
-static void pass_counters(struct plan *plan, const uint8_t *bytes, uint64_t first, uint64_t count)
+/* Room for a stretch of so many units in every node. */
+static int make_room(struct plan *plan, uint64_t stretch)
 {
-    uint8_t bits[4096];
-    while (count > 0) {
-        const uint64_t n = count < 8 * sizeof bits ? count : 8 * sizeof bits;
-        memset(bits, 0, sizeof bits);
-        kernel_project(bits, bytes, (size_t)(n / 2 + n % 2));
-        count_bits(plan, bits, first, n);
-        bytes += 4 * sizeof bits;
-        first += n;
-        count -= n;
+    for (size_t i = 0; i < plan->count; i++) {
+        struct node *node = &plan->nodes[i];
+        node->bits = malloc(bytes_for(stretch / node->factor + 2));
+        if (node->bits == NULL)
+            return ENOMEM;
     }
+    return 0;
+}
+
+static void pass_stretch(struct plan *plan, const uint8_t *bytes, size_t size, uint64_t first,
+                         uint64_t count)
+{
+    struct node *root = plan->nodes;
+    if (plan->layout == BLOOMFILE_CLASSIC) {
+        memcpy(root->bits, bytes, size);
+    } else {
+        memset(root->bits, 0, size / 4 + 1);
+        kernel_project(root->bits, bytes, size);
+    }
+    root->first = first;
+    root->count = count;
+    pass_bits(root);
 }
 
 static int walk(struct plan *plan, struct source *s)
@@ -136,16 +168,16 @@ static int walk(struct plan *plan, struct source *s)
     const struct geometry *g = &s->f->geometry;
     const uint64_t stretch = geometry_units_in(plan->layout, SOURCE_STRETCH);
     int error = source_status(s);
+    if (error == 0 && plan->layout != BLOOMFILE_BLOCKED)
+        error = make_room(plan, stretch);
     for (uint64_t first = 0, n; error == 0 && first < g->units; first += n) {
         n = g->units - first < stretch ? g->units - first : stretch;
         const size_t size = (size_t)geometry_bytes_of(plan->layout, n);
         const uint8_t *bytes = source_take(s, size);
         if (plan->layout == BLOOMFILE_BLOCKED)
             pass_blocks(plan, bytes, size);
-        else if (plan->layout == BLOOMFILE_CLASSIC)
-            count_bits(plan, bytes, first, n);
         else
-            pass_counters(plan, bytes, first, n);
+            pass_stretch(plan, bytes, size, first, n);
         error = source_status(s);
     }
     return error != 0 ? error : source_verdict(s);
@@ -186,6 +218,6 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
         choices[i] = choose(&src->header, &plan.nodes[i], more);
     if (error == 0)
         *count = plan.count;
-    free(plan.nodes);
+    cut_down(&plan);
     return error;
 }

@@ -30,15 +30,60 @@ bool (*target_is_taken)(void);
 
 static struct bytes new_content;
 
-int prepare_scenarios(void **state)
+static bloomfile *sources[2];
+static struct bytes images[2];
+
+static int build(const char *path, unsigned flags)
 {
-    (void)state;
+    bloomfile_builder *b;
+    int error = bloomfile_builder_new(&b, NULL);
+    if (error != 0)
+        return error;
+    for (uint64_t i = 0; i < 20000 && error == 0; i++) {
+        uint8_t room[8];
+        struct bytes key = number_key(i, room);
+        error = bloomfile_builder_add(b, key.data, key.size);
+    }
+    if (error == 0)
+        error = bloomfile_builder_finish(b, path, flags);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+static int fold(const char *path, unsigned flags)
+{
+    return bloomfile_fold(path, sources[0], 2, flags);
+}
+
+static int merge(const char *path, unsigned flags)
+{
+    return bloomfile_merge(path, (const bloomfile *const *)sources, 2, NULL, flags);
+}
+
+static const struct {
+    const char *what;
+    int (*make)(const char *path, unsigned flags);
+} ways[] = { { "building", build }, { "folding", fold }, { "merging", merge } };
+static size_t way;
+
+static void make_sources(void)
+{
+    for (size_t i = 0; i < 2; i++) {
+        bloomfile_builder *b = new_builder((struct bloomfile_params){
+            .layout = BLOOMFILE_BLOCKED, .capacity = 60000, .hashes = 7 });
+        add_numbers(b, 20000 * i, 20000 * (i + 1));
+        images[i] = finish_image(b);
+        bloomfile_builder_free(b);
+        sources[i] = open_image(images[i], 0);
+    }
+}
+
+static int prepare(void **state)
+{
     if (enter_temp_dir(state) != 0)
         return -1;
-    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = BLOOMFILE_BLOCKED });
-    add_numbers(b, 0, 20000);
-    assert_error(bloomfile_builder_finish(b, target, 0), 0);
-    bloomfile_builder_free(b);
+    make_sources();
+    assert_error(ways[way].make(target, 0), 0);
     new_content = read_file(target);
     int fd = open(".", O_TMPFILE | O_RDWR, 0600);
     unnamed_files = fd >= 0;
@@ -46,10 +91,22 @@ int prepare_scenarios(void **state)
     return unlink(target);
 }
 
-int clean_up_scenarios(void **state)
+static int clean_up(void **state)
 {
+    for (size_t i = 0; i < 2; i++) {
+        bloomfile_close(sources[i]);
+        free(images[i].data);
+    }
     free(new_content.data);
     return leave_temp_dir(state);
+}
+
+int run_scenarios(const struct CMUnitTest *tests, size_t count)
+{
+    int failed = 0;
+    for (way = 0; way < ROWS(ways); way++)
+        failed += _cmocka_run_group_tests(ways[way].what, tests, count, prepare, clean_up);
+    return failed != 0;
 }
 
 bool target_holds(const void *bytes, size_t size)
@@ -78,24 +135,6 @@ bool target_is_new(void)
     return target_holds(new_content.data, new_content.size);
 }
 
-static int build_and_publish(const struct scenario *scenario)
-{
-    bloomfile_builder *b;
-    int error = bloomfile_builder_new(&b, NULL);
-    if (error != 0)
-        return error;
-    for (uint64_t i = 0; i < 20000 && error == 0; i++) {
-        uint8_t room[8];
-        struct bytes key = number_key(i, room);
-        error = bloomfile_builder_add(b, key.data, key.size);
-    }
-    if (error == 0)
-        error = bloomfile_builder_finish(b, scenario->through_link ? link_to_target : target,
-                                         scenario->replace ? BLOOMFILE_REPLACE : 0);
-    bloomfile_builder_free(b);
-    return error;
-}
-
 /* Runs the scenario with the fault and cleans up after it; checks all but the error, and returns
  * that. */
 static int run(const struct scenario *scenario, struct faults faults)
@@ -114,7 +153,8 @@ static int run(const struct scenario *scenario, struct faults faults)
     faults.no_proc = scenario->lacking.no_proc;
     faults.no_renameat2 = scenario->lacking.no_renameat2;
     faults_begin(&faults);
-    int error = build_and_publish(scenario);
+    int error = ways[way].make(scenario->through_link ? link_to_target : target,
+                               scenario->replace ? BLOOMFILE_REPLACE : 0);
     faults_end();
 
     pthread_sigmask(SIG_SETMASK, NULL, &mask_after);

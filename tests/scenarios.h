@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A filter is built and published in different circumstances, and something goes wrong. */
+ * A filter is built, folded or merged and published in different circumstances, and something goes
+ * wrong. */
 #ifndef BLOOMFILE_TESTS_SCENARIOS_H
 #define BLOOMFILE_TESTS_SCENARIOS_H
 
@@ -31,8 +32,8 @@ extern bool unnamed_files; /* the file system of the test has them */
 /* Whether the target is what another process has made of it in the meantime; NULL: none has. */
 extern bool (*target_is_taken)(void);
 
-int prepare_scenarios(void **state);
-int clean_up_scenarios(void **state);
+/* Runs the tests of a program once for each way to make the file. */
+int run_scenarios(const struct CMUnitTest *tests, size_t count);
 
 bool target_holds(const void *bytes, size_t size);
 bool target_is_old(const struct scenario *scenario);

@@ -161,5 +161,5 @@ int main(void)
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
         cmocka_unit_test(what_turns_into_a_fifo_meanwhile_is_not_replaced),
     };
-    return cmocka_run_group_tests(tests, prepare_scenarios, clean_up_scenarios) != 0;
+    return run_scenarios(tests, ROWS(tests));
 }

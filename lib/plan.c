@@ -3,41 +3,33 @@
  * What folding by each factor would make, in one pass over the body.
  *
  * The factors form a tree: F hangs below F / p, p being its least prime factor, because folding by
- * F is folding by F / p and then by p. Of a blocked filter, each block passes down the tree: a node
- * ORs p blocks into one, counts its ones, and passes it on. Of the others, each stretch of bits is
- * folded down the tree; its first unit may have been counted with the stretch before.
+ * F is folding by F / p and then by p. Each stretch of the body is folded down the tree, in cache;
+ * a unit that is not complete with it waits for the next one.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
 #include "divisors.h"
 #include "kernel_fold.h"
-#include "kernel_tally.h"
 #include "probe.h"
 #include "sizing.h"
 #include "source.h"
-
-#define BLOCK_WORDS (PROBE_BLOCK_BYTES / 8)
 
 struct node {
     uint64_t factor, step; /* the parent's factor times step */
     struct node *parent, *child, *sibling;
     struct kernel_tally tally;
-
-    uint64_t taken; /* blocked: so many of the parent's are in `block` */
-    uint64_t block[BLOCK_WORDS];
-
-    uint8_t *bits;         /* others: of this stretch, folded */
-    uint64_t first, count; /* the units they are */
-    uint64_t counted;      /* the last unit that was found to be one, plus 1 */
+    uint64_t done;  /* units passed on before this stretch */
+    uint8_t *units; /* of this stretch; below the root, the first may have been under way */
 };
 
 struct plan {
     struct node *nodes; /* ascending; the first is the root */
     size_t count;
-    uint32_t layout;
+    bool counters;   /* the source has them; here, bits tell which are above 0 */
+    uint32_t layout; /* blocked or classic */
+    const struct kernel *kernel;
 };
 
 static struct node *find(const struct plan *plan, uint64_t factor)
@@ -60,6 +52,7 @@ static int plant(struct plan *plan, uint64_t units)
         plan->nodes = calloc(plan->count, sizeof *plan->nodes);
     if (factors == NULL || plan->nodes == NULL) {
         free(factors);
+        plan->count = 0;
         return ENOMEM;
     }
     for (size_t i = 0; i < plan->count; i++)
@@ -78,106 +71,74 @@ static int plant(struct plan *plan, uint64_t units)
 static void cut_down(struct plan *plan)
 {
     for (size_t i = 0; i < plan->count; i++)
-        free(plan->nodes[i].bits);
+        free(plan->nodes[i].units);
     free(plan->nodes);
 }
 
-static void pass_block(struct node *node, const uint64_t *block)
-{
-    unsigned ones = 0;
-    for (unsigned w = 0; w < BLOCK_WORDS; w++)
-        ones += (unsigned)__builtin_popcountll(block[w]);
-    node->tally.ones += ones;
-    node->tally.blocks[ones]++;
-    for (struct node *child = node->child; child != NULL; child = child->sibling) {
-        for (unsigned w = 0; w < BLOCK_WORDS; w++)
-            child->block[w] |= block[w];
-        if (++child->taken == child->step) {
-            pass_block(child, child->block);
-            child->taken = 0;
-            memset(child->block, 0, sizeof child->block);
-        }
-    }
-}
-
-static void pass_blocks(struct plan *plan, const uint8_t *bytes, size_t size)
-{
-    for (size_t at = 0; at < size; at += PROBE_BLOCK_BYTES) {
-        uint64_t block[BLOCK_WORDS];
-        for (unsigned w = 0; w < BLOCK_WORDS; w++)
-            block[w] = get64(bytes + at + 8 * w);
-        pass_block(plan->nodes, block);
-    }
-}
-
-static size_t bytes_for(uint64_t bits)
-{
-    return (size_t)(bits / 8 + 8 + 1);
-}
-
-/* Counts the ones of the stretch, and passes it on. */
-static void pass_bits(struct node *node)
-{
-    struct kernel_tally tally = { 0 };
-    kernel_tally_classic(node->bits, (size_t)geometry_bytes_of(BLOOMFILE_CLASSIC, node->count),
-                         &tally);
-    const uint64_t last = node->count - 1;
-    const bool again = (node->bits[0] & 1) != 0 && node->counted == node->first + 1;
-    node->tally.ones += tally.ones - again;
-    if ((node->bits[last / 8] >> last % 8 & 1) != 0)
-        node->counted = node->first + last + 1;
-    for (struct node *child = node->child; child != NULL; child = child->sibling) {
-        const uint64_t within = node->first % child->step;
-        child->first = node->first / child->step;
-        child->count = (within + node->count - 1) / child->step + 1;
-        memset(child->bits, 0, bytes_for(child->count));
-        kernel_fold_classic(child->bits, node->bits, within, node->count, child->step);
-        pass_bits(child);
-    }
-}
-
-/* Room for a stretch of so many units in every node. */
+/* Room for a stretch of so many units in every node, and for a word beyond. */
 static int make_room(struct plan *plan, uint64_t stretch)
 {
     for (size_t i = 0; i < plan->count; i++) {
         struct node *node = &plan->nodes[i];
-        node->bits = malloc(bytes_for(stretch / node->factor + 2));
-        if (node->bits == NULL)
+        const uint64_t units = stretch / node->factor + 2;
+        node->units = calloc(1, (size_t)geometry_bytes_of(plan->layout, units) + 8);
+        if (node->units == NULL)
             return ENOMEM;
     }
     return 0;
 }
 
-static void pass_stretch(struct plan *plan, const uint8_t *bytes, size_t size, uint64_t first,
-                         uint64_t count)
+/* Takes unit number `count`, which is not complete, out. */
+static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *unit)
 {
-    struct node *root = plan->nodes;
-    if (plan->layout == BLOOMFILE_CLASSIC) {
-        memcpy(root->bits, bytes, size);
-    } else {
-        memset(root->bits, 0, size / 4 + 1);
-        kernel_project(root->bits, bytes, size);
+    if (layout == BLOOMFILE_BLOCKED) {
+        memcpy(unit, units + count * PROBE_BLOCK_BYTES, PROBE_BLOCK_BYTES);
+        return;
     }
-    root->first = first;
-    root->count = count;
-    pass_bits(root);
+    *unit = units[count / 8] >> count % 8 & 1;
+    units[count / 8] &= (uint8_t) ~(1u << count % 8);
 }
 
-static int walk(struct plan *plan, struct source *s)
+/* Counts the ones of so many units, and passes them on. */
+static void pass(const struct plan *plan, struct node *node, uint64_t count)
 {
-    const struct geometry *g = &s->f->geometry;
-    const uint64_t stretch = geometry_units_in(plan->layout, SOURCE_STRETCH);
+    const uint32_t layout = plan->layout;
+    plan->kernel->tally(node->units, (size_t)geometry_bytes_of(layout, count), &node->tally);
+    for (struct node *child = node->child; child != NULL; child = child->sibling) {
+        const uint64_t within = node->done % child->step;
+        const uint64_t complete = (within + count) / child->step;
+        uint8_t unit[PROBE_BLOCK_BYTES] = { 0 };
+        plan->kernel->fold(child->units, node->units, within, count, child->step);
+        take_last(layout, child->units, complete, unit);
+        if (complete > 0)
+            pass(plan, child, complete);
+        memset(child->units, 0, (size_t)geometry_bytes_of(layout, complete + 1));
+        memcpy(child->units, unit, layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BYTES : 1);
+    }
+    node->done += count;
+}
+
+static void pass_stretch(const struct plan *plan, const uint8_t *bytes, size_t size, uint64_t count)
+{
+    struct node *root = plan->nodes;
+    if (plan->counters) {
+        memset(root->units, 0, size / 4 + 1);
+        kernel_project(root->units, bytes, size);
+    } else {
+        memcpy(root->units, bytes, size);
+    }
+    pass(plan, root, count);
+}
+
+static int walk(const struct plan *plan, struct source *s, uint64_t stretch)
+{
+    const struct header *h = &s->f->header;
+    const uint64_t units = s->f->units;
     int error = source_status(s);
-    if (error == 0 && plan->layout != BLOOMFILE_BLOCKED)
-        error = make_room(plan, stretch);
-    for (uint64_t first = 0, n; error == 0 && first < g->units; first += n) {
-        n = g->units - first < stretch ? g->units - first : stretch;
-        const size_t size = (size_t)geometry_bytes_of(plan->layout, n);
-        const uint8_t *bytes = source_take(s, size);
-        if (plan->layout == BLOOMFILE_BLOCKED)
-            pass_blocks(plan, bytes, size);
-        else
-            pass_stretch(plan, bytes, size, first, n);
+    for (uint64_t first = 0, n; error == 0 && first < units; first += n) {
+        n = units - first < stretch ? units - first : stretch;
+        const size_t size = (size_t)geometry_bytes_of(h->layout, n);
+        pass_stretch(plan, source_take(s, size), size, n);
         error = source_status(s);
     }
     return error != 0 ? error : source_verdict(s);
@@ -205,14 +166,22 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
         *count = divisors_count(src->units);
         return 0;
     }
-    struct plan plan = { .layout = src->header.layout };
+    const uint32_t layout = src->header.layout;
+    const uint64_t stretch = geometry_units_in(layout, SOURCE_STRETCH);
+    struct plan plan = { .counters = layout == BLOOMFILE_COUNTING,
+                         .layout = layout == BLOOMFILE_BLOCKED ? layout : BLOOMFILE_CLASSIC };
+    plan.kernel = kernel_for(plan.layout);
     struct source s;
     int error = plant(&plan, src->units);
-    if (error != 0)
+    if (error == 0)
+        error = make_room(&plan, stretch);
+    if (error != 0) {
+        cut_down(&plan);
         return error;
+    }
     error = source_start(&s, src);
     if (error == 0)
-        error = walk(&plan, &s);
+        error = walk(&plan, &s, stretch);
     source_release(&s);
     for (size_t i = 0; error == 0 && i < plan.count && i < *count; i++)
         choices[i] = choose(&src->header, &plan.nodes[i], more);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -280,7 +281,9 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t wrote = write(fd, bytes, size);
-        if (wrote < 0 && errno != EINTR)
+        if (wrote < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (wrote < 0 && errno != EINTR)
             return errno;
         if (wrote > 0) {
             bytes += wrote;

@@ -50,7 +50,7 @@ static bloomfile *opened(const char *path)
 /* Merges the filters at the paths, up to a NULL. */
 static int merge(const char *dst, const char *const *paths, struct bloomfile_merge_params params)
 {
-    const bloomfile *srcs[8];
+    const bloomfile *srcs[8] = { NULL };
     size_t count = 0;
     for (; paths[count] != NULL; count++)
         srcs[count] = opened(paths[count]);

@@ -3,20 +3,66 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checksum.h"
+#include "digests.h"
+#include "fill.h"
 #include "hash.h"
 #include "image.h"
-#include "kernel.h"
+#include "map.h"
 #include "params.h"
 #include "publish.h"
-#include "sort.h"
+
+#define MEMORY_LEAST ((uint64_t)1 << 20)
+#define WORKER_LEAST ((uint64_t)1 << 18) /* bytes of memory, below which fewer threads work */
+#define READ_BEST    ((size_t)1 << 20)   /* bytes of digests at once: stays in the cache */
 
 struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint64_t *digests;
-    size_t count, room;
-    size_t sorted; /* so many digests at the start are ascending and distinct */
+    char *folder;
+    struct digests *digests;
+    struct fill_plan fill;
 };
+
+/* As many lanes as threads, or a few more. */
+static unsigned lane_bits(uint64_t threads)
+{
+    unsigned bits = 0;
+    while (bits < DIGESTS_LANE_BITS_MOST && (uint64_t)1 << bits < threads)
+        bits++;
+    return bits;
+}
+
+/* Half of the memory is for lanes, the other half for reading digests and making parts. */
+static void share_memory(bloomfile_builder *b, struct digests_plan *d)
+{
+    uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
+    *d = (struct digests_plan){ .lane_most = SIZE_MAX,
+                                .room = READ_BEST / 8,
+                                .folder = b->params.spool };
+    if (memory != 0) {
+        memory = memory < MEMORY_LEAST ? MEMORY_LEAST : memory < SIZE_MAX ? memory : SIZE_MAX;
+        threads = threads > memory / WORKER_LEAST ? memory / WORKER_LEAST : threads;
+        uint64_t share = memory / 2 / threads, read = share / 2;
+        read = read < READ_BEST ? read : READ_BEST;
+        d->lane_most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
+        d->room = (size_t)(read / 8);
+        b->fill.part = (size_t)((share - read) / CHECKSUM_PAGE * CHECKSUM_PAGE);
+    }
+    d->lane_bits = lane_bits(threads);
+    d->threads = b->fill.threads = (unsigned)threads;
+    b->fill.room = d->room;
+}
+
+static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
+{
+    b->params = *p;
+    if (p->label != NULL)
+        b->params.label = memcpy(b->label, p->label, strlen(p->label));
+    if (p->spool != NULL)
+        b->params.spool = b->folder = strdup(p->spool);
+    return b->params.spool == NULL && p->spool != NULL ? ENOMEM : 0;
+}
 
 int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params)
 {
@@ -28,82 +74,109 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     bloomfile_builder *b = calloc(1, sizeof *b);
     if (b == NULL)
         return ENOMEM;
-    b->params = p;
-    if (p.label != NULL)
-        b->params.label = memcpy(b->label, p.label, strlen(p.label));
+    error = copy_params(b, &p);
+    struct digests_plan plan;
+    share_memory(b, &plan);
+    if (error == 0)
+        error = digests_new(&b->digests, &plan);
+    if (error != 0) {
+        bloomfile_builder_free(b);
+        return error;
+    }
     *out = b;
-    return 0;
-}
-
-static int make_room(bloomfile_builder *b, size_t more)
-{
-    if (more <= b->room - b->count)
-        return 0;
-    if (more > SIZE_MAX / 2 / sizeof *b->digests - b->room)
-        return ENOMEM;
-    size_t room = b->room + (b->room > more ? b->room : more);
-    uint64_t *digests = realloc(b->digests, room * sizeof *digests);
-    if (digests == NULL)
-        return ENOMEM;
-    b->digests = digests;
-    b->room = room;
     return 0;
 }
 
 int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests, size_t n)
 {
-    int error = make_room(b, n);
-    if (error == 0 && n > 0) {
-        memcpy(b->digests + b->count, digests, n * sizeof *digests);
-        b->count += n;
-    }
-    return error;
+    return digests_add(b->digests, digests, n);
 }
 
 int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 {
     uint64_t digest = hash_key(b->params.seed, key, size);
-    return bloomfile_builder_add_digests(b, &digest, 1);
+    return digests_add(b->digests, &digest, 1);
 }
 
 int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 {
-    if (b->sorted != b->count)
-        b->count = b->sorted = sort_unique(b->digests, b->count);
-    *count = b->count;
-    return 0;
+    return digests_count(b->digests, count);
 }
 
-static int build(bloomfile_builder *b, uint32_t header_size, uint8_t **image, size_t *size)
+/* Sorts the digests, and tells what is to be made of them. */
+static int plan(bloomfile_builder *b, uint32_t header_size, struct header *h,
+                const struct runs **runs)
 {
-    struct header h;
-    uint64_t n;
-    int error = bloomfile_builder_count(b, &n);
+    uint64_t n = 0;
+    int error = params_need_keys(&b->params) ? digests_count(b->digests, &n) : 0;
     if (error == 0)
-        error = params_plan(&b->params, n, header_size, &h);
-    if (error == 0)
-        error = image_new(&h, image, size);
+        error = params_plan(&b->params, n, header_size, h);
     if (error != 0)
         return error;
-    uint64_t units = geometry_of(h.layout, h.m, h.header_size).units;
-    kernel_for(h.layout)->add_many(image_body(&h, *image), units, h.k, b->digests, b->count);
-    image_seal(&h, *image);
+    image_describe(h);
+    *runs = digests_runs(b->digests);
+    return *runs == NULL ? ENOMEM : 0;
+}
+
+/* Makes the body, in memory or in the file, the table of the pages, and the header. */
+static int build(bloomfile_builder *b, struct header *h, const struct runs *runs, uint8_t *body,
+                 int fd, uint8_t *table, uint8_t *header)
+{
+    uint64_t n;
+    int error = fill_body(h, runs, &b->fill, body, fd, table, &n);
+    if (error != 0)
+        return error;
+    params_set_keys(&b->params, n, h);
+    header_encode(h, header);
     struct header_faults faults = { 0 };
-    header_decode(*image, *size, &h, &faults);
-    if (faults.first != 0)
-        free(*image);
+    struct header decoded;
+    uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    header_decode(header, size, &decoded, &faults);
     return faults.first;
+}
+
+/* Room for the checksums of the pages. */
+static int new_table(const struct header *h, uint8_t **table)
+{
+    uint64_t pages = geometry_of(h->layout, h->m, h->header_size).pages;
+    if (pages > SIZE_MAX / 4)
+        return BLOOMFILE_ETOOBIG;
+    *table = malloc((size_t)pages * 4);
+    return *table == NULL ? ENOMEM : 0;
+}
+
+static int write_image(bloomfile_builder *b, struct header *h, const struct runs *runs, int fd,
+                       uint8_t *table)
+{
+    struct geometry g = geometry_of(h->layout, h->m, h->header_size);
+    uint8_t header[HEADER_MAX];
+    int error = publish_allocate(fd, g.image_size, false);
+    if (error == 0)
+        error = build(b, h, runs, NULL, fd, table, header);
+    if (error == 0)
+        error = map_write(fd, 0, header, h->header_size);
+    if (error == 0)
+        error = map_write(fd, h->body_offset + h->body_size, table, (size_t)(4 * g.pages));
+    return error;
 }
 
 int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
 {
-    uint8_t *image;
-    size_t size;
-    int error = build(b, GEOMETRY_FILE_HEADER, &image, &size);
-    if (error != 0)
-        return error;
-    error = publish(path, image, size, flags);
-    free(image);
+    struct header h;
+    const struct runs *runs;
+    struct publication *p = NULL;
+    uint8_t *table = NULL;
+    int fd, error = plan(b, GEOMETRY_FILE_HEADER, &h, &runs);
+    if (error == 0)
+        error = new_table(&h, &table);
+    if (error == 0)
+        error = publish_open(&p, path, flags, &fd);
+    if (error == 0)
+        error = write_image(b, &h, runs, fd, table);
+    free(table);
+    if (error == 0)
+        return publish_finish(p);
+    publish_abandon(p);
     return error;
 }
 
@@ -111,11 +184,21 @@ int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *
 {
     *image = NULL;
     *size = 0;
+    struct header h;
     uint8_t *bytes;
     size_t length;
-    int error = build(b, GEOMETRY_EMBEDDED_HEADER, &bytes, &length);
+    const struct runs *runs;
+    int error = plan(b, GEOMETRY_EMBEDDED_HEADER, &h, &runs);
+    if (error == 0)
+        error = image_new(&h, &bytes, &length);
     if (error != 0)
         return error;
+    uint8_t *body = image_body(&h, bytes);
+    error = build(b, &h, runs, body, -1, body + h.body_size, bytes);
+    if (error != 0) {
+        free(bytes);
+        return error;
+    }
     *image = bytes;
     *size = length;
     return 0;
@@ -125,6 +208,7 @@ void bloomfile_builder_free(bloomfile_builder *b)
 {
     if (b == NULL)
         return;
-    free(b->digests);
+    digests_free(b->digests);
+    free(b->folder);
     free(b);
 }

@@ -29,8 +29,11 @@ struct kernel {
     bool (*contains)(const uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
     size_t (*contains_many)(const uint8_t *body, uint64_t units, unsigned k,
                             const uint64_t *digests, size_t n, bool *hits);
-    /* Plain stores: the body is the caller's alone. Best in ascending order of digests. */
-    void (*add_many)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n);
+    /* Plain stores, into the part of a body that begins with unit `first`, on a byte of its own,
+     * and ends before unit `last`; it is the caller's alone. What the digests set elsewhere is left
+     * out; blocked: they all belong into the part, best in ascending order. */
+    void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
+                     const uint64_t *digests, size_t n);
     /* Into a body that others read and change at the same time; 64-byte aligned. was_new may be
      * NULL; what was changed is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,

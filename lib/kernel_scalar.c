@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_scalar.h"
 
+#include "kernel_add.h"
 #include "kernel_fold.h"
 #include "kernel_shared.h"
 #include "kernel_tally.h"
@@ -53,21 +54,6 @@ static size_t blocked_contains_many(const uint8_t *body, uint64_t blocks, unsign
     return found;
 }
 
-static void blocked_add_many(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                             size_t n)
-{
-    for (size_t j = 0; j < n; j++) {
-        uint8_t *block = body + PROBE_BLOCK_BYTES * probe_reduce(digests[j], blocks);
-        uint64_t product = digests[j];
-        for (unsigned i = 0; i < k; i++) {
-            if (i % PROBE_SLICES == 0)
-                product *= PROBE_MULTIPLIER;
-            unsigned bit = probe_slice(product, i % PROBE_SLICES);
-            block[bit / 8] |= (uint8_t)(1u << bit % 8);
-        }
-    }
-}
-
 /* ---- classic */
 
 static bool classic_contains(const uint8_t *body, uint64_t bits, unsigned k, uint64_t digest)
@@ -79,18 +65,6 @@ static bool classic_contains(const uint8_t *body, uint64_t bits, unsigned k, uin
             return false;
     }
     return true;
-}
-
-static void classic_add_many(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
-                             size_t n)
-{
-    for (size_t j = 0; j < n; j++) {
-        uint64_t g = digests[j];
-        for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
-            uint64_t bit = probe_reduce(g, bits);
-            body[bit / 8] |= (uint8_t)(1u << bit % 8);
-        }
-    }
 }
 
 /* ---- counting */
@@ -108,19 +82,6 @@ static bool counting_contains(const uint8_t *body, uint64_t counters, unsigned k
             return false;
     }
     return true;
-}
-
-static void counting_add_many(uint8_t *body, uint64_t counters, unsigned k, const uint64_t *digests,
-                              size_t n)
-{
-    for (size_t d = 0; d < n; d++) {
-        uint64_t g = digests[d];
-        for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
-            uint64_t j = probe_reduce(g, counters);
-            if (counter(body, j) < 15)
-                body[j / 2] = (uint8_t)(body[j / 2] + (1u << (4 * (j % 2))));
-        }
-    }
 }
 
 /* ---- classic and counting alike: the k lines of a chunk of keys are requested ahead */
@@ -160,7 +121,7 @@ const struct kernel kernel_scalar_blocked = {
     "scalar",
     blocked_contains,
     blocked_contains_many,
-    blocked_add_many,
+    kernel_add_part_blocked,
     kernel_add_shared_blocked,
     kernel_tally_blocked,
     kernel_fold_blocked,
@@ -169,7 +130,7 @@ const struct kernel kernel_scalar_classic = {
     "scalar",
     classic_contains,
     classic_contains_many,
-    classic_add_many,
+    kernel_add_part_classic,
     kernel_add_shared_classic,
     kernel_tally_classic,
     kernel_fold_classic,
@@ -178,7 +139,7 @@ const struct kernel kernel_scalar_counting = {
     "scalar",
     counting_contains,
     counting_contains_many,
-    counting_add_many,
+    kernel_add_part_counting,
     kernel_add_shared_counting,
     kernel_tally_counting,
     kernel_fold_counting,

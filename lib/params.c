@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sizing.h"
+#include "team.h"
 #include "versioned.h"
 
 /* The struct of version 0.1, the oldest that callers can have. */
@@ -11,6 +12,8 @@
 
 static int check(const struct bloomfile_params *p)
 {
+    if (p->threads > TEAM_MOST || p->reserved != 0)
+        return BLOOMFILE_EPARAMS;
     if (!geometry_layout_known(p->layout))
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
@@ -36,6 +39,17 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     return check(p);
 }
 
+bool params_need_keys(const struct bloomfile_params *p)
+{
+    return p->capacity == 0 && (p->bits == 0 || p->hashes == 0);
+}
+
+void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h)
+{
+    h->capacity = p->capacity != 0 ? p->capacity : n != 0 ? n : 1;
+    h->record.n = n;
+}
+
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h)
 {
@@ -44,11 +58,8 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
                           .k = p->hashes,
                           .m = p->bits,
                           .seed = p->seed,
-                          .capacity = p->capacity != 0 ? p->capacity
-                                      : n != 0         ? n
-                                                       : 1,
-                          .fpr = p->fpr == 0 ? 0 : p->fpr, /* not -0.0 */
-                          .record.n = n };
+                          .fpr = p->fpr == 0 ? 0 : p->fpr }; /* not -0.0 */
+    params_set_keys(p, n, h);
     memcpy(h->tag, p->tag, sizeof h->tag);
     if (p->label != NULL)
         memcpy(h->label, p->label, strlen(p->label));

@@ -13,4 +13,10 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);
 
+/* Whether layout, k and m depend on the number of keys. */
+bool params_need_keys(const struct bloomfile_params *p);
+
+/* Where they do not: tells *h, planned for another number of keys, how many there are. */
+void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h);
+
 #endif

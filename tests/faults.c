@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -107,6 +108,14 @@ WRAP_PLAIN(ssize_t, -1, getrandom, (void *room, size_t size, unsigned flags), (r
 WRAP_PLAIN(void *, MAP_FAILED, mmap64,
            (void *at, size_t size, int protection, int flags, int fd, off_t offset),
            (at, size, protection, flags, fd, offset))
+
+/* Tells the error instead of setting it. */
+WRAP(int, pthread_create,
+     (pthread_t * id, const pthread_attr_t *attributes, void *(*start)(void *), void *argument))
+{
+    return fails(ON_pthread_create) ? errno
+                                    : __real_pthread_create(id, attributes, start, argument);
+}
 
 WRAP(int, access, (const char *path, int mode))
 {

@@ -33,6 +33,7 @@
     X(open64)                                                                                      \
     X(openat64)                                                                                    \
     X(pread64)                                                                                     \
+    X(pthread_create)                                                                              \
     X(pwrite64)                                                                                    \
     X(read)                                                                                        \
     X(realloc)                                                                                     \

@@ -30,7 +30,13 @@ static void each_wrong_parameter_has_its_error(void **state)
         { "struct_size short",
           { .struct_size = offsetof(struct bloomfile_params, memory) - 1 },
           BLOOMFILE_EPARAMS },
+        { "struct_size of version 0.1",
+          { .struct_size = offsetof(struct bloomfile_params, memory) },
+          0 },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
+        { "1024 threads", { WITH, .threads = 1024 }, 0 },
+        { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },
+        { "reserved", { WITH, .reserved = 1 }, BLOOMFILE_EPARAMS },
         { "layout 4", { WITH, .layout = 4 }, BLOOMFILE_ELAYOUT },
         { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_ELAYOUT },
         { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },

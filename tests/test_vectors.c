@@ -116,7 +116,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
             expected[positions[i]] = 1;
     const struct kernel *kernel = kernel_for(layout);
     assert_false(kernel->contains(body, geometry.units, k, digest));
-    kernel->add_many(body, geometry.units, k, &digest, 1);
+    kernel->add_part(body, 0, geometry.units, geometry.units, k, &digest, 1);
     for (uint64_t x = 0; x < m; x++)
         assert_int_equal(reference_value(layout, body, x), expected[x]);
     assert_true(kernel->contains(body, geometry.units, k, digest));

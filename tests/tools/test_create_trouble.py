@@ -99,7 +99,7 @@ class Numbers(TroubleTest):
             file.truncate(2**26)
         message = self.refused(inputs=["one-long-key"], names=["one-long-key"], preexec_fn=limit)
         self.assertIn("Cannot allocate memory", message)
-        self.refused("-m", 2**30, preexec_fn=limit)
+        self.refused("-m", 2**40, preexec_fn=limit)
 
 
 class CommandLine(TroubleTest):

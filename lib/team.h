@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLOOMFILE_TEAM_H
+#define BLOOMFILE_TEAM_H
+
+#define TEAM_MOST 1024u
+
+/* Runs work(context) in `threads` threads at once (0 is 1, TEAM_MOST at most), of which the calling
+ * one is the first, and waits for all. Signals are blocked in the others. Where the system refuses
+ * a thread, those that there are do the work: they share it out among themselves. */
+void team_run(unsigned threads, void (*work)(void *context), void *context);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ * Every system call and allocation of a builder with little memory fails once: the error is told,
+ * no digest is lost, and the builder goes on; or the process is killed there, and nothing remains.
+ */
+#include "support.h"
+
+#include "faults.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEYS  100000
+#define BATCH 10000
+
+static uint64_t digests[KEYS];
+static struct bytes expected;
+static struct bloomfile_params params = {
+    .struct_size = sizeof params,
+    .memory = 1 << 20,
+    .spool = ".",
+};
+
+static int build_plainly(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    uint64_t random = 43;
+    for (size_t i = 0; i < KEYS; i++)
+        digests[i] = random64(&random);
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 0 });
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    assert_error(bloomfile_builder_finish(b, "plain", 0), 0);
+    bloomfile_builder_free(b);
+    expected = read_file("plain");
+    return unlink("plain");
+}
+
+static int clean_up(void **state)
+{
+    free(expected.data);
+    return leave_temp_dir(state);
+}
+
+/* The first error of all steps; a step that fails is done once more, without faults. */
+static int first_error;
+
+static bool failed(int error)
+{
+    if (error == 0)
+        return false;
+    faults_end();
+    assert_int_equal(first_error, 0);
+    first_error = error;
+    assert_int_equal(entries_in_dir(), 0);
+    return true;
+}
+
+static int run(struct faults faults)
+{
+    bloomfile_builder *b;
+    size_t descriptors = open_descriptors();
+    first_error = 0;
+    faults_begin(&faults);
+    if (failed(bloomfile_builder_new(&b, &params))) {
+        assert_null(b);
+        assert_error(bloomfile_builder_new(&b, &params), 0);
+    }
+    for (size_t at = 0; at < KEYS; at += BATCH)
+        if (failed(bloomfile_builder_add_digests(b, digests + at, BATCH)))
+            assert_error(bloomfile_builder_add_digests(b, digests + at, BATCH), 0);
+    uint64_t count = UINT64_MAX;
+    if (failed(bloomfile_builder_count(b, &count))) {
+        assert_int_equal(count, UINT64_MAX);
+        assert_error(bloomfile_builder_count(b, &count), 0);
+    }
+    assert_int_equal(count, KEYS);
+    if (failed(bloomfile_builder_finish(b, "built", 0)))
+        assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    faults_end();
+    bloomfile_builder_free(b);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_file_holds("built", expected.data, expected.size);
+    assert_int_equal(unlink("built"), 0);
+    assert_int_equal(entries_in_dir(), 0);
+    return first_error;
+}
+
+static const struct {
+    enum fault_call call;
+    int error;
+} rows[] = {
+    { ON_calloc, ENOMEM },   { ON_malloc, ENOMEM },   { ON_realloc, ENOMEM },
+    { ON_strdup, ENOMEM },   { ON_openat64, EMFILE }, { ON_openat64, EROFS },
+    { ON_pwrite64, ENOSPC }, { ON_pwrite64, EIO },    { ON_pread64, EIO },
+};
+
+static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        assert_error(run((struct faults){ 0 }), 0);
+        unsigned calls = fault_calls(rows[i].call);
+        assert_true(calls > 0);
+        for (unsigned nth = 1; nth <= calls; nth += 1 + nth / 8) {
+            assert_error(run(once(rows[i].call, nth, rows[i].error)), rows[i].error);
+            assert_error(run(from_then_on(rows[i].call, nth, rows[i].error)), rows[i].error);
+        }
+    }
+}
+
+static void short_and_interrupted_transfers_are_continued(void **state)
+{
+    (void)state;
+    assert_error(run((struct faults){ .transfer_at_most = 30001 }), 0);
+    assert_error(run(once(ON_pwrite64, 2, EINTR)), 0);
+    assert_error(run(once(ON_pread64, 2, EINTR)), 0);
+    assert_error(run(once(ON_openat64, 1, EINTR)), 0);
+}
+
+static void a_temporary_file_that_has_been_cut_is_noticed(void **state)
+{
+    (void)state;
+    assert_error(run((struct faults){ .file_ends_at = 100000 }), BLOOMFILE_ETRUNCATED);
+}
+
+static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
+{
+    (void)state;
+    static const int errors[] = { EOPNOTSUPP, EISDIR, EINVAL };
+    for (size_t i = 0; i < ROWS(errors); i++)
+        assert_error(run(once(ON_openat64, 1, errors[i])), 0);
+    struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
+    struct faults besides = once(ON_asprintf, 1, ENOMEM);
+    faults.besides = &besides;
+    assert_error(run(faults), ENOMEM);
+}
+
+static void a_folder_that_does_not_serve_is_an_error(void **state)
+{
+    (void)state;
+    write_file("file", "", 0);
+    static const struct {
+        const char *folder;
+        int error;
+    } folders[] = { { "absent", ENOENT }, { "file", ENOTDIR }, { "file/in", ENOTDIR } };
+    for (size_t i = 0; i < ROWS(folders); i++) {
+        struct bloomfile_params p = params;
+        p.spool = folders[i].folder;
+        bloomfile_builder *b = new_builder(p);
+        assert_error(bloomfile_builder_add_digests(b, digests, KEYS), folders[i].error);
+        assert_error(bloomfile_builder_add_digests(b, digests, KEYS), folders[i].error);
+        bloomfile_builder_free(b);
+    }
+    assert_int_equal(unlink("file"), 0);
+}
+
+static void without_threads_the_caller_does_the_work(void **state)
+{
+    (void)state;
+    params.threads = 4;
+    for (unsigned nth = 1; nth <= 4; nth++)
+        assert_error(run(from_then_on(ON_pthread_create, nth, EAGAIN)), 0);
+    params.threads = 0;
+}
+
+/* ---- killed */
+
+static unsigned until_kill;
+
+static void kill_in_time(enum fault_call call)
+{
+    (void)call;
+    if (until_kill-- == 0)
+        raise(SIGKILL);
+}
+
+static bool killed_at(unsigned call)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        until_kill = call;
+        run((struct faults){ .at_each_call = kill_in_time });
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+static void a_kill_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    unsigned call = 0;
+    for (; killed_at(call); call += 1 + call / 16) {
+        if (access("built", F_OK) == 0) {
+            assert_file_holds("built", expected.data, expected.size);
+            assert_int_equal(unlink("built"), 0);
+        }
+        assert_int_equal(entries_in_dir(), 0);
+    }
+    assert_true(call > 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_no_digest_is_lost),
+        cmocka_unit_test(short_and_interrupted_transfers_are_continued),
+        cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
+        cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),
+        cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
+        cmocka_unit_test(without_threads_the_caller_does_the_work),
+        cmocka_unit_test(a_kill_leaves_nothing_behind),
+    };
+    return cmocka_run_group_tests(tests, build_plainly, clean_up) != 0;
+}

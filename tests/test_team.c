@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "team.h"
+
+struct muster {
+    pthread_t caller;
+    pthread_barrier_t all_there;
+    atomic_uint others, blocked;
+};
+
+static void report(void *context)
+{
+    struct muster *m = context;
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (!pthread_equal(pthread_self(), m->caller)) {
+        m->others++;
+        m->blocked += sigismember(&mask, SIGINT) == 1 && sigismember(&mask, SIGUSR1) == 1;
+    }
+    pthread_barrier_wait(&m->all_there);
+}
+
+static void so_many_threads_work_at_once_and_only_the_caller_takes_signals(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned asked, working;
+    } rows[] = { { 0, 1 }, { 1, 1 }, { 2, 2 }, { 7, 7 }, { 100, 100 } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct muster m = { .caller = pthread_self() };
+        assert_int_equal(pthread_barrier_init(&m.all_there, NULL, rows[i].working), 0);
+        team_run(rows[i].asked, report, &m);
+        assert_int_equal(m.others, rows[i].working - 1);
+        assert_int_equal(m.blocked, m.others);
+        pthread_barrier_destroy(&m.all_there);
+        sigset_t mask;
+        pthread_sigmask(SIG_SETMASK, NULL, &mask);
+        assert_int_equal(sigismember(&mask, SIGINT), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_many_threads_work_at_once_and_only_the_caller_takes_signals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

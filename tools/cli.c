@@ -331,22 +331,44 @@ static int terminal_columns(void)
     return window.ws_col;
 }
 
+/* "0:07", "12:34", "1:23:45". Returns buffer. */
+static char *time_left(char *buffer, size_t size, double seconds)
+{
+    unsigned long long left = seconds < 1e12 ? (unsigned long long)seconds : 1000000000000;
+    unsigned long long hours = left / 3600, minutes = left / 60 % 60;
+    if (hours > 0)
+        snprintf(buffer, size, "%llu:%02llu:%02llu", hours, minutes, left % 60);
+    else
+        snprintf(buffer, size, "%llu:%02llu", minutes, left % 60);
+    return buffer;
+}
+
+/* "12.3 M keys, 45 % of 1.2 GiB, 6.7 M/s, 400.1 MiB/s, 0:02 left: urls.txt"; what cannot be known
+ * is left out. */
 static void describe(const struct cli_progress *p, int64_t now, char *text, size_t size)
 {
-    char done[32], total[32], second[32], part[64] = "", speed[64] = "";
+    char bytes[32], remaining[32], done[64], speed[96] = "", left[64] = "";
     double seconds = (double)(now - p->started_ns) / 1e9;
+    bool measured = seconds > 0.1, known = p->total >= p->bytes && p->bytes > 0;
     if (p->bytes == 0 && p->keys == 0) {
         snprintf(text, size, "%s", p->doing);
         return;
     }
-    if (p->total >= p->bytes)
-        snprintf(part, sizeof(part), " of %s (%d %%)", cli_bytes(total, sizeof(total), p->total),
-                 (int)(100.0 * (double)p->bytes / (double)p->total));
-    if (seconds > 0.1)
-        snprintf(speed, sizeof(speed), ", %s/s",
-                 cli_bytes(second, sizeof(second), (uint64_t)((double)p->bytes / seconds)));
-    snprintf(text, size, "%.1f M keys, %s%s%s: %s", (double)p->keys / 1e6,
-             cli_bytes(done, sizeof(done), p->bytes), part, speed, p->doing);
+    if (known)
+        snprintf(done, sizeof(done), "%d %% of %s",
+                 (int)(100.0 * (double)p->bytes / (double)p->total),
+                 cli_bytes(bytes, sizeof(bytes), p->total));
+    else
+        cli_bytes(done, sizeof(done), p->bytes);
+    if (measured)
+        snprintf(speed, sizeof(speed), ", %.1f M/s, %s/s", (double)p->keys / seconds / 1e6,
+                 cli_bytes(bytes, sizeof(bytes), (uint64_t)((double)p->bytes / seconds)));
+    if (measured && known)
+        snprintf(left, sizeof(left), ", %s left",
+                 time_left(remaining, sizeof(remaining),
+                           seconds * (double)(p->total - p->bytes) / (double)p->bytes));
+    snprintf(text, size, "%.1f M keys, %s%s%s: %s", (double)p->keys / 1e6, done, speed, left,
+             p->doing);
 }
 
 void cli_progress_step(struct cli_progress *p)

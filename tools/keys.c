@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    FIRST_SIZE = 1 << 20
+    PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
 };
 
 struct keys {
@@ -21,9 +21,10 @@ struct keys {
     const char *path; /* of the open input, as the user named it */
     int fd;           /* -1: none is open */
     bool at_end;
-    uint8_t *buffer;
-    size_t size;                /* of the buffer */
-    size_t start, scanned, end; /* in it: bytes not handed out, of these free of ends, all */
+    struct split split;      /* how keys end */
+    struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
+    struct keys_piece piece; /* of keys_next() */
+    struct split left;       /* of it */
     uint64_t bytes, total;
     unsigned errors;
 };
@@ -108,10 +109,11 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     k->count = count > 0 ? count : 1;
     k->path = k->paths[0];
     k->fd = -1;
-    k->size = FIRST_SIZE;
-    k->buffer = malloc(k->size);
-    if (k->buffer == NULL)
-        cli_fail(ENOMEM, "cannot start reading keys");
+    k->split = (struct split){
+        .record_size = options->form == KEYS_RECORDS ? options->record_size : 0,
+        .mark = options->form == KEYS_NUL ? '\0' : '\n',
+        .crlf = options->crlf,
+    };
 
     bool known = true;
     for (int i = 0; i < k->count; i++) {
@@ -129,7 +131,7 @@ static void close_input(struct keys *k)
     if (k->fd > STDIN_FILENO)
         close(k->fd); /* read only: nothing can be lost */
     k->fd = -1;
-    k->start = k->scanned = k->end = 0;
+    k->rest.size = 0;
 }
 
 static void give_up(struct keys *k, const char *what, const char *reason)
@@ -156,23 +158,9 @@ static bool open_next(struct keys *k)
     return false;
 }
 
-/* Makes room behind the bytes that have not been handed out, which move to the front. */
-static void make_room(struct keys *k)
+static size_t piece_size(const struct keys *k)
 {
-    size_t left = k->end - k->start;
-    if (k->start > 0)
-        memmove(k->buffer, k->buffer + k->start, left);
-    k->scanned -= k->start;
-    k->start = 0;
-    k->end = left;
-    if (left < k->size)
-        return;
-    uint8_t *bigger = reallocarray(k->buffer, k->size, 2);
-    if (bigger == NULL)
-        cli_fail(ENOMEM, "cannot hold a key of more than %zu bytes from %s", k->size,
-                 name_of(k->path));
-    k->buffer = bigger;
-    k->size *= 2;
+    return k->options.piece_size > 0 ? k->options.piece_size : PIECE_SIZE;
 }
 
 static bool is_stopped(const struct keys *k)
@@ -192,103 +180,142 @@ static void wait_for_input(const struct keys *k)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-static void read_piece(struct keys *k)
+/* One read to the end of what *p holds; false if it was trouble, or must not be. */
+static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
 {
-    make_room(k);
     if (k->options.before_read != NULL)
         k->options.before_read();
     if (k->options.stop != NULL)
         wait_for_input(k);
     if (is_stopped(k))
-        return;
+        return false;
     ssize_t n;
     do
-        n = read(k->fd, k->buffer + k->end, k->size - k->end);
+        n = read(k->fd, p->bytes + *used, p->room - *used);
     while (n < 0 && errno == EINTR);
     if (n < 0) {
         give_up(k, "read", bloomfile_strerror(errno));
-        return;
+        return false;
     }
     k->at_end = n == 0;
-    k->end += (size_t)n;
     k->bytes += (uint64_t)n;
+    *used += (size_t)n;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------- pieces */
+
+static void resize(const struct keys *k, struct keys_piece *p, size_t room)
+{
+    uint8_t *bytes = realloc(p->bytes, room);
+    if (bytes == NULL)
+        cli_fail(ENOMEM, "cannot hold %zu bytes of keys from %s", room, name_of(k->path));
+    p->bytes = bytes;
+    p->room = room;
+}
+
+/* Begins a piece with the beginning of a key that has been read. Returns the size of that. What a
+ * long key has made large becomes small again. */
+static size_t begin_piece(struct keys *k, struct keys_piece *p)
+{
+    size_t rest = k->rest.size, room = piece_size(k);
+    bool was_long = p->size > room;
+    while (room <= rest)
+        room *= 2;
+    p->size = 0;
+    if (p->room < room || (p->room > room && !was_long))
+        resize(k, p, room);
+    if (rest > 0)
+        memcpy(p->bytes, k->rest.bytes, rest);
+    k->rest.size = 0;
+    return rest;
+}
+
+static void keep_rest(struct keys *k, const struct keys_piece *p, size_t used)
+{
+    size_t rest = used - p->size;
+    if (rest > k->rest.room)
+        resize(k, &k->rest, rest);
+    if (rest > 0)
+        memcpy(k->rest.bytes, p->bytes + p->size, rest);
+    k->rest.size = rest;
+}
+
+/* The end of an input is that of the last line; an incomplete record is trouble, once the whole
+ * ones before it have been handed out. */
+static void end_input(struct keys *k, struct keys_piece *p, size_t used)
+{
+    if (k->split.record_size == 0)
+        p->size = used;
+    if (p->size == used) {
+        close_input(k);
+    } else if (p->size > 0) {
+        keep_rest(k, p, used);
+    } else {
+        char reason[128];
+        snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
+                 k->split.record_size);
+        give_up(k, "read", reason);
+    }
+}
+
+static void fill_piece(struct keys *k, struct keys_piece *p)
+{
+    size_t least = k->options.piece_size / 4 + 1, used = begin_piece(k, p);
+    while (!k->at_end && p->size < least) {
+        if (used == p->room && p->size > 0)
+            break;
+        if (used == p->room)
+            resize(k, p, 2 * p->room);
+        size_t seen = used;
+        if (!read_more(k, p, &used))
+            return;
+        size_t whole = split_whole(&k->split, p->bytes, used, seen);
+        if (whole > 0)
+            p->size = whole;
+    }
+    if (k->at_end)
+        end_input(k, p, used);
+    else
+        keep_rest(k, p, used);
+}
+
+bool keys_next_piece(struct keys *k, struct keys_piece *piece)
+{
+    do {
+        if (is_stopped(k) || (k->fd < 0 && !open_next(k)))
+            return false;
+        fill_piece(k, piece);
+    } while (piece->size == 0);
+    return true;
+}
+
+struct split keys_split(const struct keys *k, const struct keys_piece *piece)
+{
+    struct split s = k->split;
+    s.at = piece->bytes;
+    s.end = piece->bytes + piece->size;
+    return s;
 }
 
 /* --------------------------------------------------------------------------------------- keys */
 
-/* Whole records from the buffer; an incomplete one at the end of the input is trouble. */
-static size_t take_records(struct keys *k, struct bloomfile_key *keys, size_t max)
-{
-    size_t n = 0, size = k->options.record_size;
-    for (; n < max && k->end - k->start >= size; n++) {
-        keys[n] = (struct bloomfile_key){ k->buffer + k->start, size };
-        k->start += size;
-    }
-    k->scanned = k->start;
-    if (n == 0 && k->at_end && k->start < k->end) {
-        char reason[128];
-        snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", k->end - k->start,
-                 size);
-        give_up(k, "read", reason);
-    }
-    return n;
-}
-
-static struct bloomfile_key make_key(const struct keys *k, const uint8_t *from, const uint8_t *to)
-{
-    if (k->options.crlf && to > from && to[-1] == '\r')
-        to--;
-    return (struct bloomfile_key){ from, (size_t)(to - from) };
-}
-
-static size_t take_text(struct keys *k, struct bloomfile_key *keys, size_t max)
-{
-    int mark = k->options.form == KEYS_NUL ? '\0' : '\n';
-    const uint8_t *start = k->buffer + k->start, *end = k->buffer + k->end;
-    const uint8_t *scan = k->buffer + k->scanned;
-    size_t n = 0;
-    while (n < max) {
-        const uint8_t *stop = memchr(scan, mark, (size_t)(end - scan));
-        if (stop != NULL) {
-            keys[n++] = make_key(k, start, stop);
-            start = scan = stop + 1;
-            continue;
-        }
-        if (k->at_end && start < end) {
-            keys[n++] = make_key(k, start, end);
-            start = end;
-        }
-        scan = end;
-        break;
-    }
-    k->start = (size_t)(start - k->buffer);
-    k->scanned = (size_t)(scan - k->buffer);
-    return n;
-}
-
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
 {
     for (;;) {
-        bool records = k->options.form == KEYS_RECORDS;
-        size_t n = records ? take_records(k, keys, max) : take_text(k, keys, max);
+        size_t n = split_next(&k->left, keys, max);
         if (n > 0)
             return n;
-        if (is_stopped(k))
+        if (!keys_next_piece(k, &k->piece))
             return 0;
-        if (k->fd >= 0 && !k->at_end) {
-            read_piece(k);
-            continue;
-        }
-        close_input(k);
-        if (!open_next(k))
-            return 0;
+        k->left = keys_split(k, &k->piece);
     }
 }
 
 bool keys_print(const struct keys *k, const struct bloomfile_key *key)
 {
     const uint8_t *after = (const uint8_t *)key->data + key->size;
-    bool has_cr = k->options.crlf && after < k->buffer + k->end && *after == '\r';
+    bool has_cr = k->options.crlf && after < k->left.end && *after == '\r';
     size_t size = key->size + (has_cr ? 1 : 0);
     if (fwrite_unlocked(key->data, 1, size, stdout) != size)
         return false;
@@ -320,6 +347,7 @@ const char *keys_path(const struct keys *k)
 void keys_free(struct keys *k)
 {
     close_input(k);
-    free(k->buffer);
+    free(k->rest.bytes);
+    free(k->piece.bytes);
     free(k);
 }

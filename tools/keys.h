@@ -6,6 +6,8 @@
 #ifndef BLOOMFILE_TOOLS_KEYS_H
 #define BLOOMFILE_TOOLS_KEYS_H
 
+#include "split.h"
+
 #include <bloomfile.h>
 
 #include <signal.h>
@@ -23,6 +25,7 @@ struct keys_options {
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
     void (*before_read)(void); /* called before each read, which may wait; NULL: nothing is */
     const volatile sig_atomic_t *stop; /* once it is not 0, nothing more is read; NULL: never */
+    size_t piece_size;                 /* of a keys_piece, from 1; 0: a MiB */
 };
 
 /* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
@@ -53,6 +56,21 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
  * crlf has left one away, and with its end, though the last one may lack it. false: errno says why.
  */
 bool keys_print(const struct keys *k, const struct bloomfile_key *key);
+
+/* Whole keys of one input, for programs that split them themselves. Begins as all zero; the caller
+ * frees `bytes`. */
+struct keys_piece {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+/* Reads the next piece, in order, in place of what *piece held: about piece_size bytes, fewer at
+ * the end of an input and from a pipe, but not much less than a quarter, more if one key needs it.
+ * One thread may split a piece while another reads the next one. false: what keys_next() returns 0
+ * for; the other endings are the same too. Not to be mixed with keys_next(). */
+bool keys_next_piece(struct keys *k, struct keys_piece *piece);
+
+struct split keys_split(const struct keys *k, const struct keys_piece *piece);
 
 /* How many inputs were given up, with keep_going. */
 unsigned keys_errors(const struct keys *k);

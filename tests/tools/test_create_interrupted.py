@@ -40,6 +40,7 @@ class Interrupted(ToolTest):
 
     def setUp(self):
         super().setUp()
+        self.options = OPTIONS
         self.random = random.Random(20261121)
         self.whole = self.create(*OPTIONS, self.keys, name="whole")
         (self.folder / "whole").unlink()
@@ -55,7 +56,7 @@ class Interrupted(ToolTest):
         return min(took)
 
     def start(self, *arguments, before=(), **options):
-        command = self.command("bfcreate", *OPTIONS, *arguments, before=before)
+        command = self.command("bfcreate", *self.options, *arguments, before=before)
         return subprocess.Popen(command, cwd=self.folder, env=self.environment(), **options)
 
     def interrupted(self, number, when, *arguments, **options):
@@ -114,6 +115,17 @@ class Interrupted(ToolTest):
         # Between giving the new file a temporary name and renaming it over the old one, a kill
         # leaves that name.
         self.rounds(signal.SIGKILL, leftover=r"\.bloomfile\.[0-9a-f]+\.tmp")
+
+    def test_with_threads_and_temporary_files(self):
+        if not unnamed_temporaries(self.folder):
+            self.skipTest("this file system has no files without a name")
+        self.keys = os.path.join(self.folder.parent, self.folder.name + "-more")
+        self.addCleanup(os.unlink, self.keys)
+        with open(self.keys, "wb") as file:
+            file.write(lines(*numbered(2_500_000)))
+        self.options = [*OPTIONS, "-j3", "--memory", "16Mi"]
+        self.whole = self.create(*OPTIONS, self.keys, name="whole")
+        self.rounds(signal.SIGINT)
 
     @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
     @needs(*WITHOUT_PROC)

@@ -89,7 +89,6 @@ class Numbers(TroubleTest):
         self.refused("-m", 2**60, names=[])
         self.refused("-n", 2**57)
 
-
     @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
     def test_little_memory(self):
         def limit():
@@ -99,7 +98,17 @@ class Numbers(TroubleTest):
             file.truncate(2**26)
         message = self.refused(inputs=["one-long-key"], names=["one-long-key"], preexec_fn=limit)
         self.assertIn("Cannot allocate memory", message)
-        self.refused("-m", 2**40, preexec_fn=limit)
+        self.write("many-keys", os.urandom(2**25))
+        message = self.refused("-x4", "-j1", inputs=["many-keys"], preexec_fn=limit)
+        self.assertRegex(message, "cannot hold more than [1-9][0-9]+ keys: Cannot allocate memory")
+
+    def test_threads(self):
+        self.values_refused("-j", "--threads", ["0", "-1", "", "x", "1.5", "1025", "nan", "+2"])
+
+    def test_memory(self):
+        for value in "0", "-1", "", "x", "1.5", "16777215", "16383Ki", "1e20", "20000000T", "64MB":
+            self.assertIn("--memory", self.refused("--memory", value))
+            self.assertIn("16Mi", self.refused(f"--memory={value}"))
 
 
 class CommandLine(TroubleTest):
@@ -114,13 +123,10 @@ class CommandLine(TroubleTest):
             self.assertIn("--help", message)
 
     def test_missing_value(self):
-        for option in "-p", "-n", "-m", "-k", "-l", "-s", "-x", "--label", "--tag", "--fpr":
+        for option in ("-p", "-n", "-m", "-k", "-l", "-s", "-x", "-j", "--label", "--tag", "--fpr",
+                       "--memory"):
             message = self.trouble("bfcreate", "new.bloom", option, names=[option])
             self.assertIn("value", message)
-
-    def test_standard_output_is_no_file(self):
-        self.trouble("bfcreate", "-", "keys")
-        self.trouble("bfcreate", "-f", "-", "keys")
 
 
 class Targets(TroubleTest):

@@ -8,6 +8,7 @@ import re
 import struct
 import termios
 import threading
+import time
 
 from support import GOLDEN, SANITIZED, ToolTest, lines, main, numbered
 
@@ -42,11 +43,42 @@ class Terminal(ToolTest):
         self.write("keys", lines(*numbered(KEYS)))
         result, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", "keys")
         self.assertEqual(result.returncode, 0)
-        self.assertIn(b"M keys", seen)
         self.assertIn(b"keys\r", seen.replace(b" ", b""))
         last = seen.rsplit(b"\r", 1)[1]
         self.check_message("bfcreate", last, "new.bloom", f"{KEYS} keys", "0.01 promised")
         self.assertNotRegex(seen, rb"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
+
+    def test_rate_and_time_left(self):
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate(2**30)
+        _, seen = self.on_terminal("stderr", "bfcreate", "-x256", "-j1", "new.bloom", "sparse")
+        found = re.findall(rb"\r\d+\.\d M keys, (\d+) % of 1\.0 GiB, \d+\.\d M/s, "
+                           rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r", seen)
+        self.assertGreater(len(found), 0, seen)
+        for percent, speed, unit, minutes, seconds in found:
+            whole = (1024 if unit == b"M" else 1) / float(speed)
+            left = 60 * int(minutes) + int(seconds)
+            self.assertAlmostEqual(left, (1 - int(percent) / 100) * whole, delta=1 + whole / 20)
+        self.assertNotRegex(seen, rb"(10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4}) %")
+
+    def test_rate_of_a_pipe(self):
+        reading, writing = os.pipe()
+        piece = lines(*[b"%099d" % i for i in range(4000)])
+
+        def feed():
+            with open(writing, "wb", buffering=0) as pipe:
+                for _ in range(4):
+                    pipe.write(piece)
+                    time.sleep(0.3)
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        with open(reading, "rb") as pipe:
+            _, seen = self.on_terminal("stderr", "bfcreate", "new.bloom", stdin=pipe)
+        thread.join()
+        self.assertRegex(seen, rb"\r0\.0 M keys, \d+\.\d KiB, 0\.0 M/s, \d+\.\d [KM]iB/s: "
+                               rb"standard input *\r")
+        self.assertNotIn(b"left", seen)
 
     def test_progress_fits_the_terminal(self):
         name = "a long name " * 15
@@ -107,6 +139,12 @@ class Terminal(ToolTest):
             self.assertEqual(result.returncode, 0)
             self.assertIn(b"\r" + doing, seen)
             self.check_message(tool, seen.rsplit(b"\r", 1)[1].splitlines(True)[-1], says)
+
+    def test_filters_are_kept_away(self):
+        for force in [], ["-f"]:
+            result, seen = self.on_terminal("stdout", "bfcreate", *force, "-", stdin=lines("a"))
+            self.assertEqual((result.returncode, seen), (2, b""))
+            self.check_message("bfcreate", result.stderr, "not written to a terminal")
 
     def test_images_are_kept_away(self):
         for option in "--png", "--svg":

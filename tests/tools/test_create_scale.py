@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate: threads and memory change nothing, wherever keys stand in large inputs."""
+
+import os
+import random
+import resource
+import threading
+import time
+import unittest
+
+from support import NAMESPACE, SANITIZED, ToolTest, craft, lines, main, needs, numbered
+
+MANY = 2_500_000  # their digests do not fit into LITTLE
+LITTLE = "16Mi"
+
+
+def random_keys(count, longest, seed=1, without=b"\n"):
+    """Keys of any bytes but those of `without`."""
+    bytes_of = random.Random(seed)
+    dull = bytes.maketrans(without, b"." * len(without))
+    return [bytes_of.randbytes(bytes_of.randrange(longest + 1)).translate(dull)
+            for _ in range(count)]
+
+
+class EveryKey(ToolTest):
+    """A filter has each key and their exact number, so it was made of these keys and no others."""
+
+    def check(self, keys, data, *form, means=(), name="filter.bloom"):
+        self.output("bfcreate", "-f", "-p", "1e-6", *form, *means, name, stdin=data)
+        self.assertEqual(craft.Image(self.read(name), name).record["n"], len(set(keys)))
+        return self.read(name)
+
+    def check_all(self, keys, data, *form):
+        """Also that bfquery, which takes keys as they come, splits them in the same places."""
+        made = {self.check(keys, data, *form, means=means)
+                for means in ([], ["-j1"], ["-j", 2], ["-j3", "--memory", LITTLE],
+                              ["--threads=16", f"--memory={LITTLE}"])}
+        self.assertEqual(len(made), 1)
+        self.assertEqual(self.output("bfquery", *form, "filter.bloom", stdin=data), data)
+        self.output("bfquery", "-v", "-q", *form, "filter.bloom", stdin=data, status=1)
+
+    def test_keys_of_all_lengths_at_all_places(self):
+        for longest in 3, 70, 200:
+            keys = random_keys(20_000, longest)
+            self.check_all(keys, lines(*keys))
+
+    def test_nothing_but_ends(self):
+        self.check_all([b""], b"\n" * 3001)
+        self.check_all([b""], b"\0" * 3001, "-0")
+        self.check_all([b"", b"a"], b"\n" * 200_001 + b"a\n")
+
+    def test_other_forms(self):
+        keys = random_keys(20_000, 100, without=b"\0")
+        self.check_all(keys, b"".join(key + b"\0" for key in keys), "-0")
+        keys = [random.Random(i).randbytes(24) for i in range(50_000)]
+        self.check_all(keys, b"".join(keys), "-x24")
+        keys = random_keys(20_000, 100, without=b"\r\n")
+        ends = random.Random(2)
+        data = b"".join(key + ends.choice([b"\r\n", b"\n"]) for key in keys)
+        self.check_all(keys, data, "--crlf")
+
+    def test_keys_longer_than_a_piece(self):
+        keys = [bytes([i]) * size for i, size in
+                enumerate((3_000_000, 1, 0, 2**20, 2**20 - 1, 2**20 + 1, 70_000, 5_000_000), 65)]
+        self.check_all(keys, lines(*keys))
+        self.check_all([b"x" * 5_000_000], b"x" * 5_000_000 + b"\0", "-0")
+        self.check_all([b"y" * 3_000_000] * 3, b"y" * 9_000_000, "-x3000000")
+
+    def test_keys_across_the_edges_of_pieces(self):
+        for threads, size in (1, 2**20), (2, 2**19), (4, 2**18), (16, 2**16):
+            for edge in size - 1, size, size + 1, 2 * size:
+                with self.subTest(threads=threads, edge=edge):
+                    keys = [b"x" * (edge - 3), b"a", b"second", b"third"]
+                    self.check(keys, b"\n".join(keys), means=["-j", threads, "--memory", LITTLE])
+                    self.assertEqual(self.query("filter.bloom", stdin=lines(*keys)), keys)
+
+    def test_many_inputs(self):
+        keys = numbered(1000)
+        names = [self.write(f"keys-{i}", b"\n".join(keys[10 * i:10 * i + 10])) for i in range(100)]
+        for threads in 1, 5:
+            self.output("bfcreate", "-f", "-j", threads, "new.bloom", *names)
+            self.assertEqual(self.read("new.bloom"), self.create(stdin=lines(*keys)))
+
+    def test_incomplete_records(self):
+        for size in 4_000_003, 3:
+            message = self.trouble("bfcreate", "-j4", "-x4", "new.bloom", stdin=b"x" * size,
+                                   names=["standard input"])
+            self.assertIn("3 of 4 bytes", message)
+
+    def test_layouts_and_sizes(self):
+        keys = numbered(30_000)
+        for words in ["-l", "classic"], ["-l", "counting"], ["-m", "1M"], ["-n", "20k", "-q"]:
+            made = {self.create(*words, *means, stdin=lines(*keys, *keys[:5000]))
+                    for means in ([], ["-j4"], ["--memory", LITTLE])}
+            self.assertEqual(len(made), 1)
+
+    def test_the_summary_counts_all_threads_keys(self):
+        keys = numbered(200_000)
+        message = self.run_tool("bfcreate", "-v", "-j4", "--memory", LITTLE, "new.bloom",
+                                stdin=lines(*keys, *keys[:77_777])).stderr
+        self.check_message("bfcreate", message, "200000 keys (77777 repeated)")
+
+    def test_one_processor(self):
+        processor = min(os.sched_getaffinity(0))
+        one = self.create(stdin=lines("a", "b"),
+                          preexec_fn=lambda: os.sched_setaffinity(0, {processor}))
+        self.assertEqual(self.create(stdin=lines("a", "b")), one)
+
+
+class Memory(ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.many = lines(*numbered(MANY))
+
+    @staticmethod
+    def limited():
+        """Data of the program, its libraries and its threads, with a little to spare."""
+        resource.setrlimit(resource.RLIMIT_STACK, (2**18, 2**18))
+        resource.setrlimit(resource.RLIMIT_DATA, (17 * 2**20, 17 * 2**20))
+
+    @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
+    def test_it_is_not_passed(self):
+        self.write("many", self.many)
+        for words in ([], ["-m", "200M"], ["-m", "100M", "-k3", "-l", "classic"],
+                      ["-l", "counting"]):
+            whole = self.create("-q", *words, "--memory", "1Gi", "many")
+            for threads in 1, 4:
+                with self.subTest(words=words, threads=threads):
+                    made = self.create("-q", *words, "-j", threads, "--memory", LITTLE, "many",
+                                       preexec_fn=self.limited)
+                    self.assertEqual(made, whole)
+
+    def test_nothing_is_seen_of_temporary_files(self):
+        process = self.start("bfcreate", "-j2", "--memory", LITTLE, "new.bloom")
+        process.stdin.write(self.many)
+        process.stdin.flush()
+        self.assertEqual(self.snapshot(), {})
+        status, out, message = self.result(process)
+        self.assertEqual((status, out, message), (0, b"", b""))
+        self.assertEqual(list(self.snapshot()), ["new.bloom"])
+
+    @needs(*NAMESPACE)
+    def test_no_room_for_temporary_files(self):
+        script = """
+            mount -t tmpfs -o size=4m none disk || exit 77
+            cd disk; "$@" new.bloom; status=$?
+            [ -z "$(ls -A)" ] || exit 78
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        before = [*NAMESPACE, "sh", "-c", script, "sh"]
+        for threads in 1, 3:
+            result = self.run_tool("bfcreate", "-m", "1M", "--memory", LITTLE, "-j", threads,
+                                   stdin=self.many, before=before)
+            if result.returncode == 77:
+                self.skipTest("no file system can be mounted here")
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.check_message("bfcreate", result.stderr, "temporary file in the folder .:",
+                               "No space left", "--memory")
+
+    @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
+    def test_threads_that_cannot_be_started(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (2**30, 2**30))
+            resource.setrlimit(resource.RLIMIT_AS, (2**30, 2**30))
+
+        keys = lines(*numbered(1000))
+        self.assertEqual(self.create("-j8", "--memory", "64Mi", stdin=keys, preexec_fn=limit),
+                         self.create(stdin=keys))
+
+
+class ChangingInputs(ToolTest):
+    """An input is opened when its turn comes, and what was opened is read."""
+
+    def changed(self, change, *inputs, **options):
+        """The keys of a filter whose first input is a pipe, which ends after the change."""
+        os.mkfifo(self.folder / "fifo")
+
+        def feed():
+            with open(self.folder / "fifo", "wb"):
+                time.sleep(0.1)
+                change()
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        self.create("-p", "1e-6", "fifo", *inputs, **options)
+        thread.join()
+        return self.query("filter.bloom", stdin=lines("old", "new", "more"))
+
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines("old"))
+        self.write("others", lines("new"))
+
+    def replace(self):
+        os.replace(self.folder / "others", self.folder / "keys")
+
+    def test_replaced_before_its_turn(self):
+        self.assertEqual(self.changed(self.replace, "keys"), [b"new"])
+
+    def test_replaced_after_it_was_opened(self):
+        with open(self.folder / "keys", "rb") as keys:
+            self.assertEqual(self.changed(self.replace, "-", stdin=keys), [b"old"])
+
+    def test_truncated(self):
+        self.write("keys", lines("new", "old"))
+        self.assertEqual(self.changed(lambda: os.truncate(self.folder / "keys", 4), "keys"),
+                         [b"new"])
+
+    def test_grown(self):
+        def grow():
+            with open(self.folder / "keys", "ab") as keys:
+                keys.write(lines("more"))
+
+        self.assertEqual(self.changed(grow, "keys"), [b"old", b"more"])
+
+    def test_removed(self):
+        os.mkfifo(self.folder / "fifo")
+        process = self.start("bfcreate", "new.bloom", "fifo", "keys")
+        with open(self.folder / "fifo", "wb"):
+            (self.folder / "keys").unlink()
+        status, _, message = self.result(process)
+        self.assertEqual(status, 2)
+        self.check_message("bfcreate", message, "cannot open keys: No such file")
+        self.assertFalse((self.folder / "new.bloom").exists())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate -: the filter on standard output."""
+
+import os
+
+from support import NAMESPACE, TIMEOUT, ToolTest, lines, main, needs, numbered
+
+KEYS = numbered(5000)
+
+
+class StandardOutput(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+
+    def test_the_same_bytes_as_in_a_file(self):
+        for words in ([], ["-l", "classic", "-m", 12_345, "-k", 3], ["-l", "counting"],
+                      ["-n", "10k", "--label", "piped", "--tag", "a0b1"], ["-s", 7, "-j2"],
+                      ["-m", "20M", "--memory", "16Mi"]):
+            expected = self.create("-q", *words, "keys")
+            self.assertEqual(self.output("bfcreate", *words, "-", "keys"), expected)
+            self.assertEqual(self.output("bfcreate", *words, "-f", "-", "-",
+                                         stdin=lines(*KEYS)), expected)
+            self.assertEqual(self.output("bfcreate", *words, "-", stdin=lines(*KEYS)), expected)
+            with open(self.folder / "redirected", "wb") as file:
+                self.run_tool("bfcreate", *words, "-", "keys", stdout=file)
+            self.assertEqual(self.read("redirected"), expected)
+
+    def test_it_is_written_where_the_output_stands(self):
+        expected = b"before" + self.create("keys")
+        with open(self.folder / "redirected", "wb") as file:
+            file.write(b"before")
+            file.flush()
+            self.run_tool("bfcreate", "-", "keys", stdout=file)
+        self.assertEqual(self.read("redirected"), expected)
+
+    def test_a_file_called_dash(self):
+        self.assertEqual(self.output("bfcreate", "./-", "keys"), b"")
+        self.assertEqual(self.read("-"), self.create("keys"))
+
+    def test_messages_are_those_about_a_file(self):
+        for words in (["-v"], ["-v", "-n", 100], ["-v", "-m", 512, "-p", 0.001], ["-v", "-k", 2],
+                      ["-v", "-l", "classic", "-m", 9001], ["-v", "-l", "counting"], ["-n", 9000],
+                      ["-n", 100], [], ["-q", "-n", 100], ["-v", "-l", "classic", "-p", "1e-9"]):
+            for keys in "keys", "/dev/null":
+                to_file = self.run_tool("bfcreate", "-f", *words, "new.bloom", keys)
+                piped = self.run_tool("bfcreate", *words, "-", keys)
+                self.assertEqual((to_file.returncode, piped.returncode), (0, 0))
+                self.assertEqual(piped.stderr,
+                                 to_file.stderr.replace(b"new.bloom:", b"standard output:"))
+                self.assertEqual(piped.stdout, self.read("new.bloom"))
+
+    def test_repeated_keys_are_counted(self):
+        message = self.run_tool("bfcreate", "-v", "-", "keys", "keys").stderr
+        self.check_message("bfcreate", message, "standard output: 5000 keys (5000 repeated)")
+
+    def test_nothing_is_left_in_the_folder_for_temporary_files(self):
+        (self.folder / "temporary").mkdir()
+        self.output("bfcreate", "-", "keys", env={"TMPDIR": str(self.folder / "temporary")})
+        self.assertEqual(os.listdir(self.folder / "temporary"), [])
+
+    def test_live_filters_are_not_piped(self):
+        self.assertIn("live", self.trouble("bfcreate", "--live", "-n", 10, "-"))
+
+
+class Trouble(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+
+    def test_full(self):
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("bfcreate", "-", "keys", stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfcreate", result.stderr, "standard output", "No space left")
+
+    def test_a_reader_that_has_gone(self):
+        for words in [], ["-m", "20M"]:
+            reading, writing = os.pipe()
+            os.close(reading)
+            result = self.run_tool("bfcreate", *words, "-", "keys", stdout=writing)
+            os.close(writing)
+            self.assertEqual(result.returncode, 2)
+            self.check_message("bfcreate", result.stderr, "standard output", "Broken pipe")
+
+    def test_a_reader_that_goes_in_the_middle(self):
+        process = self.start("bfcreate", "-m", "80M", "-", "keys")
+        self.assertEqual(len(process.stdout.read(1000)), 1000)
+        process.stdout.close()
+        self.assertEqual(process.wait(TIMEOUT), 2)
+        self.check_message("bfcreate", process.stderr.read(), "standard output", "Broken pipe")
+
+    def test_closed_or_not_for_writing(self):
+        """That is noticed before any key is read."""
+        says = ["cannot write to standard output: Bad file descriptor"]
+        self.trouble("bfcreate", "-", "keys", names=says, stdout=None, out=None,
+                     preexec_fn=lambda: os.close(1))
+        with open("/dev/null", "rb") as null:
+            self.trouble("bfcreate", "-", "keys", names=says, stdout=null, out=None)
+
+    def test_nothing_is_written_if_an_input_is_bad(self):
+        for words in ["-", "keys", "no-such-file"], ["-x13", "-", "keys"], ["-k", 65, "-", "keys"]:
+            self.trouble("bfcreate", *words)
+        self.trouble("bfcreate", "--label", "a\nb", "-", "keys", names=["label"])
+        self.assertIn("no size", self.trouble("bfcreate", "-p", "1e-300", "-k1", "-", "keys"))
+
+    def test_its_keys_are_not_written_over(self):
+        for inputs in ["keys"], [], ["-"], ["/dev/null", "keys"]:
+            with open(self.folder / "keys", "rb") as keys, open(self.folder / "keys", "ab") as out:
+                self.trouble("bfcreate", "-", *inputs, names=["standard output", "keys from"],
+                             stdin=keys, stdout=out, out=None)
+
+    @needs(*NAMESPACE)
+    def test_no_room_for_temporary_files(self):
+        script = """
+            mount -t tmpfs -o size=64k none disk || exit 77
+            TMPDIR=$PWD/disk "$@"; status=$?
+            [ -z "$(ls -A disk)" ] || exit 78
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        result = self.run_tool("bfcreate", "-m", "2M", "-", "keys",
+                               before=[*NAMESPACE, "sh", "-c", script, "sh"])
+        if result.returncode == 77:
+            self.skipTest("no file system can be mounted here")
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.check_message("bfcreate", result.stderr, "temporary file", str(self.folder / "disk"),
+                           "No space left")
+
+
+if __name__ == "__main__":
+    main()

@@ -105,6 +105,12 @@ class Manual(ToolTest):
             self.assertEqual(self.output(tool, "--version").decode(),
                              f"{tool} (bloomfile) {version}\n")
 
+    def messages(self, tool, words):
+        """Of a command line, which may end with "<" and the name of its input."""
+        words, _, name = words.partition(" <")
+        stdin = self.read(name) if name else b""
+        return self.run_tool(tool, *words.split(), stdin=stdin).stderr.decode()
+
     def test_documented_messages_are_those_of_the_tools(self):
         """Numbers and names aside. Those are left out that need a bad disk or another program."""
         self.write("keys", lines(*numbered(120)))
@@ -116,21 +122,35 @@ class Manual(ToolTest):
         live = self.create_live("-n", 100)
         self.write("unclean", craft.edit(self.read(live), record={"boot_id": b"x" * 16}))
         self.run_tool("bfadd", "-q", live, "keys")
+        self.write("big", craft.make("blocked", 512 * 720, 6, numbered(120), fpr=0.01,
+                                     capacity=120))
+        self.write("seed", craft.make("blocked", 512 * 720, 6, numbered(120), seed=7, fpr=0.01))
+        self.write("block", craft.make("blocked", 512, 6, numbered(120), fpr=0.01))
+        self.write("counts", craft.make("counting", 100, 6, numbered(9)))
+        self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
+        self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
+        self.write("cut", self.read("big") + self.read("big")[:5000])
+        self.write("not", self.read("big") + b"apple")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
                "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 512 -p 0.001 new keys", "-f new /dev/null"],
+               "bffold": ["-v big folded", "exact x", "block x", "--factor 7 big x",
+                          "--max-bytes 1M big x", "--max-bytes 9 big x", "pages x", "-f live live",
+                          "-f --factor 720 big folded"],
+               "bfmerge": ["x big seed", "x big ./big", "x flipped pages", "x pages", "x big block",
+                           "--intersect x counts", "--project x big", "-f live live",
+                           "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
                "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
         not_here = "disk failed|Input/output error|on device|could not write|open for writing \\("
         for tool, commands in ran.items():
-            messages = "".join(self.run_tool(tool, *words.split()).stderr.decode()
-                               for words in commands)
+            messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)
             self.assertGreater(len(documented), 2)
             for message in documented:
-                pattern = re.sub(r"\b((KEY)?FILE|DEST(?!\\ (makes|away)))\b", r"\\S+",
+                pattern = re.sub(r"\b((KEY)?FILE|SRC|DEST(?!\\ (makes|away)))\b", r"\\S+",
                                  re.escape(message))
                 pattern = re.sub(r"\d+(\\\.\d+)?", r"[\\d.]+", pattern)
                 pattern = pattern.replace("k\\ \\(byte", "\\w+\\ \\(byte")

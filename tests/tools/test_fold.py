@@ -1,0 +1,325 @@
+# SPDX-License-Identifier: MIT
+"""bffold: which factor it takes, what it makes of the filter, and what it shows before."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+from support import ToolTest, craft, lines, main, numbered
+
+KEYS = numbered(3000)
+OTHERS = numbered(3000, "absent ")
+LAYOUTS = "blocked", "classic", "counting"
+BLOCKS = 60  # 12 divisors
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def divisors(number):
+    return [factor for factor in range(1, number + 1) if number % factor == 0]
+
+
+class FoldTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+
+    def filled(self, *options, name="big"):
+        """3000 keys in a filter for ten times as many, of a size that has many divisors."""
+        return self.create("-q", "-n", 30_000, "-m", 512 * 720, "-p", 0.01, *options, "keys",
+                           name=name)
+
+    def rates(self, name, *options):
+        """Factor, size in bytes as shown and rate of each row of the table; and the chosen one."""
+        rows, chosen = [], None
+        text = self.run_tool("bffold", "--dry-run", *options, name).stdout.decode()
+        for row in text.splitlines()[1:]:
+            match = re.fullmatch(r"([* ]) +(\d+)  +([\d.]+ (?:bytes|[KM]iB)) +([\d.]+|-) +"
+                                 r"([\d.]+) % +([\d.e+-]+) +([\d.e+-]+)", row)
+            if match:
+                rows.append((int(match[2]), match[3], *map(float, match.group(5, 6, 7))))
+                chosen = rows[-1] if match[1] == "*" else chosen
+        return rows, chosen
+
+    def rate(self, name):
+        return self.inspected(name)["measure"]["fpr"]
+
+
+class Result(FoldTest):
+    def test_every_factor_gives_what_a_build_of_that_size_gives(self):
+        for layout in LAYOUTS:
+            unit = 512 if layout == "blocked" else 1
+            units = BLOCKS if layout == "blocked" else 5040
+            self.create("-q", "-l", layout, "-m", unit * units, "-k", 5, "-p", 0.02, "-s", 9,
+                        "--label", "all", "--tag", "c0ffee", "keys", name="big")
+            for factor in divisors(units)[::1 if layout == "blocked" else 5]:
+                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                small = self.read("small")
+                built = self.create("-q", "-l", layout, "-m", unit * units // factor, "-k", 5, "-p",
+                                    0.02, "-s", 9, "keys")
+                self.assertEqual(craft.body_of(small), craft.body_of(built))
+                self.assertIsNone(craft.refusal(small))
+                self.assertEqual(craft.field(small, "m_unfolded"), unit * units)
+                self.assertEqual(craft.field(small, "label").rstrip(b"\0"), b"all")
+                self.assertEqual(craft.field(small, "tag")[:3], b"\xc0\xff\xee")
+                self.assertEqual(craft.field(small, "n", 1), len(KEYS))
+
+    def test_it_is_that_of_the_other_implementation(self):
+        for layout in LAYOUTS:
+            self.filled("-l", layout, "-m", 23_040, "--label", "x")
+            units = craft.field(self.read("big"), "m") // (512 if layout == "blocked" else 1)
+            for factor in divisors(units)[:4]:
+                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                self.assertEqual(self.read("small"), craft.derive("fold", factor, self.read("big")))
+
+    def test_standard_output(self):
+        self.filled()
+        self.output("bffold", "big", "small")
+        self.assertEqual(self.output("bffold", "big", "-"), self.read("small"))
+        self.assertEqual(self.output("bffold", "-f", "-q", "big", "-"), self.read("small"))
+
+    def test_in_place(self):
+        self.filled()
+        self.output("bffold", "big", "small")
+        reader = self.start("bfquery", "big")
+        self.feed(reader, KEYS[0])
+        self.assertEqual(reader.stdout.readline(), KEYS[0] + b"\n")
+        self.output("bffold", "-f", "big", "big")
+        self.assertEqual(self.read("big"), self.read("small"))
+        self.assertEqual(self.result(reader, lines(*KEYS[1:])), (0, lines(*KEYS[1:]), b""))
+
+    def test_of_a_live_filter(self):
+        self.create_live("-n", 30_000)
+        self.output("bfadd", "-q", "live", "keys")
+        writer = self.start("bfadd", "-q", "live")
+        self.feed(writer, OTHERS[0])
+        self.wait_for_key("live", OTHERS[0], writer)
+        self.output("bffold", "live", "small")
+        self.output("bfinspect", "-q", "--verify", "small")
+        self.assertEqual(self.query("small", stdin=lines(*KEYS, OTHERS[0])), [*KEYS, OTHERS[0]])
+        self.assertLessEqual(self.rate("small"), 0.01)
+        self.assertEqual(self.result(writer, lines(OTHERS[1])), (0, b"", b""))
+        message = self.trouble("bffold", "-f", "live", "live", names=["live"])
+        self.assertIn("it is the live filter to fold (seal it first)", message)
+
+    def test_unclean(self):
+        live = self.create_live("-n", 30_000)
+        self.output("bfadd", "-q", "live", "keys")
+        self.write("live", craft.edit(self.read(live), record={"boot_id": b"x" * 16}))
+        self.assertIn("the machine went down", self.trouble("bffold", "live", "small"))
+        self.output("bffold", "--accept-unclean", "live", "small")
+        self.assertEqual(self.query("small", "keys"), KEYS)
+
+
+class Choice(FoldTest):
+    def check_greatest(self, rate, *options):
+        """The factor chosen keeps the rate, and no greater one does."""
+        self.output("bffold", "-q", "-f", *options, "big", "small")
+        header = self.inspected("small")["header"]
+        chosen = header["m_unfolded"] // header["m"]
+        self.assertLessEqual(self.rate("small"), rate)
+        rows, marked = self.rates("big", "--all", *options)
+        self.assertEqual(marked[0], chosen)
+        units = header["m_unfolded"] // (512 if header["layout"] == "blocked" else 1)
+        self.assertEqual([row[0] for row in rows], divisors(units))
+        for factor in [row[0] for row in rows if row[0] > chosen][:3]:
+            self.output("bffold", "-q", "-f", "--factor", factor, "big", "smaller")
+            self.assertGreater(self.rate("smaller"), rate)
+        return chosen
+
+    def test_the_promised_rate(self):
+        for layout in LAYOUTS:
+            for promised in 0.05, 0.001:
+                self.filled("-l", layout, "-p", promised)
+                self.assertGreater(self.check_greatest(promised), 5)
+
+    def test_none_recorded(self):
+        self.create("-q", "-m", 512 * 720, "-n", 20_000, "keys", name="big")
+        image = craft.edit(self.read("big"), header={"fpr": 0})
+        self.write("big", image)
+        _, chosen = self.rates("big")
+        self.output("bffold", "big", "small")
+        self.assertGreater(chosen[0], 1)
+        self.assertLess(self.rate("small"), 0.01)
+
+    def test_another_rate(self):
+        self.filled()
+        factors = [self.check_greatest(rate, "--fpr", rate) for rate in (1e-4, 0.01, 0.2, 0.9)]
+        self.assertEqual(sorted(set(factors)), factors)
+        self.assertEqual(self.check_greatest(0.01), factors[1])
+
+    def test_size(self):
+        self.filled()
+        rows, _ = self.rates("big", "--all")
+        sizes = {}
+        for factor, *_ in rows:
+            self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+            sizes[factor] = len(self.read("small"))
+        for limit in sorted(set(sizes.values()))[:-1]:
+            for more in 0, 1:
+                self.output("bffold", "-q", "-f", "--max-bytes", limit + more, "big", "small")
+                self.assertEqual(len(self.read("small")), limit)
+                header = self.inspected("small")["header"]
+                self.assertEqual(header["m_unfolded"] // header["m"],
+                                 min(f for f, size in sizes.items() if size <= limit))
+        for unit, bytes_in in ("16Ki", 16384), ("16k", 16000):
+            self.output("bffold", "-q", "-f", "--max-bytes", unit, "big", "small")
+            self.assertLessEqual(len(self.read("small")), bytes_in)
+
+    def test_factor_1_copies(self):
+        self.filled()
+        self.output("bffold", "--factor", 1, "big", "copy")
+        self.assertEqual(self.read("copy"), self.read("big"))
+
+    def test_no_keys(self):
+        self.create("-q", "-n", 1000, stdin=b"", name="big")
+        self.output("bffold", "big", "small", says=b"bffold: small: there were no keys, so it "
+                                                   b"answers no to everything\n")
+        self.assertEqual(self.inspected("small")["header"]["m"], 512)
+        self.output("bffold", "--dry-run", "--svg", "-", "big")
+
+
+class Table(FoldTest):
+    def test_it_tells_what_comes_true(self):
+        for layout in LAYOUTS:
+            self.filled("-l", layout)
+            rows, chosen = self.rates("big", "--all")
+            self.assertIn(chosen, rows)
+            for factor, size, fill, rate, _ in rows[:20]:
+                self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
+                report = self.inspected("small")
+                self.assertEqual(f"{report['measure']['fpr']:.3g}", f"{rate:.3g}")
+                self.assertEqual(f"{100 * report['measure']['fill']:.1f}", f"{fill:.1f}")
+                shown = self.run_tool("bfinspect", "small").stdout.decode()
+                self.assertIn(f"size          {size}, body", shown)
+
+    def test_the_words(self):
+        self.create("-q", "-m", 512 * 4, "-k", 3, "-p", 0.01, stdin=lines(*KEYS[:20]), name="big")
+        head, *rows = self.output("bffold", "--dry-run", "--all", "big").decode().splitlines()
+        self.assertEqual(head, "    factor         size  bits a key     fill       rate   +20 keys")
+        self.assertEqual({len(row) for row in rows}, {len(head)})
+        self.assertEqual([row[0] for row in self.rates("big", "--all")[0]], [1, 2, 4])
+
+    def test_more_keys(self):
+        self.filled()
+        self.write("more", lines(*OTHERS))
+        self.filled("more", name="both")
+        now, later = self.rates("big")[0], self.rates("both")[0]
+        for one, two in list(zip(now, later))[2:6]:
+            self.assertAlmostEqual(one[4] / two[3], 1, delta=0.15)
+        none = self.rates("big", "--more", 0)[0]
+        for row in none[2:]:
+            self.assertAlmostEqual(row[4] / row[3], 1, delta=0.15)
+        text = self.output("bffold", "--dry-run", "--more", "5k", "big").decode()
+        self.assertIn("+5000 keys\n", text)
+
+    def test_useless_factors_are_summed_up(self):
+        self.filled()
+        every = self.rates("big", "--all")[0]
+        text = self.output("bffold", "--dry-run", "big").decode()
+        rows = self.rates("big")[0]
+        self.assertEqual(rows, [row for row in every if row[3] <= 0.5])
+        rest = every[len(rows):]
+        self.assertGreater(len(rest), 2)
+        self.assertEqual(text.splitlines()[-1],
+                         f"{len(rest)} more factors, {rest[0][0]} to {rest[-1][0]}: rate "
+                         f"{min(row[3] for row in rest):.3g} or more (--all shows them)")
+        last = every[-1]
+        rows, chosen = self.rates("big", "--factor", last[0])
+        self.assertEqual((rows[-1], chosen), (last, last))
+
+    def test_nothing_is_written(self):
+        self.filled()
+        before = self.snapshot()
+        self.output("bffold", "--dry-run", "big")
+        self.output("bffold", "--dry-run", "big", "small")
+        self.assertEqual(self.snapshot(), before)
+
+    def test_what_cannot_be_folded_is_shown_all_the_same(self):
+        self.filled("-m", 512 * 72, "-n", 3000)
+        result = self.run_tool("bffold", "--dry-run", "big")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"cannot fold big: factor 2 would give a false-positive rate of",
+                      result.stderr)
+        self.assertRegex(result.stdout, rb"\n +1  .*\n +2  ")
+        self.assertNotIn(b"*", result.stdout)
+
+
+class Curve(FoldTest):
+    def svg(self, data):
+        root = ElementTree.fromstring(data)
+        self.assertEqual(root.tag, SVG + "svg")
+        return root, [element.text or "" for element in root.iter(SVG + "text")]
+
+    def test_well_formed(self):
+        self.filled()
+        self.output("bffold", "--svg", "curve.svg", "big", "small")
+        root, texts = self.svg(self.read("curve.svg"))
+        header = self.inspected("small")["header"]
+        factor = header["m_unfolded"] // header["m"]
+        self.assertEqual(texts[0], "big")
+        self.assertIn("0.01 promised", texts)
+        self.assertIn("with 3000 more keys", texts)
+        self.assertEqual(len([text for text in texts if text.startswith(f"factor {factor}: ")]), 1)
+        circles = [element for element in root.iter(SVG + "circle")]
+        rows, chosen = self.rates("big")
+        self.assertEqual(len(circles), len(rows) + 1)
+        marked, = [element for element in circles if element.get("class") == "chosen"]
+        places = {(c.get("cx"), c.get("cy")) for c in circles if c.get("class") is None}
+        self.assertIn((marked.get("cx"), marked.get("cy")), places)
+        heights = [float(c.get("cy")) for c in circles if c.get("class") is None]
+        self.assertEqual(heights, sorted(heights, reverse=True))
+        target, = [element for element in root.iter(SVG + "line")
+                   if element.get("class") == "target" and element.get("x2") == "920.0"]
+        self.assertGreaterEqual(float(marked.get("cy")), float(target.get("y1")))
+        for element in root.iter():
+            for name in "cx", "cy", "x", "y":
+                if element.get(name):
+                    self.assertTrue(0 <= float(element.get(name)) <= 960)
+
+    def test_standard_output(self):
+        self.filled()
+        drawn = self.output("bffold", "--dry-run", "--svg", "-", "--fpr", 0.2, "big")
+        self.run_tool("bffold", "--dry-run", "--svg", "a.svg", "--fpr", 0.2, "big")
+        self.assertEqual(self.read("a.svg"), drawn)
+        self.assertIn("0.2 asked for", self.svg(drawn)[1])
+
+    def test_any_name(self):
+        for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
+            self.filled(name="big")
+            (self.folder / "big").rename(self.folder / name)
+            root, texts = self.svg(self.output("bffold", "--dry-run", "--svg", "-", "--", name))
+            if name.isprintable():
+                self.assertEqual((root.find(SVG + "title").text, texts[0]), (name, name))
+
+
+class Words(FoldTest):
+    def test_summary(self):
+        self.filled()
+        message = self.run_tool("bffold", "-v", "big", "small").stderr.decode()
+        pages = [self.run_tool("bfinspect", name).stdout.decode() for name in ("big", "small")]
+        sizes = [re.search(r"size +([\d.]+ \w+),", page)[1] for page in pages]
+        header = self.inspected("small")["header"]
+        self.assertEqual(message,
+                         f"bffold: big: {sizes[0]} -> {sizes[1]}, factor "
+                         f"{header['m_unfolded'] // header['m']}, rate {self.rate('small'):.3g} "
+                         "(0.01 promised)\n")
+        again = self.run_tool("bffold", "-v", "big", "-")
+        self.assertEqual(again.stderr.decode(), message)
+        self.output("bffold", "-vqf", "big", "small")
+
+    def test_a_rate_that_is_not_kept_is_warned_of(self):
+        self.filled()
+        rows, chosen = self.rates("big", "--all")
+        factor, size, _, rate, _ = rows[rows.index(chosen) + 1]
+        warning = f"bffold: small: the false-positive rate is {rate:.3g}, not the 0.01 promised\n"
+        self.output("bffold", "--factor", factor, "big", "small", says=warning.encode())
+        self.output("bffold", "-qf", "--factor", factor, "big", "small")
+        self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # as asked for
+        self.assertGreater(self.rate("small"), 0.01)
+        self.filled("-p", 1e-4)
+        result = self.run_tool("bffold", "-f", "--max-bytes", "9k", "big", "small")
+        self.assertEqual(result.stderr.decode(), "bffold: small: the false-positive rate is "
+                         f"{self.rate('small'):.3g}, not the 0.0001 promised\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""bffold: what it refuses, and what is left when it is stopped. No file is harmed by either."""
+
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+from support import (NAMESPACE, REFUSED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
+                     numbered, table)
+
+KEYS = numbered(3000)
+
+
+class TroubleTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create("-q", "-n", 30_000, "-m", 512 * 720, "-p", 0.01, stdin=lines(*KEYS), name="big")
+
+
+class Factors(TroubleTest):
+    def refused(self, *options, source="big"):
+        """The message, which is the same for a dry run, with the table."""
+        message = self.trouble("bffold", *options, source, "new", names=[source])
+        dry = self.run_tool("bffold", "--dry-run", *options, source)
+        self.assertEqual((dry.returncode, dry.stderr.decode()), (2, message))
+        self.assertTrue(dry.stdout.startswith(b"    factor "))
+        return message
+
+    def test_a_factor_that_does_not_divide(self):
+        for factor in 7, 719, 721, 10**9, 2**60:
+            self.assertIn(f"{factor} does not divide its 720 blocks (--dry-run lists what does)",
+                          self.refused("--factor", factor))
+        self.create("-q", "-l", "counting", "-m", 1000, "-k", 3, stdin=b"a\n", name="counting")
+        self.assertIn("3 does not divide its 1000 counters",
+                      self.refused("--factor", 3, source="counting"))
+
+    def test_no_factor_keeps_the_rate(self):
+        fpr = self.inspected("big")["measure"]["fpr"]
+        self.assertIn(f"its false-positive rate is {fpr:.3g} as it is, more than the 1e-12 asked "
+                      "for", self.refused("-p", "1e-12"))
+        self.output("bffold", "--factor", 2, "big", "half")
+        half = self.inspected("half")["measure"]["fpr"]
+        (self.folder / "half").unlink()
+        message = self.refused("-p", (half + fpr) / 2)
+        self.assertRegex(message, f"factor 2 would give a false-positive rate of {half:.3g}, more "
+                                  "than the [0-9.e-]+ asked for\n$")
+        message = self.refused("-p", repr(half * (1 - 1e-9)))
+        rates = re.search(r"rate of (\S+), more than the (\S+) asked", message).groups()
+        self.assertGreater(float(rates[0]), half * (1 - 1e-9))
+
+    def test_one_block(self):
+        self.create("-q", "-m", 512, "-p", 0.1, stdin=b"a\n", name="block")
+        self.assertIn("it is as small as can be", self.refused(source="block"))
+
+    def test_sizes(self):
+        size = len(self.read("big"))
+        self.assertIn(f"it is small enough as it is: {size} bytes (52.0 KiB)",
+                      self.refused("--max-bytes", size))
+        self.refused("--max-bytes", "1Ti")
+        self.output("bffold", "-q", "--max-bytes", size - 1, "big", "smaller")
+        (self.folder / "smaller").unlink()
+        self.assertIn("it cannot be smaller than 8196 bytes (8.0 KiB)",
+                      self.refused("--max-bytes", 8195))
+
+
+class Sources(TroubleTest):
+    def test_damage(self):
+        self.write("bad", craft.flip(self.read("big"), 4096 + 5000))
+        for words in ["bad", "new"], ["--dry-run", "bad"], ["-f", "bad", "bad"], ["bad", "-"]:
+            message = self.trouble("bffold", *words, names=["bad"])
+            self.assertIn("cannot fold bad: a page of the body is damaged", message)
+
+    def test_what_cannot_be_opened(self):
+        os.mkfifo(self.folder / "fifo")
+        self.write("text", b"apple\n")
+        self.write("byte", b"\x89")
+        self.write("empty", b"")
+        for name in "fifo", "text", "byte", "empty", ".", "/dev/null", "no-such-file":
+            self.trouble("bffold", name, "new", names=[name])
+            self.trouble("bffold", "--dry-run", name, names=[name])
+
+    def test_refused_files(self):
+        rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
+        self.assertGreater(len(rows), 100)
+        for path in (REFUSED / row["file"] for row in rows):
+            self.trouble("bffold", path, "new", names=[str(path)])
+
+
+class Targets(TroubleTest):
+    def test_exists(self):
+        self.write("old", b"old")
+        for name in "old", "big", "./big":
+            message = self.trouble("bffold", "big", name, names=[name])
+            self.assertIn("File exists (--force replaces it)", message)
+        self.output("bffold", "-f", "big", "old")
+        self.output("bfinspect", "-q", "--verify", "old")
+
+    def test_no_regular_file(self):
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "fifo")
+        for name in "folder", "fifo", "/dev/null", "no/such", "new/":
+            for force in [], ["-f"]:
+                self.trouble("bffold", *force, "big", name, names=[name])
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        (self.folder / "sub").mkdir(mode=0o555)
+        self.assertIn("Permission denied",
+                      self.trouble("bffold", "big", "sub/new", before=UNPRIVILEGED))
+        (self.folder / "big").chmod(0)
+        self.assertIn("Permission denied",
+                      self.trouble("bffold", "big", "new", before=UNPRIVILEGED))
+
+    def test_images(self):
+        self.write("old", b"old")
+        self.assertIn("--force replaces it", self.trouble("bffold", "--svg", "old", "big", "new"))
+        self.assertIn("cannot both be new", self.trouble("bffold", "--svg", "new", "big", "new"))
+        self.assertIn("cannot both be standard output",
+                      self.trouble("bffold", "--svg", "-", "big", "-"))
+        os.link(self.folder / "old", self.folder / "same")
+        self.assertIn("it is the filter to make",
+                      self.trouble("bffold", "-f", "--svg", "old", "big", "same"))
+        self.assertIn("it is the filter itself",
+                      self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
+
+    def test_full_disk(self):
+        message = self.trouble("bffold", "big", "new", names=["new"], preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
+        self.assertIn("File too large", message)
+        with open("/dev/full", "wb") as full:
+            for words in ["--dry-run", "big"], ["--dry-run", "--svg", "-", "big"], ["big", "-"]:
+                result = self.run_tool("bffold", *words, stdout=full)
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bffold", result.stderr, "standard output")
+
+    def test_full_file_system(self):
+        script = """
+            mount -t tmpfs -o size=16k none disk && cd disk || exit 77
+            echo old >copy
+            "$@" ../big copy; status=$?
+            ls -A >../left; cat copy >>../left
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        result = subprocess.run(
+            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bffold", "-f", "--factor", 2)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
+        if result.returncode not in (0, 2):
+            self.skipTest("no file system can be mounted here")
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, b"bffold: cannot create copy: No space left on device\n"))
+        self.assertEqual(self.read("left"), b"copy\nold\n")
+
+    def test_a_reader_that_goes_away(self):
+        self.create("-q", "-m", "8M", "-p", 0.5, stdin=lines(*KEYS), name="large")
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = self.run_tool("bffold", "--factor", 1, "large", "-", stdout=writer)
+        os.close(writer)
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, b"bffold: cannot write the filter to standard output: Broken pipe\n"))
+
+    def test_interrupted(self):
+        self.create("-q", "-m", "400M", "-n", "9M", stdin=lines(*KEYS), name="large")
+        self.output("bffold", "-q", "--factor", 2, "large", "new")
+        whole = self.read("new")
+        statuses = set()
+        for i in range(10):
+            number = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)[i % 3]
+            self.write("new", b"old")
+            process = self.start("bffold", "-q", "-f", "--factor", 2, "large", "new")
+            time.sleep(0.02 * i)
+            process.send_signal(number)
+            process.wait(TIMEOUT)
+            statuses.add(process.returncode)
+            self.assertIn(process.returncode, (0, -number))
+            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [b"old", whole])
+            left = [name for name in self.snapshot() if not name.startswith(".bloomfile.")]
+            self.assertEqual(left, ["big", "large", "new"])
+        self.assertGreater(len(statuses), 1)
+
+
+class CommandLine(TroubleTest):
+    def test_words(self):
+        for words, says in ((["-Z", "big", "new"], "unknown"), ([], "missing"),
+                            (["big"], "--dry-run"), (["big", "a", "b"], "one DEST"),
+                            (["", "new"], "missing"),
+                            (["big", ""], "empty"),
+                            (["-p", "0.1", "--factor", 2, "big", "new"], "exclude"),
+                            (["--max-bytes", "1k", "--factor", 2, "big", "new"], "exclude")):
+            message = self.trouble("bffold", *words)
+            self.assertIn(says, message)
+            self.assertIn("--help", message)
+
+    def test_values(self):
+        for option, values in (("--fpr", ("0", "1", "-1", "x", "")),
+                               ("--factor", ("0", "-1", "1.5")),
+                               ("--max-bytes", ("0", "x", "1K")), ("--more", ("-1", "", "x"))):
+            for value in values:
+                self.assertIn(option, self.trouble("bffold", f"{option}={value}", "big", "new"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: MIT
+"""bfmerge: unions, intersections and projections are what the same keys would have made."""
+
+import math
+import os
+import resource
+
+from support import ToolTest, craft, lines, main, numbered
+
+KEYS = numbered(4000)
+OTHERS = numbered(3000, "absent ")
+LAYOUTS = "blocked", "classic", "counting"
+UNIT = 512 * 60
+
+
+class MergeTest(ToolTest):
+    def shard(self, name, keys, *options):
+        """The bytes of a filter of these keys; options say its form."""
+        return self.create("-q", "-k", 5, "-p", 0.05, *options, stdin=lines(*keys), name=name)
+
+    def shards(self, *sizes, keys=KEYS, **options):
+        """Names of filters that share out the keys, one of each size."""
+        words = [word for name, value in options.items() for word in (f"--{name}", value)]
+        for i, size in enumerate(sizes):
+            self.shard(f"shard-{i}", keys[i::len(sizes)], "-m", size, *words)
+        return [f"shard-{i}" for i in range(len(sizes))]
+
+    def record(self, name):
+        return self.inspected(name, "--quick")["record"]
+
+
+class Union(MergeTest):
+    def check_union(self, sources, keys, bits, *options):
+        """It is the body that one build of all keys makes."""
+        self.output("bfmerge", "-q", "-f", "merged", *sources)
+        merged = self.read("merged")
+        built = self.shard("built", keys, "-m", bits, *options)
+        self.assertEqual(craft.body_of(merged), craft.body_of(built))
+        self.assertIsNone(craft.refusal(merged))
+        self.assertEqual(craft.field(merged, "provenance"), 2)
+        self.assertEqual(craft.field(merged, "m"), bits)
+
+    def test_it_is_one_build_of_all_keys(self):
+        for layout in LAYOUTS:
+            for sizes in [UNIT], [UNIT] * 3, [UNIT, 2 * UNIT, 3 * UNIT], [6 * UNIT, 4 * UNIT]:
+                names = self.shards(*sizes, layout=layout, seed=11)
+                self.check_union(names, KEYS, math.gcd(*sizes), "-l", layout, "-s", 11)
+
+    def test_keys_in_common(self):
+        for layout in "blocked", "classic":
+            self.shard("a", KEYS[:2500], "-m", UNIT, "-l", layout)
+            self.shard("b", KEYS[1500:], "-m", 3 * UNIT, "-l", layout)
+            self.check_union(["b", "a"], KEYS, UNIT, "-l", layout)
+
+    def test_counters_are_added(self):
+        live = self.create_live("-l", "counting", "-m", UNIT, "-k", 5, "-n", 5000)
+        self.output("bfadd", "-q", live, stdin=lines(*KEYS))
+        self.output("bfseal", "-q", live)
+        self.shard("a", KEYS, "-m", UNIT, "-l", "counting")
+        self.shard("b", KEYS[:100], "-m", UNIT, "-l", "counting")
+        self.output("bfmerge", "-q", "merged", "a", "b")
+        self.assertEqual(craft.body_of(self.read("merged")),
+                         craft.body_of(craft.derive("union", self.read("a"), self.read("b"))))
+
+    def test_the_header_is_that_of_the_other_implementation(self):
+        for layout in LAYOUTS:
+            names = self.shards(UNIT, 2 * UNIT, layout=layout, seed=3, label="x", tag="aa")
+            self.output("bfmerge", "-q", "-f", "--disjoint", "merged", *names)
+            other = craft.derive("union", *map(self.read, names))
+            ours = craft.edit(self.read("merged"), record={"flags": 1})
+            self.assertEqual(ours, other)
+
+    def test_label_and_tag(self):
+        names = self.shards(UNIT, UNIT, label="shard", tag="aa")
+        self.output("bfmerge", "merged", *names, "--label", "tout", "--tag", "c0ffee")
+        header = self.inspected("merged")["header"]
+        self.assertEqual((header["label"], header["tag"]), ("tout", "c0ffee" + 13 * "00"))
+
+    def test_the_number_of_keys(self):
+        names = self.shards(UNIT, UNIT, 2 * UNIT)
+        self.output("bfmerge", "merged", *names)
+        self.assertTrue(self.record("merged")["n_estimated"])
+        self.assertAlmostEqual(self.record("merged")["n"] / len(KEYS), 1, delta=0.03)
+        self.output("bfmerge", "exact", "--disjoint", *names)
+        self.assertEqual((self.record("exact")["n"], self.record("exact")["n_estimated"]),
+                         (len(KEYS), False))
+        self.shard("more", OTHERS, "-m", UNIT, "-n", 9000)
+        self.output("bfmerge", "all", "--disjoint", "-p", "1", "exact", "more")
+        self.assertEqual(self.record("all")["n"], len(KEYS) + len(OTHERS))
+        self.output("bfmerge", "not", "-p", "1", "--disjoint", "merged", "more",
+                    says=b"bfmerge: merged: how many keys it has is an estimate, so that of not is "
+                         b"one too\n")
+        self.assertTrue(self.record("not")["n_estimated"])
+
+    def test_one_source_and_sources_without_keys(self):
+        self.shard("a", KEYS, "-m", UNIT)
+        self.create("-q", "-k", 5, "-m", UNIT, "-n", 100, stdin=b"", name="none")
+        for sources in ["a"], ["a", "none"], ["none", "a"]:
+            self.output("bfmerge", "-f", "merged", *sources)
+            self.assertEqual((self.record("merged")["n"], self.record("merged")["n_estimated"]),
+                             (len(KEYS), False))
+            self.assertEqual(craft.body_of(self.read("merged")), craft.body_of(self.read("a")))
+
+    def test_live_sources(self):
+        self.create_live("-k", 5, "-m", 2 * UNIT, "-n", 5000)
+        writer = self.start("bfadd", "-q", "live")
+        self.feed(writer, *OTHERS)
+        self.wait_for_key("live", OTHERS[-1], writer)
+        self.shard("a", KEYS, "-m", UNIT)
+        self.output("bfmerge", "-q", "-p", 1, "--disjoint", "merged", "live", "a")
+        self.assertTrue(self.record("merged")["n_estimated"])
+        self.assertEqual(self.query("--verify", "merged", stdin=lines(*KEYS, *OTHERS)),
+                         KEYS + OTHERS)
+        self.assertEqual(self.result(writer, lines(b"one more")), (0, b"", b""))
+        self.assertIn("one of the filters to merge, and live",
+                      self.trouble("bfmerge", "-f", "live", "live", "a", names=["live"]))
+
+    def test_the_destination_may_be_a_source(self):
+        names = self.shards(UNIT, UNIT)
+        self.output("bfmerge", "-q", "merged", *names)
+        reader = self.start("bfquery", "shard-0")
+        self.feed(reader, KEYS[0])
+        self.assertEqual(reader.stdout.readline(), KEYS[0] + b"\n")
+        self.output("bfmerge", "-qf", "shard-0", *names)
+        self.assertEqual(self.read("shard-0"), self.read("merged"))
+        self.assertEqual(self.result(reader, lines(KEYS[2])), (0, lines(KEYS[2]), b""))
+
+    def test_many_sources(self):
+        names = self.shards(*[UNIT] * 300)
+        self.output("bfmerge", "-q", "merged", *names, preexec_fn=lambda: resource.setrlimit(
+            resource.RLIMIT_NOFILE, (16, 16)))
+        self.assertEqual(craft.body_of(self.read("merged")),
+                         craft.body_of(self.shard("built", KEYS, "-m", UNIT)))
+
+    def test_standard_output(self):
+        names = self.shards(UNIT, 2 * UNIT)
+        self.output("bfmerge", "merged", *names)
+        self.assertEqual(self.output("bfmerge", "-", *names), self.read("merged"))
+
+
+class Rate(MergeTest):
+    def test_the_limit(self):
+        """The real rate of the union is compared, and chance is allowed for."""
+        names = self.shards(UNIT // 2, UNIT // 2)
+        self.shard("built", KEYS, "-m", UNIT // 2)
+        rate = self.inspected("built")["measure"]["fpr"]
+        self.assertGreater(rate, 0.06)
+        message = self.trouble("bfmerge", "merged", *names, names=["merged"])
+        self.assertEqual(message, f"bfmerge: cannot merge into merged: in the common size of "
+                                  f"{UNIT // 2} bits its false-positive rate would pass 0.05 "
+                                  "(--fpr allows more)\n")
+        self.assertIn("would pass 0.06 (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
+        for limit in f"{rate * 1.01:.6f}", "0.99", "1":
+            self.output("bfmerge", "-qf", "-p", limit, "merged", *names)
+            self.assertEqual(f"{self.inspected('merged')['measure']['fpr']:.6g}", f"{rate:.6g}")
+        self.assertIn("would pass 1e-09", self.trouble("bfmerge", "-p", "1e-9", "-", *names))
+
+    def test_counters(self):
+        names = self.shards(UNIT // 2, UNIT // 2, layout="counting")
+        self.assertIn(f"common size of {UNIT // 2} counters",
+                      self.trouble("bfmerge", "new", *names))
+
+    def test_a_common_size_that_is_too_small(self):
+        self.shard("a", KEYS, "-m", 512 * 101)
+        self.shard("b", KEYS, "-m", 512 * 103)
+        self.assertIn("in the common size of 512 bits", self.trouble("bfmerge", "new", "a", "b"))
+        self.assertIn("would pass 0.9", self.trouble("bfmerge", "-p", 0.9, "new", "a", "b"))
+
+
+class Intersection(MergeTest):
+    def test_bits_that_all_have(self):
+        for layout in "blocked", "classic":
+            self.shard("a", KEYS[:2500], "-m", UNIT, "-l", layout)
+            self.shard("b", KEYS[1500:], "-m", UNIT, "-l", layout)
+            self.shard("c", KEYS[2000:] + OTHERS, "-m", 2 * UNIT, "-l", layout)
+            folded = self.shard("folded", KEYS[2000:] + OTHERS, "-m", UNIT, "-l", layout)
+            bodies = map(craft.body_of, (self.read("a"), self.read("b"), folded))
+            self.output("bfmerge", "-f", "--intersect", "merged", "a", "b", "c")
+            merged = self.read("merged")
+            self.assertEqual(craft.body_of(merged),
+                             bytes(a & b & c for a, b, c in zip(*bodies, strict=True)))
+            self.assertIsNone(craft.refusal(merged))
+            self.assertEqual(craft.field(merged, "provenance"), 1)
+            found = self.query("merged", stdin=lines(*KEYS[2000:2500]))
+            self.assertEqual(found, KEYS[2000:2500])
+
+    def test_it_is_said_that_the_rate_is_an_estimate(self):
+        names = ["a", "b"]
+        self.shard("a", KEYS[:2500], "-m", UNIT)
+        self.shard("b", KEYS[1500:], "-m", UNIT)
+        message = self.run_tool("bfmerge", "-v", "--intersect", "merged", *names).stderr.decode()
+        summary, estimate = message.splitlines()
+        self.assertRegex(summary, r"^bfmerge: merged: about \d+ keys, .*, false-positive rate ")
+        self.assertEqual(estimate,
+                         "bfmerge: merged: an intersection, so its rate is only an estimate")
+        self.assertIn("an intersection, so its rate is only an estimate",
+                      self.inspected("merged")["verdict"])
+
+    def test_counting(self):
+        names = self.shards(UNIT, UNIT, layout="counting")
+        message = self.trouble("bfmerge", "--intersect", "merged", *names, names=["shard-0"])
+        self.assertIn("counting filters cannot be intersected", message)
+
+
+class Projection(MergeTest):
+    def test_it_is_the_classic_filter_of_the_same_keys(self):
+        self.shard("a", KEYS, "-m", UNIT, "-l", "counting", "--label", "all", "--tag", "aa")
+        self.output("bfmerge", "--project", "merged", "a")
+        self.assertEqual(self.read("merged"), craft.derive("project", self.read("a")))
+        classic = self.shard("b", KEYS, "-m", UNIT, "-l", "classic")
+        self.assertEqual(craft.body_of(self.read("merged")), craft.body_of(classic))
+        self.assertEqual(self.output("bfmerge", "--project", "-", "a"), self.read("merged"))
+        self.assertEqual(self.output("bfmerge", "--project", "-", "-", stdin=self.read("a")),
+                         self.read("merged"))
+
+    def test_other_layouts(self):
+        self.shard("a", KEYS, "-m", UNIT)
+        message = self.trouble("bfmerge", "--project", "merged", "a", names=["a"])
+        self.assertIn("cannot project a: not of the counting layout", message)
+
+
+class Words(MergeTest):
+    def test_summary(self):
+        names = self.shards(UNIT, UNIT)
+        message = self.run_tool("bfmerge", "-v", "--disjoint", "merged", *names).stderr.decode()
+        rate = self.inspected("merged")["measure"]["fpr"]
+        self.assertEqual(message, f"bfmerge: merged: {len(KEYS)} keys, {UNIT / len(KEYS):.2f} bits "
+                                  f"each, false-positive rate {rate:.3g} (0.05 promised), "
+                                  "8.0 KiB\n")
+        self.output("bfmerge", "-vqf", "merged", *names)
+
+    def test_more_keys_than_planned(self):
+        names = self.shards(UNIT, UNIT)
+        result = self.run_tool("bfmerge", "-p", 1, "--disjoint", "a", *names)
+        self.assertEqual(result.stderr, b"")
+        names = self.shards(UNIT // 2, UNIT // 2)
+        self.output("bfmerge", "-q", "-p", 1, "x", *names)
+        rate = b"%.3g" % self.inspected("x")["measure"]["fpr"]
+        self.output("bfmerge", "-p", 1, "--disjoint", "b", *names,
+                    says=b"bfmerge: b: 4000 keys, more than the capacity of 2000: the "
+                         b"false-positive rate is " + rate + b", not 0.05\n")
+
+    def test_names_from_a_list(self):
+        names = self.shards(UNIT, UNIT, UNIT)
+        self.output("bfmerge", "all", *names)
+        self.write("list", b"shard-1\nshard-2")
+        self.output("bfmerge", "a", "--files-from", "list", "shard-0")
+        self.output("bfmerge", "b", "--files-from", "-", stdin=lines(*map(str.encode, names)))
+        os.rename(self.folder / "shard-1", self.folder / "shard\n1")
+        self.write("list", b"shard-0\0shard\n1\0shard-2\0")
+        self.output("bfmerge", "c", "-0", "--files-from", "list")
+        for name in "abc":
+            self.assertEqual(self.read(name), self.read("all"))
+        self.write("list", b"-\nshard-0")
+        self.output("bfmerge", "d", "--files-from", "list",
+                    stdin=self.read("shard\n1") + self.read("shard-2"))
+        self.assertEqual(self.read("d"), self.read("all"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""bfmerge: filters that come one after the other through a pipe."""
+
+import os
+import resource
+import subprocess
+
+from support import (NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, lines, main, numbered, table)
+
+KEYS = numbered(3000)
+
+
+class StreamTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        options = dict(fpr=0.05, capacity=3000)
+        self.images = [craft.make("blocked", 512 * 60 * (1 + i % 2), 5, KEYS[i::4], embedded=i < 2,
+                                  **options) for i in range(4)]
+        for i, image in enumerate(self.images):
+            self.write(f"shard-{i}", image)
+        self.built = craft.make("blocked", 512 * 60, 5, KEYS, **options)
+        self.stream = b"".join(self.images)
+
+    def check(self, name):
+        self.assertEqual(craft.body_of(self.read(name))[:3840], craft.body_of(self.built)[:3840])
+
+
+class Streams(StreamTest):
+    def test_images_of_both_forms(self):
+        self.assertEqual({len(image) % 4096 == 4 for image in self.images}, {True, False})
+        self.output("bfmerge", "merged", "-", stdin=self.stream)
+        self.check("merged")
+        self.output("bfmerge", "again", "shard-3", "-", "shard-0",
+                    stdin=self.images[2] + self.images[1])
+        self.assertEqual(self.read("again"), self.read("merged"))
+
+    def test_however_it_is_cut(self):
+        """A writer that hands out a few bytes at a time."""
+        process = self.start("bfmerge", "merged", "-")
+        for at in range(0, len(self.stream), 997):
+            process.stdin.write(self.stream[at:at + 997])
+            process.stdin.flush()
+        self.assertEqual(self.result(process), (0, b"", b""))
+        self.check("merged")
+
+    def test_through_pipes(self):
+        """Map and combine: nothing but standard input and output."""
+        script = '"$0" - shard-0 shard-1 | cat - shard-2 | "$0" - - | "$0" - - shard-3 >merged'
+        subprocess.run(["sh", "-c", script, *self.command("bfmerge")], cwd=self.folder, check=True,
+                       timeout=TIMEOUT, env=self.environment())
+        self.check("merged")
+
+    def test_a_file_as_standard_input(self):
+        with open(self.folder / "shard-3", "rb") as file:
+            self.output("bfmerge", "merged", "shard-0", "shard-1", "shard-2", "-", stdin=file)
+        self.check("merged")
+
+    def test_temporary_files_have_no_name(self):
+        folder = self.folder / "temporary"
+        folder.mkdir()
+        process = self.start("bfmerge", "merged", "-", env={"TMPDIR": str(folder)})
+        process.stdin.write(self.images[2])
+        process.stdin.flush()
+        held = lambda: [link for link in self.links(process) if link.startswith(str(folder))]
+        self.until(held, process)
+        self.assertEqual(list(folder.iterdir()), [])
+        self.assertEqual(self.result(process, self.images[3])[0], 0)
+
+    @staticmethod
+    def links(process):
+        found = []
+        for descriptor in os.listdir(f"/proc/{process.pid}/fd"):
+            try:
+                found.append(os.readlink(f"/proc/{process.pid}/fd/{descriptor}"))
+            except OSError:
+                pass
+        return found
+
+
+class Trouble(StreamTest):
+    def refused(self, stream, *says):
+        message = self.trouble("bfmerge", "merged", "-", stdin=stream, names=["standard input"])
+        for words in says:
+            self.assertIn(words, message)
+
+    def test_truncated_anywhere(self):
+        sizes = [len(image) for image in self.images]
+        for i in range(4):
+            begin, size = sum(sizes[:i]), sizes[i]
+            for there in {1, 8, 255, 511, 512, 600, 4095, 4096, size // 2, size - 1}:
+                if there < size:
+                    self.refused(self.stream[:begin + there],
+                                 f"filter {i + 1}, which begins at byte {begin}", "truncated")
+        self.refused(self.stream[:sizes[0] + sizes[1] + 5000],
+                     f"is truncated: 5000 of {sizes[2]} bytes are there")
+
+    def test_nothing_and_something_else(self):
+        begin = len(self.images[0])
+        self.refused(b"", "the file is empty")
+        for other in b"apple\n", b"\0" * 600, b"x" * 100_000, self.images[1][1:]:
+            self.refused(self.images[0] + other, f"filter 2, which begins at byte {begin}",
+                         "not a filter file")
+
+    def test_damage(self):
+        bad = craft.flip(self.images[1], 100)
+        self.refused(self.images[0] + bad, "filter 2, which begins", "the header is damaged")
+        bad = craft.flip(self.images[1], 600)
+        self.refused(self.images[0] + bad,
+                     "cannot merge standard input, filter 2: a page of the body is damaged")
+
+    def test_refused_files(self):
+        for row in table(REFUSED / "index.tsv"):
+            image = (REFUSED / row["file"]).read_bytes()
+            if row["file"] != "twice.bloom":  # in a stream that is two of them
+                self.refused(image)
+
+    def test_live(self):
+        self.create_live("-n", 100)
+        self.refused(self.images[0] + self.read("live"), "filter 2", "live, not sealed")
+
+    def test_different(self):
+        other = craft.make("blocked", 512 * 60, 5, KEYS, seed=7)
+        self.refused(self.images[0] + other,
+                     "standard input, filter 2: seed 7, but standard input, filter 1: seed 0")
+
+    def test_no_room_for_temporary_files(self):
+        message = self.trouble("bfmerge", "merged", "-", stdin=self.stream, preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
+                               env={"TMPDIR": "/var/tmp"})
+        self.assertEqual(message, "bfmerge: cannot write a temporary file in /var/tmp (TMPDIR "
+                                  "names another folder): File too large\n")
+        message = self.trouble("bfmerge", "merged", "-", stdin=self.stream,
+                               env={"TMPDIR": str(self.folder / "no")})
+        self.assertIn("No such file or directory", message)
+
+    def test_full_file_system(self):
+        script = """
+            mount -t tmpfs -o size=8k none disk || exit 77
+            TMPDIR=disk "$@" <shard-3; status=$?
+            ls -A disk >left
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        result = subprocess.run(
+            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bfmerge", "merged", "-")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
+        if result.returncode not in (0, 2):
+            self.skipTest("no file system can be mounted here")
+        self.assertEqual((result.returncode, result.stderr),
+                         (2, b"bfmerge: cannot write a temporary file in disk (TMPDIR names "
+                             b"another folder): No space left on device\n"))
+        self.assertEqual(self.read("left"), b"")
+        self.assertFalse((self.folder / "merged").exists())
+
+    def test_closed_and_unreadable(self):
+        self.trouble("bfmerge", "merged", "-", stdin=None, preexec_fn=lambda: os.close(0),
+                     names=["standard input"])
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        self.trouble("bfmerge", "merged", "-", stdin=folder, names=["standard input"])
+
+    def test_read_once(self):
+        self.assertIn("once", self.trouble("bfmerge", "merged", "-", "-", stdin=self.stream))
+        self.assertIn("once", self.trouble("bfmerge", "merged", "-", "--files-from", "-",
+                                           stdin=self.stream))
+
+
+if __name__ == "__main__":
+    main()

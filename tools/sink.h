@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a new filter goes: a file, or standard output ("-"). What functions of the library that
+ * make one take as path and flags, and what is said of it.
+ */
+#ifndef BLOOMFILE_TOOLS_SINK_H
+#define BLOOMFILE_TOOLS_SINK_H
+
+#include <stdbool.h>
+
+bool sink_is_stdout(const char *dest);
+
+/* Ends the program unless the filter can be written there, as target_check() does for a file: a
+ * terminal is no place for one. A reader of standard output that goes away becomes an error. */
+void sink_check(const char *dest, bool force);
+
+/* The arguments of the library's function. */
+const char *sink_path(const char *dest);
+unsigned sink_flags(const char *dest, bool force);
+
+/* The name for messages. */
+const char *sink_name(const char *dest);
+
+/* Ends the program, with what the library returned. */
+_Noreturn void sink_fail(const char *dest, int error);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the SVG images of the tools have in common.
+ */
+#ifndef BLOOMFILE_TOOLS_SVG_H
+#define BLOOMFILE_TOOLS_SVG_H
+
+#include <stdio.h>
+
+/* The root element as far as its title, and the style sheet with the classes of text ("title",
+ * "middle", "end"); svg_start_picture() ends the style sheet and paints a white ground. */
+void svg_start(FILE *out, unsigned width, unsigned height, const char *title);
+void svg_start_picture(FILE *out, unsigned width, unsigned height);
+
+/* One line of text, UTF-8 without control characters. */
+void svg_text(FILE *out, const char *class, double x, double y, const char *text);
+
+#endif

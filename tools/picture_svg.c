@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "picture.h"
+#include "svg.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,43 +13,10 @@ enum {
     LEGEND_HEIGHT = 104,
 };
 
-static void put_text(FILE *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-    }
-}
-
-static void put_line(FILE *out, const char *class, unsigned x, unsigned y, const char *text)
-{
-    fprintf(out, "<text class=\"%s\" x=\"%u\" y=\"%u\">", class, x, y);
-    put_text(out, text);
-    fputs("</text>\n", out);
-}
-
 static void put_style(FILE *out)
 {
-    fputs("<style>\n"
-          "text { font: 14px sans-serif; fill: #333 }\n"
-          "text.title { font-size: 20px; font-weight: bold; fill: #111 }\n"
-          "text.middle { text-anchor: middle }\n"
-          "text.end { text-anchor: end }\n",
-          out);
     for (unsigned i = 0; i < PICTURE_COLOURS; i++)
         fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i));
-    fputs("</style>\n", out);
 }
 
 /* Neighbours of one colour become one rectangle. */
@@ -75,7 +43,7 @@ static void put_fill(FILE *out, const char *class, unsigned x, unsigned y, doubl
 {
     char text[64];
     snprintf(text, sizeof(text), "%.4g %%", 100 * (fill < 0 ? 0 : fill > 1 ? 1 : fill));
-    put_line(out, class, x, y, text);
+    svg_text(out, class, x, y, text);
 }
 
 static void put_legend(FILE *out, const struct picture *p, unsigned top)
@@ -90,19 +58,19 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
     put_fill(out, "start", MARGIN, below, p->mean - reach);
     put_fill(out, "middle", MARGIN + bar / 2, below, p->mean);
     put_fill(out, "end", MARGIN + bar, below, p->mean + reach);
-    put_line(out, "start", MARGIN + bar + 2 * SWATCH + 8, top + 18, "no bit set");
+    svg_text(out, "start", MARGIN + bar + 2 * SWATCH + 8, top + 18, "no bit set");
 
     char note[256];
     snprintf(note, sizeof(note),
              "Cells: %zu, %.0f %s each, in the order of the body, row by row from the top left.",
              p->columns * p->rows, p->cell_size, p->unit);
-    put_line(out, "start", MARGIN, below + 28, note);
+    svg_text(out, "start", MARGIN, below + 28, note);
     snprintf(
         note, sizeof(note),
         "The colours reach to %.0f times the scatter that chance gives; cells further from the "
         "mean: %zu.",
         PICTURE_LIMIT, picture_outliers(p));
-    put_line(out, "start", MARGIN, below + 48, note);
+    svg_text(out, "start", MARGIN, below + 48, note);
 }
 
 static void put_svg(FILE *out, const struct picture *p, const char *title, const char *caption)
@@ -111,17 +79,11 @@ static void put_svg(FILE *out, const struct picture *p, const char *title, const
     unsigned grid_width = (unsigned)p->columns * edge, grid_height = (unsigned)p->rows * edge;
     unsigned width = 2 * MARGIN + (grid_width > TEXT_WIDTH ? grid_width : TEXT_WIDTH);
     unsigned legend = GRID_TOP + grid_height + 24, height = legend + LEGEND_HEIGHT + MARGIN;
-    fprintf(out,
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-            "viewBox=\"0 0 %u %u\">\n<title>",
-            width, height, width, height);
-    put_text(out, title);
-    fputs("</title>\n", out);
+    svg_start(out, width, height, title);
     put_style(out);
-    fprintf(out, "<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n", width, height);
-    put_line(out, "title", MARGIN, 44, title);
-    put_line(out, "start", MARGIN, 70, caption);
+    svg_start_picture(out, width, height);
+    svg_text(out, "title", MARGIN, 44, title);
+    svg_text(out, "start", MARGIN, 70, caption);
     put_grid(out, p, edge);
     put_legend(out, p, legend);
     fputs("</svg>\n", out);

@@ -6,7 +6,8 @@ wholefile SPEC OUT      write the file that section 19 shows
 info, verify FILE       print header and record in force as JSON; check the whole body
 query FILE              print the keys that may be present (-v: those certainly absent)
 write OUT               make a sealed image of keys, by --layout, --m, --k and further options
-fold FACTOR SOURCE OUT, union OUT SOURCE ..., project SOURCE OUT
+fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
+project SOURCE OUT
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 Live images are refused. Errors are written to standard error; the exit status is then 2.
@@ -18,8 +19,9 @@ import re
 import struct
 import sys
 from collections import Counter
-from functools import partial
+from functools import partial, reduce
 from math import gcd
+from operator import and_, or_
 from pathlib import Path
 from zlib import crc32
 
@@ -51,7 +53,7 @@ TEXT_MODE = [
     "BF 42 4C 4D 0D 0D 1A 0D", "BF 42 4C 4D 0A 0A 1A 0A", "3F 42 4C 4D 0D 0A 1A 0A"]
 LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
 BLOCKED, CLASSIC, COUNTING = LAYOUTS.values()
-UNION, PROJECTION, KNOWN_PROVENANCE = 2, 4, 7
+INTERSECTION, UNION, PROJECTION, KNOWN_PROVENANCE = 1, 2, 4, 7
 NOT_IN_LABEL = "[\0-\x1f\x7f-\x9f\ud800-\udfff]"  # surrogates stand for bytes that are not UTF-8
 LIVE, SEALED, POISONED = 1, 2, 3
 SEALED_SEQUENCE, N_ESTIMATED = 2**64 - 1, 1
@@ -299,6 +301,23 @@ def union(_, out, *paths):
             n=sum(source.record["n"] for source in sources), flags=N_ESTIMATED)
 
 
+def intersection(_, out, *paths):
+    sources = [load(path).verify() for path in paths]
+    headers = [source.header for source in sources]
+    if len({(h["layout"], h["k"], h["seed"]) for h in headers}) != 1:
+        raise ValueError(f"{out}: the sources differ in layout, k or seed")
+    if headers[0]["layout"] == COUNTING:
+        raise ValueError(f"{out}: counting filters have no intersection")
+    header = {**headers[0], "m": gcd(*(h["m"] for h in headers))}
+    bodies = [combined_body(header, [(source.header, source.body)]) for source in sources]
+    body = bytes(reduce(and_, column) for column in zip(*bodies))
+    provenance = reduce(or_, (h["provenance"] & KNOWN_PROVENANCE for h in headers), INTERSECTION)
+    seal(out, {**header, "m_unfolded": header["m"], "tag": bytes(16), "label": b"",
+               "capacity": max(h["capacity"] for h in headers),
+               "fpr": max(h["fpr"] for h in headers), "provenance": provenance},
+         body, 0, N_ESTIMATED)
+
+
 def project(_, path, out):
     source = load(path).verify()
     if source.header["layout"] != COUNTING:
@@ -516,7 +535,7 @@ def write(options, out):
 
 def main():
     commands = {command.__name__: command for command in (
-        vectors, wholefile, info, verify, query, write, fold, union, project)}
+        vectors, wholefile, info, verify, query, write, fold, union, intersection, project)}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add, number = parser.add_argument, partial(int, base=0)

@@ -25,8 +25,8 @@ sys.path.insert(0, str(GOLDEN))
 import craft  # noqa: E402
 
 TOOLS = {name: os.environ[name.upper()]
-         for name in ("bfadd", "bfcreate", "bffold", "bfinspect", "bfmerge", "bfquery", "bfseal",
-                      "bfuniq")}
+         for name in ("bfadd", "bfcommon", "bfcreate", "bffold", "bfinspect", "bfmerge", "bfquery",
+                      "bfseal", "bfuniq")}
 BFCREATE, BFUNIQ = TOOLS["bfcreate"], TOOLS["bfuniq"]
 
 SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""bfcommon: what trouble gets, what is left behind, and how much memory it takes."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from support import (NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main, needs,
+                     numbered, sha256)
+
+MIB = 2**20
+SMALL = ["--memory", "16Mi"]
+TMPFS = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o size=3m none tmp && exec "$@"', "sh"]
+
+# Between a large parent and the tool: what counts as a program's memory begins before its exec.
+MEASURE = """
+import os, sys
+pid = os.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(pid, 0)
+sys.stderr.write("%d\\n" % usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def url(number):
+    return b"http://www.example.com/a/path/%08x/%08x.html\n" % (number * 2654435761 % 2**32, number)
+
+
+class Trouble(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", lines(*numbered(1000)))
+        self.write("b", lines(*numbered(2000)))
+
+    def test_command_line(self):
+        for words, says in (([], "at least two files are needed"),
+                            (["a"], "at least two files are needed"),
+                            (["-", "a", "-"], "standard input can be only one of the files"),
+                            (["--memory", "15Mi", "a", "b"], "--memory takes a number of bytes"),
+                            (["--memory", "x", "a", "b"], "--memory takes a number of bytes"),
+                            (["--memory", "2e19", "a", "b"], "--memory takes a number of bytes"),
+                            (["--temp", "", "a", "b"], "--temp takes the name of a folder"),
+                            (["-0x3", "a", "b"], "exclude one another"),
+                            (["-x", "2Mi", *SMALL, "a", "b"], "need more --memory"),
+                            (["-k", "a", "b"], "unknown option -k")):
+            with self.subTest(words=words):
+                self.assertIn(says, self.trouble("bfcommon", *words))
+
+    def test_inputs_that_cannot_be_read(self):
+        os.mkdir(self.folder / "folder")
+        self.trouble("bfcommon", "a", "missing", names=["cannot open missing", "No such file"])
+        self.trouble("bfcommon", "folder", "a", names=["cannot read folder", "Is a directory"])
+        self.trouble("bfcommon", "a", "", names=["cannot open"])
+        self.trouble("bfcommon", "a", "new\nline", names=["new\\012line"])
+        self.trouble("bfcommon", "-x4", "a", "b", names=["cannot read a", "last record has 2 of 4"])
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        os.chmod(self.folder / "b", 0)
+        self.trouble("bfcommon", "a", "b", before=UNPRIVILEGED,
+                     names=["cannot open b", "Permission denied"])
+        os.chmod(self.folder / "b", 0o600)
+        os.mkdir(self.folder / "closed", 0o500)
+        self.trouble("bfcommon", "--temp", "closed", "a", "b", before=UNPRIVILEGED,
+                     names=["temporary file in closed", "--temp", "Permission denied"])
+
+    def test_temporary_folder(self):
+        self.trouble("bfcommon", "--temp", "missing", "a", "b",
+                     names=["temporary file in missing", "--temp", "No such file"])
+        self.trouble("bfcommon", "--temp", "a", "a", "b", names=["temporary file in a"])
+        self.trouble("bfcommon", "a", "b", env={"TMPDIR": "elsewhere"},
+                     names=["temporary file in elsewhere"])
+        self.output("bfcommon", "a", "b", env={"TMPDIR": ""})
+
+    @needs(*NAMESPACE)
+    def test_full_disk_for_temporary_files(self):
+        os.mkdir(self.folder / "tmp")
+        self.write("big", lines(*numbered(500_000)))
+        for options in [], ["-d"]:
+            names = ["big", "big"] if options == [] else ["big", "a"]
+            self.trouble("bfcommon", "--temp", "tmp", *options, *names, before=TMPFS,
+                         names=["cannot write a temporary file in tmp", "No space left"])
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "wb") as full:
+            for options in [], ["-d"], ["-c"]:
+                result = self.run_tool("bfcommon", *options, "b", "a", stdout=full)
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bfcommon", result.stderr, "cannot write to standard output",
+                                   "No space left")
+
+    def test_a_line_that_does_not_fit(self):
+        self.write("long", b"x\n" + b"y" * (3 * MIB))
+        self.trouble("bfcommon", *SMALL, "a", "long",
+                     names=["cannot hold a key of 2.0 MiB from long", "--memory"])
+        self.assertEqual(self.output("bfcommon", "long", "long"), self.read("long") + b"\n")
+
+    def test_a_file_that_changes_while_another_is_waited_for(self):
+        """The pipe is read last, so the file has been read once."""
+        changes = {"grown": lambda f: f.write(b"more\n"), "shrunk": lambda f: f.truncate(100),
+                   "rewritten": lambda f: os.utime(
+                       f.fileno(), ns=(0, os.fstat(f.fileno()).st_mtime_ns + 1))}
+        for name, change in changes.items():
+            for options in [], ["-d"]:
+                with self.subTest(change=name, options=options):
+                    self.write(name, lines(*numbered(1000)))
+                    process = self.start("bfcommon", *options, name, "-")
+                    self.feed(process, *numbered(100_000))
+                    with open(self.folder / name, "ab") as file:
+                        change(file)
+                    status, out, message = self.result(process, b"last\n")
+                    self.assertEqual((status, out), (2, b""))
+                    self.check_message("bfcommon", message, name, "was changed while it was read")
+
+    def test_a_file_that_is_replaced_does_not_matter(self):
+        process = self.start("bfcommon", "a", "-")
+        self.feed(process, *numbered(100_000))
+        self.write("new", b"new\n")
+        os.rename(self.folder / "new", self.folder / "a")
+        self.assertEqual(self.result(process, b"last\n"),
+                         (0, lines(*sorted(numbered(1000))), b""))
+
+    def test_nothing_is_left_behind(self):
+        os.mkdir(self.folder / "tmp")
+        self.write("big", b"".join(map(url, range(400_000))))
+        for how in signal.SIGINT, signal.SIGKILL:
+            process = self.start("bfcommon", *SMALL, "--temp", "tmp", "-d", "big", "-")
+            process.stdin.write(b"".join(map(url, range(200_000))))
+            process.stdin.flush()
+            self.assertEqual(os.listdir(self.folder / "tmp"), [])
+            process.send_signal(how)
+            self.assertEqual(process.wait(TIMEOUT), -how)
+            self.assertEqual(os.listdir(self.folder / "tmp"), [])
+
+    def test_two_at_once(self):
+        processes = [self.start("bfcommon", "a", "b") for _ in range(2)]
+        for process in processes:
+            self.assertEqual(self.result(process), (0, lines(*sorted(numbered(1000))), b""))
+
+
+class Memory(ToolTest):
+    """Files of many times the memory, so that everything spills."""
+
+    LINES = 600_000 if SANITIZED else 2_000_000
+
+    def write_urls(self, name, numbers):
+        with open(self.folder / name, "wb") as file:
+            for start in range(numbers.start, numbers.stop, 50_000):
+                file.write(b"".join(map(url, range(start, min(start + 50_000, numbers.stop)))))
+
+    def run_measured(self, *arguments):
+        """The output's digest, its lines, and the most memory that was resident, in bytes."""
+        command = [sys.executable, "-c", MEASURE, *self.command("bfcommon", *SMALL, *arguments)]
+        with open(self.folder / "out", "wb") as out:
+            result = subprocess.run(command, cwd=self.folder, stdout=out, stderr=subprocess.PIPE,
+                                    env=self.environment(), timeout=TIMEOUT)
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stderr, rb"^\d+\n$")
+        out = self.read("out")
+        return sha256(out), out.count(b"\n"), int(result.stderr) * 1024
+
+    def check(self, numbers, *arguments):
+        expected = sha256(b"".join(sorted(map(url, numbers))))
+        found, count, memory = self.run_measured(*arguments)
+        self.assertEqual(count, len(numbers))
+        self.assertEqual(found, expected)
+        if not SANITIZED:
+            self.assertLess(memory, 24 * MIB)
+
+    def test_memory_is_bounded(self):
+        half = self.LINES // 2
+        self.write_urls("a", range(self.LINES))
+        self.write_urls("b", range(half, half + self.LINES))
+        self.check(range(half, self.LINES), "a", "b")
+        self.check(range(half), "-d", "a", "b")
+
+    @unittest.skipIf(SANITIZED, "it needs memory of its own")
+    def test_memory_is_bounded_with_long_lines(self):
+        found = [b"%03d" % i + b"x" * 10**6 + b"\n" for i in range(100)]
+        self.write("a", b"".join(found))
+        self.write("b", b"".join(reversed(found)))
+        digest, count, memory = self.run_measured("a", "b")
+        self.assertEqual((digest, count), (sha256(b"".join(found)), 100))
+        self.assertLess(memory, 24 * MIB)
+
+
+if __name__ == "__main__":
+    main()

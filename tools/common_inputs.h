@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files whose lines are compared. They stay open, so it does not matter if one is replaced.
+ */
+#ifndef BLOOMFILE_TOOLS_COMMON_INPUTS_H
+#define BLOOMFILE_TOOLS_COMMON_INPUTS_H
+
+#include "common_spool.h"
+
+#include <sys/stat.h>
+
+struct input {
+    struct stretch where;
+    struct stat before; /* as it was when it was opened */
+    struct spool *copy; /* of what can be read only once, if it was made */
+    uint64_t lines;     /* estimated; UINT64_MAX if nothing is known */
+};
+
+/* Opens a file ("-" is standard input). A key may take up to `limit` bytes. Ends the program by
+ * cli_fail if it cannot be opened or is a directory. */
+void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit);
+
+/* Copies what can be read only once to a temporary file, and turns to that. */
+void input_keep(struct input *in, const char *folder, const struct keys_options *form);
+
+/* Bytes; UINT64_MAX if that is not known. */
+uint64_t input_size(const struct input *in);
+
+/* Ends the program by cli_fail if the file has been written to since it was opened. */
+void input_check_unchanged(const struct input *in);
+
+void input_close(struct input *in);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "common_lines.h"
+#include "cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lines {
+    struct keys_options form;
+    struct stretch where;
+    uint64_t at; /* the place in the file of the next read */
+    bool at_end;
+    uint8_t *buffer;
+    size_t size;                /* of the buffer */
+    size_t start, scanned, end; /* in it: bytes not handed out, of these free of ends, all */
+    struct cli_progress progress;
+};
+
+struct lines *lines_open(const struct keys_options *form, const struct stretch *where)
+{
+    struct lines *l = calloc(1, sizeof(*l));
+    if (l == NULL)
+        cli_fail(ENOMEM, "cannot start reading %s", where->name);
+    l->form = *form;
+    l->where = *where;
+    l->at = where->from;
+    l->at_end = where->fd < 0;
+    l->size = where->room;
+    l->buffer = malloc(l->size);
+    if (l->buffer == NULL)
+        cli_fail(ENOMEM, "cannot start reading %s", where->name);
+    l->progress.doing = where->name;
+    l->progress.shown_ns = where->silent ? -1 : 0;
+    if (!l->at_end && !where->piped)
+        (void)posix_fadvise(where->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return l;
+}
+
+/* Makes room behind the bytes that have not been handed out, which move to the front. */
+static void make_room(struct lines *l)
+{
+    size_t left = l->end - l->start;
+    if (l->start > 0)
+        memmove(l->buffer, l->buffer + l->start, left);
+    l->scanned -= l->start;
+    l->start = 0;
+    l->end = left;
+    if (left < l->size)
+        return;
+    char most[32];
+    size_t size = l->size < l->where.limit / 2 ? 2 * l->size : l->where.limit;
+    if (size <= l->size)
+        cli_fail(0, "cannot hold a key of %s from %s: give it more --memory",
+                 cli_bytes(most, sizeof(most), l->size), l->where.name);
+    uint8_t *bigger = realloc(l->buffer, size);
+    if (bigger == NULL)
+        cli_fail(ENOMEM, "cannot hold a key of %s from %s", cli_bytes(most, sizeof(most), l->size),
+                 l->where.name);
+    l->buffer = bigger;
+    l->size = size;
+}
+
+static void read_piece(struct lines *l)
+{
+    make_room(l);
+    uint64_t left = l->where.to - l->at;
+    size_t room = l->size - l->end;
+    size_t size = left < room ? (size_t)left : room;
+    ssize_t n;
+    do
+        n = l->where.piped ? read(l->where.fd, l->buffer + l->end, size)
+                           : pread(l->where.fd, l->buffer + l->end, size, (off_t)l->at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        cli_fail(errno, "cannot read %s", l->where.name);
+    l->at_end = n == 0;
+    l->end += (size_t)n;
+    l->at += (uint64_t)n;
+    l->progress.bytes += (uint64_t)n;
+    cli_progress_step(&l->progress);
+}
+
+static size_t take_records(struct lines *l, struct bloomfile_key *keys, size_t max)
+{
+    size_t n = 0, size = l->form.record_size;
+    for (; n < max && l->end - l->start >= size; n++) {
+        keys[n] = (struct bloomfile_key){ l->buffer + l->start, size };
+        l->start += size;
+    }
+    l->scanned = l->start;
+    if (n == 0 && l->at_end && l->start < l->end)
+        cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name,
+                 l->end - l->start, size);
+    return n;
+}
+
+static struct bloomfile_key make_key(const struct lines *l, const uint8_t *from, const uint8_t *to)
+{
+    if (l->form.crlf && to > from && to[-1] == '\r')
+        to--;
+    return (struct bloomfile_key){ from, (size_t)(to - from) };
+}
+
+static size_t take_text(struct lines *l, struct bloomfile_key *keys, size_t max)
+{
+    int mark = l->form.form == KEYS_NUL ? '\0' : '\n';
+    const uint8_t *start = l->buffer + l->start, *end = l->buffer + l->end;
+    const uint8_t *scan = l->buffer + l->scanned;
+    size_t n = 0;
+    while (n < max) {
+        const uint8_t *stop = memchr(scan, mark, (size_t)(end - scan));
+        if (stop != NULL) {
+            keys[n++] = make_key(l, start, stop);
+            start = scan = stop + 1;
+            continue;
+        }
+        if (l->at_end && start < end) {
+            keys[n++] = make_key(l, start, end);
+            start = end;
+        }
+        scan = end;
+        break;
+    }
+    l->start = (size_t)(start - l->buffer);
+    l->scanned = (size_t)(scan - l->buffer);
+    return n;
+}
+
+size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
+{
+    for (;;) {
+        bool records = l->form.form == KEYS_RECORDS;
+        size_t n = records ? take_records(l, keys, max) : take_text(l, keys, max);
+        l->progress.keys += n;
+        if (n > 0 || l->at_end)
+            return n;
+        read_piece(l);
+    }
+}
+
+void lines_close(struct lines *l)
+{
+    cli_progress_end(&l->progress);
+    free(l->buffer);
+    free(l);
+}
+
+int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size == 0 ? 0 : memcmp(a->data, b->data, size);
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+size_t lines_end(const struct keys_options *form, char *end)
+{
+    *end = form->form == KEYS_NUL ? '\0' : '\n';
+    return form->form == KEYS_RECORDS ? 0 : 1;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keys in a temporary file without a name: written once, then read as often as one likes.
+ */
+#ifndef BLOOMFILE_TOOLS_COMMON_SPOOL_H
+#define BLOOMFILE_TOOLS_COMMON_SPOOL_H
+
+#include "common_lines.h"
+
+struct spool {
+    const char *folder;
+    struct keys_options form;
+    int fd; /* -1: nothing has been written */
+    uint8_t *buffer;
+    size_t used;
+    uint64_t bytes, keys; /* added so far */
+    size_t longest;       /* key */
+};
+
+/* Ends the program, as the functions below do, by cli_fail if a file cannot be made or written. */
+struct spool *spool_new(const char *folder, const struct keys_options *form);
+
+void spool_add(struct spool *s, const struct bloomfile_key *key);
+
+/* Bytes as they are, which hold whole keys or become whole by what follows. */
+void spool_add_bytes(struct spool *s, const void *bytes, size_t size);
+
+/* Writes what is still in memory, and frees that: before it is read. */
+void spool_flush(struct spool *s);
+
+/* The bytes [from, to) of it, to be read with a buffer of `room` bytes, or more if a key needs it.
+ */
+struct stretch spool_stretch(const struct spool *s, uint64_t from, uint64_t to, size_t room);
+
+void spool_free(struct spool *s); /* may be NULL */
+
+#endif

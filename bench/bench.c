@@ -97,3 +97,21 @@ void bench_add_keys(bloomfile_builder *builder, uint64_t seed, uint64_t first, u
         bench_check(bloomfile_builder_add_digests(builder, digests, n), "add keys");
     }
 }
+
+uint64_t bench_count_hits(const bloomfile *f, uint64_t first, uint64_t count)
+{
+    bloomfile_digest digests[CHUNK];
+    uint64_t hits = 0;
+    for (uint64_t done = 0; done < count; done += CHUNK) {
+        size_t n = count - done < CHUNK ? (size_t)(count - done) : CHUNK;
+        bench_digests(bloomfile_seed(f), first + done, digests, n);
+        hits += bloomfile_contains_digests(f, digests, n, NULL);
+    }
+    return hits;
+}
+
+const char *bench_layout_name(uint32_t layout)
+{
+    static const char *const names[] = { "", "blocked", "classic", "counting" };
+    return names[layout];
+}

@@ -1,41 +1,119 @@
 /* SPDX-License-Identifier: MIT
  *
  * bench-genkeys - lines that look like URLs, about 60 bytes each; equal numbers give equal lines
+ *
+ * They are put together by hand, since what is measured at the other end of a pipe must not wait
+ * for them.
  */
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench.h"
 
-static const char *const words[] = {
+#define BUFFER       (1u << 18)
+#define PIPE         (1 << 20) /* what an unprivileged process may have */
+#define LONGEST_LINE 128
+
+#define SITES      9973
+#define WORDS      16
+#define WORD_BYTES 16
+
+static const char words[WORDS][WORD_BYTES] = {
     "archive", "blog",   "catalogue", "docs",    "en",      "forum",   "images", "index",
     "library", "market", "news",      "picture", "release", "science", "travel", "wiki",
 };
+static size_t word_length[WORDS];
 
-#define WORD(n) words[(n) % (sizeof words / sizeof words[0])]
-
-static int print_line(uint64_t number)
+static char *put(char *end, const char *text, size_t length)
 {
-    uint64_t r = bloomfile_hash(0, &number, sizeof number);
-    return printf("https://www.site-%" PRIu64 ".example/%s/%s/%s-%08" PRIx64 "%s\n", r % 9973,
-                  WORD(r >> 16), WORD(r >> 24), WORD(r >> 32), number,
-                  (r >> 40) % 2 == 0 ? ".html" : "");
+    memcpy(end, text, length);
+    return end + length;
+}
+
+#define PUT(end, literal) put(end, literal, sizeof(literal) - 1)
+
+/* Copies more than the word; what comes next covers it. */
+static char *put_word(char *end, uint64_t n)
+{
+    memcpy(end, words[n % WORDS], WORD_BYTES);
+    return end + word_length[n % WORDS];
+}
+
+static char *put_decimal(char *end, unsigned n)
+{
+    const unsigned digits = n < 10 ? 1 : n < 100 ? 2 : n < 1000 ? 3 : 4;
+    for (unsigned i = digits; i > 0; i--, n /= 10)
+        end[i - 1] = (char)('0' + n % 10);
+    return end + digits;
+}
+
+/* At least 8 digits. */
+static char *put_hexadecimal(char *end, uint64_t n)
+{
+    unsigned digits = 8;
+    while (digits < 16 && n >> 4 * digits != 0)
+        digits++;
+    for (unsigned i = digits; i > 0; i--, n >>= 4)
+        end[i - 1] = "0123456789abcdef"[n % 16];
+    return end + digits;
+}
+
+static char *put_line(char *end, uint64_t number)
+{
+    const uint64_t r = bloomfile_hash(0, &number, sizeof number);
+    end = PUT(end, "https://www.site-");
+    end = put_decimal(end, (unsigned)(r % SITES));
+    end = PUT(end, ".example/");
+    end = put_word(end, r >> 16);
+    end = PUT(end, "/");
+    end = put_word(end, r >> 24);
+    end = PUT(end, "/");
+    end = put_word(end, r >> 32);
+    end = PUT(end, "-");
+    end = put_hexadecimal(end, number);
+    if ((r >> 40) % 2 == 0)
+        end = PUT(end, ".html");
+    return PUT(end, "\n");
+}
+
+static void write_all(const char *bytes, size_t size)
+{
+    while (size > 0) {
+        const ssize_t written = write(STDOUT_FILENO, bytes, size);
+        if (written < 0)
+            bench_fail(errno, "write to standard output");
+        bytes += written;
+        size -= (size_t)written;
+    }
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 2 && argc != 3) {
-        fputs("usage: bench-genkeys COUNT [FIRST]\n"
-              "Print the lines number FIRST (1) and on; different numbers, different lines.\n",
+    static char buffer[BUFFER + LONGEST_LINE];
+    if (argc < 2 || argc > 4) {
+        fputs("usage: bench-genkeys COUNT [FIRST [STEP]]\n"
+              "Print COUNT lines, those number FIRST (1), FIRST + STEP (1) and so on; different\n"
+              "numbers, different lines.\n",
               stderr);
         return BENCH_TROUBLE;
     }
-    const uint64_t count = bench_number(argv[1]), first = argc == 3 ? bench_number(argv[2]) : 1;
-    for (uint64_t i = 0; i < count; i++)
-        if (print_line(first + i) < 0)
-            bench_fail(errno, "write to standard output");
-    bench_flush();
+    const uint64_t count = bench_number(argv[1]), first = argc > 2 ? bench_number(argv[2]) : 1,
+                   step = argc > 3 ? bench_number(argv[3]) : 1;
+    for (unsigned i = 0; i < WORDS; i++)
+        word_length[i] = strlen(words[i]);
+    (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE); /* refused where it is no pipe */
+
+    char *end = buffer;
+    for (uint64_t i = 0; i < count; i++) {
+        end = put_line(end, first + i * step);
+        if (end >= buffer + BUFFER) {
+            write_all(buffer, (size_t)(end - buffer));
+            end = buffer;
+        }
+    }
+    write_all(buffer, (size_t)(end - buffer));
     return 0;
 }

@@ -6,8 +6,6 @@
 
 #include "bench.h"
 
-#define CHUNK 1024
-
 static bloomfile *build(const struct bloomfile_params *params, uint64_t first, uint64_t keys,
                         void **image)
 {
@@ -20,18 +18,6 @@ static bloomfile *build(const struct bloomfile_params *params, uint64_t first, u
     bloomfile_builder_free(builder);
     bench_check(bloomfile_open_memory(&f, *image, size, 0), "open a filter");
     return f;
-}
-
-static uint64_t count_hits(const bloomfile *f, uint64_t seed, uint64_t first, uint64_t keys)
-{
-    bloomfile_digest digests[CHUNK];
-    uint64_t hits = 0;
-    for (uint64_t done = 0; done < keys; done += CHUNK) {
-        size_t n = keys - done < CHUNK ? (size_t)(keys - done) : CHUNK;
-        bench_digests(seed, first + done, digests, n);
-        hits += bloomfile_contains_digests(f, digests, n, NULL);
-    }
-    return hits;
 }
 
 static double exact_rate(const bloomfile *f)
@@ -52,9 +38,9 @@ struct population_rates population_measure(const struct population *p)
         void *image;
         params.seed = i;
         bloomfile *f = build(&params, first, p->keys, &image);
-        if (count_hits(f, params.seed, first, p->keys) != p->keys)
+        if (bench_count_hits(f, first, p->keys) != p->keys)
             bench_fail(0, "go on: a filter does not know a key of its own");
-        hits += count_hits(f, params.seed, first + p->keys, p->absent);
+        hits += bench_count_hits(f, first + p->keys, p->absent);
         bench_sample_add(&exact, exact_rate(f));
 
         /* The first filter's size was computed from the rate to keep; the others need not repeat

@@ -21,12 +21,10 @@ int main(int argc, char **argv)
     struct rusage usage;
     int status;
     if (argc < 3) {
-        fputs(
-            "usage: bench-run FILE COMMAND [ARGUMENT...]\n"
-            "Append a line to FILE: seconds that passed, of the processor for the command, of the\n"
-            "processor for the kernel; peak resident memory in KiB. The exit status is "
-            "COMMAND's.\n",
-            stderr);
+        fputs("usage: bench-run FILE COMMAND [ARGUMENT...]\n"
+              "Append a line to FILE: seconds that passed, seconds of processors, peak resident\n"
+              "memory in KiB of the largest process. The exit status is COMMAND's.\n",
+              stderr);
         return BENCH_TROUBLE;
     }
     FILE *out = fopen(argv[1], "ae");

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench-combine - how fast filters fold and merge, beside copying their bytes
+ *
+ * In memory: the library's own code for bits, from a body to a smaller one, which is what memcpy is
+ * compared with; it is no public function. In files: the whole of bloomfile_fold() and
+ * bloomfile_merge() from files in memory (/dev/shm) to a new one there, which includes opening,
+ * verifying every page, new checksums, and putting the file in place.
+ *
+ * Half of the bits are ones. All take turns, so that a busy machine slows all alike; the ratio is
+ * the median of the ratios of the turns.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "kernel.h"
+#include "scratch.h"
+
+#define SIZE       256 /* MiB */
+#define LEAST_SIZE 16
+#define MAX_SIZE   4096
+#define TURNS      9
+#define MAX_TURNS  101
+#define SOURCES    2
+#define FOLDS_BY   221760 /* 8 times a multiple of all numbers to 12: to whole bytes */
+#define TARGET     0.60
+#define WRITE_SIZE ((size_t)1 << 20)
+#define PIECE      ((size_t)1 << 16)
+
+static const char help[] =
+    "usage: bench-combine [--mib N] [--turns N] [DIRECTORY]\n"
+    "Fold and merge filters of N MiB (256; 16 to 4096) in DIRECTORY (/dev/shm), N times (9), and\n"
+    "print how fast that is beside memcpy, in Markdown. Takes 7 times that size of memory.\n"
+    "The exit status is 1 if a figure misses its target.\n";
+
+/* What is combined: the bytes of the bodies in memory, for memcpy, and the same as filters. */
+static struct {
+    struct bloomfile_params params;
+    size_t size;
+    uint64_t unit_bits; /* of what folds */
+    uint8_t *bodies[SOURCES], *copy;
+    const char *paths[SOURCES], *result;
+} subject;
+
+/* ---- what is timed */
+
+struct operation {
+    const char *name;
+    void (*run)(const struct operation *o);
+    uint64_t factor;
+    unsigned sources;
+    bool judged; /* in the blocked layout */
+};
+
+static bloomfile *open_source(unsigned i)
+{
+    bloomfile *f;
+    bench_check(bloomfile_open(&f, subject.paths[i], 0), "open a filter");
+    return f;
+}
+
+static void copy_bytes(const struct operation *o)
+{
+    for (unsigned i = 0; i < o->sources; i++)
+        memcpy(subject.copy, subject.bodies[i], subject.size);
+}
+
+static void write_bytes(const struct operation *o)
+{
+    (void)o;
+    unlink(subject.result);
+    const int fd =
+        bench_call(open(subject.result, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), "make a file");
+    for (size_t done = 0; done < subject.size;) {
+        const size_t left = subject.size - done;
+        const ssize_t n =
+            write(fd, subject.bodies[0] + done, left < WRITE_SIZE ? left : WRITE_SIZE);
+        if (n < 0)
+            bench_fail(errno, "write a file");
+        done += (size_t)n;
+    }
+    bench_call(close(fd), "write a file");
+}
+
+static void verify(const struct operation *o)
+{
+    (void)o;
+    bloomfile *f = open_source(0);
+    bench_check(bloomfile_verify(f, NULL), "verify a filter");
+    bloomfile_close(f);
+}
+
+/* Folds the sources into one body, piece by piece of it, so that a piece stays in the cache. */
+static void combine_bytes(const struct operation *o)
+{
+    const struct kernel *kernel = kernel_for(subject.params.layout);
+    const size_t size = subject.size / o->factor;
+    for (size_t at = 0, n; at < size; at += n) {
+        n = size - at < PIECE ? size - at : PIECE;
+        memset(subject.copy + at, 0, n);
+        for (unsigned i = 0; i < o->sources; i++)
+            kernel->fold(subject.copy + at, subject.bodies[i] + at * o->factor, 0,
+                         n * o->factor * 8 / subject.unit_bits, o->factor);
+    }
+}
+
+static void fold(const struct operation *o)
+{
+    bloomfile *f = open_source(0);
+    bench_check(bloomfile_fold(subject.result, f, o->factor, BLOOMFILE_REPLACE), "fold a filter");
+    bloomfile_close(f);
+}
+
+static void unite(const struct operation *o)
+{
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    bloomfile *sources[SOURCES];
+    params.max_fpr = 1;
+    for (unsigned i = 0; i < o->sources; i++)
+        sources[i] = open_source(i);
+    bench_check(bloomfile_merge(subject.result, (const bloomfile *const *)sources, o->sources,
+                                &params, BLOOMFILE_REPLACE),
+                "merge filters");
+    for (unsigned i = 0; i < o->sources; i++)
+        bloomfile_close(sources[i]);
+}
+
+static const struct operation operations[] = {
+    { "memcpy", copy_bytes, 1, SOURCES, false },
+    { "fold by 2, in memory", combine_bytes, 2, 1, true },
+    { "fold by 3, in memory", combine_bytes, 3, 1, true },
+    { "fold by 12, in memory", combine_bytes, 12, 1, true },
+    { "fold by 120, in memory", combine_bytes, 120, 1, true },
+    { "union of 2, in memory", combine_bytes, 1, 2, true },
+    { "write() to a new file", write_bytes, 1, 1, false },
+    { "bloomfile_verify", verify, 1, 1, false },
+    { "fold by 2, files", fold, 2, 1, false },
+    { "fold by 3, files", fold, 3, 1, false },
+    { "fold by 12, files", fold, 12, 1, false },
+    { "fold by 120, files", fold, 120, 1, false },
+    { "union of 2, files", unite, 1, 2, false },
+};
+
+#define OPERATIONS (sizeof operations / sizeof operations[0])
+
+/* ---- subjects */
+
+/* Bits of which half are ones; counters of 0 to 3. */
+static void fill(uint8_t *body, size_t size, uint32_t layout, uint64_t seed)
+{
+    const uint64_t mask = layout == BLOOMFILE_COUNTING ? 0x3333333333333333 : UINT64_MAX;
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        const uint64_t word = bloomfile_hash(seed, &at, sizeof at) & mask;
+        memcpy(body + at, &word, size - at < sizeof word ? size - at : sizeof word);
+    }
+}
+
+/* A body of at most that size which folds by many factors. */
+static void make_subject(uint32_t layout, size_t most)
+{
+    subject.unit_bits = layout == BLOOMFILE_BLOCKED ? 512 : layout == BLOOMFILE_CLASSIC ? 1 : 4;
+    const uint64_t units = most * 8 / subject.unit_bits / FOLDS_BY * FOLDS_BY;
+    subject.size = units * subject.unit_bits / 8;
+    subject.params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    subject.params.layout = layout;
+    subject.params.bits = layout == BLOOMFILE_BLOCKED ? units * 512 : units;
+    subject.params.hashes = 7;
+    subject.params.capacity = subject.params.bits / 10;
+    for (unsigned i = 0; i < SOURCES; i++) {
+        fill(subject.bodies[i], subject.size, layout, i + 1);
+        bench_check(bloomfile_assemble(subject.paths[i], &subject.params, subject.bodies[i], 0,
+                                       subject.params.capacity, BLOOMFILE_REPLACE),
+                    "make a filter");
+    }
+}
+
+static uint8_t *touched_memory(size_t size)
+{
+    uint8_t *memory = malloc(size);
+    if (memory == NULL)
+        bench_fail(ENOMEM, "get memory for a filter");
+    memset(memory, 1, size);
+    return memory;
+}
+
+/* ---- */
+
+static bool compare(uint32_t layout, unsigned turns)
+{
+    static double rates[OPERATIONS][MAX_TURNS], ratios[OPERATIONS][MAX_TURNS];
+    bool good = true;
+    for (unsigned turn = 0; turn < turns; turn++) {
+        for (unsigned i = 0; i < OPERATIONS; i++) {
+            const struct operation *o = &operations[i];
+            const double start = bench_seconds();
+            o->run(o);
+            rates[i][turn] = (double)(o->sources * subject.size) / (bench_seconds() - start);
+            ratios[i][turn] = rates[i][turn] / rates[0][turn];
+        }
+    }
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        const double ratio = bench_median(ratios[i], turns);
+        const bool judged = operations[i].judged && layout == BLOOMFILE_BLOCKED;
+        const bool kept = !judged || ratio >= TARGET;
+        printf("| %-8s | %-23s | %6.2f | %9.3f | %-7s | %-7s |\n", bench_layout_name(layout),
+               operations[i].name, bench_median(rates[i], turns) / 1e9, ratio,
+               judged ? ">= 0.60" : "",
+               !judged ? ""
+               : kept  ? "ok"
+                       : "MISSED");
+        good &= kept;
+    }
+    bench_flush();
+    return good;
+}
+
+static bool compare_layouts(size_t size, unsigned turns)
+{
+    bool good = true;
+    subject.copy = touched_memory(size);
+    subject.result = scratch_path("result.bloom");
+    for (unsigned i = 0; i < SOURCES; i++) {
+        const char *const names[SOURCES] = { "a.bloom", "b.bloom" };
+        subject.bodies[i] = touched_memory(size);
+        subject.paths[i] = scratch_path(names[i]);
+    }
+    printf("filters of %zu MiB; medians of %u turns; bytes are those of the sources\n\n",
+           size >> 20, turns);
+    puts("| layout   | operation               |   GB/s | of memcpy | target  | verdict |\n"
+         "|----------|-------------------------|-------:|----------:|---------|---------|");
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        make_subject(layout, size);
+        good &= compare(layout, turns);
+    }
+    for (unsigned i = 0; i < SOURCES; i++)
+        free(subject.bodies[i]);
+    free(subject.copy);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "mib", required_argument, NULL, 'm' },
+        { "turns", required_argument, NULL, 't' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    uint64_t size = SIZE, turns = TURNS;
+    bool usage = false;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'm')
+            size = bench_number(optarg);
+        else if (option == 't')
+            turns = bench_number(optarg);
+        else if (option == 'h')
+            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
+        else
+            usage = true;
+    }
+    if (usage || argc - optind > 1 || size < LEAST_SIZE || size > MAX_SIZE || turns > MAX_TURNS) {
+        fputs(help, stderr);
+        return BENCH_TROUBLE;
+    }
+    scratch_make(optind < argc ? argv[optind] : "/dev/shm", "bench-combine",
+                 (SOURCES + 2) * size << 20);
+    const bool good = compare_layouts((size_t)size << 20, (unsigned)turns);
+    bench_flush();
+    return good ? 0 : BENCH_MISSED;
+}

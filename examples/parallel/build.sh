@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# build.sh [-f] [-j JOBS] [-S HOST,...] FILE KEYFILE [BFCREATE OPTION...]
+# Makes the filter FILE from the lines of KEYFILE by GNU parallel: one part of KEYFILE a job, here or on
+# other hosts (by ssh), then a union of the parts' filters. All parts get one size, for the capacity -n
+# among the options, or else for one key a line of KEYFILE.
+#   -f          replace FILE if it exists
+#   -j JOBS     so many jobs at once, here or on each host, and parts (default: one a processor)
+#   -S HOST,... on these hosts, which need bfcreate and perl but not KEYFILE; ":" is this one
+set -eu
+
+fail() { echo "build.sh: $*" >&2; exit 2; }
+usage() { sed -n '3,9s/^# //p' "$0" >&2; exit 2; }
+
+force='' jobs='' hosts=''
+while getopts fj:S: option; do
+    case $option in
+    f) force=-f ;;
+    j) jobs=$OPTARG ;;
+    S) hosts=$OPTARG ;;
+    *) usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+[ $# -ge 2 ] || usage
+file=$1 keys=$2
+shift 2
+
+[ -f "$keys" ] || fail "cannot use $keys: only a regular file can be read in parts"
+[ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (-f replaces it)"
+[ ! "$file" -ef "$keys" ] || fail "cannot create $file: it is the file to read keys from"
+
+sized=
+for argument in "$@"; do
+    case $argument in
+    -n* | --capacity*) sized=1 ;;
+    --live | -0* | -x* | --null | --fixed*) fail "cannot be used here: $argument" ;;
+    esac
+done
+if [ -z "$sized" ]; then # no fewer than there are different ones, so the rate is kept
+    lines=$(wc -l <"$keys")
+    [ "$(tail -c 1 "$keys" | wc -l)" -eq 1 ] || lines=$((lines + 1)) # the last one may lack its end
+    set -- "$@" -n "$lines"
+fi
+
+work=$(mktemp -d) || fail "cannot make a folder for the parts (TMPDIR chooses another place)"
+jobs_process=
+trap 'rm -rf "$work"' EXIT
+trap 'stop 130' INT
+trap 'stop 143' TERM HUP
+
+# SIGTERM makes parallel end its jobs at once; it would let them go on after others.
+stop() {
+    [ -z "$jobs_process" ] || kill "$jobs_process" 2>/dev/null || :
+    wait
+    exit "$1"
+}
+
+# A part that is lost would be keys that the filter denies: the first job that fails ends it all.
+# Each filter goes straight into a file of its own; what parallel prints is their names.
+parallel --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \
+    --halt now,fail=1 --files --tmpdir "$work" -q bfcreate -q "$@" - >"$work/list" &
+jobs_process=$!
+wait "$jobs_process" || fail "cannot create $file: a part failed"
+jobs_process=
+if [ ! -s "$work/list" ]; then # an empty KEYFILE has no parts
+    bfcreate -q "$@" "$work/empty" "$keys"
+    echo "$work/empty" >"$work/list"
+fi
+bfmerge $force --files-from "$work/list" "$file"

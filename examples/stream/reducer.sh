@@ -1,0 +1,13 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# reducer.sh <LINES: the union of filters, in and out as mapper.sh prints them, so it is a combiner too.
+# Without any input there is no output.
+set -euo pipefail
+folder=$(dirname "$0")
+
+# Its first byte tells whether there is any.
+IFS= read -r -N 1 first || exit 0
+
+printf 'bloom\t'
+{ printf %s "$first"; cat; } | "$folder/images.sh" | bfmerge -q - - | base64 -w 0
+echo

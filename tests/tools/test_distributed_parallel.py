@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""examples/parallel: parts by GNU parallel, here and on other hosts."""
+
+import os
+import shutil
+import subprocess
+import unittest
+
+from distributed import EXAMPLES, HEADER, INPUTS, POISONED, TOOL_FOLDER, Distributed, N
+from support import TIMEOUT, TOOLS, lines, main, numbered
+
+TOOLS["build.sh"] = str(EXAMPLES / "parallel" / "build.sh")
+BFFOLD = os.path.join(TOOL_FOLDER, "bffold")
+
+needs_parallel = unittest.skipUnless(shutil.which("parallel"), "GNU parallel is not installed")
+
+# In place of ssh: the "host" is a shell of this one.
+SSH = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+echo "$1" >>"$HOSTS_USED"
+shift
+[ "$1" != -- ] || shift
+exec sh -c "$*"
+"""
+
+
+@needs_parallel
+class Parallel(Distributed):
+    def test_same_body(self):
+        self.check_each_input(lambda jobs, says: self.output(
+            "build.sh", "-f", "-j", jobs, "filter", "keys", "-n", N, says=says))
+
+    def test_options_reach_every_part(self):
+        self.write("my keys", INPUTS["many"])
+        for options in (["-m", 100003, "-k", 3, "-l", "classic"], ["-n", N, "-p", 0.1, "-s", 7],
+                        ["-n", N, "--label", "the  label's"]):
+            expected = self.create(*options, "my keys", name="serial")[HEADER:]
+            self.output("build.sh", "-f", "-j", 3, "my filter", "my keys", *options)
+            self.assertEqual(self.body("my filter"), expected)
+
+    def test_size_from_the_lines(self):
+        """Without a size, the number of lines is the capacity."""
+        for data, count in ((INPUTS["many"], N), (INPUTS["many"][:-1], N), (b"a", 1),
+                            (INPUTS["twice the same"], 600)):
+            self.write("keys", data)
+            self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-p", 0.001)
+            self.assertEqual(self.body("filter"), self.serial("-n", count, "-p", 0.001))
+
+    def test_number_of_keys_unknown(self):
+        """Too large, then folded: what a serial build of that size folds to."""
+        self.write("keys", INPUTS["many"])
+        serial = self.serial("-n", 20 * N)
+        self.output("build.sh", "-j", 3, "filter", "keys", "-n", 20 * N)
+        self.assertEqual(self.body("filter"), serial)
+        for name in "serial", "filter":
+            subprocess.run([BFFOLD, "-q", name, name + ".folded"], cwd=self.folder, check=True,
+                           env=self.environment(), timeout=TIMEOUT)
+        self.assertEqual(self.body("filter.folded"), self.body("serial.folded"))
+        self.assertLess(len(self.body("filter.folded")), len(serial) / 10)
+
+    def test_other_hosts(self):
+        ssh = self.shim("fake-ssh", SSH)
+        self.write("keys", INPUTS["many"])
+        self.output("build.sh", "-S", "alpha,beta", "-j", 1, "filter", "keys", "-n", N,
+                    "--label", "a 'label'",
+                    env={"PARALLEL_SSH": ssh, "HOSTS_USED": str(self.folder / "hosts")})
+        self.assertEqual(self.body("filter"), self.serial("-n", N))
+        self.assertEqual(set(self.read("hosts").split()), {b"alpha", b"beta"})
+        self.check_no_litter()
+
+    def test_a_part_fails(self):
+        self.shim("bfcreate", POISONED)
+        for place in 0, N // 2, N:
+            keys = numbered(N)
+            keys.insert(place, b"poison")
+            self.write("keys", lines(*keys))
+            self.fails("build.sh", "-j", 3, "filter", "keys", "-n", N)
+
+    def test_more_keys_than_promised(self):
+        """Each part is within the capacity, but the union is not."""
+        self.write("keys", INPUTS["many"])
+        message = self.fails("build.sh", "-j", 5, "filter", "keys", "-n", N // 4)
+        self.assertTrue(message.startswith("bfmerge: "), message)
+
+    def test_existing_file(self):
+        self.write("keys", INPUTS["many"])
+        self.write("filter", b"old")
+        self.trouble("build.sh", "filter", "keys", names=["filter: File exists (-f replaces it)"])
+        self.output("build.sh", "-f", "filter", "keys", "-n", N)
+        self.assertEqual(self.body("filter"), self.serial("-n", N))
+
+    def test_wrong_use(self):
+        self.write("keys", b"a\n")
+        os.mkfifo(self.folder / "pipe")
+        for keys in ".", "/dev/null", "pipe", "missing":
+            self.trouble("build.sh", "filter", keys, names=[keys])
+        self.trouble("build.sh", "-f", "keys", "keys", names=["it is the file to read keys from"])
+        os.symlink("keys", self.folder / "link")
+        self.trouble("build.sh", "-f", "link", "keys", names=["it is the file to read keys from"])
+        self.trouble("build.sh", "filter", "keys", "-0", names=["cannot be used here: -0"])
+        self.fails("build.sh", "filter", "keys", "--nonsense")
+        for arguments in [], ["filter"], ["-x", "filter", "keys"]:
+            result = self.run_tool("build.sh", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertIn(b"build.sh [-f]", result.stderr)
+
+    def test_interrupted(self):
+        self.check_interrupted("build.sh", "-j", 2, "filter", "keys", "-n", N)
+
+
+if __name__ == "__main__":
+    main()

@@ -271,8 +271,8 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
  * ".bloomfile.XXXXXXXXXXXX.tmp". The calling thread's signals are held back meanwhile; a SIGKILL
  * leaves it there. The builder stays as it was and may add and finish again.
  * flags: BLOOMFILE_REPLACE, or BLOOMFILE_TO_FD().
- * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link, rename and
- * pthread_create; ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
+ * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
+ * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
 /* The same as an embedded image (512-byte header) in memory from malloc(); the caller frees it. It

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common_lines.h"
 #include "cli.h"
+#include "split.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +15,9 @@ struct lines {
     uint64_t at; /* the place in the file of the next read */
     bool at_end;
     uint8_t *buffer;
-    size_t size;                /* of the buffer */
-    size_t start, scanned, end; /* in it: bytes not handed out, of these free of ends, all */
+    size_t size;        /* of the buffer */
+    struct split whole; /* the whole keys in it that have not been handed out */
+    size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
 };
 
@@ -25,6 +27,9 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     if (l == NULL)
         cli_fail(ENOMEM, "cannot start reading %s", where->name);
     l->form = *form;
+    l->whole = (struct split){ .record_size = form->form == KEYS_RECORDS ? form->record_size : 0,
+                               .mark = form->form == KEYS_NUL ? '\0' : '\n',
+                               .crlf = form->crlf };
     l->where = *where;
     l->at = where->from;
     l->at_end = where->fd < 0;
@@ -39,13 +44,12 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     return l;
 }
 
-/* Makes room behind the bytes that have not been handed out, which move to the front. */
+/* Makes room behind the bytes that are not whole keys, which move to the front. */
 static void make_room(struct lines *l)
 {
     size_t left = l->end - l->start;
     if (l->start > 0)
         memmove(l->buffer, l->buffer + l->start, left);
-    l->scanned -= l->start;
     l->start = 0;
     l->end = left;
     if (left < l->size)
@@ -83,61 +87,38 @@ static void read_piece(struct lines *l)
     cli_progress_step(&l->progress);
 }
 
-static size_t take_records(struct lines *l, struct bloomfile_key *keys, size_t max)
+/* Up to `size` bytes from the start of the rest can be handed out. */
+static void hand_out(struct lines *l, size_t size)
 {
-    size_t n = 0, size = l->form.record_size;
-    for (; n < max && l->end - l->start >= size; n++) {
-        keys[n] = (struct bloomfile_key){ l->buffer + l->start, size };
-        l->start += size;
-    }
-    l->scanned = l->start;
-    if (n == 0 && l->at_end && l->start < l->end)
-        cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name,
-                 l->end - l->start, size);
-    return n;
+    l->whole.at = l->buffer + l->start;
+    l->start += size;
+    l->whole.end = l->buffer + l->start;
 }
 
-static struct bloomfile_key make_key(const struct lines *l, const uint8_t *from, const uint8_t *to)
+/* The rest may lack its end; a record's must not. */
+static void hand_out_rest(struct lines *l)
 {
-    if (l->form.crlf && to > from && to[-1] == '\r')
-        to--;
-    return (struct bloomfile_key){ from, (size_t)(to - from) };
-}
-
-static size_t take_text(struct lines *l, struct bloomfile_key *keys, size_t max)
-{
-    int mark = l->form.form == KEYS_NUL ? '\0' : '\n';
-    const uint8_t *start = l->buffer + l->start, *end = l->buffer + l->end;
-    const uint8_t *scan = l->buffer + l->scanned;
-    size_t n = 0;
-    while (n < max) {
-        const uint8_t *stop = memchr(scan, mark, (size_t)(end - scan));
-        if (stop != NULL) {
-            keys[n++] = make_key(l, start, stop);
-            start = scan = stop + 1;
-            continue;
-        }
-        if (l->at_end && start < end) {
-            keys[n++] = make_key(l, start, end);
-            start = end;
-        }
-        scan = end;
-        break;
-    }
-    l->start = (size_t)(start - l->buffer);
-    l->scanned = (size_t)(scan - l->buffer);
-    return n;
+    size_t left = l->end - l->start;
+    if (l->form.form == KEYS_RECORDS && left > 0)
+        cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name, left,
+                 l->form.record_size);
+    hand_out(l, left);
 }
 
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
 {
     for (;;) {
-        bool records = l->form.form == KEYS_RECORDS;
-        size_t n = records ? take_records(l, keys, max) : take_text(l, keys, max);
+        size_t n = split_next(&l->whole, keys, max);
         l->progress.keys += n;
-        if (n > 0 || l->at_end)
+        if (n > 0 || (l->at_end && l->start == l->end))
             return n;
+        if (l->at_end) {
+            hand_out_rest(l);
+            continue;
+        }
+        size_t seen = l->end - l->start;
         read_piece(l);
+        hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
     }
 }
 

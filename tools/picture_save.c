@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TEMPORARY ".bfinspect.XXXXXX"
+#define TEMPORARY ".bloomfile.XXXXXX"
 
 static bool is_stdout(const char *path)
 {

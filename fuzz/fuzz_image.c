@@ -18,6 +18,20 @@ static void expect(bool condition)
         abort();
 }
 
+/* Folding by 1 leaves all as it is, and what is damaged is not folded. */
+static void plan(const bloomfile *f, uint64_t ones, int verified)
+{
+    struct bloomfile_fold_choice choices[2];
+    size_t count = 2;
+    int error = bloomfile_fold_plan(f, 1000, choices, &count);
+    expect(error == verified);
+    if (error != 0)
+        return;
+    expect(count >= 1 && choices[0].factor == 1 && choices[0].ones == ones);
+    expect(choices[0].fpr <= choices[0].fpr_more * 1.000001);
+    expect(count == 1 || (choices[1].ones <= ones && choices[1].fpr >= choices[0].fpr));
+}
+
 static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
 {
     bloomfile *f;
@@ -43,6 +57,7 @@ static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
     double fill[5];
     expect(bloomfile_measure(f, &measure) == 0 && bloomfile_measure_map(f, fill, 5) == 0);
     expect(flags != BLOOMFILE_VERIFY_FULL || verified == 0);
+    plan(f, measure.ones, verified);
     bloomfile_close(f);
 }
 

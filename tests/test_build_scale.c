@@ -358,8 +358,8 @@ static void no_more_memory_is_taken_than_allowed(void **state)
     assert_true(growth(BLOOMFILE_BLOCKED, (struct how){ 0, 0 }) > 20); /* 8 bytes a key */
     static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
     for (size_t i = 0; i < ROWS(layouts); i++) {
-        assert_in_range(growth(layouts[i], (struct how){ 0, 4 * MIB }), 0, 5);
-        assert_in_range(growth(layouts[i], (struct how){ 3, 4 * MIB }), 0, 5);
+        assert_in_range(growth(layouts[i], (struct how){ 0, 8 * MIB }), 0, 11);
+        assert_in_range(growth(layouts[i], (struct how){ 3, 8 * MIB }), 0, 11);
     }
 }
 

@@ -179,6 +179,15 @@ class Memory(ToolTest):
         self.check(range(half), "-d", "a", "b")
 
     @unittest.skipIf(SANITIZED, "it needs memory of its own")
+    def test_memory_is_bounded_with_many_short_keys(self):
+        """The filters would be 60 MB each if they might."""
+        keys = os.urandom(80_000_000)
+        self.write("a", keys)
+        self.write("b", keys[::-1])
+        _, _, memory = self.run_measured("-x4", "-c", "a", "b")
+        self.assertLess(memory, 24 * MIB)
+
+    @unittest.skipIf(SANITIZED, "it needs memory of its own")
     def test_memory_is_bounded_with_long_lines(self):
         found = [b"%03d" % i + b"x" * 10**6 + b"\n" for i in range(100)]
         self.write("a", b"".join(found))

@@ -98,10 +98,8 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
     }
     uint64_t offset;
     const char *field = contradiction(check, &offset);
-    if (field == NULL) {
-        atomic_store(&check->guard->sound, true);
+    if (field == NULL)
         return 0;
-    }
     guard_distrust(check->guard, BLOOMFILE_EBODY);
     *fault = (struct bloomfile_fault){
         .error = BLOOMFILE_EBODY,

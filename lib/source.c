@@ -32,7 +32,7 @@ int source_describe(const bloomfile *f, struct header *h)
 
 int source_start(struct source *s, const bloomfile *f)
 {
-    *s = (struct source){ .f = f, .verified = atomic_load(&f->guard->sound) };
+    *s = (struct source){ .f = f };
     body_check_start(&s->check, &f->header, f->body, f->guard);
     map_expect(&f->map, MAP_SCAN);
     if (f->live != NULL)
@@ -62,8 +62,7 @@ const uint8_t *source_take(struct source *s, size_t size)
         return copy;
     }
     s->at += size;
-    if (!s->verified)
-        body_check_pages(&s->check, (s->at + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE - page);
+    body_check_pages(&s->check, (s->at + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE - page);
     return s->f->body + from;
 }
 
@@ -83,7 +82,7 @@ int source_verdict(struct source *s)
 {
     if (s->f->live != NULL)
         return live_verdict(s->f);
-    return s->verified ? source_status(s) : body_check_end(&s->check, NULL);
+    return body_check_end(&s->check, NULL);
 }
 
 void source_release(struct source *s)

@@ -12,8 +12,7 @@
 
 struct source {
     const bloomfile *f;
-    struct body_check check; /* of a sealed one, */
-    bool verified;           /* unless all of it was verified before */
+    struct body_check check; /* of a sealed one */
     uint64_t at;             /* bytes read */
     uint8_t *copy;           /* of a stretch of a live body, which others may be changing */
 };

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 struct shape {
@@ -291,6 +292,56 @@ static void damage_of_the_source_is_not_passed_on(void **state)
     }
 }
 
+static void a_body_that_contradicts_its_header_is_not_passed_on(void **state)
+{
+    (void)state;
+    const size_t which[] = { 1, 6, 9 };
+    for (size_t i = 0; i < ROWS(which); i++) {
+        const struct shape *s = &shapes[which[i]];
+        build("source", s, s->bits, s->keys);
+        struct bytes image = read_file("source");
+        for (unsigned slot = 0; slot < 2; slot++) {
+            record_at(image.data, slot)[24] ^= 1; /* ones */
+            reseal_record(image.data, slot);
+        }
+        write_file("damaged", image.data, image.size);
+        free(image.data);
+        bloomfile *f;
+        size_t count = 1;
+        struct bloomfile_fold_choice choice;
+        assert_error(bloomfile_open(&f, "damaged", 0), 0);
+        assert_error(bloomfile_fold_plan(f, 0, &choice, &count), BLOOMFILE_EBODY);
+        bloomfile_close(f);
+        assert_error(bloomfile_open(&f, "damaged", 0), 0);
+        assert_error(bloomfile_fold("result", f, 1, 0), BLOOMFILE_EBODY);
+        assert_int_equal(access("result", F_OK), -1);
+        bloomfile_close(f);
+    }
+}
+
+/* A handle may be old, and what was verified once is read from the disk again; but a page that was
+ * bad once is never relied on again. */
+static void damage_after_a_verification_is_not_passed_on(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(shapes); i++) {
+        const struct shape *s = &shapes[i];
+        build("source", s, s->bits, s->keys);
+        bloomfile *f = opened("source");
+        int fd = open("source", O_RDWR);
+        uint8_t byte;
+        assert_int_equal(pread(fd, &byte, 1, IN_FILE), 1);
+        for (int mended = 0; mended < 2; mended++) {
+            byte ^= 0x55;
+            assert_int_equal(pwrite(fd, &byte, 1, IN_FILE), 1);
+            assert_error(bloomfile_fold("result", f, 1, 0), BLOOMFILE_EPAGE);
+        }
+        close(fd);
+        assert_int_equal(access("result", F_OK), -1);
+        bloomfile_close(f);
+    }
+}
+
 static void the_result_goes_to_a_descriptor_as_well(void **state)
 {
     (void)state;
@@ -321,6 +372,35 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
     bloomfile_close(source);
 }
 
+/* Of somebody else's making: a write to it fails with EAGAIN while it is full. */
+static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
+{
+    (void)state;
+    build("source", &shapes[3], shapes[3].bits, shapes[3].keys);
+    bloomfile *source = opened("source");
+    assert_error(bloomfile_fold("folded", source, 1, BLOOMFILE_REPLACE), 0);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    pid_t reader = fork();
+    if (reader == 0) {
+        dup2(ends[0], STDIN_FILENO);
+        close(ends[1]);
+        execlp("sh", "sh", "-c", "sleep 0.1; exec cat >stream", (char *)NULL);
+        _exit(1);
+    }
+    close(ends[0]);
+    assert_error(bloomfile_fold(NULL, source, 1, BLOOMFILE_TO_FD(ends[1])), 0);
+    close(ends[1]);
+    int status;
+    assert_int_equal(waitpid(reader, &status, 0), reader);
+    assert_int_equal(status, 0);
+    struct bytes file = read_file("folded");
+    assert_file_holds("stream", file.data, file.size);
+    free(file.data);
+    bloomfile_close(source);
+}
+
 static void other_errors_leave_nothing_behind(void **state)
 {
     (void)state;
@@ -348,7 +428,10 @@ int main(void)
         cmocka_unit_test(an_embedded_filter_folds_too),
         cmocka_unit_test(a_live_filter_folds_as_it_is),
         cmocka_unit_test(damage_of_the_source_is_not_passed_on),
+        cmocka_unit_test(a_body_that_contradicts_its_header_is_not_passed_on),
+        cmocka_unit_test(damage_after_a_verification_is_not_passed_on),
         cmocka_unit_test(the_result_goes_to_a_descriptor_as_well),
+        cmocka_unit_test(a_pipe_that_does_not_block_gets_all_of_it),
         cmocka_unit_test(other_errors_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;

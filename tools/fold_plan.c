@@ -41,20 +41,11 @@ static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info
     return say_estimate(info, &measure);
 }
 
-/* A rate is only as good as the bits it is computed from. */
-static void verify(const struct fold_plan *p, const bloomfile *f)
-{
-    int error = p->info.state == BLOOMFILE_LIVE ? 0 : bloomfile_verify(f, NULL);
-    if (error != 0)
-        cli_fail(error, "cannot fold %s", p->path);
-}
-
 void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
                     const bloomfile *f)
 {
     *p = (struct fold_plan){ .path = path, .info = BLOOMFILE_INFO_INIT, .all = wish->all };
     bloomfile_get_info(f, &p->info);
-    verify(p, f);
     p->keys = count_keys(f, &p->info);
     p->more = wish->more != FOLD_AS_MANY ? wish->more : p->keys;
     p->target = wish->fpr > 0 ? wish->fpr : say_promised(&p->info);

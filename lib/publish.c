@@ -70,13 +70,15 @@ static int check_target(struct publication *p)
     return p->replace ? 0 : EEXIST;
 }
 
-/* From here on the temporary has a name, and only a kill may leave it behind. */
+/* From here on the temporary has a name, and only a kill may leave it behind. What a source that is
+ * truncated while it is read makes (SIGBUS) cannot be held: its handler would not be asked. */
 static void hold_signals(struct publication *p)
 {
     sigset_t all;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     if (!p->signals_held)
-        p->signals_held = pthread_sigmask(SIG_SETMASK, &all, &p->signals_before) == 0;
+        p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
 }
 
 static int set_random_name(struct publication *p)

@@ -99,6 +99,22 @@ static void signals_wait_while_a_named_temporary_exists(void **state)
     }
 }
 
+static void look_at_signals(enum fault_call call)
+{
+    (void)call;
+    sigset_t now;
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    assert_false(sigismember(&now, SIGBUS));
+}
+
+/* A source that is truncated while it is read must reach the program's handler. */
+static void a_bus_error_is_not_held(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < SCENARIOS; s++)
+        assert_told(&scenarios[s], (struct faults){ .at_each_call = look_at_signals }, 0);
+}
+
 /* ---- others at the same path */
 
 static bool target_is_another_file(void)
@@ -158,6 +174,7 @@ int main(void)
         cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(what_replaces_a_private_file_is_private_from_the_start),
         cmocka_unit_test(signals_wait_while_a_named_temporary_exists),
+        cmocka_unit_test(a_bus_error_is_not_held),
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
         cmocka_unit_test(what_turns_into_a_fifo_meanwhile_is_not_replaced),
     };

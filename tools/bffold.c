@@ -246,8 +246,10 @@ static void check_dest(const struct request *r, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    if (info.state == BLOOMFILE_LIVE && !sink_is_stdout(r->dest) &&
-        target_is_same_file(r->dest, r->path))
+    bool same = sink_is_file(r->dest, r->path);
+    if (same && sink_is_stdout(r->dest))
+        cli_fail(0, "cannot write to standard output: it is the filter to fold");
+    if (same && info.state == BLOOMFILE_LIVE)
         cli_fail(0, "cannot create %s: it is the live filter to fold (seal it first)", r->dest);
     sink_check(r->dest, r->force);
     if (r->svg != NULL && !sink_is_stdout(r->dest) && target_is_same_file(r->svg, r->dest))

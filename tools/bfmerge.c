@@ -17,6 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Beyond this rate a filter is of no use. */
+#define USELESS 0.5
+
 enum {
     OPTION_HELP = 0x100,
     OPTION_VERSION,
@@ -203,15 +206,22 @@ static void open_sources(const struct request *r, struct merge_sources *s)
     merge_sources_check(s);
 }
 
-/* A sealed source stays mapped when DEST takes its name; a live one would lose its writers. */
-static void check_not_live(const struct request *r, const struct merge_sources *s)
+/* A sealed source stays mapped when DEST takes its name; a live one would lose its writers, and
+ * what is written to standard output goes into the file itself. */
+static void check_dest(const struct request *r, const struct merge_sources *s)
 {
+    bool to_stdout = sink_is_stdout(r->dest);
+    bool same = to_stdout && s->stdin_taken && sink_is_file(r->dest, "-");
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
-        if (source->is_file && source->info.state == BLOOMFILE_LIVE && !sink_is_stdout(r->dest) &&
-            target_is_same_file(r->dest, source->name))
+        if (!source->is_file || !sink_is_file(r->dest, source->name))
+            continue;
+        if (source->info.state == BLOOMFILE_LIVE && !to_stdout)
             cli_fail(0, "cannot create %s: it is one of the filters to merge, and live", r->dest);
+        same = to_stdout;
     }
+    if (same)
+        cli_fail(0, "cannot write to standard output: it is one of the filters to merge");
 }
 
 static void check_layout(const struct request *r, const struct merge_sources *s)
@@ -231,13 +241,15 @@ static uint64_t count_keys(const struct request *r, const struct merge_sources *
     uint64_t keys = 0;
     for (size_t i = 0; r->disjoint && i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
-        if (source->info.keys_estimated != 0 || source->info.writers > 0) {
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(source->filter, &info); /* a live one may have got keys by now */
+        if (info.keys_estimated != 0 || info.writers > 0) {
             if (!r->quiet)
                 cli_warn(0, "%s: how many keys it has is an estimate, so that of %s is one too",
                          source->name, sink_name(r->dest));
             return 0;
         }
-        keys += source->info.keys; /* each at most 2^60 */
+        keys += info.keys; /* each at most 2^60 */
         if (keys > BLOOMFILE_MAX_BITS)
             return 0;
     }
@@ -300,6 +312,15 @@ static void merge(const struct request *r, const struct merge_sources *s)
     cli_progress_end(&progress);
 }
 
+/* Where no source records a rate, nothing has been refused. */
+static void warn(const struct request *r, const struct bloomfile_info *info, struct say_rate rate)
+{
+    say_warnings(r->dest, info, rate);
+    if (r->mode == OPTION_UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
+        cli_warn(0, "%s: the false-positive rate is %.3g, and no SRC promises one (--fpr does)",
+                 r->dest, rate.rate);
+}
+
 /* Opens what was made as any reader would, and tells about it. */
 static void report(const struct request *r)
 {
@@ -314,7 +335,7 @@ static void report(const struct request *r)
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
-        say_warnings(r->dest, &info, rate);
+        warn(r, &info, rate);
         if (summary)
             say_summary(r->dest, &info, rate, 0);
         if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
@@ -332,7 +353,7 @@ int main(int argc, char **argv)
     cli_catch_bus_error("a filter to merge");
     sink_check(r.dest, r.force);
     open_sources(&r, &sources);
-    check_not_live(&r, &sources);
+    check_dest(&r, &sources);
     check_layout(&r, &sources);
     merge(&r, &sources);
     if (!sink_is_stdout(r.dest))

@@ -6,13 +6,36 @@
 
 #include <bloomfile.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool sink_is_stdout(const char *dest)
 {
     return strcmp(dest, "-") == 0;
+}
+
+bool sink_is_file(const char *dest, const char *path)
+{
+    struct stat st;
+    if (!sink_is_stdout(dest))
+        return target_is_same_file(dest, path);
+    return fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
+           target_is_same_file("/dev/stdout", path);
+}
+
+static void check_folder(void)
+{
+    const char *folder = getenv("TMPDIR");
+    if (folder == NULL || folder[0] == '\0')
+        folder = "/tmp";
+    if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
+        cli_fail(errno, "cannot write a temporary file in %s (TMPDIR names another folder)",
+                 folder);
 }
 
 void sink_check(const char *dest, bool force)
@@ -23,6 +46,7 @@ void sink_check(const char *dest, bool force)
     }
     if (isatty(STDOUT_FILENO))
         cli_usage("a filter is not written to a terminal");
+    check_folder();
     signal(SIGPIPE, SIG_IGN);
 }
 

@@ -126,6 +126,16 @@ class Targets(TroubleTest):
         self.assertIn("it is the filter itself",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
 
+    def test_standard_output_is_the_source(self):
+        with open(self.folder / "big", "ab") as same:
+            message = self.trouble("bffold", "big", "-", stdout=same, out=None)
+        self.assertIn("cannot write to standard output: it is the filter to fold", message)
+
+    def test_no_folder_for_temporary_files(self):
+        message = self.trouble("bffold", "big", "-", env={"TMPDIR": str(self.folder / "no")})
+        self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no "
+                                  "(TMPDIR names another folder): No such file or directory\n")
+
     def test_full_disk(self):
         message = self.trouble("bffold", "big", "new", names=["new"], preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))

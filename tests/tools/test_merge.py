@@ -115,6 +115,16 @@ class Union(MergeTest):
         self.assertIn("one of the filters to merge, and live",
                       self.trouble("bfmerge", "-f", "live", "live", "a", names=["live"]))
 
+    def test_a_live_source_that_gets_keys_meanwhile(self):
+        self.create_live("-k", 5, "-m", 2 * UNIT, "-n", 5000)
+        process = self.start("bfmerge", "-q", "-p", 1, "--disjoint", "merged", "live", "-")
+        self.until(lambda: "/live\n" in open(f"/proc/{process.pid}/maps").read(), process)
+        self.output("bfadd", "-q", "live", stdin=lines(*OTHERS))
+        added = self.record("live")["n"]
+        self.assertGreater(added, len(OTHERS) * 0.98)
+        self.assertEqual(self.result(process, self.shard("a", KEYS, "-m", UNIT)), (0, b"", b""))
+        self.assertEqual(self.record("merged")["n"], added + len(KEYS))
+
     def test_the_destination_may_be_a_source(self):
         names = self.shards(UNIT, UNIT)
         self.output("bfmerge", "-q", "merged", *names)
@@ -165,6 +175,16 @@ class Rate(MergeTest):
         self.shard("b", KEYS, "-m", 512 * 103)
         self.assertIn("in the common size of 512 bits", self.trouble("bfmerge", "new", "a", "b"))
         self.assertIn("would pass 0.9", self.trouble("bfmerge", "-p", 0.9, "new", "a", "b"))
+
+
+    def test_none_promised(self):
+        for name, blocks in ("a", 101), ("b", 103):
+            self.create("-q", "-k", 5, "-m", 512 * blocks, "-n", 9000, stdin=lines(*KEYS), name=name)
+        self.output("bfmerge", "new", "a", "b",
+                    says=b"bfmerge: new: the false-positive rate is 1, and no SRC promises one "
+                         b"(--fpr does)\n")
+        self.output("bfmerge", "-f", "-p", 1, "new", "a", "b")
+        self.assertIn("would pass 0.5", self.trouble("bfmerge", "-f", "-p", 0.5, "new", "a", "b"))
 
 
 class Intersection(MergeTest):

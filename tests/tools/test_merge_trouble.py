@@ -7,8 +7,8 @@ import signal
 import subprocess
 import time
 
-from support import (NAMESPACE, REFUSED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
-                     numbered, table)
+from support import (NAMESPACE, REFUSED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft, lines,
+                     main, needs, numbered, table)
 
 KEYS = numbered(3000)
 SIZE = 512 * 60
@@ -88,6 +88,27 @@ class Sources(TroubleTest):
         self.assertIn("Permission denied",
                       self.trouble("bfmerge", "new", "a", "b", names=["b"], before=UNPRIVILEGED))
 
+    def shrunk(self, **options):
+        """Status and message of one whose source is truncated when it has it open."""
+        self.shard("short")
+        process = self.start("bfmerge", "new", "short", "-", **options)
+        self.until(lambda: "/short\n" in open(f"/proc/{process.pid}/maps").read(), process)
+        os.truncate(self.folder / "short", 4096)
+        return self.result(process, self.read("a"))
+
+    def test_a_source_that_shrinks(self):
+        expected = (2, b"", b"bfmerge: a filter to merge: the file shrank or its disk failed while "
+                            b"it was read\n")
+        self.assertEqual(self.shrunk(), expected)
+        self.assertEqual([name for name in self.snapshot()], ["a", "b", "short"])
+
+    @needs(*WITHOUT_PROC)
+    def test_a_source_that_shrinks_while_signals_are_held(self):
+        status, out, message = self.shrunk(before=WITHOUT_PROC)
+        self.assertEqual((status, out), (2, b""))
+        self.assertIn(b"the file shrank or its disk failed", message)
+        self.assertFalse((self.folder / "new").exists())
+
     def test_lists(self):
         for data, says in ((b"", "names no filter"), (b"a\n\nb\n", "name 2 is empty"),
                            (b"a\nb\0c\n", "name 2 has a zero byte in it"),
@@ -111,6 +132,15 @@ class Targets(TroubleTest):
         for name in "folder", "fifo", "/dev/null", "no/such", "new/":
             for force in [], ["-f"]:
                 self.trouble("bfmerge", *force, name, "a", "b", names=[name])
+
+    def test_standard_output_is_a_source(self):
+        for words, stdin in (["a", "b"], b""), (["b", "-"], self.folder / "a"):
+            with open(self.folder / "a", "ab") as same:
+                stdin = stdin if isinstance(stdin, bytes) else open(stdin, "rb")
+                message = self.trouble("bfmerge", "-", *words, stdin=stdin, stdout=same, out=None)
+            self.assertIn("cannot write to standard output: it is one of the filters", message)
+            if not isinstance(stdin, bytes):
+                stdin.close()
 
     def test_full_disk(self):
         for mode in [], ["--intersect"]:

@@ -333,6 +333,51 @@ static void a_union_that_would_pass_the_rate_is_refused(void **state)
     }
 }
 
+/* Of the rate of a filter, from the definitions. */
+static double standard_error(const bloomfile *f)
+{
+    const struct bloomfile_info info = info_of(f);
+    size_t size;
+    const uint8_t *body = bloomfile_body(f, &size);
+    const size_t block = info.layout == BLOOMFILE_BLOCKED ? 64 : size, count = size / block;
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        int ones = 0;
+        for (size_t at = 0; at < block; at++)
+            ones += __builtin_popcount(body[i * block + at]);
+        const double rate = pow(ones / 8.0 / (double)block, info.hashes);
+        sum += rate;
+        squares += rate * rate;
+    }
+    if (info.layout == BLOOMFILE_BLOCKED)
+        return sqrt((squares - sum * sum / (double)count)) / (double)count;
+    const double fill = (double)info.ones / (double)info.bits;
+    return info.hashes * pow(fill, info.hashes - 1) * sqrt(fill * (1 - fill) / (double)info.bits);
+}
+
+static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
+{
+    (void)state;
+    static const char *const ab[] = { "a", "b", NULL };
+    for (size_t l = 0; l < 2; l++) {
+        const uint64_t bits = bits_of(BLOOMFILE_BLOCKED, 200);
+        build("a", layouts[l], bits, 0, 5000);
+        build("b", layouts[l], bits, 5000, 10000);
+        assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 1 }), 0);
+        bloomfile *f = opened("union");
+        struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+        assert_error(bloomfile_measure(f, &m), 0);
+        const double least = m.fpr - 3 * standard_error(f);
+        bloomfile_close(f);
+        assert_true(least > 0 && least < m.fpr);
+        assert_error(
+            merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = least * 1.001 }), 0);
+        assert_error(
+            merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = least * 0.999 }),
+            BLOOMFILE_ERATEPASSED);
+    }
+}
+
 static void a_damaged_source_is_found_and_named(void **state)
 {
     (void)state;
@@ -418,6 +463,7 @@ int main(void)
         cmocka_unit_test(filters_that_differ_are_refused),
         cmocka_unit_test(wrong_parameters_are_refused),
         cmocka_unit_test(a_union_that_would_pass_the_rate_is_refused),
+        cmocka_unit_test(chance_is_allowed_for_up_to_3_standard_errors),
         cmocka_unit_test(a_damaged_source_is_found_and_named),
         cmocka_unit_test(a_body_computed_elsewhere_becomes_the_same_filter),
         cmocka_unit_test(a_body_that_cannot_be_is_refused),

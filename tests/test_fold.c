@@ -264,6 +264,25 @@ static void a_live_filter_folds_as_it_is(void **state)
     }
 }
 
+static void bits_beyond_those_of_a_live_filter_are_not_passed_on(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(&shapes[6], shapes[6].bits); /* ends within a byte */
+    bloomfile *live;
+    assert_error(bloomfile_create(&live, "live", &params, BLOOMFILE_REPLACE), 0);
+    bloomfile_close(live);
+    int fd = open("live", O_WRONLY);
+    assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + (off_t)params.bits / 8), 1);
+    close(fd);
+    assert_error(bloomfile_open(&live, "live", 0), 0);
+    size_t count = 1;
+    struct bloomfile_fold_choice choice;
+    assert_error(bloomfile_fold("result", live, 2, 0), BLOOMFILE_EBODY);
+    assert_error(bloomfile_fold_plan(live, 0, &choice, &count), BLOOMFILE_EBODY);
+    assert_int_equal(access("result", F_OK), -1);
+    bloomfile_close(live);
+}
+
 static void damage_of_the_source_is_not_passed_on(void **state)
 {
     (void)state;
@@ -427,6 +446,7 @@ int main(void)
         cmocka_unit_test(the_plan_foresees_the_rate_with_more_keys),
         cmocka_unit_test(an_embedded_filter_folds_too),
         cmocka_unit_test(a_live_filter_folds_as_it_is),
+        cmocka_unit_test(bits_beyond_those_of_a_live_filter_are_not_passed_on),
         cmocka_unit_test(damage_of_the_source_is_not_passed_on),
         cmocka_unit_test(a_body_that_contradicts_its_header_is_not_passed_on),
         cmocka_unit_test(damage_after_a_verification_is_not_passed_on),

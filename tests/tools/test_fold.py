@@ -70,6 +70,16 @@ class Result(FoldTest):
                 self.output("bffold", "-q", "-f", "--factor", factor, "big", "small")
                 self.assertEqual(self.read("small"), craft.derive("fold", factor, self.read("big")))
 
+    def test_what_is_unknown_is_not_passed_on(self):
+        self.filled()
+        image = craft.edit(self.read("big"), header={"compat": 6, "provenance": 2**31 + 2},
+                           record={"flags": 2**31})
+        self.write("big", image)
+        self.output("bffold", "-q", "--factor", 2, "big", "small")
+        self.assertEqual(self.read("small"), craft.derive("fold", 2, image))
+        self.assertEqual([craft.field(self.read("small"), name) for name in
+                          ("compat", "provenance")], [0, 2])
+
     def test_standard_output(self):
         self.filled()
         self.output("bffold", "big", "small")

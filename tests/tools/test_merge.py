@@ -233,6 +233,16 @@ class Projection(MergeTest):
         self.assertEqual(self.output("bfmerge", "--project", "-", "-", stdin=self.read("a")),
                          self.read("merged"))
 
+    def test_of_a_live_filter_in_use(self):
+        self.create_live("-l", "counting", "-k", 5, "-m", UNIT, "-n", 5000)
+        writer = self.start("bfadd", "-q", "live")
+        self.feed(writer, *OTHERS)
+        self.wait_for_key("live", OTHERS[-1], writer)
+        self.output("bfmerge", "-q", "--project", "merged", "live")
+        self.assertTrue(self.record("merged")["n_estimated"])
+        self.assertAlmostEqual(self.record("merged")["n"] / len(OTHERS), 1, delta=0.05)
+        self.assertEqual(self.result(writer), (0, b"", b""))
+
     def test_other_layouts(self):
         self.shard("a", KEYS, "-m", UNIT)
         message = self.trouble("bfmerge", "--project", "merged", "a", names=["a"])

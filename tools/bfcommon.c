@@ -156,6 +156,17 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void check_pipes(const struct job *job)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        for (size_t j = 0; j < i; j++) {
+            if (input_is_same_pipe(&job->inputs[i], &job->inputs[j]))
+                cli_usage("%s and %s are the same pipe", job->inputs[j].where.name,
+                          job->inputs[i].where.name);
+        }
+    }
+}
+
 /* The smallest of the files first, if their order does not matter: its filter is the largest. */
 static void open_inputs(struct job *job, char *const *paths, int count)
 {
@@ -165,6 +176,7 @@ static void open_inputs(struct job *job, char *const *paths, int count)
         cli_fail(ENOMEM, "cannot start");
     for (size_t i = 0; i < job->count; i++)
         input_open(&job->inputs[i], paths[i], &job->form, memory_of_key(job->memory));
+    check_pipes(job);
     if (!job->difference)
         qsort(job->inputs, job->count, sizeof(*job->inputs), by_size);
 }

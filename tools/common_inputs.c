@@ -64,6 +64,12 @@ void input_open(struct input *in, const char *path, const struct keys_options *f
     in->lines = estimate_lines(in, form);
 }
 
+bool input_is_same_pipe(const struct input *in, const struct input *other)
+{
+    return S_ISFIFO(in->before.st_mode) && in->before.st_dev == other->before.st_dev &&
+           in->before.st_ino == other->before.st_ino;
+}
+
 void input_close(struct input *in)
 {
     if (in->where.fd > STDIN_FILENO && in->copy == NULL)
@@ -76,8 +82,10 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     if (!in->where.piped)
         return;
     struct bloomfile_key keys[LINES_BATCH];
-    struct spool *copy = spool_new(folder, form);
-    struct lines *l = lines_open(form, &in->where);
+    struct keys_options whole = *form;
+    whole.crlf = false; /* a carriage return is taken off when the copy is read */
+    struct spool *copy = spool_new(folder, &whole);
+    struct lines *l = lines_open(&whole, &in->where);
     for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
             spool_add(copy, &keys[i]);

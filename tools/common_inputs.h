@@ -20,6 +20,9 @@ struct input {
  * cli_fail if it cannot be opened or is a directory. */
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit);
 
+/* Whether both would read from one pipe, each a part of what comes. */
+bool input_is_same_pipe(const struct input *in, const struct input *other);
+
 /* Copies what can be read only once to a temporary file, and turns to that. */
 void input_keep(struct input *in, const char *folder, const struct keys_options *form);
 

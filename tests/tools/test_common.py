@@ -155,6 +155,13 @@ class Inputs(CommonTest):
                     self.output("bfcommon", *options, "-", "a", stdin=file,
                                 status=0 if wanted else 1), lines(*sorted(wanted)))
 
+    def test_two_carriage_returns_from_a_pipe(self):
+        """One of them is part of the line, though the pipe is copied before it is read."""
+        self.write("a", b"x\r\n")
+        self.check([b"x\r"], "-d", "--crlf", "-", "a", stdin=b"x\r\r\n")
+        self.write("a", b"x\r\r\n")
+        self.check([b"x\r"], "--crlf", "-", "a", stdin=b"x\r\r\n")
+
     def test_pipes(self):
         for options, wanted in (([], self.both), (["-d"], [b"only a"])):
             feeders = []

@@ -58,6 +58,11 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "a", "new\nline", names=["new\\012line"])
         self.trouble("bfcommon", "-x4", "a", "b", names=["cannot read a", "last record has 2 of 4"])
 
+    def test_a_pipe_that_is_there_twice(self):
+        """Each would get some of its lines."""
+        message = self.trouble("bfcommon", "-", "a", "/dev/stdin", stdin=lines("x", "y"))
+        self.assertIn("standard input and /dev/stdin are the same pipe", message)
+
     @needs(*UNPRIVILEGED)
     def test_permissions(self):
         os.chmod(self.folder / "b", 0)

@@ -11,6 +11,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define LEAST_MEMORY   (UINT64_C(16) << 20)
@@ -156,6 +157,16 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Each file needs two descriptors: its own, and one for what is kept of it. */
+static void allow_many_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* otherwise as many as there can be */
+}
+
 static void check_pipes(const struct job *job)
 {
     for (size_t i = 0; i < job->count; i++) {
@@ -170,6 +181,7 @@ static void check_pipes(const struct job *job)
 /* The smallest of the files first, if their order does not matter: its filter is the largest. */
 static void open_inputs(struct job *job, char *const *paths, int count)
 {
+    allow_many_files();
     job->count = (size_t)count;
     job->inputs = calloc(job->count, sizeof(*job->inputs));
     if (job->inputs == NULL)

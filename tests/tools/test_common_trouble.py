@@ -2,6 +2,7 @@
 """bfcommon: what trouble gets, what is left behind, and how much memory it takes."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -57,6 +58,14 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "a", "", names=["cannot open"])
         self.trouble("bfcommon", "a", "new\nline", names=["new\\012line"])
         self.trouble("bfcommon", "-x4", "a", "b", names=["cannot read a", "last record has 2 of 4"])
+
+    def test_more_files_than_the_soft_limit_allows(self):
+        self.write("many", lines(*numbered(20_000)))
+        names = ["many"] * 100
+        for soft in 80, 150:  # not enough for the files, or for what is kept of them
+            out = self.output("bfcommon", *SMALL, *names, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_NOFILE, (soft, 400)))
+            self.assertEqual(out, lines(*sorted(numbered(20_000))))
 
     def test_a_pipe_that_is_there_twice(self):
         """Each would get some of its lines."""

@@ -183,9 +183,9 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_close(f);
 }
 
-/* What has been written to a pipe is told by a filter with no keys that is as large; no memory is
- * taken for its bits. */
-static void inspect_its_like(const struct create *c, bloomfile_builder *builder,
+/* What has been written to a pipe is told by a filter with no keys that is as large. No memory is
+ * taken for its bits, but a limit may forbid it: false, with a warning. */
+static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
                              struct bloomfile_info *info)
 {
     bloomfile *f;
@@ -196,12 +196,15 @@ static void inspect_its_like(const struct create *c, bloomfile_builder *builder,
         params.capacity = keys > 0 ? keys : 1;
     if (error == 0)
         error = bloomfile_create(&f, NULL, &params, 0);
-    if (error != 0)
-        cli_fail(error, "the filter is written, but cannot be described");
+    if (error != 0) {
+        cli_warn(error, "the filter is written, but cannot be described");
+        return false;
+    }
     bloomfile_get_info(f, info);
     bloomfile_close(f);
     info->keys = keys;
     info->ones = keys; /* as good as any number: there are some */
+    return true;
 }
 
 static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
@@ -211,8 +214,8 @@ static void report(const struct create *c, bloomfile_builder *builder, uint64_t 
         inspect_file(c->path, &info);
     if (c->quiet)
         return;
-    if (c->path == NULL)
-        inspect_its_like(c, builder, &info);
+    if (c->path == NULL && !inspect_its_like(c, builder, &info))
+        return;
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
     say_warnings(name_of(c), &info, expected);

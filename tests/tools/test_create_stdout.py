@@ -2,8 +2,10 @@
 """bfcreate -: the filter on standard output."""
 
 import os
+import resource
+import unittest
 
-from support import NAMESPACE, TIMEOUT, ToolTest, lines, main, needs, numbered
+from support import NAMESPACE, SANITIZED, TIMEOUT, ToolTest, lines, main, needs, numbered
 
 KEYS = numbered(5000)
 
@@ -53,6 +55,16 @@ class StandardOutput(ToolTest):
     def test_repeated_keys_are_counted(self):
         message = self.run_tool("bfcreate", "-v", "-", "keys", "keys").stderr
         self.check_message("bfcreate", message, "standard output: 5000 keys (5000 repeated)")
+
+    @unittest.skipIf(SANITIZED, "the sanitizer takes more memory than that")
+    def test_a_filter_that_cannot_be_mapped_is_whole(self):
+        expected = self.create("-m", "1G", "keys")
+        result = self.run_tool("bfcreate", "-m", "1G", "-j1", "--memory", "16Mi", "-", "keys",
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS,
+                                                                     (2**26, 2**26)))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertTrue(result.stdout == expected)
+        self.check_message("bfcreate", result.stderr, "is written, but cannot be described")
 
     def test_nothing_is_left_in_the_folder_for_temporary_files(self):
         (self.folder / "temporary").mkdir()

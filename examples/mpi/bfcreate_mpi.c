@@ -192,7 +192,7 @@ static bool take_number(const char *text, uint64_t least, uint64_t greatest, uin
 {
     char *end;
     errno = 0;
-    *out = strtoull(text, &end, 10);
+    *out = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
     return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out >= least &&
            *out <= greatest;
 }

@@ -43,7 +43,7 @@ class Mpi(Distributed):
     def test_options(self):
         self.write("keys", INPUTS["many"])
         for ranks, options in ((1, []), (3, ["-p", "0.001"]), (3, ["-l", "classic", "-p", "0.03"]),
-                               (2, ["-s", "18446744073709551615"])):
+                               (2, ["-s", "18446744073709551615"]), (2, ["-s", "0xfedcba9876543210"])):
             options = ["-n", 5003, *options]
             self.assertEqual(self.mpi(ranks, "-f", *options), self.serial(*options))
 

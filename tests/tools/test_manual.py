@@ -129,10 +129,12 @@ class Manual(ToolTest):
         self.write("counts", craft.make("counting", 100, 6, numbered(9)))
         self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
         self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
+        self.write("long", b"x" * 2**21)
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
+               "bfcommon": ["--memory 16Mi long keys"],
                "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 512 -p 0.001 new keys", "-f new /dev/null"],
@@ -144,7 +146,8 @@ class Manual(ToolTest):
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
                "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
-        not_here = "disk failed|Input/output error|on device|could not write|open for writing \\("
+        not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
+                    "was changed while")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

@@ -493,7 +493,7 @@ BLOOMFILE_API int bloomfile_rescue(const bloomfile *f, const char *path);
  *
  * Sources are verified first, those that are live are synced, and all are left as they are. The
  * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source. Of memory a
- * thousandth of the result is needed, for its checksums.
+ * thousandth of the result is needed, for its checksums, and 256 KiB for each live source.
  */
 
 /* What folding by a factor would make. This struct never changes. */

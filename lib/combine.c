@@ -65,6 +65,20 @@ int combine_add(struct combination *c, const bloomfile *f, uint64_t factor)
     return source_start(&part->source, f);
 }
 
+/* What a live source got while it was read may be in the body, and is not in n. */
+static bool keys_were_added(const struct combination *c)
+{
+    uint64_t keys = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        struct header now;
+        if (source_describe(c->parts[i].source.f, &now) != 0 ||
+            (now.record.flags & RECORD_N_ESTIMATED) != 0)
+            return true;
+        keys += now.record.n;
+    }
+    return keys != c->h.record.n;
+}
+
 static int make(struct combination *c, struct result *r)
 {
     uint8_t *pieces = malloc(2 * PIECE);
@@ -77,6 +91,8 @@ static int make(struct combination *c, struct result *r)
     if (error != 0)
         return error;
     result_record(r, &c->h.record);
+    if ((c->h.record.flags & RECORD_N_ESTIMATED) == 0 && !c->keys_told && keys_were_added(c))
+        c->h.record.flags |= RECORD_N_ESTIMATED;
     error = c->settle != NULL ? c->settle(c, &r->pass.tally) : 0;
     return error != 0 ? error : result_finish(r, &c->h);
 }

@@ -18,6 +18,7 @@ struct combination {
     struct combine_part *parts;
     size_t count; /* 1: a copy */
     bool intersect;
+    bool keys_told; /* n is what the caller says, whatever the sources do meanwhile */
     /* May change n and flags, or refuse, when the body and h.record's counts are known. */
     int (*settle)(struct combination *c, const struct kernel_tally *tally);
     double max_fpr; /* for `settle` */

@@ -46,6 +46,9 @@ static int make_projection(struct source *s, struct result *r, struct header *h)
     if (error != 0)
         return error;
     result_record(r, &h->record);
+    struct header now; /* a live source may have got keys while it was read */
+    if (source_describe(s->f, &now) != 0 || now.record.n != h->record.n)
+        h->record.flags |= RECORD_N_ESTIMATED;
     if (s->f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     return result_finish(r, h);

@@ -159,6 +159,7 @@ int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
     if (error != 0)
         return error;
     c.intersect = p.op == BLOOMFILE_INTERSECTION;
+    c.keys_told = p.keys != 0;
     c.settle = c.intersect ? settle_intersection : settle_union;
     c.max_fpr = p.max_fpr != 0 ? p.max_fpr : c.h.fpr;
     c.parts = calloc(count, sizeof *c.parts);

@@ -24,6 +24,8 @@ static int open_and_unlink(const char *folder, int *fd)
     free(name);
     if (error != 0 && *fd >= 0)
         close(*fd);
+    if (error != 0)
+        *fd = -1;
     return error;
 }
 

@@ -211,6 +211,55 @@ static void a_file_that_is_replaced_over_and_over_is_busy(void **state)
     assert_int_equal(open_descriptors(), descriptors);
 }
 
+/* ---- keys come while the filter is copied */
+
+static bloomfile *source;
+
+static void add_key(enum fault_call call)
+{
+    if (call != ON_openat64 || source == NULL)
+        return;
+    assert_error(bloomfile_add_digest(source, number(0, ABSENT), NULL), 0);
+    source = NULL;
+}
+
+static int seal_copy(const bloomfile *f)
+{
+    return bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE);
+}
+
+static int project_copy(const bloomfile *f)
+{
+    return bloomfile_project("copy", f, BLOOMFILE_REPLACE);
+}
+
+static int merge_copy(const bloomfile *f)
+{
+    return bloomfile_merge("copy", &f, 1, NULL, BLOOMFILE_REPLACE);
+}
+
+static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
+{
+    (void)state;
+    int (*const ways[])(const bloomfile *f) = { seal_copy, project_copy, merge_copy };
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        make_live("copied", BLOOMFILE_COUNTING);
+        bloomfile *f = opened("copied", BLOOMFILE_WRITE);
+        assert_error(ways[i](f), 0);
+        assert_int_equal(info_of_file("copy").keys_estimated, 0);
+        assert_int_equal(info_of_file("copy").keys, info_of(f).keys);
+        source = f;
+        faults_begin(&(struct faults){ .at_each_call = add_key });
+        assert_error(ways[i](f), 0);
+        faults_end();
+        assert_null(source);
+        assert_int_equal(info_of_file("copy").keys_estimated, 1);
+        bloomfile_close(f);
+        assert_int_equal(unlink("copied"), 0);
+    }
+    assert_int_equal(unlink("copy"), 0);
+}
+
 int main(void)
 {
 #define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
@@ -223,6 +272,7 @@ int main(void)
         ON_NEW_FILTER(a_sealed_file_in_its_place_is_told),
         ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to),
         ON_NEW_FILTER(a_file_that_is_replaced_over_and_over_is_busy),
+        cmocka_unit_test(the_number_of_keys_of_a_copy_is_exact_or_an_estimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "common_join.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -220,15 +221,9 @@ static uint64_t find_difference(const struct job *job)
     return join_difference(job, &parts);
 }
 
-static const char *default_folder(void)
-{
-    const char *folder = getenv("TMPDIR");
-    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
-}
-
 int main(int argc, char **argv)
 {
-    struct job job = { .memory = DEFAULT_MEMORY, .folder = default_folder() };
+    struct job job = { .memory = DEFAULT_MEMORY, .folder = temporary_folder() };
     cli_start(argv[0]);
     parse(&job, argc, argv);
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */

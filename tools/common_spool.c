@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common_spool.h"
 #include "cli.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,24 +23,9 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
     return s;
 }
 
-/* For file systems that make no files without a name. */
-static int make_and_unlink(const char *folder)
-{
-    char *path;
-    if (asprintf(&path, "%s/bfcommon.XXXXXX", folder) < 0)
-        return -1;
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        (void)unlink(path); /* it has just been made */
-    free(path);
-    return fd;
-}
-
 static int make_file(const char *folder)
 {
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-        fd = make_and_unlink(folder);
+    int fd = temporary_file(folder);
     if (fd < 0)
         cli_fail(errno, "cannot make a temporary file in %s (--temp names another folder)", folder);
     return fd;

@@ -4,6 +4,7 @@
 #include "feed.h"
 #include "say.h"
 #include "target.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,8 +126,7 @@ static char *folder_of(const char *path)
 
 static const char *spool_of(const struct bloomfile_params *params)
 {
-    const char *folder = params->spool != NULL ? params->spool : getenv("TMPDIR");
-    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
+    return params->spool != NULL ? params->spool : temporary_folder();
 }
 
 /* -------------------------------------------------------------------------------------- making */

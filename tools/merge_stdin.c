@@ -2,6 +2,7 @@
  * Images that come through a pipe are put into a temporary file that has no name. */
 #include "cli.h"
 #include "merge_sources.h"
+#include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,25 +33,10 @@ static _Noreturn void fail_to_spool(const struct stream *s, int error)
     cli_fail(error, "cannot write a temporary file in %s (TMPDIR names another folder)", s->folder);
 }
 
-static int open_named(const struct stream *s)
-{
-    char *name;
-    if (asprintf(&name, "%s/.bfmerge.XXXXXX", s->folder) < 0)
-        fail_to_spool(s, ENOMEM);
-    int fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0 || unlink(name) != 0)
-        fail_to_spool(s, errno);
-    free(name);
-    return fd;
-}
-
 static void open_spool(struct stream *s)
 {
-    const char *folder = getenv("TMPDIR");
-    s->folder = folder != NULL && folder[0] != '\0' ? folder : "/tmp";
-    s->spool = open(s->folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (s->spool < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
-        s->spool = open_named(s);
+    s->folder = temporary_folder();
+    s->spool = temporary_file(s->folder);
     if (s->spool < 0)
         fail_to_spool(s, errno);
 }

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "say.h"
 #include "target.h"
+#include "temporary.h"
 
 #include <bloomfile.h>
 
@@ -30,9 +31,7 @@ bool sink_is_file(const char *dest, const char *path)
 
 static void check_folder(void)
 {
-    const char *folder = getenv("TMPDIR");
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
+    const char *folder = temporary_folder();
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         cli_fail(errno, "cannot write a temporary file in %s (TMPDIR names another folder)",
                  folder);

@@ -22,10 +22,10 @@ static int open_and_unlink(const char *folder, int *fd)
     int error = *fd < 0 || unlinkat(AT_FDCWD, name, 0) != 0 ? errno : 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     free(name);
-    if (error != 0 && *fd >= 0)
+    if (error != 0 && *fd >= 0) {
         close(*fd);
-    if (error != 0)
         *fd = -1;
+    }
     return error;
 }
 

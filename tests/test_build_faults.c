@@ -7,6 +7,8 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,6 +141,32 @@ static void without_unnamed_files_a_name_for_a_moment_serves(void **state)
     assert_error(run(faults), ENOMEM);
 }
 
+/* The next file to be opened gets the number of the temporary one that was given up. */
+static void a_temporary_file_that_keeps_its_name_is_given_up(void **state)
+{
+    (void)state;
+    struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
+    struct faults besides = once(ON_unlinkat, 1, EIO);
+    faults.besides = &besides;
+    bloomfile_builder *b = new_builder(params);
+    faults_begin(&faults);
+    int error = bloomfile_builder_add_digests(b, digests, KEYS);
+    faults_end();
+    assert_error(error, EIO);
+    int other = open("other", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+    assert_true(other >= 0);
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    bloomfile_builder_free(b);
+    assert_int_equal(lseek(other, 0, SEEK_END), 0);
+    assert_int_equal(close(other), 0);
+    glob_t kept;
+    assert_int_equal(glob(".bloomfile.*", 0, NULL, &kept), 0);
+    assert_int_equal(kept.gl_pathc, 1);
+    assert_int_equal(unlink(kept.gl_pathv[0]), 0);
+    globfree(&kept);
+    assert_int_equal(unlink("other"), 0);
+}
+
 static void a_folder_that_does_not_serve_is_an_error(void **state)
 {
     (void)state;
@@ -212,6 +240,7 @@ int main(void)
         cmocka_unit_test(short_and_interrupted_transfers_are_continued),
         cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),
+        cmocka_unit_test(a_temporary_file_that_keeps_its_name_is_given_up),
         cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
         cmocka_unit_test(without_threads_the_caller_does_the_work),
         cmocka_unit_test(a_kill_leaves_nothing_behind),

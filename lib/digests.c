@@ -101,6 +101,8 @@ static int spool_lane(struct digests *d, const struct lane *lane)
         error = map_write(d->runs.fd, d->spool_size, lane->values, size);
     if (error != 0)
         return error;
+    for (size_t i = 0; i < lane->count; i++)
+        d->runs.sum += lane->values[i];
     run.offset = d->spool_size;
     d->spool_size += size;
     d->runs.list[d->spooled++] = run;
@@ -258,7 +260,7 @@ struct counting {
     const struct digests *d;
     atomic_uint next;
     atomic_int error;
-    atomic_uint_least64_t distinct;
+    atomic_uint_least64_t distinct, sum;
 };
 
 static void count_some(void *context, const uint64_t *digests, size_t n)
@@ -283,6 +285,7 @@ static void count_slices(void *context)
     if (error != 0)
         atomic_store(&c->error, error);
     atomic_fetch_add(&c->distinct, distinct);
+    atomic_fetch_add(&c->sum, reader != NULL ? runs_reader_sum(reader) : 0);
     runs_reader_free(reader);
 }
 
@@ -296,8 +299,8 @@ int digests_count(struct digests *d, uint64_t *count)
             return ENOMEM;
         struct counting c = { .d = d };
         team_run(d->plan.threads, count_slices, &c);
-        if (c.error != 0)
-            return c.error;
+        if (c.error != 0 || c.sum != d->runs.sum)
+            return c.error != 0 ? c.error : EIO;
         d->counted = c.distinct;
         d->counted_of = added;
     }

@@ -26,6 +26,7 @@ struct fill {
     uint8_t *table;
     atomic_uint_least64_t next; /* part */
     atomic_uint_least64_t n, ones, overflow;
+    atomic_uint_least64_t sum; /* of the digests read from a file */
     atomic_int error;
 };
 
@@ -123,6 +124,7 @@ static void make_parts(void *context)
         atomic_store(&f->error, error);
     atomic_fetch_add(&f->ones, w.tally.ones);
     atomic_fetch_add(&f->overflow, w.tally.overflow);
+    atomic_fetch_add(&f->sum, w.reader != NULL ? runs_reader_sum(w.reader) : 0);
     free(w.room);
     runs_reader_free(w.reader);
 }
@@ -167,6 +169,8 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
     team_run(plan->threads, make_parts, &f);
     if (f.error != 0)
         return f.error;
+    if (f.sum != runs->sum * (h->layout == BLOOMFILE_BLOCKED ? 1 : f.parts))
+        return EIO;
     seal(h, &f);
     *n = f.n;
     return 0;

@@ -2,6 +2,7 @@
 #include "runs.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct reader {
     struct stretch *stretches; /* of each run */
     uint64_t *values;
     size_t room;
+    uint64_t sum;
 };
 
 int runs_reserve(struct runs *runs, size_t count)
@@ -60,6 +62,11 @@ void runs_reader_free(struct reader *r)
     free(r->stretches);
     free(r->values);
     free(r);
+}
+
+uint64_t runs_reader_sum(const struct reader *r)
+{
+    return r->sum;
 }
 
 static int load(const struct reader *r, const struct run *run, uint64_t at, size_t n, uint64_t *to)
@@ -167,6 +174,8 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
             *last = first + width;
             return error;
         }
+        if (width == 0)
+            return EIO; /* more equal digests than runs */
     }
 }
 
@@ -185,8 +194,33 @@ static const struct run *only_source(const struct reader *r, const struct stretc
     return only;
 }
 
-/* The digests between `next` and `end`, in order and each once. */
-static int gather(struct reader *r, const uint64_t **digests, size_t *n)
+/* Sums up digests from the file, which all must be in [first, last]. */
+static int check(struct reader *r, const uint64_t *digests, size_t n, uint64_t first, uint64_t last)
+{
+    uint64_t sum = 0;
+    bool outside = false;
+    for (size_t i = 0; i < n; i++) {
+        sum += digests[i];
+        outside |= digests[i] - first > last - first;
+    }
+    r->sum += sum;
+    return outside ? EIO : 0;
+}
+
+static int load_stretch(struct reader *r, size_t number, uint64_t first, uint64_t last,
+                        uint64_t *to)
+{
+    const struct run *run = &r->runs->list[number];
+    const struct stretch *s = &r->stretches[number];
+    size_t n = (size_t)(s->end - s->next);
+    int error = load(r, run, s->next, n, to);
+    return error == 0 && run->values == NULL ? check(r, to, n, first, last) : error;
+}
+
+/* The digests between `next` and `end`, which are those in [first, last], in order and each once.
+ */
+static int gather(struct reader *r, uint64_t first, uint64_t last, const uint64_t **digests,
+                  size_t *n)
 {
     const struct stretch *s;
     const struct run *only = only_source(r, &s);
@@ -197,12 +231,10 @@ static int gather(struct reader *r, const uint64_t **digests, size_t *n)
     }
     size_t total = 0;
     for (size_t i = 0; i < r->runs->count; i++) {
-        s = &r->stretches[i];
-        int error =
-            load(r, &r->runs->list[i], s->next, (size_t)(s->end - s->next), r->values + total);
+        int error = load_stretch(r, i, first, last, r->values + total);
         if (error != 0)
             return error;
-        total += (size_t)(s->end - s->next);
+        total += (size_t)(r->stretches[i].end - r->stretches[i].next);
     }
     *digests = r->values;
     *n = only != NULL ? total : sort_unique(r->values, total);
@@ -218,8 +250,10 @@ int runs_read(struct reader *r, uint64_t first, uint64_t last, runs_visit *visit
         size_t distinct;
         uint64_t end = last;
         error = reach_far(r, first, &end, left, &n);
+        if (error == 0 && end == last && n != left)
+            error = EIO;
         if (error == 0)
-            error = gather(r, &digests, &distinct);
+            error = gather(r, first, end, &digests, &distinct);
         if (error != 0)
             return error;
         visit(context, digests, distinct);

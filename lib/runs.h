@@ -22,6 +22,7 @@ struct runs {
     struct run *list;
     size_t count, room;
     int fd;             /* of those in the file */
+    uint64_t sum;       /* of all digests in the file, modulo 2^64 */
     unsigned lane_bits; /* the topmost bits, in which a run's digests are alike */
 };
 
@@ -35,10 +36,14 @@ struct reader;
 int runs_reader(struct reader **out, const struct runs *runs, size_t room);
 
 /* Calls visit(context, digests, n) with the distinct digests in [first, last], in ascending order,
- * some at a time. 0 or an error of reading. */
+ * some at a time. 0, or an error of reading: EIO if the file is not as it was written. */
 typedef void runs_visit(void *context, const uint64_t *digests, size_t n);
 int runs_read(struct reader *reader, uint64_t first, uint64_t last, runs_visit *visit,
               void *context);
+
+/* The sum of the digests in the file that have been read so far. If all of them have been and it is
+ * not runs->sum, some were lost: an error of writing may come after the write. */
+uint64_t runs_reader_sum(const struct reader *reader);
 
 void runs_reader_free(struct reader *reader);
 

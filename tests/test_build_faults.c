@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -167,6 +168,73 @@ static void a_temporary_file_that_keeps_its_name_is_given_up(void **state)
     assert_int_equal(unlink("other"), 0);
 }
 
+/* The number of the unnamed file that is open. */
+static int temporary_file(void)
+{
+    struct stat status;
+    for (int fd = 3; fd < 100; fd++)
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
+            return fd;
+    fail_msg("no unnamed file is open");
+    return -1;
+}
+
+static void zero(uint8_t *page, size_t at)
+{
+    (void)at;
+    memset(page, 0, 4096);
+}
+
+static void flip(uint8_t *page, size_t at)
+{
+    page[at % 4096] ^= (uint8_t)(1u << at % 8);
+}
+
+static void shift(uint8_t *page, size_t at)
+{
+    (void)at;
+    memmove(page, page + 8, 4096 - 8);
+}
+
+static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
+                           void (*damage)(uint8_t *page, size_t at))
+{
+    uint8_t before[4096], page[4096];
+    const off_t offset = (off_t)(at / 4096 * 4096);
+    assert_int_equal(pread(fd, before, sizeof before, offset), sizeof before);
+    memcpy(page, before, sizeof page);
+    damage(page, at);
+    assert_int_equal(pwrite(fd, page, sizeof page, offset), sizeof page);
+    assert_error(bloomfile_builder_finish(b, "built", 0), EIO);
+    assert_int_equal(entries_in_dir(), 0);
+    assert_int_equal(pwrite(fd, before, sizeof before, offset), sizeof before);
+}
+
+/* As after an error of writing to the disk, which comes later than the write. */
+static void what_changes_in_a_temporary_file_is_noticed(void **state)
+{
+    (void)state;
+    static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        for (unsigned sized = 0; sized < 2; sized++) {
+            struct bloomfile_params p = params;
+            p.layout = layout;
+            p.capacity = sized * KEYS;
+            p.threads = sized * 3;
+            bloomfile_builder *b = new_builder(p);
+            assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+            int fd = temporary_file();
+            const size_t size = (size_t)lseek(fd, 0, SEEK_END);
+            for (size_t at = 0; at + 4096 <= size; at += 40961)
+                for (size_t i = 0; i < ROWS(damages); i++)
+                    assert_noticed(b, fd, at, damages[i]);
+            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            assert_int_equal(unlink("built"), 0);
+            bloomfile_builder_free(b);
+        }
+    }
+}
+
 static void a_folder_that_does_not_serve_is_an_error(void **state)
 {
     (void)state;
@@ -241,6 +309,7 @@ int main(void)
         cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),
         cmocka_unit_test(a_temporary_file_that_keeps_its_name_is_given_up),
+        cmocka_unit_test(what_changes_in_a_temporary_file_is_noticed),
         cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
         cmocka_unit_test(without_threads_the_caller_does_the_work),
         cmocka_unit_test(a_kill_leaves_nothing_behind),

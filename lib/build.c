@@ -24,7 +24,7 @@ struct bloomfile_builder {
     struct fill_plan fill;
 };
 
-/* As many lanes as threads, or a few more. */
+/* As many lanes as threads, or a few more; 16 at most. */
 static unsigned lane_bits(uint64_t threads)
 {
     unsigned bits = 0;

@@ -135,9 +135,18 @@ static uint64_t part_size(const struct fill *f, const struct fill_plan *plan)
     uint64_t threads = plan->threads > 1 ? plan->threads : 1;
     uint64_t part =
         f->h->layout == BLOOMFILE_BLOCKED ? PART_BEST : (f->g.body_size + threads - 1) / threads;
-    if (plan->part != 0 && part > plan->part)
+    if (plan->part != 0 && part > plan->part && f->body == NULL)
         part = plan->part;
     return (part + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
+}
+
+/* The part of a thread that works alone. Threads would not share out the passes: the less memory
+ * each has, the more there are. */
+static size_t with_memory_of_all(const struct fill *f, unsigned threads)
+{
+    const size_t others = (f->part + f->room * sizeof(uint64_t)) * (threads - 1);
+    const size_t part = f->part + others / CHECKSUM_PAGE * CHECKSUM_PAGE;
+    return part < f->g.body_size ? part : (size_t)f->g.body_size;
 }
 
 /* Puts the checksums of the pages together. */
@@ -164,9 +173,14 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .fd = fd,
         .table = table,
     };
+    unsigned threads = plan->threads > 1 ? plan->threads : 1;
     f.part = (size_t)part_size(&f, plan);
+    if (threads > 1 && h->layout != BLOOMFILE_BLOCKED && f.g.body_size / threads > f.part) {
+        f.part = with_memory_of_all(&f, threads);
+        threads = 1;
+    }
     f.parts = (f.g.body_size + f.part - 1) / f.part;
-    team_run(plan->threads, make_parts, &f);
+    team_run(threads, make_parts, &f);
     if (f.error != 0)
         return f.error;
     if (f.sum != runs->sum * (h->layout == BLOOMFILE_BLOCKED ? 1 : f.parts))

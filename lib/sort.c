@@ -10,6 +10,7 @@
 #define DIGIT_MOST  8  /* bits; so many streams of exchanges stay in the first-level cache */
 #define BUCKET_MOST 12 /* values to aim at in a bucket that is not split any further */
 #define BUCKETS     (1u << DIGIT_MOST)
+#define CACHED      4096 /* values in the first-level cache: to look at them costs little */
 
 static void insertion_sort(uint64_t *values, size_t n)
 {
@@ -46,10 +47,18 @@ static void exchange(uint64_t *values, size_t *next, const size_t *end, unsigned
     }
 }
 
+static unsigned bits_that_differ(const uint64_t *values, size_t n)
+{
+    uint64_t differ = 0;
+    for (size_t i = 1; i < n; i++)
+        differ |= values[i] ^ values[0];
+    return differ == 0 ? 0 : 64 - (unsigned)__builtin_clzll(differ);
+}
+
 /* Values that differ in the lowest `bits` bits only. */
 static void radix_sort(uint64_t *values, size_t n, unsigned bits)
 {
-    if (n <= SMALL || bits == 0) {
+    if (n <= SMALL || bits == 0) { /* few, or all equal */
         insertion_sort(values, n);
         return;
     }
@@ -67,17 +76,12 @@ static void radix_sort(uint64_t *values, size_t n, unsigned bits)
     if (shift == 0)
         return;
     for (unsigned b = 0; b < buckets; b++) {
-        size_t start = b == 0 ? 0 : end[b - 1];
-        radix_sort(values + start, end[b] - start, shift);
+        size_t start = b == 0 ? 0 : end[b - 1], count = end[b] - start;
+        /* a value that is often repeated is not split bit by bit */
+        radix_sort(values + start, count,
+                   count > SMALL && count < CACHED ? bits_that_differ(values + start, count)
+                                                   : shift);
     }
-}
-
-static unsigned bits_that_differ(const uint64_t *values, size_t n)
-{
-    uint64_t differ = 0;
-    for (size_t i = 1; i < n; i++)
-        differ |= values[i] ^ values[0];
-    return differ == 0 ? 0 : 64 - (unsigned)__builtin_clzll(differ);
 }
 
 size_t sort_unique(uint64_t *values, size_t n)

@@ -77,6 +77,12 @@ static uint64_t often_repeated(uint64_t i, uint64_t *random)
     return random64(random) % 50 << 57;
 }
 
+static uint64_t scattered_and_repeated(uint64_t i, uint64_t *random)
+{
+    (void)i;
+    return (random64(random) % 700 + 1) * 0x9E3779B97F4A7C15;
+}
+
 static uint64_t equal_but_in_the_last_byte(uint64_t i, uint64_t *random)
 {
     (void)i;
@@ -106,6 +112,7 @@ static void equal_values_are_kept_once(void **state)
     (void)state;
     assert_sorts(equal);
     assert_sorts(often_repeated);
+    assert_sorts(scattered_and_repeated);
 }
 
 static void sorted_and_reversed_values_are_sorted(void **state)

@@ -8,9 +8,7 @@ folder=$(dirname "$0")
 # Its first byte tells whether there is any.
 IFS= read -r -N 1 first || exit 0
 
-# Nothing is merged, or printed, before all lines have turned out to be good.
-images=$(mktemp)
-trap 'rm -f "$images"' EXIT
-{ printf %s "$first"; cat; } | "$folder/images.sh" >"$images"
-union=$(bfmerge -q - - <"$images" | base64 -w 0)
-printf 'bloom\t%s\n' "$union"
+# The end of a pipe does not tell whether its writer failed, but what is no filter is refused.
+printf 'bloom\t'
+{ printf %s "$first"; cat; } | { "$folder/images.sh" || echo failed; } | bfmerge -q - - | base64 -w 0
+echo

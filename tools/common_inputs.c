@@ -95,7 +95,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     if (in->where.fd > STDIN_FILENO)
         close(in->where.fd);
     const char *name = in->where.name;
-    in->where = spool_stretch(copy, 0, copy->bytes, in->where.room);
+    in->where = spool_all(copy, in->where.room);
     in->where.name = name;
     in->copy = copy;
     in->lines = copy->keys;

@@ -88,7 +88,7 @@ static void merge_join(struct extsort *sorted, struct reader *right, unsigned wa
 static struct extsort *sort_spool(const struct job *job, const struct spool *s)
 {
     struct bloomfile_key keys[LINES_BATCH];
-    struct stretch where = spool_stretch(s, 0, s->bytes, ROOM);
+    struct stretch where = spool_all(s, ROOM);
     where.name = "sorting";
     where.silent = job->quiet;
     uint64_t needed = extsort_needs(s->keys, s->bytes), most = memory_of_sort(job->memory);
@@ -112,7 +112,7 @@ static void join(struct spool *left, struct spool *right, unsigned wanted, struc
     spool_free(left);
     extsort_finish(sorted);
     if (right != NULL) {
-        struct stretch where = spool_stretch(right, 0, right->bytes, ROOM);
+        struct stretch where = spool_all(right, ROOM);
         reader.lines = lines_open(&right->form, &where);
     }
     merge_join(sorted, &reader, wanted, out);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ struct lines {
     uint8_t *buffer;
     size_t size;        /* of the buffer */
     struct split whole; /* the whole keys in it that have not been handed out */
+    uint32_t sum;       /* of what was read */
     size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
 };
@@ -67,6 +69,14 @@ static void make_room(struct lines *l)
     l->size = size;
 }
 
+/* A temporary file that the disk has lost, or damaged, would lack lines. */
+static void check_sum(const struct lines *l)
+{
+    if (l->where.summed && (l->at_end || l->at == l->where.to) &&
+        (l->at < l->where.to || l->sum != l->where.sum))
+        cli_fail(0, "cannot read %s: it is not what was written there", l->where.name);
+}
+
 static void read_piece(struct lines *l)
 {
     make_room(l);
@@ -80,9 +90,12 @@ static void read_piece(struct lines *l)
     while (n < 0 && errno == EINTR);
     if (n < 0)
         cli_fail(errno, "cannot read %s", l->where.name);
+    if (l->where.summed)
+        l->sum = libdeflate_crc32(l->sum, l->buffer + l->end, (size_t)n);
     l->at_end = n == 0;
     l->end += (size_t)n;
     l->at += (uint64_t)n;
+    check_sum(l);
     l->progress.bytes += (uint64_t)n;
     cli_progress_step(&l->progress);
 }
@@ -122,8 +135,18 @@ size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
     }
 }
 
+/* What was not asked for counts as well. */
+static void read_rest(struct lines *l)
+{
+    while (l->where.summed && !l->at_end && l->at < l->where.to) {
+        l->start = l->end = 0;
+        read_piece(l);
+    }
+}
+
 void lines_close(struct lines *l)
 {
+    read_rest(l);
     cli_progress_end(&l->progress);
     free(l->buffer);
     free(l);

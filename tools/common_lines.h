@@ -19,6 +19,8 @@ struct stretch {
     bool silent;        /* no progress is shown */
     uint64_t from, to;  /* to: UINT64_MAX, as far as the file goes */
     size_t room, limit; /* of the buffer: at first, and at most */
+    bool summed;        /* all of it must have this CRC-32 */
+    uint32_t sum;
 };
 
 struct lines;

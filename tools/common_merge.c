@@ -68,8 +68,9 @@ struct merge *merge_open(const struct runs *runs, size_t first, size_t count, si
     m->heads_count = count;
     for (size_t i = 0; i < count; i++) {
         size_t number = first + i;
-        uint64_t from = number == 0 ? 0 : runs->ends[number - 1];
-        struct stretch where = spool_stretch(runs->spool, from, runs->ends[number], room);
+        const struct run_end *end = &runs->ends[number];
+        uint64_t from = number == 0 ? 0 : end[-1].at;
+        struct stretch where = spool_part(runs->spool, from, end->at, end->sum, room);
         struct head *h = &m->heads[i];
         h->run = lines_open(&runs->spool->form, &where);
         if (advance(h))

@@ -10,7 +10,10 @@
 /* A file of runs, one after the other, each sorted and without repetitions. */
 struct runs {
     struct spool *spool;
-    uint64_t *ends; /* where each ends, in bytes */
+    struct run_end {
+        uint64_t at;  /* in bytes */
+        uint32_t sum; /* of the run: spool_mark() */
+    } * ends;
     size_t count;
 };
 

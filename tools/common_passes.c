@@ -55,7 +55,7 @@ static size_t divide(const struct pass *p, struct bloomfile_key *keys, size_t n)
     return kept;
 }
 
-static void spool_all(struct spool *s, const struct bloomfile_key *keys, size_t n)
+static void keep_all(struct spool *s, const struct bloomfile_key *keys, size_t n)
 {
     for (size_t i = 0; i < n && s != NULL; i++)
         spool_add(s, &keys[i]);
@@ -85,8 +85,8 @@ static uint64_t run(const struct job *job, const struct pass *p)
         size_t passed = divide(p, keys, n);
         if (p->into != NULL)
             filter_add(p->into, keys, passed);
-        spool_all(p->kept, keys, passed);
-        spool_all(p->dropped, keys + passed, n - passed);
+        keep_all(p->kept, keys, passed);
+        keep_all(p->dropped, keys + passed, n - passed);
         lines += n;
         kept += passed;
     }
@@ -154,7 +154,7 @@ static void strain_again(const struct job *job, size_t i, struct filter *filter,
                          struct spool **kept)
 {
     struct spool *before = kept[i];
-    struct stretch from = spool_stretch(before, 0, before->bytes, ROOM);
+    struct stretch from = spool_all(before, ROOM);
     from.name = job->inputs[i].where.name;
     kept[i] = strain(job, &from, &before->form, ", what was kept", before->keys, filter);
     spool_free(before);

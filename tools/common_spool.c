@@ -4,7 +4,7 @@
 #include "temporary.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <libdeflate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,10 +47,32 @@ static void write_all(struct spool *s, const uint8_t *bytes, size_t size)
     }
 }
 
+static void sum(struct spool *s, const uint8_t *bytes, size_t size)
+{
+    s->sum = libdeflate_crc32(s->sum, bytes, size);
+    s->since = libdeflate_crc32(s->since, bytes, size);
+}
+
+static void sum_buffer(struct spool *s)
+{
+    if (s->used > s->summed)
+        sum(s, s->buffer + s->summed, s->used - s->summed);
+    s->summed = s->used;
+}
+
 static void empty_buffer(struct spool *s)
 {
+    sum_buffer(s);
     write_all(s, s->buffer, s->used);
-    s->used = 0;
+    s->used = s->summed = 0;
+}
+
+uint32_t spool_mark(struct spool *s)
+{
+    sum_buffer(s);
+    uint32_t since = s->since;
+    s->since = 0;
+    return since;
 }
 
 void spool_flush(struct spool *s)
@@ -68,6 +90,7 @@ void spool_add_bytes(struct spool *s, const void *bytes, size_t size)
     if (size > BUFFER_SIZE - s->used)
         empty_buffer(s);
     if (size > BUFFER_SIZE) {
+        sum(s, bytes, size);
         write_all(s, bytes, size);
         return;
     }
@@ -87,7 +110,13 @@ void spool_add(struct spool *s, const struct bloomfile_key *key)
         s->longest = key->size;
 }
 
-struct stretch spool_stretch(const struct spool *s, uint64_t from, uint64_t to, size_t room)
+struct stretch spool_all(const struct spool *s, size_t room)
+{
+    return spool_part(s, 0, s->bytes, s->sum, room);
+}
+
+struct stretch spool_part(const struct spool *s, uint64_t from, uint64_t to, uint32_t sum,
+                          size_t room)
 {
     size_t least = s->longest + 1;
     size_t size = room > least ? room : least;
@@ -96,6 +125,8 @@ struct stretch spool_stretch(const struct spool *s, uint64_t from, uint64_t to, 
                              .silent = true,
                              .from = from,
                              .to = to,
+                             .summed = true,
+                             .sum = sum,
                              .room = size,
                              .limit = size };
 }

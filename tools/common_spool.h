@@ -14,6 +14,8 @@ struct spool {
     uint8_t *buffer;
     size_t used;
     uint64_t bytes, keys; /* added so far */
+    size_t summed;        /* bytes of the buffer that are in the sums */
+    uint32_t sum, since;  /* CRC-32 of all bytes, and of those since the last spool_mark() */
     size_t longest;       /* key */
 };
 
@@ -28,9 +30,15 @@ void spool_add_bytes(struct spool *s, const void *bytes, size_t size);
 /* Writes what is still in memory, and frees that: before it is read. */
 void spool_flush(struct spool *s);
 
-/* The bytes [from, to) of it, to be read with a buffer of `room` bytes, or more if a key needs it.
- */
-struct stretch spool_stretch(const struct spool *s, uint64_t from, uint64_t to, size_t room);
+/* The CRC-32 of what was added since the last call. */
+uint32_t spool_mark(struct spool *s);
+
+/* All of it, to be read with a buffer of `room` bytes, or more if a key needs it. */
+struct stretch spool_all(const struct spool *s, size_t room);
+
+/* The bytes [from, to) of it, of which spool_mark() told the sum. */
+struct stretch spool_part(const struct spool *s, uint64_t from, uint64_t to, uint32_t sum,
+                          size_t room);
 
 void spool_free(struct spool *s); /* may be NULL */
 

@@ -69,11 +69,11 @@ static void sort_memory(struct extsort *s)
 
 static void end_run(struct runs *runs)
 {
-    uint64_t *ends = reallocarray(runs->ends, runs->count + 1, sizeof(*ends));
+    struct run_end *ends = reallocarray(runs->ends, runs->count + 1, sizeof(*ends));
     if (ends == NULL)
         cli_fail(ENOMEM, "cannot sort keys");
     runs->ends = ends;
-    runs->ends[runs->count++] = runs->spool->bytes;
+    runs->ends[runs->count++] = (struct run_end){ runs->spool->bytes, spool_mark(runs->spool) };
 }
 
 static void spill(struct extsort *s)

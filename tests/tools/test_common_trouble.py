@@ -67,6 +67,16 @@ class Trouble(ToolTest):
                 resource.RLIMIT_NOFILE, (soft, 400)))
             self.assertEqual(out, lines(*sorted(numbered(20_000))))
 
+    @unittest.skipIf(SANITIZED, "the sanitizer comes first")
+    def test_a_disk_that_forgets(self):
+        """What is read from a temporary file is not what was written."""
+        forgetful = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FORGETS": "1"}
+        self.write("many", lines(*(b"%060d" % i for i in range(400_000))))
+        self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
+        for words, stdin in (["many", "more"], b""), (["-d", "many", "b"], b""), (["-", "a"], b"x\n"):
+            message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
+            self.assertIn("it is not what was written there", message)
+
     def test_a_pipe_that_is_there_twice(self):
         """Each would get some of its lines."""
         message = self.trouble("bfcommon", "-", "a", "/dev/stdin", stdin=lines("x", "y"))

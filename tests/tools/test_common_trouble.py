@@ -73,7 +73,7 @@ class Trouble(ToolTest):
         forgetful = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FORGETS": "1"}
         self.write("many", lines(*(b"%060d" % i for i in range(400_000))))
         self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
-        for words, stdin in (["many", "more"], b""), (["-d", "many", "b"], b""), (["-", "a"], b"x\n"):
+        for words, stdin in (["many", "more"], b""), (["-d", "many", "b"], b""), (["-d", "-", "a"], b"x\n"):
             message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
             self.assertIn("it is not what was written there", message)
 

@@ -57,6 +57,9 @@ stop() {
     exit "$1"
 }
 
+# Without it, parallel takes what jobs on other hosts print for nothing.
+export SHELL="${SHELL:-/bin/sh}"
+
 # A part that is lost would be keys that the filter denies: the first job that fails ends it all.
 # Each filter goes straight into a file of its own; what parallel prints is their names.
 parallel --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \

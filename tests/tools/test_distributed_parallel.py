@@ -86,7 +86,7 @@ class Parallel(Distributed):
         self.write("keys", INPUTS["many"])
         self.write("filter", b"old")
         self.trouble("build.sh", "filter", "keys", names=["filter: File exists (-f replaces it)"])
-        self.output("build.sh", "-f", "filter", "keys", "-n", N)
+        self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N)
         self.assertEqual(self.body("filter"), self.serial("-n", N))
 
     def test_wrong_use(self):

@@ -10,7 +10,7 @@ import termios
 import threading
 import time
 
-from support import SANITIZED, GOLDEN, SANITIZED, ToolTest, lines, main, numbered
+from support import GOLDEN, SANITIZED, ToolTest, lines, main, numbered
 
 KEYS = 100_000 if SANITIZED else 2_000_000
 

@@ -20,16 +20,6 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
     return crc;
 }
 
-void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
-               void (*visit)(void *context, uint64_t page, uint32_t crc), void *context)
-{
-    struct body_pass pass;
-    body_pass_start(&pass, h);
-    for (uint64_t page = 0; page < pass.geometry.pages; page++)
-        visit(context, page, body_pass_page(&pass, body + page * CHECKSUM_PAGE));
-    *sums = (struct body_sums){ .crc = pass.sum.crc, .tally = pass.tally };
-}
-
 bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
 {
     unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;

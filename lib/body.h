@@ -7,12 +7,7 @@
 #include "header.h"
 #include "kernel.h"
 
-struct body_sums {
-    uint32_t crc;
-    struct kernel_tally tally;
-};
-
-/* The same page by page, in order, wherever each of them is in memory. h: layout, m and header_size
+/* Page by page, in order, wherever each of them is in memory. h: layout, m and header_size
  * are sound. */
 struct body_pass {
     struct geometry geometry;
@@ -23,11 +18,6 @@ struct body_pass {
 };
 void body_pass_start(struct body_pass *pass, const struct header *h);
 uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
-
-/* Calls visit(context, page, CRC-32 of the page) for each page in order, and sums up. h: layout, m
- * and header_size are sound. */
-void body_walk(const struct header *h, const uint8_t *body, struct body_sums *sums,
-               void (*visit)(void *context, uint64_t page, uint32_t crc), void *context);
 
 /* Whether all bits beyond m are zero in the last byte that m uses. */
 bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);

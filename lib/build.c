@@ -8,9 +8,8 @@
 #include "fill.h"
 #include "hash.h"
 #include "image.h"
-#include "map.h"
 #include "params.h"
-#include "publish.h"
+#include "result.h"
 
 #define MEMORY_LEAST ((uint64_t)1 << 20)
 #define WORKER_LEAST ((uint64_t)1 << 18) /* bytes of memory, below which fewer threads work */
@@ -118,45 +117,14 @@ static int plan(bloomfile_builder *b, uint32_t header_size, struct header *h,
     return *runs == NULL ? ENOMEM : 0;
 }
 
-/* Makes the body, in memory or in the file, the table of the pages, and the header. */
+/* Makes the body, in memory or in the file, the checksums of its pages, and the rest of *h. */
 static int build(bloomfile_builder *b, struct header *h, const struct runs *runs, uint8_t *body,
-                 int fd, uint8_t *table, uint8_t *header)
+                 int fd, uint8_t *checksums)
 {
     uint64_t n;
-    int error = fill_body(h, runs, &b->fill, body, fd, table, &n);
-    if (error != 0)
-        return error;
-    params_set_keys(&b->params, n, h);
-    header_encode(h, header);
-    struct header_faults faults = { 0 };
-    struct header decoded;
-    uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
-    header_decode(header, size, &decoded, &faults);
-    return faults.first;
-}
-
-/* Room for the checksums of the pages. */
-static int new_table(const struct header *h, uint8_t **table)
-{
-    uint64_t pages = geometry_of(h->layout, h->m, h->header_size).pages;
-    if (pages > SIZE_MAX / 4)
-        return BLOOMFILE_ETOOBIG;
-    *table = malloc((size_t)pages * 4);
-    return *table == NULL ? ENOMEM : 0;
-}
-
-static int write_image(bloomfile_builder *b, struct header *h, const struct runs *runs, int fd,
-                       uint8_t *table)
-{
-    struct geometry g = geometry_of(h->layout, h->m, h->header_size);
-    uint8_t header[HEADER_MAX];
-    int error = publish_allocate(fd, g.image_size, false);
+    int error = fill_body(h, runs, &b->fill, body, fd, checksums, &n);
     if (error == 0)
-        error = build(b, h, runs, NULL, fd, table, header);
-    if (error == 0)
-        error = map_write(fd, 0, header, h->header_size);
-    if (error == 0)
-        error = map_write(fd, h->body_offset + h->body_size, table, (size_t)(4 * g.pages));
+        params_set_keys(&b->params, n, h);
     return error;
 }
 
@@ -164,19 +132,15 @@ int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned fl
 {
     struct header h;
     const struct runs *runs;
-    struct publication *p = NULL;
-    uint8_t *table = NULL;
-    int fd, error = plan(b, GEOMETRY_FILE_HEADER, &h, &runs);
+    struct result r = { 0 };
+    int error = plan(b, GEOMETRY_FILE_HEADER, &h, &runs);
     if (error == 0)
-        error = new_table(&h, &table);
+        error = result_start(&r, &h, path, flags);
     if (error == 0)
-        error = publish_open(&p, path, flags, &fd);
+        error = build(b, &h, runs, NULL, r.fd, r.checksums);
     if (error == 0)
-        error = write_image(b, &h, runs, fd, table);
-    free(table);
-    if (error == 0)
-        return publish_finish(p);
-    publish_abandon(p);
+        error = result_finish(&r, &h);
+    result_abandon(&r);
     return error;
 }
 
@@ -194,11 +158,14 @@ int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *
     if (error != 0)
         return error;
     uint8_t *body = image_body(&h, bytes);
-    error = build(b, &h, runs, body, -1, body + h.body_size, bytes);
+    error = build(b, &h, runs, body, -1, body + h.body_size);
+    if (error == 0)
+        error = image_encode(&h, bytes);
     if (error != 0) {
         free(bytes);
         return error;
     }
+    image_bind_checksums(body + h.body_size, checksum_pages(h.body_size), h.record.body_crc);
     *image = bytes;
     *size = length;
     return 0;

@@ -150,12 +150,11 @@ static size_t with_memory_of_all(const struct fill *f, unsigned threads)
 }
 
 /* Puts the checksums of the pages together. */
-static void seal(struct header *h, const struct fill *f)
+static void sum_up(struct header *h, const struct fill *f)
 {
     struct checksum_sum sum = { 0 };
     for (uint64_t page = 0; page < f->g.pages; page++)
         checksum_append(&sum, get32(f->table + 4 * page), checksum_page_size(f->g.body_size, page));
-    image_bind_checksums(f->table, f->g.pages, sum.crc);
     image_record(&h->record, sum.crc,
                  &(struct kernel_tally){ .ones = f->ones, .overflow = f->overflow });
 }
@@ -185,7 +184,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         return f.error;
     if (f.sum != runs->sum * (h->layout == BLOOMFILE_BLOCKED ? 1 : f.parts))
         return EIO;
-    seal(h, &f);
+    sum_up(h, &f);
     *n = f.n;
     return 0;
 }

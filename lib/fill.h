@@ -15,10 +15,10 @@ struct fill_plan {
     size_t part; /* bytes of memory for a part, at least a page; 0: as seems best */
 };
 
-/* Computes the body of *h (as image_describe() leaves it) and its page checksums, and makes
+/* Computes the body of *h (as image_describe() leaves it) and the CRC-32 of its pages, and makes
  * h->record that of a sealed image but for n; *n: the number of distinct digests. The body goes to
- * `body`, all zero; or if that is NULL, to the file, at h->body_offset. `table`: room for the page
- * checksums. 0; ENOMEM; an error of reading the runs or of writing. */
+ * `body`, all zero; or if that is NULL, to the file, at h->body_offset. `table`: room for the
+ * CRC-32. 0; ENOMEM; an error of reading the runs or of writing. */
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
               uint8_t *body, int fd, uint8_t *table, uint64_t *n);
 

@@ -37,11 +37,6 @@ uint8_t *image_body(const struct header *h, uint8_t *image)
     return image + h->body_offset;
 }
 
-static void keep_crc(void *context, uint64_t page, uint32_t crc)
-{
-    put32((uint8_t *)context + 4 * page, crc);
-}
-
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally)
 {
     record->sequence = HEADER_SEALED_SEQUENCE;
@@ -62,10 +57,13 @@ void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc)
 void image_sum(struct header *h, uint8_t *body)
 {
     uint8_t *table = body + h->body_size;
-    struct body_sums sums;
-    body_walk(h, body, &sums, keep_crc, table);
-    image_bind_checksums(table, checksum_pages(h->body_size), sums.crc);
-    image_record(&h->record, sums.crc, &sums.tally);
+    const uint64_t pages = checksum_pages(h->body_size);
+    struct body_pass pass;
+    body_pass_start(&pass, h);
+    for (uint64_t page = 0; page < pages; page++)
+        put32(table + 4 * page, body_pass_page(&pass, body + page * CHECKSUM_PAGE));
+    image_bind_checksums(table, pages, pass.sum.crc);
+    image_record(&h->record, pass.sum.crc, &pass.tally);
 }
 
 void image_estimate_keys(struct header *h)
@@ -74,8 +72,12 @@ void image_estimate_keys(struct header *h)
     h->record.n = (uint64_t)(sizing_estimated_keys(h->layout, h->m, h->k, ones) + 0.5);
 }
 
-void image_seal(struct header *h, uint8_t *image)
+int image_encode(struct header *h, uint8_t *bytes)
 {
-    image_sum(h, image_body(h, image));
-    header_encode(h, image);
+    struct header decoded;
+    struct header_faults faults = { 0 };
+    header_encode(h, bytes);
+    header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &decoded,
+                  &faults);
+    return faults.first;
 }

@@ -31,8 +31,7 @@ void image_sum(struct header *h, uint8_t *body);
  * tell, which is closer. */
 void image_estimate_keys(struct header *h);
 
-/* Once the body is complete and h->record.n (and .flags) set: computes counts and checksums, and
- * writes them and the header. */
-void image_seal(struct header *h, uint8_t *image);
+/* Writes the header, and reads it as any reader will: 0, or what that would refuse it for. */
+int image_encode(struct header *h, uint8_t *bytes);
 
 #endif

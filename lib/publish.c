@@ -333,18 +333,3 @@ int publish_finish(struct publication *p)
     publish_abandon(p);
     return error;
 }
-
-int publish(const char *path, const void *bytes, size_t size, unsigned flags)
-{
-    struct publication *p;
-    int fd, error = publish_open(&p, path, flags, &fd);
-    if (error != 0)
-        return error;
-    error = publish_allocate(fd, size, false);
-    if (error == 0)
-        error = map_write(fd, 0, bytes, size);
-    if (error == 0)
-        return publish_finish(p);
-    publish_abandon(p);
-    return error;
-}

@@ -32,9 +32,6 @@ int publish_finish(struct publication *p);
 /* Leaves nothing behind. NULL is allowed. */
 void publish_abandon(struct publication *p);
 
-/* All three for bytes in memory. */
-int publish(const char *path, const void *bytes, size_t size, unsigned flags);
-
 /* Makes the file `size` bytes large. `reserve`: every block of it is allocated, by writing zeros if
  * the file system knows no better way; otherwise only where that is cheap. */
 int publish_allocate(int fd, uint64_t size, bool reserve);

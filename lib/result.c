@@ -38,18 +38,19 @@ void result_record(const struct result *r, struct record *record)
     image_record(record, r->pass.sum.crc, &r->pass.tally);
 }
 
-static int write_checksums(struct result *r)
+static int write_checksums(struct result *r, uint32_t body_crc)
 {
     const uint64_t pages = r->pass.geometry.pages;
-    image_bind_checksums(r->checksums, pages, r->pass.sum.crc);
+    image_bind_checksums(r->checksums, pages, body_crc);
     return map_write(r->fd, r->h->body_offset + r->h->body_size, r->checksums, 4 * (size_t)pages);
 }
 
 int result_finish(struct result *r, struct header *h)
 {
     uint8_t bytes[HEADER_MAX];
-    int error = r->checksums != NULL ? write_checksums(r) : 0;
-    header_encode(h, bytes);
+    int error = image_encode(h, bytes);
+    if (error == 0 && r->checksums != NULL)
+        error = write_checksums(r, h->record.body_crc);
     if (error == 0)
         error = map_write(r->fd, 0, bytes, h->header_size);
     if (error != 0)

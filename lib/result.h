@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A new file whose body is written in order, piece by piece: sealed with counts and checksums, or a
- * live copy. Only its page checksums are kept in memory, a thousandth of it.
+ * A new file: sealed with counts and checksums, or a live copy. Its body is put in order, piece by
+ * piece, or written to `fd` by others, who compute the rest. Only its page checksums are kept in
+ * memory, a thousandth of it.
  */
 #ifndef BLOOMFILE_RESULT_H
 #define BLOOMFILE_RESULT_H
@@ -14,7 +15,7 @@ struct result {
     int fd;
     const struct header *h;
     struct body_pass pass;
-    uint8_t *checksums; /* as in the file; NULL: live */
+    uint8_t *checksums; /* CRC-32 of each page; NULL: live */
     uint64_t at;        /* so many bytes of the body were put */
 };
 
@@ -28,7 +29,7 @@ int result_put(struct result *r, const uint8_t *pages, size_t size);
 /* Once all of the body was put: the record of the sealed image, but for n and flags. */
 void result_record(const struct result *r, struct record *record);
 
-/* Writes the rest, with h->record, and publishes. */
+/* Writes the rest, with h->record and r->checksums, and publishes. */
 int result_finish(struct result *r, struct header *h);
 
 void result_abandon(struct result *r);

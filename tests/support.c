@@ -131,7 +131,8 @@ struct bytes with_file_header(struct bytes embedded)
     struct bytes image;
     assert_error(image_new(&h, &image.data, &image.size), 0);
     memcpy(image_body(&h, image.data), embedded.data + EMBEDDED, used);
-    image_seal(&h, image.data);
+    image_sum(&h, image_body(&h, image.data));
+    header_encode(&h, image.data);
     free(embedded.data);
     return image;
 }

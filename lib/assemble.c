@@ -42,7 +42,8 @@ static int put_body(struct result *r, const uint8_t *body)
     return result_put(r, last, sizeof last);
 }
 
-static int make(struct result *r, struct header *h, const uint8_t *body)
+/* `sized`: the caller has said for how many keys. */
+static int make(struct result *r, struct header *h, const uint8_t *body, bool sized)
 {
     int error = put_body(r, body);
     if (error != 0)
@@ -50,6 +51,8 @@ static int make(struct result *r, struct header *h, const uint8_t *body)
     result_record(r, &h->record);
     if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
+    if (!sized && h->record.n > h->capacity)
+        h->capacity = h->record.n;
     return result_finish(r, h);
 }
 
@@ -67,7 +70,7 @@ int bloomfile_assemble(const char *path, const struct bloomfile_params *params, 
         return BLOOMFILE_EBODY;
     error = result_start(&r, &h, path, flags);
     if (error == 0)
-        error = make(&r, &h, body);
+        error = make(&r, &h, body, params->capacity != 0);
     result_abandon(&r);
     return error;
 }

@@ -430,6 +430,26 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
         }
 }
 
+static void an_estimate_is_the_capacity_if_none_is_told(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = params_of(BLOOMFILE_BLOCKED, 51200);
+    build_params("built", params, 0, 3000);
+    bloomfile *f = opened("built");
+    size_t size;
+    const void *body = bloomfile_body(f, &size);
+    params.capacity = 0;
+    for (int told = 0; told < 2; told++) {
+        assert_error(bloomfile_assemble("made", &params, body, 0, told ? 3000 : UINT64_MAX,
+                                        BLOOMFILE_REPLACE),
+                     0);
+        struct bloomfile_info info = info_at("made");
+        assert_int_equal(info.capacity, info.keys);
+        assert_in_range(info.keys, 2900, 3100);
+    }
+    bloomfile_close(f);
+}
+
 static void a_body_that_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -466,6 +486,7 @@ int main(void)
         cmocka_unit_test(chance_is_allowed_for_up_to_3_standard_errors),
         cmocka_unit_test(a_damaged_source_is_found_and_named),
         cmocka_unit_test(a_body_computed_elsewhere_becomes_the_same_filter),
+        cmocka_unit_test(an_estimate_is_the_capacity_if_none_is_told),
         cmocka_unit_test(a_body_that_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;

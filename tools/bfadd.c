@@ -111,9 +111,7 @@ static void take_option(struct request *r, int option, const char *value)
         r->quiet = true;
         break;
     case OPTION_HELP:
-        fputs(help, stdout);
-        cli_close_stdout();
-        exit(0);
+        cli_help(help);
     case OPTION_VERSION:
         cli_version();
     }

@@ -102,9 +102,7 @@ static void take_option(struct job *job, int option, const char *value)
         job->folder = value;
         break;
     case OPTION_HELP:
-        fputs(help, stdout);
-        cli_close_stdout();
-        exit(0);
+        cli_help(help);
     case OPTION_VERSION:
         cli_version();
     }

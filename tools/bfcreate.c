@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "create.h"
 #include "params.h"
+#include "sink.h"
 
 #include <getopt.h>
 #include <stdlib.h>
@@ -134,9 +135,7 @@ static void take_option(struct create *c, int option, const char *value)
         c->verbose = true;
         break;
     case OPTION_HELP:
-        fputs(help, stdout);
-        cli_close_stdout();
-        exit(0);
+        cli_help(help);
     case OPTION_VERSION:
         cli_version();
     }
@@ -149,7 +148,7 @@ static void check_live(const struct create *c)
         cli_usage("--live makes an empty filter: add keys with bfadd");
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits");
-    if (c->path == NULL)
+    if (sink_is_stdout(c->path))
         cli_usage("a live filter cannot be written to standard output");
 }
 
@@ -191,8 +190,6 @@ static void parse(struct create *c, int argc, char **argv)
     c->path = argv[optind];
     c->inputs = argv + optind + 1;
     c->inputs_count = argc - optind - 1;
-    if (strcmp(c->path, "-") == 0)
-        c->path = NULL;
     if (c->live)
         check_live(c);
     if (c->params.layout == 0)

@@ -99,9 +99,7 @@ static void take_option(struct inspect_options *o, int option, char *value)
         o->accept_unclean = true;
         break;
     case OPTION_HELP:
-        fputs(help, stdout);
-        cli_close_stdout();
-        exit(0);
+        cli_help(help);
     case OPTION_VERSION:
         cli_version();
     }

@@ -98,9 +98,7 @@ static void take_option(struct request *r, int option, char *value)
         r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
         break;
     case OPTION_HELP:
-        fputs(help, stdout);
-        cli_close_stdout();
-        exit(0);
+        cli_help(help);
     case OPTION_VERSION:
         cli_version();
     }

@@ -168,6 +168,13 @@ void cli_bad_option(int returned, char *const *argv)
 
 /* ------------------------------------------------------------------------------ standard output */
 
+void cli_help(const char *text)
+{
+    fputs(text, stdout);
+    cli_close_stdout();
+    exit(0);
+}
+
 void cli_version(void)
 {
     printf("%s (bloomfile) %s\n", getprogname(), bloomfile_version());

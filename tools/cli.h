@@ -13,12 +13,13 @@
 #define CLI_TROUBLE 2
 
 /* Call first in main: sets the program's name and the locale's character set (nothing else of the
- * locale), and occupies those of the descriptors 0 to 2 that are closed, so that no file is taken for
- * stderr; using one that was closed still fails. */
+ * locale), and occupies those of the descriptors 0 to 2 that are closed, so that no file is taken
+ * for stderr; using one that was closed still fails. */
 void cli_start(const char *argv0);
 
-/* "bfcreate: cannot open x.bloom: <words for error>" on stderr, in one write; error 0 leaves the words
- * away. What a terminal might obey (control characters in a file's name) is written as \ooo. */
+/* "bfcreate: cannot open x.bloom: <words for error>" on stderr, in one write; error 0 leaves the
+ * words away. What a terminal might obey (control characters in a file's name) is written as \ooo.
+ */
 void cli_warn(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The same, then exits with CLI_TROUBLE. */
@@ -27,13 +28,17 @@ _Noreturn void cli_fail(int error, const char *format, ...) __attribute__((forma
 /* The same without an error code and with "(try 'bfcreate --help')", for a wrong command line. */
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For getopt_long() with opterr = 0 and an option string that begins with ':': what it returned ('?' or
+/* For getopt_long() with opterr = 0 and an option string that begins with ':': what it returned
+ * ('?' or
  * ':') becomes a cli_usage() message that names the option. */
 _Noreturn void cli_bad_option(int returned, char *const *argv);
 
 /* From now on a mapped file that shrinks, or whose disk fails, which is the signal SIGBUS, ends the
  * program with a message about `path` and CLI_TROUBLE. */
 void cli_catch_bus_error(const char *path);
+
+/* The text on stdout, exit 0. */
+_Noreturn void cli_help(const char *text);
 
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
@@ -42,7 +47,8 @@ _Noreturn void cli_version(void);
 void cli_close_stdout(void);
 
 /* A count: decimal digits, then nothing, or k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024),
- * or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is anything else. */
+ * or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is anything else.
+ */
 bool cli_parse_count(const char *text, uint64_t *out);
 
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */

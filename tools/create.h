@@ -13,7 +13,7 @@
 #define CREATE_LEAST_MEMORY (16u << 20)
 
 struct create {
-    const char *path; /* NULL: standard output */
+    const char *path; /* "-": standard output */
     char *const *inputs;
     int inputs_count;
     struct bloomfile_params params;

@@ -3,67 +3,40 @@
 #include "create.h"
 #include "feed.h"
 #include "say.h"
-#include "target.h"
+#include "sink.h"
 #include "temporary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <libgen.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define DEFAULT_THREADS 16u /* at most */
 #define MIB             (1u << 20)
 #define PROGRAM_MEMORY  (4 * MIB) /* code, libraries and stacks */
 
-static const char output[] = "standard output";
-
-static const char *name_of(const struct create *c)
-{
-    return c->path != NULL ? c->path : output;
-}
-
 _Noreturn static void cannot_make(const struct create *c, int error)
 {
-    if (c->path != NULL)
-        say_cannot_create(c->path, error);
-    cli_fail(error, "cannot make the filter");
+    if (sink_is_stdout(c->path))
+        cli_fail(error, "cannot make the filter");
+    say_cannot_create(c->path, error);
 }
 
 /* -------------------------------------------------------------- what is known before any key is */
 
-/* Whether the filter would go into one of the files that the keys are from. */
-static bool is_an_input(const struct create *c, const char *path)
+static void check_dest(const struct create *c)
 {
-    bool same = c->inputs_count == 0 && target_is_same_file(path, "-");
+    sink_check(c->path, c->force);
+    bool same = c->inputs_count == 0 && sink_is_file(c->path, "-");
     for (int i = 0; i < c->inputs_count; i++)
-        same = same || target_is_same_file(path, c->inputs[i]);
-    return same;
-}
-
-static void check_file(const struct create *c)
-{
-    target_check(c->path, c->force);
-    if (is_an_input(c, c->path))
+        same = same || sink_is_file(c->path, c->inputs[i]);
+    if (same && sink_is_stdout(c->path))
+        cli_fail(0, "cannot write to standard output: it is a file to read keys from");
+    if (same)
         cli_fail(0, "cannot create %s: it is a file to read keys from", c->path);
-}
-
-static void check_standard_output(const struct create *c)
-{
-    struct stat st;
-    int flags = fcntl(STDOUT_FILENO, F_GETFL);
-    if (isatty(STDOUT_FILENO))
-        cli_usage("a filter is not written to a terminal");
-    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
-        cli_fail(EBADF, "cannot write to %s", output);
-    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) && is_an_input(c, "/dev/stdout"))
-        cli_fail(0, "cannot write to %s: it is a file to read keys from", output);
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is an error like a full disk */
 }
 
 static void check_size(const struct create *c)
@@ -153,20 +126,13 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
 
 static void publish(const struct create *c, bloomfile_builder *builder)
 {
-    unsigned flags = c->path == NULL ? BLOOMFILE_TO_FD(STDOUT_FILENO)
-                     : c->force      ? BLOOMFILE_REPLACE
-                                     : 0;
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
-    int error = bloomfile_builder_finish(builder, c->path, flags);
-    if (error == ENOSPC && c->path == NULL)
-        cli_fail(ENOSPC, "cannot write to %s, or to a temporary file in %s", output,
-                 spool_of(&c->params));
-    if (error != 0 && c->path == NULL)
-        cli_fail(error, "cannot write the filter to %s", output);
+    int error =
+        bloomfile_builder_finish(builder, sink_path(c->path), sink_flags(c->path, c->force));
     if (error != 0)
-        say_cannot_create(c->path, error);
+        sink_fail(c->path, error);
     cli_progress_end(&progress);
 }
 
@@ -210,17 +176,18 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
 static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    if (c->path != NULL)
+    const bool to_stdout = sink_is_stdout(c->path);
+    if (!to_stdout)
         inspect_file(c->path, &info);
     if (c->quiet)
         return;
-    if (c->path == NULL && !inspect_its_like(c, builder, &info))
+    if (to_stdout && !inspect_its_like(c, builder, &info))
         return;
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
-    say_warnings(name_of(c), &info, expected);
+    say_warnings(sink_name(c->path), &info, expected);
     if (create_is_summed_up(c))
-        say_summary(name_of(c), &info, expected, read - info.keys);
+        say_summary(sink_name(c->path), &info, expected, read - info.keys);
 }
 
 void create_sealed(const struct create *c)
@@ -229,12 +196,9 @@ void create_sealed(const struct create *c)
     struct bloomfile_params params = c->params;
     struct keys_options keys = c->keys;
     char *folder = NULL;
-    if (c->path != NULL) {
-        check_file(c);
+    check_dest(c);
+    if (!sink_is_stdout(c->path))
         folder = folder_of(c->path);
-    } else {
-        check_standard_output(c);
-    }
     params.spool = folder;
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
@@ -246,6 +210,6 @@ void create_sealed(const struct create *c)
     report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
-    if (c->path == NULL)
+    if (sink_is_stdout(c->path))
         cli_close_stdout();
 }

@@ -45,6 +45,9 @@ void sink_check(const char *dest, bool force)
     }
     if (isatty(STDOUT_FILENO))
         cli_usage("a filter is not written to a terminal");
+    int flags = fcntl(STDOUT_FILENO, F_GETFL);
+    if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+        cli_fail(EBADF, "cannot write to standard output");
     check_folder();
     signal(SIGPIPE, SIG_IGN);
 }
@@ -68,6 +71,9 @@ const char *sink_name(const char *dest)
 
 void sink_fail(const char *dest, int error)
 {
+    if (sink_is_stdout(dest) && error == ENOSPC)
+        cli_fail(ENOSPC, "cannot write to standard output, or to a temporary file in %s",
+                 temporary_folder());
     if (sink_is_stdout(dest))
         cli_fail(error, "cannot write the filter to standard output");
     say_cannot_create(dest, error);

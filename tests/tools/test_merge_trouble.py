@@ -148,10 +148,10 @@ class Targets(TroubleTest):
                                    resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
             self.assertEqual(message, "bfmerge: cannot create new: File too large\n")
         with open("/dev/full", "wb") as full:
-            result = self.run_tool("bfmerge", "-", "a", "b", stdout=full)
+            result = self.run_tool("bfmerge", "-", "a", "b", stdout=full, env={"TMPDIR": "/tmp"})
         self.assertEqual((result.returncode, result.stderr),
-                         (2, b"bfmerge: cannot write the filter to standard output: No space left "
-                             b"on device\n"))
+                         (2, b"bfmerge: cannot write to standard output, or to a temporary file in "
+                             b"/tmp: No space left on device\n"))
 
     def test_full_file_system(self):
         script = """

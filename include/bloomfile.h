@@ -349,7 +349,10 @@ BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 /* The seed that digests for this filter are made with. */
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f);
 
-/* The name of the code that answers lookups on this handle, e.g. "scalar". */
+/* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
+ * the fastest that the processor has; all give the same answers. The environment variable
+ * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
+ * layout does not have is ignored. */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
 
 /* ----------------------------------------------------------------------------------- looking up */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "hash.h"
+#include "keys.h"
 #include "live.h"
 
-#define CHUNK 128 /* keys hashed before they are added */
+#define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
 
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
-    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k,
+    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units, f->header.k,
                           digests, n, was_new, change);
 }
 
@@ -26,7 +26,7 @@ static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *wa
     return 0;
 }
 
-/* At most CHUNK keys; adds to *new_keys. */
+/* Adds to *new_keys. */
 static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                      size_t *new_keys)
 {
@@ -62,9 +62,9 @@ static bool *from(bool *was_new, size_t start)
     return was_new != NULL ? was_new + start : NULL;
 }
 
-static size_t chunk_at(size_t start, size_t n)
+static size_t at_most(size_t n, size_t most)
 {
-    return n - start < CHUNK ? n - start : CHUNK;
+    return n < most ? n : most;
 }
 
 int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n, bool *was_new,
@@ -73,7 +73,8 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
     size_t sum = 0;
     int error = n == 0 ? live_writable(f) : 0;
     for (size_t start = 0; start < n && error == 0; start += CHUNK)
-        error = add_chunk(f, digests + start, chunk_at(start, n), from(was_new, start), &sum);
+        error =
+            add_chunk(f, digests + start, at_most(n - start, CHUNK), from(was_new, start), &sum);
     if (error == 0 && new_keys != NULL)
         *new_keys = sum;
     return error;
@@ -82,13 +83,12 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
 int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n, bool *was_new,
                        size_t *new_keys)
 {
-    uint64_t digests[CHUNK];
+    uint64_t digests[KEYS_CHUNK];
     size_t sum = 0;
     int error = n == 0 ? live_writable(f) : 0;
-    for (size_t start = 0; start < n && error == 0; start += CHUNK) {
-        size_t count = chunk_at(start, n);
-        for (size_t i = 0; i < count; i++)
-            digests[i] = hash_key(f->header.seed, keys[start + i].data, keys[start + i].size);
+    for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
+        size_t count = at_most(n - start, KEYS_CHUNK);
+        keys_digests(f, keys + start, count, digests);
         error = add_chunk(f, digests, count, from(was_new, start), &sum);
     }
     if (error == 0 && new_keys != NULL)

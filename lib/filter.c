@@ -55,11 +55,10 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
-    f->units = f->geometry.units;
     f->kernel = kernel_for(h->layout);
-    f->body = map->bytes + h->body_offset;
+    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
     f->guard = &f->guard_storage;
-    int error = guard_start(f->guard, f->body, h->body_size, h->record.body_crc,
+    int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (live) {
         f->live = map->bytes;
@@ -67,7 +66,7 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     }
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
-        error = body_verify(h, f->body, f->guard, NULL);
+        error = body_verify(h, f->view.body, f->guard, NULL);
         map_expect(&f->map, MAP_LOOKUPS);
     }
     if (error != 0) {

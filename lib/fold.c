@@ -16,7 +16,7 @@ int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsig
 {
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = src->live != NULL ? estimate : NULL };
-    if (factor == 0 || src->units % factor != 0)
+    if (factor == 0 || src->view.units % factor != 0)
         return BLOOMFILE_EFACTOR;
     int error = source_describe(src, &c.h);
     if (error == 0)

@@ -14,9 +14,8 @@
 #include "session.h"
 
 struct bloomfile {
+    struct kernel_view view;
     const struct kernel *kernel;
-    const uint8_t *body;
-    uint64_t units;
     struct guard *guard;     /* what a lookup may write to */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
     struct session *session; /* of a writer; NULL: opened for reading */

@@ -60,7 +60,7 @@ void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 const void *bloomfile_body(const bloomfile *f, size_t *size)
 {
     *size = (size_t)f->geometry.need;
-    return f->body;
+    return f->view.body;
 }
 
 int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,

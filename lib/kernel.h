@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
  * The code that touches bits. A kernel gets a body and counts, never a handle; it trusts what it is
- * given. The scalar one is the definition, any other must agree with it bit for bit.
+ * given. The scalar ones are the definition, any other must agree with them bit for bit.
  *
  * `units` is what the first reduction of a digest ranges over: blocks for the blocked layout, bits
- * or counters otherwise.
+ * or counters otherwise. A body may lie at any alignment, but for add_shared.
  */
 #ifndef BLOOMFILE_KERNEL_H
 #define BLOOMFILE_KERNEL_H
 
 #include <bloomfile.h>
+
+/* What a lookup reads. */
+struct kernel_view {
+    const uint8_t *body;
+    uint64_t units;
+    unsigned k;
+};
 
 struct kernel_tally {
     uint64_t ones;        /* one bits; counting: counters above 0 */
@@ -26,9 +33,12 @@ struct kernel_change {
 
 struct kernel {
     const char *name;
-    bool (*contains)(const uint8_t *body, uint64_t units, unsigned k, uint64_t digest);
-    size_t (*contains_many)(const uint8_t *body, uint64_t units, unsigned k,
-                            const uint64_t *digests, size_t n, bool *hits);
+    bool (*contains)(const struct kernel_view *view, uint64_t digest);
+    /* hits may be NULL. Returns the number of hits. */
+    size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                            bool *hits);
+    /* Requests the cache lines that lookups of these digests will read first. */
+    void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
     /* Plain stores, into the part of a body that begins with unit `first`, on a byte of its own,
      * and ends before unit `last`; it is the caller's alone. What the digests set elsewhere is left
      * out; blocked: they all belong into the part, best in ascending order. */
@@ -51,7 +61,11 @@ struct kernel {
 bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                           struct kernel_change *change);
 
-/* The kernel for a valid layout, for the processor this runs on. */
+/* The kernel of that name for a valid layout; NULL if there is none for this processor. */
+const struct kernel *kernel_named(uint32_t layout, const char *name);
+
+/* The kernel for a valid layout: the one named by the environment variable BLOOMFILE_KERNEL, if
+ * there is such a one, or else the fastest for this processor. */
 const struct kernel *kernel_for(uint32_t layout);
 
 #endif

@@ -33,45 +33,6 @@ static unsigned set(uint8_t *word, uint64_t bits)
     return (unsigned)__builtin_popcountll(shared_set64(word, bits));
 }
 
-/* ---- blocked */
-
-static unsigned add_to_block(uint8_t *block, unsigned k, uint64_t digest)
-{
-    uint64_t masks[PROBE_BLOCK_BITS / 64] = { 0 };
-    uint64_t product = digest;
-    for (unsigned i = 0; i < k; i++) {
-        if (i % PROBE_SLICES == 0)
-            product *= PROBE_MULTIPLIER;
-        unsigned bit = probe_slice(product, i % PROBE_SLICES);
-        masks[bit / 64] |= 1ULL << bit % 64;
-    }
-    uint64_t any = 0;
-    for (unsigned w = 0; w < PROBE_BLOCK_BITS / 64; w++)
-        any |= missing(block + 8 * w, masks[w]);
-    unsigned ones = 0;
-    for (unsigned w = 0; any != 0 && w < PROBE_BLOCK_BITS / 64; w++)
-        ones += set(block + 8 * w, masks[w]);
-    return ones;
-}
-
-void kernel_add_shared_blocked(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                               size_t n, bool *was_new, struct kernel_change *change)
-{
-    uint8_t *block[CHUNK];
-    for (size_t start = 0; start < n; start += CHUNK) {
-        size_t count = n - start < CHUNK ? n - start : CHUNK;
-        for (size_t i = 0; i < count; i++) {
-            block[i] = body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + i], blocks);
-            __builtin_prefetch(block[i]);
-        }
-        for (size_t i = 0; i < count; i++) {
-            unsigned ones = add_to_block(block[i], k, digests[start + i]);
-            change->ones += ones;
-            record(was_new, start + i, ones > 0, change);
-        }
-    }
-}
-
 /* ---- classic and counting alike */
 
 static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,

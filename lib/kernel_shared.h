@@ -5,8 +5,6 @@
 
 #include "kernel.h"
 
-void kernel_add_shared_blocked(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                               size_t n, bool *was_new, struct kernel_change *change);
 void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
                                size_t n, bool *was_new, struct kernel_change *change);
 void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,

@@ -11,7 +11,7 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
     const struct header *h = &f->header;
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
-    f->kernel->tally(f->body, (size_t)f->geometry.need, &tally);
+    f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
     struct bloomfile_measure m = {
         .struct_size = out->struct_size,
@@ -43,7 +43,7 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
         uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
-        f->kernel->tally(f->body + from * grain, (size_t)((to - from) * grain), &tally);
+        f->kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
         uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }

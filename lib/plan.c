@@ -133,7 +133,7 @@ static void pass_stretch(const struct plan *plan, const uint8_t *bytes, size_t s
 static int walk(const struct plan *plan, struct source *s, uint64_t stretch)
 {
     const struct header *h = &s->f->header;
-    const uint64_t units = s->f->units;
+    const uint64_t units = s->f->view.units;
     int error = source_status(s);
     for (uint64_t first = 0, n; error == 0 && first < units; first += n) {
         n = units - first < stretch ? units - first : stretch;
@@ -163,7 +163,7 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
                         size_t *count)
 {
     if (choices == NULL) {
-        *count = divisors_count(src->units);
+        *count = divisors_count(src->view.units);
         return 0;
     }
     const uint32_t layout = src->header.layout;
@@ -172,7 +172,7 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
                          .layout = layout == BLOOMFILE_BLOCKED ? layout : BLOOMFILE_CLASSIC };
     plan.kernel = kernel_for(plan.layout);
     struct source s;
-    int error = plant(&plan, src->units);
+    int error = plant(&plan, src->view.units);
     if (error == 0)
         error = make_room(&plan, stretch);
     if (error != 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "handle.h"
-#include "hash.h"
+#include "keys.h"
 #include "live.h"
 #include "probe.h"
 
-#define CHUNK 128 /* keys hashed before they are probed */
+#define CHUNK 1024 /* digests whose pages are looked at before they are probed */
+#define AHEAD 64   /* of them whose lines are requested even before */
 
 /* While pages are unknown or bad: a bit or counter in a bad page counts as set (format-spec.md,
  * section 12). */
@@ -14,8 +14,8 @@ static bool scattered_contains(const bloomfile *f, uint64_t digest)
     const unsigned per_byte = counting ? 2 : 8, width = counting ? 4 : 1, mask = counting ? 15 : 1;
     uint64_t g = digest;
     for (uint32_t i = 0; i < f->header.k; i++, g *= PROBE_MULTIPLIER) {
-        uint64_t x = probe_reduce(g, f->units), byte = x / per_byte;
-        unsigned value = f->body[byte] >> (width * (x % per_byte)) & mask;
+        uint64_t x = probe_reduce(g, f->view.units), byte = x / per_byte;
+        unsigned value = f->view.body[byte] >> (width * (x % per_byte)) & mask;
         if (guard_ok(f->guard, byte) && value == 0)
             return false;
     }
@@ -24,18 +24,24 @@ static bool scattered_contains(const bloomfile *f, uint64_t digest)
 
 static bool block_is_good(const bloomfile *f, uint64_t digest)
 {
-    return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->units));
+    return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->view.units));
 }
 
-bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint64_t digest)
 {
-    if (guard_all_good(f->guard))
-        return f->kernel->contains(f->body, f->units, f->header.k, digest);
     if (f->live != NULL)
-        return live_in_doubt(f) || f->kernel->contains(f->body, f->units, f->header.k, digest);
+        return live_in_doubt(f) || f->kernel->contains(&f->view, digest);
     if (f->header.layout != BLOOMFILE_BLOCKED)
         return scattered_contains(f, digest);
-    return !block_is_good(f, digest) || f->kernel->contains(f->body, f->units, f->header.k, digest);
+    return !block_is_good(f, digest) || f->kernel->contains(&f->view, digest);
+}
+
+/* Few instructions, so that the processor has the cache lines of many calls under way at once. */
+bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+{
+    if (guard_all_good(&f->guard_storage))
+        return f->kernel->contains(&f->view, digest);
+    return contains_in_doubt(f, digest);
 }
 
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
@@ -43,11 +49,27 @@ bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
 }
 
-static size_t contains_one_by_one(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+/* The answers do not need the pages to be looked at one by one. */
+static bool all_good(const bloomfile *f, const uint64_t *digests, size_t n)
 {
+    if (f->live != NULL)
+        return !live_in_doubt(f);
+    if (f->header.layout != BLOOMFILE_BLOCKED)
+        return false;
+    bool good = true;
+    for (size_t i = 0; i < n; i++)
+        good &= block_is_good(f, digests[i]);
+    return good;
+}
+
+static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
+    if (all_good(f, digests, n))
+        return f->kernel->contains_many(&f->view, digests, n, hits);
     size_t found = 0;
     for (size_t i = 0; i < n; i++) {
-        bool hit = bloomfile_contains_digest(f, digests[i]);
+        bool hit = contains_in_doubt(f, digests[i]);
         if (hits != NULL)
             hits[i] = hit;
         found += hit;
@@ -55,30 +77,11 @@ static size_t contains_one_by_one(const bloomfile *f, const uint64_t *digests, s
     return found;
 }
 
-static bool all_good(const bloomfile *f, const uint64_t *digests, size_t n)
-{
-    if (f->live != NULL)
-        return !live_in_doubt(f);
-    if (f->header.layout != BLOOMFILE_BLOCKED)
-        return false;
-    for (size_t i = 0; i < n; i++)
-        if (!block_is_good(f, digests[i]))
-            return false;
-    return true;
-}
-
-static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
-{
-    return all_good(f, digests, n)
-               ? f->kernel->contains_many(f->body, f->units, f->header.k, digests, n, hits)
-               : contains_one_by_one(f, digests, n, hits);
-}
-
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
                                   bool *hits)
 {
     if (guard_all_good(f->guard))
-        return f->kernel->contains_many(f->body, f->units, f->header.k, digests, n, hits);
+        return f->kernel->contains_many(&f->view, digests, n, hits);
     size_t found = 0;
     for (size_t start = 0; start < n; start += CHUNK)
         found += contains_chunk(f, digests + start, n - start < CHUNK ? n - start : CHUNK,
@@ -89,12 +92,11 @@ size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *di
 size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
                                bool *hits)
 {
-    uint64_t digests[CHUNK];
+    uint64_t digests[KEYS_CHUNK];
     size_t found = 0;
-    for (size_t start = 0; start < n; start += CHUNK) {
-        size_t count = n - start < CHUNK ? n - start : CHUNK;
-        for (size_t i = 0; i < count; i++)
-            digests[i] = hash_key(f->header.seed, keys[start + i].data, keys[start + i].size);
+    for (size_t start = 0; start < n; start += KEYS_CHUNK) {
+        size_t count = n - start < KEYS_CHUNK ? n - start : KEYS_CHUNK;
+        keys_digests(f, keys + start, count, digests);
         found += bloomfile_contains_digests(f, digests, count, hits != NULL ? hits + start : NULL);
     }
     return found;

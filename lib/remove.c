@@ -13,7 +13,7 @@ int bloomfile_remove(bloomfile *f, const void *key, size_t size)
         return error;
     struct kernel_change change = { 0 };
     bool was_there =
-        kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->units, f->header.k,
+        kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units, f->header.k,
                              hash_key(f->header.seed, key, size), &change);
     session_unlock_removal(f->session, f->fd);
     session_count(f->session, &change);

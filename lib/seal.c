@@ -22,7 +22,7 @@ static int seal(bloomfile *f)
     if (error != 0)
         return error;
     uint64_t offset;
-    if (!body_padding_is_clean(&now, f->body, &offset))
+    if (!body_padding_is_clean(&now, f->view.body, &offset))
         return BLOOMFILE_EBODY;
     struct header sealed = now;
     struct kernel_change counted = session_counted(f->session);

@@ -40,6 +40,10 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
+/* For code that loads several words at once, which no atomic does: those who change words meanwhile
+ * only set bits, so it does not matter in what pieces the hardware loads them. */
+#define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
+
 /* Changes *p from *seen to `to`; if it is something else by now, that goes into *seen. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {

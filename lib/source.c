@@ -33,7 +33,7 @@ int source_describe(const bloomfile *f, struct header *h)
 int source_start(struct source *s, const bloomfile *f)
 {
     *s = (struct source){ .f = f };
-    body_check_start(&s->check, &f->header, f->body, f->guard);
+    body_check_start(&s->check, &f->header, f->view.body, f->guard);
     map_expect(&f->map, MAP_SCAN);
     if (f->live != NULL)
         s->copy = malloc(SOURCE_STRETCH);
@@ -47,7 +47,7 @@ int source_status(const struct source *s)
 
 static const uint8_t *copy_stretch(struct source *s, size_t size)
 {
-    const uint8_t *from = s->f->body + s->at;
+    const uint8_t *from = s->f->view.body + s->at;
     for (size_t i = 0; i < size; i += 8)
         put64(s->copy + i, shared_load64(from + i));
     return s->copy;
@@ -63,14 +63,14 @@ const uint8_t *source_take(struct source *s, size_t size)
     }
     s->at += size;
     body_check_pages(&s->check, (s->at + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE - page);
-    return s->f->body + from;
+    return s->f->view.body + from;
 }
 
 /* A page that could not be written may have been dropped while it was read. */
 static int live_verdict(const bloomfile *f)
 {
     uint64_t offset;
-    if (!body_padding_is_clean(&f->header, f->body, &offset))
+    if (!body_padding_is_clean(&f->header, f->view.body, &offset))
         return BLOOMFILE_EBODY;
     int error = map_sync(&f->map, f->map.base_size);
     if (error != 0)

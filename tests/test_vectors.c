@@ -115,11 +115,12 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
         else
             expected[positions[i]] = 1;
     const struct kernel *kernel = kernel_for(layout);
-    assert_false(kernel->contains(body, geometry.units, k, digest));
+    const struct kernel_view view = { body, geometry.units, k };
+    assert_false(kernel->contains(&view, digest));
     kernel->add_part(body, 0, geometry.units, geometry.units, k, &digest, 1);
     for (uint64_t x = 0; x < m; x++)
         assert_int_equal(reference_value(layout, body, x), expected[x]);
-    assert_true(kernel->contains(body, geometry.units, k, digest));
+    assert_true(kernel->contains(&view, digest));
     free(expected);
     free(body);
 }

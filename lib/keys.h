@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keys of a batch to digests. A chunk is hashed before it is probed: a hash of keys of mixed
+ * lengths mispredicts branches, which would throw away the lookups begun behind it, but not the
+ * cache lines requested.
+ */
+#ifndef BLOOMFILE_KEYS_H
+#define BLOOMFILE_KEYS_H
+
+#include "handle.h"
+#include "hash.h"
+
+#define KEYS_CHUNK 256 /* hashed at once, at most */
+#define KEYS_GROUP 16  /* of them whose lines are requested at once */
+
+static inline void keys_digests(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
+                                uint64_t *digests)
+{
+    for (size_t start = 0; start < n; start += KEYS_GROUP) {
+        size_t count = n - start < KEYS_GROUP ? n - start : KEYS_GROUP;
+        for (size_t i = start; i < start + count; i++)
+            digests[i] = hash_key(f->header.seed, keys[i].data, keys[i].size);
+        f->kernel->expect(&f->view, digests + start, count);
+    }
+}
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ * Every kernel that this processor has, against a second implementation of the specification. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "geometry.h"
+#include "kernel.h"
+
+static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+/* Calls check(kernel, layout) for every kernel there is. */
+static void for_all_kernels(void (*check)(const struct kernel *kernel, uint32_t layout))
+{
+    unsigned count = 0;
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t i = 0; i < ROWS(names); i++) {
+            const struct kernel *kernel = kernel_named(layouts[l], names[i]);
+            if (kernel == NULL)
+                continue;
+            assert_string_equal(kernel->name, names[i]);
+            check(kernel, layouts[l]);
+            count++;
+        }
+    assert_true(count >= ROWS(layouts));
+}
+
+/* ---- bodies of random bits, of which every second random digest has all */
+
+struct random_body {
+    struct geometry geometry;
+    struct kernel_view view;
+    uint64_t m;
+    uint8_t *memory; /* ends with the body, so that a reader beyond it is found out */
+};
+
+static struct random_body random_body(uint32_t layout, uint64_t m, unsigned k, size_t misalignment,
+                                      uint64_t *state)
+{
+    struct random_body b = { .geometry = geometry_of(layout, m, EMBEDDED), .m = m };
+    const size_t size = (size_t)b.geometry.need;
+    const double density = pow(0.5, 1.0 / k);
+    b.memory = malloc(misalignment + size);
+    assert_non_null(b.memory);
+    uint8_t *body = b.memory + misalignment;
+    memset(body, 0, size);
+    for (uint64_t x = 0; x < m; x++) {
+        const bool counting = layout == BLOOMFILE_COUNTING;
+        const unsigned per_byte = counting ? 2 : 8, width = counting ? 4 : 1;
+        const unsigned value = counting ? 1 + (unsigned)(random64(state) % 15) : 1;
+        if ((double)(random64(state) >> 11) < density * 0x1p53)
+            body[x / per_byte] |= (uint8_t)(value << (width * (x % per_byte)));
+    }
+    b.view = (struct kernel_view){ body, b.geometry.units, k };
+    return b;
+}
+
+enum {
+    MOST = 1100
+};
+
+static void assert_batches_agree(const struct kernel *kernel, const struct kernel_view *view,
+                                 const uint64_t *digests, const bool *expected)
+{
+    static const size_t counts[] = { 0, 1, 2, 95, 96, 97, 192, 193, 511, 512, 513, MOST };
+    for (size_t c = 0; c < ROWS(counts); c++) {
+        const size_t n = counts[c];
+        bool hits[MOST + 1];
+        size_t sum = 0;
+        for (size_t i = 0; i < n; i++)
+            sum += expected[i];
+        memset(hits, 0xEE, sizeof hits);
+        kernel->expect(view, digests, n);
+        assert_int_equal(kernel->contains_many(view, digests, n, hits), sum);
+        assert_memory_equal(hits, expected, n);
+        assert_int_equal(*(uint8_t *)&hits[n], 0xEE);
+        assert_int_equal(kernel->contains_many(view, digests, n, NULL), sum);
+    }
+}
+
+static void assert_lookups_agree(const struct kernel *kernel, uint32_t layout, uint64_t m,
+                                 unsigned k, size_t misalignment)
+{
+    uint64_t state = m * 64 + k, digests[MOST];
+    bool expected[MOST];
+    struct random_body b = random_body(layout, m, k, misalignment, &state);
+    unsigned sum = 0;
+    for (size_t i = 0; i < MOST; i++) {
+        digests[i] = random64(&state);
+        expected[i] = reference_contains(layout, b.view.body, m, k, digests[i]);
+        assert_int_equal(kernel->contains(&b.view, digests[i]), expected[i]);
+        sum += expected[i];
+    }
+    if (m >= 4096)
+        assert_in_range(sum, MOST / 5, MOST - MOST / 5);
+    assert_batches_agree(kernel, &b.view, digests, expected);
+    free(b.memory);
+}
+
+static void lookups_of_every_k_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const uint64_t blocks[] = { 1, 13, 700 }; /* 700: not near */
+    for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        for (size_t i = 0; i < ROWS(blocks); i++)
+            assert_lookups_agree(kernel, layout, 512 * blocks[i], k, k % 3 == 0 ? 0 : k);
+}
+
+static void lookups_at_every_alignment_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const unsigned ks[] = { 6, 7, 13 };
+    for (size_t misalignment = 0; misalignment < 64; misalignment++)
+        for (size_t i = 0; i < ROWS(ks); i++)
+            assert_lookups_agree(kernel, layout, 512 * 9, ks[i], misalignment);
+}
+
+/* One bit at a time: each bit of a block is wanted by digests that want no other. */
+static void a_single_bit_is_found(const struct kernel *kernel, uint32_t layout)
+{
+    if (layout != BLOOMFILE_BLOCKED)
+        return;
+    uint64_t state = 1;
+    unsigned found = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        uint64_t x, digest = random64(&state);
+        uint8_t body[64] = { 0 };
+        reference_positions(layout, 512, 1, digest, &x);
+        body[x / 8] = (uint8_t)(1u << x % 8);
+        const struct kernel_view view = { body, 1, 1 };
+        assert_true(kernel->contains(&view, digest));
+        body[x / 8] = (uint8_t)~body[x / 8];
+        assert_false(kernel->contains(&view, digest));
+        found |= 1u << x / 16;
+    }
+    assert_int_equal(found, UINT32_MAX);
+}
+
+/* ---- adds to a shared body */
+
+/* What adding a key one step after the other does to a body. */
+static void add_slowly(uint32_t layout, uint8_t *body, uint64_t m, unsigned k, uint64_t digest,
+                       bool *is_new, struct kernel_change *change)
+{
+    uint64_t positions[BLOOMFILE_MAX_HASHES];
+    reference_positions(layout, m, k, digest, positions);
+    *is_new = false;
+    for (unsigned i = 0; i < k; i++) {
+        const uint64_t x = positions[i], before = reference_value(layout, body, x);
+        if (before == 0) {
+            *is_new = true;
+            change->ones++;
+        }
+        if (layout != BLOOMFILE_COUNTING)
+            body[x / 8] |= (uint8_t)(1u << x % 8);
+        else if (before < 15)
+            body[x / 2] = (uint8_t)(body[x / 2] + (1u << 4 * (x % 2)));
+        change->overflow += layout == BLOOMFILE_COUNTING && before == 14;
+    }
+    change->keys += *is_new;
+}
+
+static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint64_t m, unsigned k,
+                              size_t n)
+{
+    const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
+    const size_t size = (size_t)(geometry.need + 63) / 64 * 64;
+    uint8_t *body = aligned_alloc(64, size), *expected = calloc(1, size);
+    uint64_t state = n + k, digests[MOST];
+    bool was_new[MOST], expected_new[MOST];
+    struct kernel_change change = { 0 }, expected_change = { 0 };
+    assert_non_null(body);
+    assert_non_null(expected);
+    memset(body, 0, size);
+    for (size_t i = 0; i < n; i++) {
+        digests[i] = i % 5 == 4 ? digests[i - random64(&state) % 5] : random64(&state);
+        add_slowly(layout, expected, m, k, digests[i], &expected_new[i], &expected_change);
+    }
+    kernel->add_shared(body, geometry.units, k, digests, n / 2, was_new, &change);
+    kernel->add_shared(body, geometry.units, k, digests + n / 2, n - n / 2, was_new + n / 2,
+                       &change);
+    assert_memory_equal(body, expected, size);
+    assert_memory_equal(was_new, expected_new, n);
+    assert_memory_equal(&change, &expected_change, sizeof change);
+
+    const struct kernel_change none = { 0 };
+    change = none;
+    if (layout != BLOOMFILE_COUNTING) {
+        kernel->add_shared(body, geometry.units, k, digests, n, NULL, &change);
+        assert_memory_equal(&change, &none, sizeof change);
+        assert_memory_equal(body, expected, size);
+    }
+    free(body);
+    free(expected);
+}
+
+static void adds_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const size_t counts[] = { 0, 1, 15, 16, 17, 100, MOST };
+    for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+        for (size_t i = 0; i < ROWS(counts); i++) {
+            assert_adds_agree(kernel, layout, 512, k, counts[i]);
+            assert_adds_agree(kernel, layout, 512 * 40, k, counts[i]);
+        }
+}
+
+/* ---- */
+
+static void lookups_of_every_k(void **state)
+{
+    (void)state;
+    for_all_kernels(lookups_of_every_k_agree);
+}
+
+static void lookups_at_every_alignment(void **state)
+{
+    (void)state;
+    for_all_kernels(lookups_at_every_alignment_agree);
+}
+
+static void single_bits(void **state)
+{
+    (void)state;
+    for_all_kernels(a_single_bit_is_found);
+}
+
+static void adds(void **state)
+{
+    (void)state;
+    for_all_kernels(adds_agree);
+}
+
+static void the_environment_names_a_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        assert_int_equal(setenv("BLOOMFILE_KERNEL", names[i], 1), 0);
+        if (kernel != NULL)
+            assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), kernel);
+    }
+    assert_int_equal(unsetenv("BLOOMFILE_KERNEL"), 0);
+    const struct kernel *fastest = kernel_for(BLOOMFILE_BLOCKED);
+    assert_null(kernel_named(BLOOMFILE_BLOCKED, "abacus"));
+    assert_int_equal(setenv("BLOOMFILE_KERNEL", "abacus", 1), 0);
+    assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), fastest);
+    assert_int_equal(setenv("BLOOMFILE_KERNEL", "", 1), 0);
+    assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), fastest);
+    assert_int_equal(setenv("BLOOMFILE_KERNEL", "scalar", 1), 0);
+    for (size_t i = 0; i < ROWS(layouts); i++)
+        assert_string_equal(kernel_for(layouts[i])->name, "scalar");
+    assert_int_equal(unsetenv("BLOOMFILE_KERNEL"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lookups_of_every_k),
+        cmocka_unit_test(lookups_at_every_alignment),
+        cmocka_unit_test(single_bits),
+        cmocka_unit_test(adds),
+        cmocka_unit_test(the_environment_names_a_kernel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

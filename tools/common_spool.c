@@ -82,7 +82,7 @@ void spool_flush(struct spool *s)
     s->buffer = NULL;
 }
 
-void spool_add_bytes(struct spool *s, const void *bytes, size_t size)
+static void add_bytes(struct spool *s, const void *bytes, size_t size)
 {
     if (s->buffer == NULL && (s->buffer = malloc(BUFFER_SIZE)) == NULL)
         cli_fail(ENOMEM, "cannot keep keys");
@@ -103,8 +103,8 @@ void spool_add(struct spool *s, const struct bloomfile_key *key)
 {
     char end;
     size_t end_size = lines_end(&s->form, &end);
-    spool_add_bytes(s, key->data, key->size);
-    spool_add_bytes(s, &end, end_size);
+    add_bytes(s, key->data, key->size);
+    add_bytes(s, &end, end_size);
     s->keys++;
     if (key->size > s->longest)
         s->longest = key->size;

@@ -24,9 +24,6 @@ struct spool *spool_new(const char *folder, const struct keys_options *form);
 
 void spool_add(struct spool *s, const struct bloomfile_key *key);
 
-/* Bytes as they are, which hold whole keys or become whole by what follows. */
-void spool_add_bytes(struct spool *s, const void *bytes, size_t size);
-
 /* Writes what is still in memory, and frees that: before it is read. */
 void spool_flush(struct spool *s);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "merge_sources.h"
 #include "cli.h"
+#include "inspect.h"
 #include "keys.h"
 #include "say.h"
 
@@ -143,26 +144,16 @@ static void check_each_once(const struct merge_sources *s)
         fail_for_twins(first, second);
 }
 
-static const char *layout_name(uint32_t layout)
-{
-    switch (layout) {
-    case BLOOMFILE_BLOCKED:
-        return "blocked";
-    case BLOOMFILE_CLASSIC:
-        return "classic";
-    default:
-        return "counting";
-    }
-}
-
 static _Noreturn void fail_for_difference(const struct merge_source *first,
                                           const struct merge_source *other, int error)
 {
     const struct bloomfile_info *a = &first->info, *b = &other->info;
+    char layout[2][32];
     switch (error) {
     case BLOOMFILE_EDIFFERENTLAYOUT:
         cli_fail(0, "cannot merge %s: layout %s, but %s: layout %s", other->name,
-                 layout_name(b->layout), first->name, layout_name(a->layout));
+                 inspect_layout(layout[0], sizeof(layout[0]), b->layout), first->name,
+                 inspect_layout(layout[1], sizeof(layout[1]), a->layout));
     case BLOOMFILE_EDIFFERENTHASH:
         cli_fail(0, "cannot merge %s: hash function %" PRIu32 ", but %s: hash function %" PRIu32,
                  other->name, b->hash_id, first->name, a->hash_id);

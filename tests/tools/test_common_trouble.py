@@ -75,7 +75,7 @@ class Trouble(ToolTest):
         self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
         for words, stdin in (["many", "more"], b""), (["-d", "many", "b"], b""), (["-d", "-", "a"], b"x\n"):
             message = self.trouble("bfcommon", *SMALL, *words, stdin=stdin, env=forgetful)
-            self.assertIn("it is not what was written there", message)
+            self.assertIn("cannot read a temporary file: it is not what was written there (--temp ", message)
 
     def test_a_pipe_that_is_there_twice(self):
         """Each would get some of its lines."""

@@ -93,7 +93,7 @@ static void verify(const struct operation *o)
 {
     (void)o;
     bloomfile *f = open_source(0);
-    bench_check(bloomfile_verify(f, NULL), "verify a filter");
+    bench_check(bloomfile_verify(f, 1, NULL), "verify a filter");
     bloomfile_close(f);
 }
 

@@ -43,7 +43,7 @@ static void add_and_seal(bloomfile *f)
     error = bloomfile_seal(f);
     expect(error == 0 || error == BLOOMFILE_EBODY);
     if (error == 0) {
-        expect(bloomfile_verify(f, NULL) == 0 && bloomfile_measure(f, &measure) == 0);
+        expect(bloomfile_verify(f, 1, NULL) == 0 && bloomfile_measure(f, &measure) == 0);
         bloomfile_get_info(f, &info);
         expect(info.state == BLOOMFILE_SEALED && info.ones == measure.ones);
     }

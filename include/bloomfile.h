@@ -633,9 +633,12 @@ struct bloomfile_fault {
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
  * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
  * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does.
- * Errors: BLOOMFILE_EPAGE, _EBODY; BLOOMFILE_ELIVE if the filter is live, and nothing is
- * checked. */
-BLOOMFILE_API int bloomfile_verify(const bloomfile *f, struct bloomfile_fault *fault);
+ * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
+ * them. SIGBUS, of a file that shrinks, may come in any of them.
+ * Errors: BLOOMFILE_EPAGE, _EBODY; BLOOMFILE_ELIVE if the filter is live, BLOOMFILE_EPARAMS
+ * (threads), and nothing is checked. */
+BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
+                                   struct bloomfile_fault *fault);
 
 /* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
  * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with

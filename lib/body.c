@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "body.h"
 
+#include <pthread.h>
+
 #include "checksum.h"
+#include "team.h"
+
+#define STRETCH 1024u /* pages that a thread takes at once */
 
 void body_pass_start(struct body_pass *pass, const struct header *h)
 {
@@ -100,11 +105,60 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
     return BLOOMFILE_EBODY;
 }
 
-int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,
+/* ---- by several */
+
+static uint64_t offset_of(const struct body_check *check, uint64_t page)
+{
+    const uint64_t offset = page * CHECKSUM_PAGE;
+    return offset < check->h->body_size ? offset : check->h->body_size;
+}
+
+/* A CRC-32 is linear: that of the whole is the XOR of those of its parts, each as if the rest were
+ * nothing. */
+void body_check_skip(struct body_check *check, uint64_t page)
+{
+    const uint64_t size = offset_of(check, page) - offset_of(check, check->pass.page);
+    checksum_append(&check->pass.sum, 0, (size_t)size);
+    check->pass.page = page;
+}
+
+void body_check_join(struct body_check *check, const struct body_check *other)
+{
+    check->pass.sum.crc ^= other->pass.sum.crc;
+    check->pass.tally.ones += other->pass.tally.ones;
+    check->pass.tally.overflow += other->pass.tally.overflow;
+    if (other->first_bad < check->first_bad)
+        check->first_bad = other->first_bad;
+}
+
+struct crew {
+    struct body_check whole;
+    _Atomic uint64_t next; /* page that nobody has taken */
+    pthread_mutex_t lock;  /* on `whole` */
+};
+
+static void check_stretches(void *context)
+{
+    struct crew *crew = context;
+    const uint64_t pages = crew->whole.pass.geometry.pages;
+    struct body_check own;
+    body_check_start(&own, crew->whole.h, crew->whole.body, crew->whole.guard);
+    for (uint64_t page; (page = atomic_fetch_add(&crew->next, STRETCH)) < pages;) {
+        body_check_skip(&own, page);
+        body_check_pages(&own, pages - page < STRETCH ? pages - page : STRETCH);
+    }
+    body_check_skip(&own, pages);
+    pthread_mutex_lock(&crew->lock);
+    body_check_join(&crew->whole, &own);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
                 struct bloomfile_fault *fault)
 {
-    struct body_check check;
-    body_check_start(&check, h, body, guard);
-    body_check_pages(&check, check.pass.geometry.pages);
-    return body_check_end(&check, fault);
+    struct crew crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    body_check_start(&crew.whole, h, body, guard);
+    const uint64_t stretches = crew.whole.pass.geometry.pages / STRETCH + 1;
+    team_run(threads < stretches ? threads : (unsigned)stretches, check_stretches, &crew);
+    return body_check_end(&crew.whole, fault);
 }

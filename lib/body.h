@@ -37,11 +37,17 @@ struct body_check {
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard);
 void body_check_pages(struct body_check *check, uint64_t pages);
+
+/* Goes on at a later page. What was left out, and that alone, must be checked by others. */
+void body_check_skip(struct body_check *check, uint64_t page);
+
+/* Adds what another has checked, both being at the end. */
+void body_check_join(struct body_check *check, const struct body_check *other);
 int body_check_end(struct body_check *check, struct bloomfile_fault *fault);
 
-/* Checks a sealed body, tells the guard of every page, and of a contradiction with the header;
- * *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
-int body_verify(const struct header *h, const uint8_t *body, struct guard *guard,
+/* Checks a sealed body with so many threads, tells the guard of every page, and of a contradiction
+ * with the header; *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
                 struct bloomfile_fault *fault);
 
 #endif

@@ -66,7 +66,7 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     }
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
-        error = body_verify(h, f->view.body, f->guard, NULL);
+        error = body_verify(h, f->view.body, f->guard, 1, NULL);
         map_expect(&f->map, MAP_LOOKUPS);
     }
     if (error != 0) {

@@ -18,7 +18,7 @@ static int verify(const struct header *h, const uint8_t *body)
     struct guard guard;
     int error = guard_start(&guard, body, h->body_size, h->record.body_crc, false);
     if (error == 0)
-        error = body_verify(h, body, &guard, NULL);
+        error = body_verify(h, body, &guard, 1, NULL);
     guard_release(&guard);
     return error;
 }

@@ -5,8 +5,9 @@
 #define TEAM_MOST 1024u
 
 /* Runs work(context) in `threads` threads at once (0 is 1, TEAM_MOST at most), of which the calling
- * one is the first, and waits for all. Signals are blocked in the others. Where the system refuses
- * a thread, those that there are do the work: they share it out among themselves. */
+ * one is the first, and waits for all. Signals are blocked in the others, but for those of faults
+ * (SIGBUS, SIGSEGV, ...), which the program may handle. Where the system refuses a thread, those
+ * that there are do the work: they share it out among themselves. */
 void team_run(unsigned threads, void (*work)(void *context), void *context);
 
 #endif

@@ -90,7 +90,7 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
 
     f = open_image(image, 0);
     struct bloomfile_fault fault;
-    assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
     assert_int_equal(fault.error, BLOOMFILE_EPAGE);
     assert_int_equal(fault.page, bad_page);
     assert_int_equal(fault.offset, recipe->header_size + PAGE * bad_page);
@@ -162,7 +162,7 @@ static void swapped_pages_are_both_bad_and_the_third_is_not(void **state)
         assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 2);
         struct bloomfile_fault fault;
-        assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
         assert_int_equal(fault.page, 0);
         assert_int_equal(info_of(f).bad_pages, 2);
         bloomfile_close(f);
@@ -203,9 +203,9 @@ static void a_page_found_bad_stays_bad(void **state)
     struct bytes image = image_from(three_pages[0]);
     image.data[IN_FILE] ^= 1;
     bloomfile *f = open_image(image, 0);
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[IN_FILE] ^= 1;
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
     assert_int_equal(info_of(f).bad_pages, 1);
     uint64_t in_first_page = 0;
@@ -228,7 +228,7 @@ static void unverified_pages_are_believed_until_a_verification_finds_them_bad(vo
         assert_int_equal(bloomfile_status(f), 0);
         assert_int_equal(info_of(f).bad_pages, 0);
 
-        assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         for (uint64_t i = 0; i < three_pages[r].keys; i++)
             assert_true(bloomfile_contains_digest(f, number(0, i)));
         for (uint64_t i = 0; i < 1000; i++) {
@@ -259,7 +259,7 @@ static void an_undamaged_filter_has_no_doubts(void **state)
                                                         recipes[r].m, recipes[r].k, digest));
                 }
                 struct bloomfile_fault fault = { 0 };
-                assert_error(bloomfile_verify(f, &fault), 0);
+                assert_error(bloomfile_verify(f, 1, &fault), 0);
                 assert_int_equal(fault.error, 0);
             }
             assert_int_equal(bloomfile_status(f), 0);

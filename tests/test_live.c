@@ -102,7 +102,7 @@ static void a_filter_in_memory_is_like_any_other(void **state)
     assert_error(bloomfile_seal_to("copy", f, 0), 0);
     assert_filter_of("copy", 500);
     assert_error(bloomfile_seal(f), 0);
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
     assert_int_equal(open_descriptors(), descriptors);
     assert_int_equal(entries_in_dir(), 1);
@@ -224,7 +224,7 @@ static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
     bloomfile *f = create("filter", 1000), *g;
     add(f, 0, 10);
     assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_ELIVE);
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
     bloomfile_close(open_for("filter", BLOOMFILE_VERIFY_NONE));
     struct bytes image = read_file("filter");
     assert_error(bloomfile_open_memory(&g, image.data, image.size, 0), BLOOMFILE_ELIVE);

@@ -19,7 +19,7 @@ static void sealing_ends_writing(void **state)
     add(f, 300, 301);
     bloomfile_close(other);
     assert_error(bloomfile_seal(f), 0);
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
     assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
     assert_has(f, 301);

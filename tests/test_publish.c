@@ -146,7 +146,7 @@ static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
     assert_error(publish_filter("name", BLOOMFILE_REPLACE, 10000), 0);
     assert_filter_of("old", 10);
     assert_filter_of("name", 10000);
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
 }
 

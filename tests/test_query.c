@@ -235,7 +235,7 @@ static void *verify(void *argument)
 {
     struct job *job = argument;
     struct bloomfile_fault fault;
-    job->wrong += bloomfile_verify(job->f, &fault) != BLOOMFILE_EPAGE || fault.page != BAD_PAGE;
+    job->wrong += bloomfile_verify(job->f, 1, &fault) != BLOOMFILE_EPAGE || fault.page != BAD_PAGE;
     return NULL;
 }
 

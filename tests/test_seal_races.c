@@ -78,7 +78,7 @@ static int seal_it(void)
             error = bloomfile_seal(f);
         if (error == 0) {
             atomic_store(&race->sealed, true);
-            bool whole = bloomfile_verify(f, NULL) == 0;
+            bool whole = bloomfile_verify(f, 1, NULL) == 0;
             bloomfile_close(f);
             return !whole;
         }

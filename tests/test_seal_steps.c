@@ -91,7 +91,7 @@ static void assert_sealed_whole(void)
     assert_flawless(flaw_of_sealed_file("filter"));
     bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
     assert_true(has_numbers(f, 0, LIVE_KEYS + ADDED));
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
 }
 
@@ -181,7 +181,7 @@ static void look_from_outside(enum fault_call call)
     assert_int_equal(info_of(f).state, written == 0 ? BLOOMFILE_LIVE : BLOOMFILE_SEALED);
     assert_flawless(flaw_of_sound(f));
     if (written > 0)
-        assert_error(bloomfile_verify(f, NULL), 0);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
     if (fault_calls(ON_fcntl64) == 0)
         return; /* not locked yet */
@@ -204,7 +204,7 @@ static void readers_go_on_and_writers_are_told_busy_or_sealed(void **state)
         assert_error(error, 0);
         assert_int_equal(pieces_written, 2);
         assert_flawless(flaw_of_sound(f));
-        assert_error(bloomfile_verify(f, NULL), 0);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
         bloomfile_close(f);
         bloomfile_close(reader);
         assert_int_equal(unlink("filter"), 0);

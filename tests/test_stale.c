@@ -27,7 +27,7 @@ static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **st
     assert_int_equal(bloomfile_is_stale(again), 0);
     assert_int_equal(unlink("filter"), 0);
     assert_int_equal(bloomfile_is_stale(again), 1);
-    assert_error(bloomfile_verify(f, NULL), 0);
+    assert_error(bloomfile_verify(f, 1, NULL), 0);
     bloomfile_close(f);
     bloomfile_close(again);
     free(image.data);

@@ -45,7 +45,7 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     assert_null(f);
     f = open_image(image, 0);
     struct bloomfile_fault fault;
-    assert_error(bloomfile_verify(f, &fault), BLOOMFILE_EBODY);
+    assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EBODY);
     assert_int_equal(fault.error, BLOOMFILE_EBODY);
     assert_string_equal(fault.field, field);
     assert_int_equal(fault.offset, offset);
@@ -56,8 +56,8 @@ static void assert_contradiction(struct bytes image, const char *field, uint64_t
     bloomfile_close(f);
 
     assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_everything_may_be_there(f);
     bloomfile_close(f);
     free(image.data);
@@ -94,7 +94,7 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
         bloomfile *f = open_image(image, 0);
         assert_everything_may_be_there(f);
         assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
-        assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+        assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
         assert_int_equal(info_of(f).bad_pages, 2);
         bloomfile_close(f);
         free(image.data);
@@ -107,9 +107,9 @@ static void the_status_is_the_first_damage_met(void **state)
     struct bytes image = with_record_changed(&recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
     bloomfile *f = open_image(image, 0);
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
     image.data[EMBEDDED] ^= 1;
-    assert_error(bloomfile_verify(f, NULL), BLOOMFILE_EBODY);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EBODY);
     assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
     bloomfile_close(f);
     free(image.data);

@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "inspect.h"
+#include "params.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -11,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_THREADS 1024
+
 enum {
     OPTION_HELP = 0x100,
     OPTION_VERSION,
     OPTION_VERIFY,
+    OPTION_THREADS,
     OPTION_QUICK,
     OPTION_KEYS,
     OPTION_MAP,
@@ -30,6 +34,7 @@ static const char help[] =
     "What to do:\n"
     "      --quick         read the header only: no fill, no real rate\n"
     "      --verify        check the whole body against its checksums\n"
+    "      --threads N     verify with N threads (default: as many as processors, up to 16)\n"
     "      --keys KEYFILE  check that every key of a list is in the filter ('-': standard input)\n"
     "  -0, --null          with --keys: keys end with a zero byte, not with a newline\n"
     "  -x, --fixed N       with --keys: keys are binary records of N bytes\n"
@@ -80,6 +85,9 @@ static void take_option(struct inspect_options *o, int option, char *value)
     case OPTION_VERIFY:
         o->verify = true;
         break;
+    case OPTION_THREADS:
+        o->threads = (unsigned)params_count("--threads", value, 1, MOST_THREADS);
+        break;
     case OPTION_QUICK:
         o->quick = true;
         break;
@@ -127,6 +135,8 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->quick && (o->verify || o->map || image))
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
+    if (o->threads != 0 && !o->verify)
+        cli_usage("--threads goes with --verify");
     if (o->keys == NULL && memcmp(&o->keys_form, &none, sizeof(none)) != 0)
         cli_usage("-0, -x and --crlf go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
@@ -160,6 +170,7 @@ static void parse(struct inspect_options *o, int argc, char **argv)
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verify", no_argument, NULL, OPTION_VERIFY },
+        { "threads", required_argument, NULL, OPTION_THREADS },
         { "quick", no_argument, NULL, OPTION_QUICK },
         { "keys", required_argument, NULL, OPTION_KEYS },
         { "map", no_argument, NULL, OPTION_MAP },
@@ -179,6 +190,8 @@ static void parse(struct inspect_options *o, int argc, char **argv)
             take_option(o, option, optarg);
     }
     check_options(o, argc - optind);
+    if (o->threads == 0)
+        o->threads = params_default_threads();
     o->utf8 = o->json || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "create.h"
 #include "feed.h"
+#include "params.h"
 #include "say.h"
 #include "sink.h"
 #include "temporary.h"
@@ -9,14 +10,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DEFAULT_THREADS 16u /* at most */
-#define MIB             (1u << 20)
-#define PROGRAM_MEMORY  (4 * MIB) /* code, libraries and stacks */
+#define MIB            (1u << 20)
+#define PROGRAM_MEMORY (4 * MIB) /* code, libraries and stacks */
 
 _Noreturn static void cannot_make(const struct create *c, int error)
 {
@@ -50,15 +49,6 @@ static void check_size(const struct create *c)
 
 /* ----------------------------------------------------------------------------- what it may take */
 
-static uint32_t default_threads(void)
-{
-    cpu_set_t set;
-    unsigned n = DEFAULT_THREADS;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        n = (unsigned)CPU_COUNT(&set);
-    return n < DEFAULT_THREADS ? n : DEFAULT_THREADS;
-}
-
 /* A quarter of what the machine has. */
 static uint64_t default_memory(void)
 {
@@ -73,7 +63,7 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
                          struct keys_options *keys)
 {
     uint64_t memory = c->memory > 0 ? c->memory : default_memory();
-    uint64_t threads = c->threads > 0 ? c->threads : default_threads();
+    uint64_t threads = c->threads > 0 ? c->threads : params_default_threads();
     if (threads > memory / MIB)
         threads = memory / MIB;
     uint64_t piece = memory / threads / 16;

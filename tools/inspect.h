@@ -20,6 +20,7 @@ struct inspect_options {
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
     const char *svg, *png;
+    unsigned threads; /* to verify with; 0: the caller's alone */
     struct keys_options keys_form;
 };
 

@@ -2,12 +2,11 @@
 #include "inspect.h"
 
 #include "cli.h"
+#include "salvage.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,12 +89,12 @@ static void add_fault(struct inspect_report *r, const struct bloomfile_fault *fa
         r->faults[r->fault_count++] = *fault;
 }
 
-static void verify(struct inspect_report *r, const bloomfile *f)
+static void verify(struct inspect_report *r, const bloomfile *f, unsigned threads)
 {
     struct bloomfile_fault fault;
     struct cli_progress progress = { .doing = "checking the body" };
     cli_progress_step(&progress);
-    if (bloomfile_verify(f, &fault) == 0)
+    if (bloomfile_verify(f, threads, &fault) == 0)
         r->verified = true;
     else
         add_fault(r, &fault);
@@ -171,33 +170,35 @@ static void check_keys(struct inspect_report *r, const bloomfile *f,
     r->keys_checked = true;
 }
 
-/* A mapped file that shrinks, or a disk that fails, is no error code but SIGBUS. */
-static sigjmp_buf interrupted;
-
-static void on_bus_error(int signal)
-{
-    (void)signal;
-    siglongjmp(interrupted, 1);
-}
-
 static void read_mapping(struct inspect_report *r, const bloomfile *f,
                          const struct inspect_options *options)
 {
-    struct sigaction now = { .sa_handler = on_bus_error }, before;
-    sigemptyset(&now.sa_mask);
-    sigaction(SIGBUS, &now, &before);
-    if (sigsetjmp(interrupted, 1) == 0) {
-        if (options->verify && r->info.state == BLOOMFILE_SEALED)
-            verify(r, f);
-        if (!options->quick)
-            measure(r, f, options);
-        if (options->keys != NULL)
-            check_keys(r, f, options);
-    } else {
+    if (options->verify && r->info.state == BLOOMFILE_SEALED)
+        verify(r, f, options->threads);
+    if (!options->quick && !salvage_failed())
+        measure(r, f, options);
+    if (options->keys != NULL && !salvage_failed())
+        check_keys(r, f, options);
+    if (r->error == 0)
+        r->error = bloomfile_status(f);
+    bloomfile_get_info(f, &r->info);
+}
+
+/* What was read of a file that shrank is forgotten. */
+static void read_shrinking(struct inspect_report *r, const bloomfile *f,
+                           const struct inspect_options *options)
+{
+    const struct inspect_report before = *r;
+    size_t used;
+    const uint8_t *body = bloomfile_body(f, &used);
+    salvage_begin(body - r->info.body_offset, (size_t)r->info.image_size);
+    read_mapping(r, f, options);
+    if (salvage_end()) {
+        inspect_free(r);
+        *r = before;
         r->interrupted = true;
         r->error = EIO;
     }
-    sigaction(SIGBUS, &before, NULL);
 }
 
 /* Writers hold a lock on the first byte (format-spec.md, section 13). */
@@ -225,10 +226,7 @@ static void read_body(struct inspect_report *r, int fd, const struct inspect_opt
         return;
     r->depth = INSPECT_BODY;
     bloomfile_get_info(f, &r->info);
-    read_mapping(r, f, options);
-    if (r->error == 0)
-        r->error = bloomfile_status(f);
-    bloomfile_get_info(f, &r->info);
+    read_shrinking(r, f, options);
     bloomfile_close(f);
 }
 

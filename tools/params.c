@@ -4,8 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/random.h>
+
+#define MOST_DEFAULT_THREADS 16u
 
 uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max)
 {
@@ -45,4 +48,13 @@ uint64_t params_seed(const char *text)
         cli_usage("-s/--seed takes 'random' or a number below 2^64 such as 7 or 0x1f, not '%s'",
                   text);
     return value;
+}
+
+uint32_t params_default_threads(void)
+{
+    cpu_set_t set;
+    unsigned n = MOST_DEFAULT_THREADS;
+    if (sched_getaffinity(0, sizeof(set), &set) == 0)
+        n = (unsigned)CPU_COUNT(&set);
+    return n < MOST_DEFAULT_THREADS ? n : MOST_DEFAULT_THREADS;
 }

@@ -17,4 +17,7 @@ double params_rate(const char *text);
 /* The value of -s/--seed: a number, or 'random'. */
 uint64_t params_seed(const char *text);
 
+/* Without -j/--threads: as many as processors that the program may use, at most 16. */
+uint32_t params_default_threads(void);
+
 #endif

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
     bloomfile_get_info(f, &info);
     printf("state %" PRIu32 "\nlabel %s\n", info.state, info.label);
     if (info.state == BLOOMFILE_SEALED)
-        printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, NULL)));
+        printf("verify %s\n", bloomfile_errname(bloomfile_verify(f, 1, NULL)));
     for (int i = 2; i < argc; i++) {
         uint64_t keys = strtoull(argv[i], NULL, 10);
         printf("lost %" PRIu64 " %" PRIu64 "\n", keys, lost(f, keys));

@@ -2,7 +2,8 @@
  *
  * For LD_PRELOAD: while the file named by DISK_FAILS exists, msync() fails as it does when the disk
  * could not be written, but for the first DISK_WORKS calls. If DISK_FORGETS is set, what is read
- * from files without a name begins with a zero byte, as after a page that could not be written.
+ * from files without a name begins with a zero byte, as after a page that could not be written. The
+ * file named by DISK_SHRINKS loses what it has beyond 4096 bytes when it is about to be scanned.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -22,6 +23,14 @@ int msync(void *address, size_t size, int flags)
         return -1;
     }
     return (int)syscall(SYS_msync, address, size, flags);
+}
+
+int madvise(void *address, size_t size, int advice)
+{
+    const char *shrinks = getenv("DISK_SHRINKS");
+    if (shrinks != NULL && advice == MADV_SEQUENTIAL && truncate(shrinks, 4096) != 0)
+        return -1;
+    return (int)syscall(SYS_madvise, address, size, advice);
 }
 
 ssize_t pread64(int fd, void *bytes, size_t size, off64_t at)

@@ -267,6 +267,20 @@ class Verify(InspectTest):
                              ("BLOOMFILE_EBODY", field))
 
 
+    def test_threads_change_nothing(self):
+        self.create("-q", "-n", "2e7", name="good", stdin=lines(*KEYS))
+        bad = bytearray(self.read("good"))
+        for page in 5000, 3000, 1023:
+            bad[4096 * (page + 1)] ^= 1
+        self.write("bad", bytes(bad))
+        for name in "good", "bad":
+            reports = [self.report("--verify", *words, name)
+                       for words in ([], ["--threads", "1"], ["--threads=2"], ["--threads=1024"])]
+            for report in reports:
+                self.assertEqual(report, reports[0])
+        self.assertEqual((reports[0]["faults"][0]["page"], reports[0]["bad_pages"]), (1023, 3))
+
+
 class Keys(InspectTest):
     def test_all_there(self):
         self.assertIn("none is missing", self.page("--keys", "keys", "filter"))
@@ -359,7 +373,8 @@ class Trouble(InspectTest):
     def test_command_line(self):
         self.trouble("bfinspect")
         for words in (["-Z"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
-                      ["--quick", "--verify"], ["--quick", "--map"], ["-j", "-H"], ["-j", "--map"],
+                      ["--quick", "--verify"], ["--threads", "2"], ["--verify", "--threads", "0"],
+                      ["--verify", "--threads", "1025"], ["--quick", "--map"], ["-j", "-H"], ["-j", "--map"],
                       ["-q", "-j"], ["-q", "-H"], ["-f"], ["--json=1"],
                       ["--keys", "keys", "-0", "-x4"], ["--keys", "keys", "-x0"],
                       ["--svg", "-", "--png", "-"], ["--svg", "-", "-j"], ["--svg", "x", "filter"]):
@@ -398,7 +413,6 @@ class Trouble(InspectTest):
                                    preexec_fn=lambda: os.close(closed))
             self.assertEqual((result.returncode, bool(result.stdout)), (0, True))
 
-    @unittest.skipIf(SANITIZED, "sanitizers lose track of a jump out of a signal handler")
     def test_a_file_that_shrinks_while_it_is_read(self):
         self.write("big", file_form("classic", 8 * 4096 * 8, 9, KEYS))
         environment = self.environment()
@@ -415,6 +429,18 @@ class Trouble(InspectTest):
         self.assertEqual(process.returncode, 2, message)
         self.assertEqual(json.loads(out)["error"], "EIO")
         self.check_message("bfinspect", message, "big", "shrank")
+
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_a_file_that_shrinks_while_threads_verify_it(self):
+        for threads in 1, 2, 5:
+            self.create("-q", "-f", "-n", "2e7", name="big", stdin=lines(*KEYS))
+            result = self.run_tool("bfinspect", "--json", "--verify", "--threads", threads, "big",
+                                   env={"LD_PRELOAD": os.environ["FAILING_DISK"],
+                                        "DISK_SHRINKS": "big"})
+            report = json.loads(result.stdout)
+            self.assertEqual((result.returncode, report["error"]), (2, "EIO"), result)
+            self.assertEqual((report["verified"], report["faults"]), (False, []))
+            self.check_message("bfinspect", result.stderr, "big", "shrank")
 
     def test_closed_input_is_not_taken_for_another_file(self):
         self.trouble("bfinspect", "--keys", "-", "filter", stdin=None, names=["standard input"],

@@ -58,7 +58,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     bloomfile *f;
     int error = lay_out(fd, path != NULL, h, size);
     if (error == 0)
-        error = map_file(&map, fd, 0, size, true);
+        error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
     if (error == 0)
         error = filter_new(&f, h, &map, 0);
     if (error != 0)

@@ -15,7 +15,7 @@
 
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
-     BLOOMFILE_ADD_EXACT)
+     BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY)
 #define OPEN_TRIES 100 /* while others replace the file */
 
 static bool flags_valid(unsigned flags, bool by_path)
@@ -24,7 +24,7 @@ static bool flags_valid(unsigned flags, bool by_path)
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
     if ((flags & ~OPEN_FLAGS) != 0 || (flags & verify) == verify)
         return false;
-    if (writing && (!by_path || (flags & verify) != 0))
+    if (writing && (!by_path || (flags & (verify | BLOOMFILE_COPY)) != 0))
         return false;
     return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
 }
@@ -36,7 +36,7 @@ static int check_state(const struct header *h, unsigned flags, bool whole_file)
         return BLOOMFILE_EPOISONED;
     if (h->record.state == BLOOMFILE_SEALED)
         return (flags & BLOOMFILE_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
-    if (!whole_file || (flags & BLOOMFILE_VERIFY_FULL) != 0)
+    if (!whole_file || (flags & (BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY)) != 0)
         return BLOOMFILE_ELIVE;
     if ((flags & BLOOMFILE_WRITE) != 0 && h->ro_compat != 0)
         return BLOOMFILE_EFEATURE;
@@ -126,8 +126,12 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
         error = check_state(&header, flags, length == file_size);
     if (error != 0)
         return error;
+    const struct map_wish wish = { .writable = writing,
+                                   .copied = (flags & BLOOMFILE_COPY) != 0,
+                                   .resident = (flags & BLOOMFILE_PREFAULT) != 0,
+                                   .locked = (flags & BLOOMFILE_LOCK) != 0 };
     struct map map;
-    error = map_file(&map, fd, offset, length, writing);
+    error = map_file(&map, fd, offset, length, wish);
     return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 
@@ -206,7 +210,9 @@ int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
 int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
 {
     *out = NULL;
-    if (!flags_valid(flags, false))
+    const bool copied = (flags & BLOOMFILE_COPY) != 0, locked = (flags & BLOOMFILE_LOCK) != 0;
+    const bool held = locked || (flags & BLOOMFILE_PREFAULT) != 0;
+    if (!flags_valid(flags, false) || (held && !copied))
         return BLOOMFILE_EPARAMS;
     uint8_t bytes[HEADER_MAX];
     if (size > 0)
@@ -218,7 +224,9 @@ int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsig
     if (error != 0)
         return error;
     struct map map = { .bytes = image };
-    return filter_new(out, &header, &map, flags);
+    if (copied)
+        error = map_copy(&map, image, size, locked);
+    return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 
 void bloomfile_close(bloomfile *f)

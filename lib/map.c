@@ -5,10 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
+#define HUGE_PAGE     ((size_t)2 << 20)
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#endif
 
 int map_open(const char *path, bool writable, int *fd)
 {
@@ -58,24 +64,107 @@ int map_write(int fd, uint64_t offset, const void *bytes, size_t size)
     return 0;
 }
 
-int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, bool writable)
+static size_t page_size(void)
 {
-    size_t before = (size_t)(offset % (uint64_t)sysconf(_SC_PAGESIZE));
-    if (size > SIZE_MAX / 2 - before)
-        return BLOOMFILE_ETOOBIG;
-    size_t base_size = (size_t)size + before;
-    int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
-    void *base = mmap(NULL, base_size, access, MAP_SHARED, fd, (off_t)(offset - before));
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- mapping */
+
+/* Pages are locked as they come. So a limit is met before anything is read, and what reads them
+ * tells its own errors. */
+static int lock_pages(const struct map *map, size_t size)
+{
+    return mlock2(map->bytes, size, MLOCK_ONFAULT) == 0 ? 0 : errno;
+}
+
+static void touch_pages(const struct map *map)
+{
+    const size_t step = page_size();
+    for (size_t at = 0; at < map->base_size; at += step)
+        (void)*((const volatile uint8_t *)map->base + at);
+}
+
+/* Reading, also what is writable: it would all have to be written to disk otherwise. */
+static int fetch_pages(const struct map *map)
+{
+    map_expect(map, MAP_SCAN);
+    if (madvise(map->base, map->base_size, MADV_POPULATE_READ) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return errno == EFAULT ? EIO : errno; /* where touching would be SIGBUS */
+    touch_pages(map);
+    return 0;
+}
+
+static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, struct map_wish wish)
+{
+    size_t before = (size_t)(offset % page_size());
+    int access = wish.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *base = mmap(NULL, size + before, access, MAP_SHARED, fd, (off_t)(offset - before));
     if (base == MAP_FAILED)
         return errno;
+    *map = (struct map){ base, size + before, (const uint8_t *)base + before };
+    int error = wish.locked ? lock_pages(map, size) : 0;
+    if (error == 0 && (wish.resident || wish.locked))
+        error = fetch_pages(map);
+    return error;
+}
+
+/* ---- copying */
+
+/* Memory for so many bytes, the first of which begins a huge page. */
+static int map_memory(struct map *map, size_t size, bool locked)
+{
+    const size_t base_size = size + HUGE_PAGE;
+    void *base = mmap(NULL, base_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return errno;
+    madvise(base, base_size, MADV_HUGEPAGE);
+    const size_t before = -(uintptr_t)base % HUGE_PAGE;
     *map = (struct map){ base, base_size, (const uint8_t *)base + before };
-    map_expect(map, MAP_LOOKUPS);
-    return 0;
+    return locked ? lock_pages(map, size) : 0;
+}
+
+static int read_file(struct map *map, int fd, uint64_t offset, size_t size, bool locked)
+{
+    int error = map_memory(map, size, locked);
+    return error != 0 ? error : map_read(fd, offset, map_bytes(map), size);
+}
+
+/* ---- */
+
+/* Keeps the map, or releases it if there was an error. */
+static int keep(const struct map *map, int error)
+{
+    if (error != 0)
+        map_release(map);
+    else
+        map_expect(map, MAP_LOOKUPS);
+    return error;
+}
+
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish)
+{
+    *map = (struct map){ 0 };
+    if (size > SIZE_MAX / 2 - HUGE_PAGE)
+        return BLOOMFILE_ETOOBIG;
+    return keep(map, wish.copied ? read_file(map, fd, offset, (size_t)size, wish.locked)
+                                 : map_shared(map, fd, offset, (size_t)size, wish));
+}
+
+int map_copy(struct map *map, const void *bytes, size_t size, bool locked)
+{
+    *map = (struct map){ 0 };
+    int error = map_memory(map, size, locked);
+    if (error == 0)
+        memcpy(map_bytes(map), bytes, size);
+    return keep(map, error);
 }
 
 uint8_t *map_bytes(const struct map *map)
 {
-    return map->base;
+    return (uint8_t *)map->base + (map->bytes - (const uint8_t *)map->base);
 }
 
 int map_reopen(const struct map *map, int fd)
@@ -105,7 +194,7 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
-void map_release(struct map *map)
+void map_release(const struct map *map)
 {
     if (map->base != NULL)
         munmap(map->base, map->base_size);

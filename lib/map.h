@@ -26,11 +26,22 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 /* Writes all of the bytes at `offset`. 0 or an errno. */
 int map_write(int fd, uint64_t offset, const void *bytes, size_t size);
 
-/* Maps `size` > 0 bytes at any offset, shared; writable: at offset 0. BLOOMFILE_ETOOBIG or an
- * errno. */
-int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, bool writable);
+/* How bytes are to be in memory. */
+struct map_wish {
+    bool writable; /* a mapping, at offset 0 */
+    bool copied; /* not mapped, but read into memory of their own, in huge pages where there are */
+    bool resident; /* in memory before the first use */
+    bool locked;   /* resident, and for as long as they are mapped */
+};
 
-/* The bytes of a writable mapping. */
+/* Maps `size` > 0 bytes at any offset, shared, or copies them. BLOOMFILE_ETOOBIG, _ETRUNCATED or an
+ * errno; EIO also if the file has got shorter than the mapping. */
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish);
+
+/* A copy of the bytes, in huge pages where there are. An errno. */
+int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
+
+/* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);
 
 /* Opens the file anew, behind the descriptor and a writable mapping of it. */
@@ -47,6 +58,6 @@ enum map_use {
 };
 void map_expect(const struct map *map, enum map_use use);
 
-void map_release(struct map *map);
+void map_release(const struct map *map);
 
 #endif

@@ -47,7 +47,7 @@ int sealing_complete(int fd, struct header *h)
         return error;
     error = lock_wait(fd, LOCK_RECORDS, 1);
     if (error == 0) {
-        error = map_file(&map, fd, 0, size, true);
+        error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
         if (error == 0) {
             error = complete(fd, &map, h);
             map_release(&map);

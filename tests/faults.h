@@ -28,6 +28,7 @@
     X(madvise)                                                                                     \
     X(malloc)                                                                                      \
     X(memfd_create)                                                                                \
+    X(mlock2)                                                                                      \
     X(mmap64)                                                                                      \
     X(msync)                                                                                       \
     X(open64)                                                                                      \

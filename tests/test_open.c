@@ -120,12 +120,13 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
 static void unknown_and_contradictory_flags_are_refused(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 32,
+    static const unsigned flags[] = { 512,
                                       1u << 31,
                                       BLOOMFILE_REPLACE,
                                       BLOOMFILE_ADD_EXACT,
                                       BLOOMFILE_WRITE | BLOOMFILE_VERIFY_FULL,
                                       BLOOMFILE_WRITE | BLOOMFILE_VERIFY_NONE,
+                                      BLOOMFILE_WRITE | BLOOMFILE_COPY,
                                       BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE };
     struct bytes image = image_from(in_file);
     write_file("filter", image.data, image.size);

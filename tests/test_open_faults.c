@@ -56,14 +56,25 @@ static int open_in_memory(bloomfile **f)
     return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
 }
 
+static int open_locked(bloomfile **f)
+{
+    return bloomfile_open(f, "filter", BLOOMFILE_LOCK);
+}
+
+static int open_copied(bloomfile **f)
+{
+    return bloomfile_open(f, "filter", BLOOMFILE_COPY | BLOOMFILE_LOCK);
+}
+
 static int open_live(bloomfile **f)
 {
     return bloomfile_open(f, "live", 0);
 }
 
-static int (*const openings[])(bloomfile **f) = { open_by_path, open_by_descriptor,
-                                                  open_by_absolute_path, open_in_memory,
-                                                  open_live };
+static int (*const openings[])(bloomfile **f) = {
+    open_by_path,   open_by_descriptor, open_by_absolute_path, open_locked, open_copied,
+    open_in_memory, open_live
+};
 
 static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 {
@@ -92,6 +103,7 @@ static void whichever_call_fails_its_error_is_told(void **state)
         { ON_fstat64, { EIO, EOVERFLOW } },
         { ON_getcwd, { ENOMEM } },
         { ON_malloc, { ENOMEM } },
+        { ON_mlock2, { ENOMEM, EPERM } },
         { ON_mmap64, { ENOMEM, EAGAIN, ENODEV, EACCES } },
         { ON_open64, { EACCES, EMFILE, ENFILE, ENOMEM, EIO } },
         { ON_pread64, { EIO, EISDIR } },

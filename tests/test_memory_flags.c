@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ * Where the bytes of a filter are in memory: BLOOMFILE_PREFAULT, _LOCK and _COPY. */
+#include "live_support.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "handle.h"
+
+enum {
+    PREFAULT = BLOOMFILE_PREFAULT,
+    LOCK = BLOOMFILE_LOCK,
+    COPY = BLOOMFILE_COPY,
+    KEYS = 1500,
+    QUERIES = 4000,
+    PAGE = 4096,
+    BAD_PAGE = 3
+};
+
+static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
+                                      PREFAULT | LOCK, LOCK | COPY, PREFAULT | LOCK | COPY };
+
+/* Of several pages. */
+static const struct recipe recipes[] = {
+    { BLOOMFILE_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 },
+    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 20001 - 3, 4, KEYS, 7 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 2 * 20001 - 1, 4, KEYS, 0 },
+};
+
+static void write_filter(const struct recipe *recipe)
+{
+    struct bytes image = image_from(*recipe);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+}
+
+/* ---- answers */
+
+static void assert_same_answers(const bloomfile *f, const bloomfile *plain)
+{
+    static uint64_t digests[QUERIES];
+    static bool hits[QUERIES], expected[QUERIES];
+    for (uint64_t i = 0; i < QUERIES; i++) {
+        digests[i] = number(bloomfile_seed(f), i);
+        expected[i] = bloomfile_contains_digest(plain, digests[i]);
+        assert_int_equal(bloomfile_contains_digest(f, digests[i]), expected[i]);
+    }
+    bloomfile_contains_digests(f, digests, QUERIES, hits);
+    assert_memory_equal(hits, expected, sizeof hits);
+    assert_int_equal(bloomfile_status(f), bloomfile_status(plain));
+    assert_int_equal(bloomfile_verify(f, 1, NULL), bloomfile_verify(plain, 1, NULL));
+    assert_int_equal(info_of(f).bad_pages, info_of(plain).bad_pages);
+}
+
+/* By path, and as a part of another file that begins anywhere. */
+static void assert_flags_change_no_answer(struct bytes image, size_t offset)
+{
+    struct bytes file = { malloc(offset + image.size + 1), offset + image.size + 1 };
+    memset(file.data, 0xEE, file.size);
+    memcpy(file.data + offset, image.data, image.size);
+    write_file("filter", image.data, image.size);
+    write_file("part", file.data, file.size);
+    int fd = open("part", O_RDONLY);
+    for (size_t i = 0; i < ROWS(all_flags); i++) {
+        bloomfile *f, *plain = open_image(image, 0);
+        assert_error(bloomfile_open(&f, "filter", all_flags[i]), 0);
+        assert_same_answers(f, plain);
+        bloomfile_close(f);
+        bloomfile_close(plain);
+
+        plain = open_image(image, 0);
+        assert_error(bloomfile_open_fd(&f, fd, offset, image.size, all_flags[i]), 0);
+        assert_same_answers(f, plain);
+        bloomfile_close(f);
+        bloomfile_close(plain);
+    }
+    close(fd);
+    free(file.data);
+}
+
+static void the_flags_change_no_answer(void **state)
+{
+    (void)state;
+    static const size_t offsets[] = { 4095, 0, 12345 };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        assert_flags_change_no_answer(image, offsets[r]);
+        image.data[recipes[r].header_size + PAGE * BAD_PAGE] ^= 1;
+        assert_flags_change_no_answer(image, offsets[r]);
+        free(image.data);
+    }
+}
+
+static void full_verification_looks_at_the_copy(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[0]);
+    write_file("filter", image.data, image.size);
+    bloomfile_close(opened("filter", COPY | BLOOMFILE_VERIFY_FULL));
+    image.data[IN_FILE + PAGE * BAD_PAGE] ^= 1;
+    write_file("filter", image.data, image.size);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", COPY | BLOOMFILE_VERIFY_FULL), BLOOMFILE_EPAGE);
+    free(image.data);
+}
+
+static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state)
+{
+    (void)state;
+    static const unsigned copying[] = { COPY, COPY | PREFAULT, COPY | LOCK };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        for (size_t i = 0; i < ROWS(copying); i++) {
+            struct bytes image = image_from(recipes[r]), again = image_from(recipes[r]);
+            bloomfile *plain = open_image(again, 0);
+            bloomfile *f = open_image(image, copying[i]);
+            memset(image.data, 0, image.size);
+            assert_same_answers(f, plain);
+            assert_int_equal((uintptr_t)f->body % 64, 0);
+            bloomfile_close(f);
+            bloomfile_close(plain);
+            free(image.data);
+            free(again.data);
+        }
+    }
+}
+
+static void memory_of_the_callers_is_his_to_lock(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[0]);
+    bloomfile *f;
+    for (unsigned i = 0; i < 3; i++) {
+        static const unsigned flags[] = { PREFAULT, LOCK, PREFAULT | LOCK };
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
+                     BLOOMFILE_EPARAMS);
+        assert_null(f);
+    }
+    free(image.data);
+}
+
+static void a_live_filter_may_be_resident_but_not_a_copy(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    make_live("live", BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_open(&f, "live", COPY), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_open(&f, "live", COPY | BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    bloomfile *reader = opened("live", PREFAULT | LOCK);
+    bloomfile *writer = opened("live", PREFAULT | LOCK | BLOOMFILE_WRITE);
+    add_digests_of(writer, LIVE_KEYS, 2 * LIVE_KEYS);
+    assert_true(has_numbers(reader, 0, 2 * LIVE_KEYS));
+    bloomfile_close(reader);
+    bloomfile_close(writer);
+    assert_flawless(flaw_of_clean_file("live"));
+}
+
+/* ---- the file changes */
+
+static bool all_may_be_there(const bloomfile *f)
+{
+    for (uint64_t i = 0; i < KEYS; i++)
+        if (!bloomfile_contains_digest(f, number(0, i)))
+            return false;
+    return true;
+}
+
+/* What the signal that ends it is when the file is gone behind the handle; 0: none. */
+static int signal_after_truncation(unsigned flags)
+{
+    write_filter(&recipes[0]);
+    bloomfile *f = opened("filter", flags);
+    assert_int_equal(truncate("filter", 0), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGBUS, SIG_DFL);
+        _exit(all_may_be_there(f) && bloomfile_status(f) == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    bloomfile_close(f);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static void a_copy_outlives_the_bytes_of_its_file(void **state)
+{
+    (void)state;
+    assert_int_equal(signal_after_truncation(0), SIGBUS);
+    assert_int_equal(signal_after_truncation(PREFAULT | LOCK), SIGBUS);
+    assert_int_equal(signal_after_truncation(COPY), 0);
+}
+
+static void a_copy_is_stale_when_its_path_names_another_file(void **state)
+{
+    (void)state;
+    write_filter(&recipes[0]);
+    bloomfile *f = opened("filter", COPY);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_int_equal(rename("filter", "older"), 0);
+    write_filter(&recipes[1]);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    bloomfile_close(f);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(the_flags_change_no_answer),
+        IN_NEW_DIR(full_verification_looks_at_the_copy),
+        IN_NEW_DIR(an_image_in_memory_can_be_copied_and_is_not_needed_then),
+        IN_NEW_DIR(memory_of_the_callers_is_his_to_lock),
+        IN_NEW_DIR(a_live_filter_may_be_resident_but_not_a_copy),
+        IN_NEW_DIR(a_copy_outlives_the_bytes_of_its_file),
+        IN_NEW_DIR(a_copy_is_stale_when_its_path_names_another_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ * The pages of BLOOMFILE_PREFAULT, _LOCK and _COPY, and what keeps them from being had. */
+#include "live_support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "handle.h"
+
+enum {
+    PREFAULT = BLOOMFILE_PREFAULT,
+    LOCK = BLOOMFILE_LOCK,
+    COPY = BLOOMFILE_COPY,
+    KEYS = 1500,
+    PAGE = 4096,
+    NOBODY = 65534
+};
+
+static const unsigned all_flags[] = { PREFAULT,        LOCK,        COPY,
+                                      PREFAULT | LOCK, LOCK | COPY, PREFAULT | LOCK | COPY };
+
+/* Of several pages. */
+static const struct recipe recipe = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 };
+
+static void write_filter(void)
+{
+    struct bytes image = image_from(recipe);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+}
+
+static bloomfile *open_with(unsigned flags, const struct faults *faults, int expected)
+{
+    bloomfile *f;
+    const size_t descriptors = open_descriptors(), mapped = mapped_files();
+    faults_begin(faults);
+    int error = bloomfile_open(&f, "filter", flags);
+    faults_end();
+    assert_error(error, expected);
+    assert_int_equal(open_descriptors(), descriptors);
+    if (error != 0)
+        assert_int_equal(mapped_files(), mapped);
+    return f;
+}
+
+static bool all_may_be_there(const bloomfile *f)
+{
+    for (uint64_t i = 0; i < KEYS; i++)
+        if (!bloomfile_contains_digest(f, number(0, i)))
+            return false;
+    return true;
+}
+
+/* ---- pages */
+
+#define ALL SIZE_MAX
+
+/* How many pages of the image this process can use without a fault. */
+static size_t present_pages(const bloomfile *f)
+{
+    FILE *pagemap = fopen("/proc/self/pagemap", "rb");
+    if (pagemap == NULL)
+        skip();
+    const size_t page_size = (size_t)sysconf(_SC_PAGESIZE), size = f->geometry.image_size;
+    const uintptr_t first = (uintptr_t)f->map.bytes / page_size;
+    const size_t pages = ((uintptr_t)f->map.bytes + size - 1) / page_size - first + 1;
+    size_t present = 0;
+    assert_int_equal(fseeko(pagemap, (off_t)(8 * first), SEEK_SET), 0);
+    for (size_t i = 0; i < pages; i++) {
+        uint64_t entry;
+        assert_int_equal(fread(&entry, sizeof entry, 1, pagemap), 1);
+        present += entry >> 63;
+    }
+    fclose(pagemap);
+    return present == pages ? ALL : present;
+}
+
+static void pages_are_there_before_they_are_used(void **state)
+{
+    (void)state;
+    write_filter();
+    bloomfile *f = opened("filter", 0);
+    assert_int_equal(present_pages(f), 0);
+    bloomfile_close(f);
+    for (size_t i = 0; i < ROWS(all_flags); i++) {
+        f = opened("filter", all_flags[i]);
+        assert_int_equal(present_pages(f), ALL);
+        bloomfile_close(f);
+    }
+    make_live("live", BLOOMFILE_BLOCKED);
+    f = opened("live", BLOOMFILE_WRITE | PREFAULT);
+    assert_int_equal(present_pages(f), ALL);
+    bloomfile_close(f);
+}
+
+static void an_old_kernel_gets_its_pages_touched(void **state)
+{
+    (void)state;
+    write_filter();
+    struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
+    static const unsigned flags[] = { PREFAULT, LOCK, COPY };
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        bloomfile *f = open_with(flags[i], &faults, 0);
+        assert_int_equal(present_pages(f), ALL);
+        assert_true(all_may_be_there(f));
+        bloomfile_close(f);
+    }
+}
+
+static size_t locked_kilobytes(void)
+{
+    char line[256];
+    unsigned long locked = ULONG_MAX;
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmLck: %lu kB", &locked) == 1)
+            break;
+    fclose(status);
+    if (locked == ULONG_MAX)
+        skip();
+    return locked;
+}
+
+static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
+{
+    (void)state;
+    static const unsigned locking[] = { LOCK, LOCK | COPY };
+    write_filter();
+    const size_t before = locked_kilobytes();
+    for (size_t i = 0; i < ROWS(locking); i++) {
+        bloomfile *f = opened("filter", locking[i]);
+        const size_t pages = (f->geometry.image_size + PAGE - 1) / PAGE;
+        if (sysconf(_SC_PAGESIZE) == PAGE)
+            assert_int_equal(locked_kilobytes() - before, pages * PAGE / 1024);
+        assert_true(locked_kilobytes() > before);
+        bloomfile_close(f);
+        assert_int_equal(locked_kilobytes(), before);
+    }
+}
+
+/* ---- what may go wrong */
+
+/* What opening with the flags says to a process without privileges that may lock so much. */
+static int error_with_limit(rlim_t limit, unsigned flags)
+{
+    int fd = open("filter", O_RDONLY);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        bloomfile *f;
+        if (setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ limit, limit }) != 0 ||
+            (geteuid() == 0 && (setgroups(0, NULL) != 0 || setresuid(NOBODY, NOBODY, NOBODY) != 0)))
+            _exit(255);
+        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags);
+        bloomfile_close(f);
+        _exit(error);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    close(fd);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void what_must_not_be_locked_is_not_opened(void **state)
+{
+    (void)state;
+    write_filter();
+    if (error_with_limit(PAGE, 0) == 255)
+        skip();
+    assert_error(error_with_limit(0, LOCK), EPERM);
+    assert_error(error_with_limit(PAGE, LOCK), ENOMEM);
+    assert_error(error_with_limit(PAGE, LOCK | COPY), ENOMEM);
+    assert_error(error_with_limit(PAGE, PREFAULT | COPY), 0);
+}
+
+static void what_fails_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned flags;
+        struct faults faults;
+        int error;
+    } rows[] = {
+        { PREFAULT, { .call = ON_madvise, .nth = 2, .error = EFAULT }, EIO },
+        { PREFAULT, { .call = ON_madvise, .nth = 2, .error = ENOMEM }, ENOMEM },
+        { LOCK, { .call = ON_madvise, .nth = 2, .error = EFAULT }, EIO },
+        { LOCK, { .call = ON_mlock2, .nth = 1, .error = ENOMEM }, ENOMEM },
+        { LOCK | COPY, { .call = ON_mlock2, .nth = 1, .error = EPERM }, EPERM },
+        { COPY, { .call = ON_mmap64, .nth = 1, .error = ENOMEM }, ENOMEM },
+        { COPY, { .call = ON_pread64, .nth = 2, .error = EIO }, EIO },
+        { LOCK | COPY, { .call = ON_pread64, .nth = 2, .error = EIO }, EIO },
+        { COPY, { .file_ends_at = IN_FILE + PAGE }, BLOOMFILE_ETRUNCATED },
+        { COPY, { .call = ON_madvise, .nth = 1, .error = EINVAL, .for_ever = true }, 0 },
+        { COPY, { .call = ON_pread64, .nth = 2, .error = EINTR }, 0 },
+        { COPY, { .transfer_at_most = 777 }, 0 },
+    };
+    write_filter();
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        const size_t locked = locked_kilobytes();
+        bloomfile *f = open_with(rows[i].flags, &rows[i].faults, rows[i].error);
+        if (f == NULL)
+            assert_int_equal(locked_kilobytes(), locked);
+        if (f != NULL)
+            assert_true(all_may_be_there(f) && bloomfile_status(f) == 0);
+        bloomfile_close(f);
+    }
+}
+
+static void truncate_it(enum fault_call call)
+{
+    if (call == ON_madvise)
+        assert_int_equal(truncate("filter", IN_FILE), 0);
+}
+
+static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
+{
+    (void)state;
+    static const unsigned fetching[] = { PREFAULT, LOCK };
+    struct faults shrinking = { .at_each_call = truncate_it };
+    for (size_t i = 0; i < ROWS(fetching); i++) {
+        write_filter();
+        bloomfile *f;
+        faults_begin(&shrinking);
+        int error = bloomfile_open(&f, "filter", fetching[i]);
+        faults_end();
+        assert_error(error, EIO);
+    }
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(pages_are_there_before_they_are_used),
+        IN_NEW_DIR(an_old_kernel_gets_its_pages_touched),
+        IN_NEW_DIR(locked_pages_are_those_of_the_image_until_it_is_closed),
+        IN_NEW_DIR(what_must_not_be_locked_is_not_opened),
+        IN_NEW_DIR(what_fails_is_told),
+        IN_NEW_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * Lookups in a file that is not in memory read the pages they need and no other. */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "../bench/residence.h"
+
+enum {
+    SKIPPED = 77,
+    PAGE = 4096,
+    PAGES = 6000,
+    LOOKUPS = 200,
+    FIRST = 100, /* page that is looked up, beyond what is read ahead of the header */
+    STEP = 29,
+    TABLE_PAGES = (PAGES * 4 - 1) / PAGE + 1,
+    HEADER_AT_MOST = 32 /* pages, that the kernel reads when it is asked for the first */
+};
+
+/* Digests spread evenly over the blocks: one that belongs to this page. */
+static uint64_t digest_in_page(uint64_t page)
+{
+    const uint64_t share = UINT64_MAX / PAGES;
+    return share * page + share / 2;
+}
+
+static size_t pages_in_cache(void)
+{
+    int error;
+    const size_t pages = residence_pages("filter", &error);
+    assert_int_equal(error, 0);
+    return pages;
+}
+
+/* No keys: all answers depend on the page itself. */
+static int make_cold_filter(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .bits = 8 * PAGE * (uint64_t)PAGES, .hashes = 6 });
+    assert_error(bloomfile_builder_finish(b, "filter", 0), 0);
+    bloomfile_builder_free(b);
+    return residence_drop("filter");
+}
+
+static size_t look_up(const bloomfile *f, bool many)
+{
+    uint64_t digests[LOOKUPS];
+    size_t found = 0;
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        digests[i] = digest_in_page(FIRST + i * 7919 % LOOKUPS * STEP);
+    if (many)
+        return bloomfile_contains_digests(f, digests, LOOKUPS, NULL);
+    for (uint64_t i = 0; i < LOOKUPS; i++)
+        found += bloomfile_contains_digest(f, digests[i]);
+    return found;
+}
+
+static void assert_pages_read(unsigned flags, bool many, size_t at_most)
+{
+    assert_int_equal(pages_in_cache(), 0);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", flags), 0);
+    const size_t opened = pages_in_cache();
+    assert_in_range(opened, 1, HEADER_AT_MOST);
+    const uint64_t before = residence_read_bytes();
+    assert_int_equal(look_up(f, many), 0);
+    const uint64_t read = residence_read_bytes() - before;
+    assert_int_equal(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    assert_in_range(pages_in_cache() - opened, 1, at_most);
+    assert_in_range(read, 0, at_most * PAGE);
+}
+
+static void one_by_one_without_verification(void **state)
+{
+    (void)state;
+    assert_pages_read(BLOOMFILE_VERIFY_NONE, false, LOOKUPS);
+}
+
+static void many_without_verification(void **state)
+{
+    (void)state;
+    assert_pages_read(BLOOMFILE_VERIFY_NONE, true, LOOKUPS);
+}
+
+static void one_by_one_with_their_checksums(void **state)
+{
+    (void)state;
+    assert_pages_read(0, false, LOOKUPS + TABLE_PAGES);
+}
+
+static void many_with_their_checksums(void **state)
+{
+    (void)state;
+    assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
+}
+
+static void the_whole_file_if_it_is_to_be_resident(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { BLOOMFILE_PREFAULT, BLOOMFILE_COPY };
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        bloomfile *f;
+        assert_int_equal(residence_drop("filter"), 0);
+        assert_int_equal(pages_in_cache(), 0);
+        assert_error(bloomfile_open(&f, "filter", flags[i]), 0);
+        assert_int_equal(pages_in_cache(), 1 + PAGES + TABLE_PAGES);
+        bloomfile_close(f);
+    }
+}
+
+/* Why nothing can be told here; NULL: it can. */
+static const char *obstacle(void)
+{
+    int error;
+    if (sysconf(_SC_PAGESIZE) != PAGE)
+        return "pages of memory are not those of the format";
+    if (make_cold_filter(NULL) != 0)
+        return "a file cannot be made, or not be taken out of the page cache";
+    const size_t pages = residence_pages("filter", &error);
+    leave_temp_dir(NULL);
+    return error != 0 || pages != 0
+               ? "files stay in the page cache here; let TMPDIR name a folder on a disk"
+               : NULL;
+}
+
+int main(void)
+{
+#define COLD(test) cmocka_unit_test_setup_teardown(test, make_cold_filter, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        COLD(one_by_one_without_verification),        COLD(many_without_verification),
+        COLD(one_by_one_with_their_checksums),        COLD(many_with_their_checksums),
+        COLD(the_whole_file_if_it_is_to_be_resident),
+    };
+    const char *why = obstacle();
+    if (why != NULL) {
+        fprintf(stderr, "skipped: %s\n", why);
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

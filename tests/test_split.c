@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ * Every way to find the ends of lines finds the same, wherever they are. */
+#include "support.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "../tools/marks.h"
+#include "../tools/split.h"
+
+#define PAGE    4096u
+#define LONGEST (3 * MARKS_BLOCK + 5)
+#define MOST    (PAGE + 1)
+
+/* A page before which and behind which nothing can be read. */
+static uint8_t *page;
+
+static int make_page(void **state)
+{
+    (void)state;
+    uint8_t *pages = mmap(NULL, (size_t)3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return -1;
+    page = pages + PAGE;
+    return mprotect(page, PAGE, PROT_READ | PROT_WRITE);
+}
+
+static int free_page(void **state)
+{
+    (void)state;
+    return munmap(page - PAGE, (size_t)3 * PAGE);
+}
+
+/* Bytes of which one in `rarity` is a mark; the others differ from it in one bit, at times the
+ * highest, or are carriage returns. */
+static void fill(uint8_t *bytes, size_t size, uint8_t mark, uint64_t rarity, uint64_t seed)
+{
+    for (size_t i = 0; i < size; i++) {
+        const uint64_t r = bloomfile_hash(seed, &i, sizeof i);
+        bytes[i] = (uint8_t)(mark ^ 1u << r % 8);
+        if (r / 8 % 4 == 0)
+            bytes[i] = '\r';
+        if (r / 32 % rarity == 0)
+            bytes[i] = mark;
+    }
+}
+
+static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, uint8_t mark,
+                         size_t max)
+{
+    static struct bloomfile_key found[MOST];
+    size_t n = find(bytes, bytes + size, mark, found, max), there = 0;
+    for (size_t i = 0; i < size / MARKS_BLOCK * MARKS_BLOCK; i++) {
+        if (bytes[i] != mark)
+            continue;
+        if (there < n)
+            assert_ptr_equal(found[there].data, bytes + i);
+        there++;
+    }
+    assert_true(n <= max);
+    assert_true(n == there || (n < there && n + 2 > max));
+}
+
+/* The definition. */
+static size_t split_bytewise(const struct split *s, struct bloomfile_key *keys)
+{
+    size_t n = 0;
+    for (const uint8_t *start = s->at, *at = s->at; start < s->end; start = ++at, n++) {
+        while (at < s->end && *at != s->mark)
+            at++;
+        const bool cr = s->crlf && at > start && at[-1] == '\r';
+        keys[n] = (struct bloomfile_key){ start, (size_t)(at - start) - cr };
+    }
+    return n;
+}
+
+static void check_split(struct split s, size_t max)
+{
+    static struct bloomfile_key wanted[MOST], keys[MOST];
+    const size_t n = split_bytewise(&s, wanted);
+    size_t got = 0;
+    for (size_t more; (more = split_next(&s, keys, max)) > 0; got += more) {
+        assert_true(more <= max && got + more <= n);
+        for (size_t i = 0; i < more; i++) {
+            assert_ptr_equal(keys[i].data, wanted[got + i].data);
+            assert_int_equal(keys[i].size, wanted[got + i].size);
+        }
+    }
+    assert_int_equal(got, n);
+    assert_ptr_equal(s.at, s.end);
+}
+
+static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
+{
+    static const size_t maxima[] = { 1, 2, 3, 7, MARKS_BLOCK, MOST };
+    for (size_t i = 0; i < ROWS(maxima); i++) {
+#ifdef __SSE2__
+        check_finder(marks_find_sse2, bytes, size, mark, maxima[i]);
+        if (marks_finder() == marks_find_avx2)
+            check_finder(marks_find_avx2, bytes, size, mark, maxima[i]);
+#endif
+        for (unsigned crlf = 0; crlf < 2; crlf++)
+            check_split(
+                (struct split){ .at = bytes, .end = bytes + size, .mark = mark, .crlf = crlf != 0 },
+                maxima[i]);
+    }
+}
+
+static void at_every_alignment_and_of_every_length(void **state)
+{
+    (void)state;
+    static const uint64_t rarities[] = { 1, 2, 60, UINT64_MAX };
+    for (size_t r = 0; r < ROWS(rarities); r++) {
+        for (size_t size = 0; size <= LONGEST; size++) {
+            fill(page, PAGE, '\n', rarities[r], size);
+            for (size_t at = 0; at < MARKS_BLOCK; at++)
+                check_bytes(page + at, size, '\n');
+            check_bytes(page + PAGE - size, size, '\n');
+        }
+        check_bytes(page, PAGE, '\n');
+    }
+}
+
+static void at_every_single_place(void **state)
+{
+    (void)state;
+    for (size_t place = 0; place < LONGEST; place++) {
+        memset(page, 'x', PAGE);
+        page[place] = '\n';
+        check_bytes(page, LONGEST, '\n');
+    }
+}
+
+static void every_byte_can_be_the_mark(void **state)
+{
+    (void)state;
+    for (unsigned mark = 0; mark < 256; mark++) {
+        fill(page, PAGE, (uint8_t)mark, 9, mark);
+        check_bytes(page + mark % 64, LONGEST, (uint8_t)mark);
+    }
+}
+
+static void whole_keys_end_with_the_last_mark(void **state)
+{
+    (void)state;
+    const struct split lines = { .mark = '\n' }, records = { .record_size = 7 };
+    const uint8_t *text = (const uint8_t *)"one\ntwo\nthree";
+    assert_int_equal(split_whole(&lines, text, 13, 0), 8);
+    assert_int_equal(split_whole(&lines, text, 13, 7), 8);
+    assert_int_equal(split_whole(&lines, text, 13, 8), 0);
+    assert_int_equal(split_whole(&lines, text, 3, 0), 0);
+    assert_int_equal(split_whole(&records, text, 13, 0), 7);
+    assert_int_equal(split_whole(&records, text, 6, 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_every_alignment_and_of_every_length),
+        cmocka_unit_test(at_every_single_place),
+        cmocka_unit_test(every_byte_can_be_the_mark),
+        cmocka_unit_test(whole_keys_end_with_the_last_mark),
+    };
+    return cmocka_run_group_tests(tests, make_page, free_page) != 0;
+}

@@ -326,7 +326,7 @@ static void finish(struct work *w)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .keys.stop = &stop_signal };
+    struct request r = { .keys.stoppable = true };
     struct work w = { .request = &r };
     cli_start(argv[0]);
     parse(&r, argc, argv);

@@ -13,9 +13,6 @@
 #include <unistd.h>
 
 enum {
-    MOST_THREADS = 1024
-};
-enum {
     OPTION_HELP = 0x100,
     OPTION_VERSION,
     OPTION_LABEL,
@@ -117,7 +114,7 @@ static void take_option(struct create *c, int option, const char *value)
             cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
         break;
     case 'j':
-        c->threads = (uint32_t)params_count("-j/--threads", value, 1, MOST_THREADS);
+        c->threads = params_threads(value);
         break;
     case OPTION_MEMORY:
         c->memory = memory(value);

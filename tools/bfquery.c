@@ -5,6 +5,8 @@
 #include "cli.h"
 #include "keys.h"
 #include "list.h"
+#include "params.h"
+#include "relay.h"
 #include "say.h"
 
 #include <bloomfile.h>
@@ -17,8 +19,7 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 1024,
-    OUTPUT_SIZE = 1 << 18
+    PIECE_SIZE = 1 << 18 /* stays in the cache of a core with its keys and digests */
 };
 enum {
     OPTION_HELP = 0x100,
@@ -39,8 +40,16 @@ struct request {
     char **lists; /* of keys never to print, by their names */
     int lists_count;
     struct keys_options keys;
-    unsigned open_flags;
+    unsigned open_flags, threads;
     bool invert, count, quiet;
+};
+
+struct query {
+    const struct request *request;
+    bloomfile *filter;
+    struct list *unless;
+    struct keys *input;
+    uint64_t matches; /* keys to be printed */
 };
 
 static const char help[] =
@@ -61,6 +70,8 @@ static const char help[] =
     "  -q, --quiet         print nothing, stop at the first such key\n"
     "\n"
     "Other:\n"
+    "  -j, --threads N     work with N threads (default: as many as processors, up to 16);\n"
+    "                      the output is the same\n"
     "      --verify        check the whole filter first, not only the pages used\n"
     "      --accept-unclean\n"
     "                      FILE was in use when its machine went down: ask what is there\n"
@@ -87,6 +98,9 @@ static void take_option(struct request *r, int option, char *value)
         break;
     case 'q':
         r->quiet = true;
+        break;
+    case 'j':
+        r->threads = params_threads(value);
         break;
     case OPTION_VERIFY:
         r->open_flags |= BLOOMFILE_VERIFY_FULL;
@@ -129,6 +143,7 @@ static void parse(struct request *r, int argc, char **argv)
         { "invert-match", no_argument, NULL, 'v' },
         { "count", no_argument, NULL, 'c' },
         { "quiet", no_argument, NULL, 'q' },
+        { "threads", required_argument, NULL, 'j' },
         { "verify", no_argument, NULL, OPTION_VERIFY },
         { "unless", required_argument, NULL, OPTION_UNLESS },
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
@@ -141,7 +156,8 @@ static void parse(struct request *r, int argc, char **argv)
     r->lists = calloc((size_t)argc, sizeof(*r->lists));
     if (r->lists == NULL)
         cli_fail(ENOMEM, "cannot start");
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "vcq", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "vcqj:", options, NULL)) !=
+           -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         if (!keys_take_option(&r->keys, option, optarg))
@@ -161,53 +177,6 @@ static struct list *read_lists(const struct request *r)
     for (int i = 0; i < r->lists_count; i++)
         list = list_read(list, &r->keys, r->lists[i]);
     return list;
-}
-
-static void check_output(bool good)
-{
-    if (!good)
-        cli_fail(errno, "cannot write to standard output");
-}
-
-/* Answers go out before more keys are waited for, so a person or a program can take turns. */
-static void flush_answers(void)
-{
-    check_output(fflush_unlocked(stdout) == 0);
-}
-
-/* Sets chosen[i] for each key to be printed, and returns how many there are. */
-static size_t choose(const struct request *r, const bloomfile *f, const struct list *unless,
-                     const struct bloomfile_key *keys, size_t n, bool *chosen)
-{
-    size_t count = 0;
-    bloomfile_contains_many(f, keys, n, chosen);
-    for (size_t i = 0; i < n; i++) {
-        chosen[i] = chosen[i] != r->invert && !list_has(unless, &keys[i]);
-        count += chosen[i];
-    }
-    return count;
-}
-
-/* Returns how many keys are to be printed; with --quiet it may stop at the first. */
-static uint64_t answer(const struct request *r, const bloomfile *f, const struct list *unless,
-                       struct keys *input)
-{
-    struct bloomfile_key keys[BATCH];
-    bool chosen[BATCH];
-    uint64_t matches = 0;
-    size_t n;
-    while ((n = keys_next(input, keys, BATCH)) > 0) {
-        matches += choose(r, f, unless, keys, n, chosen);
-        if (r->quiet && matches > 0)
-            break;
-        if (r->quiet || r->count)
-            continue;
-        for (size_t i = 0; i < n; i++) {
-            if (chosen[i])
-                check_output(keys_print(input, &keys[i]));
-        }
-    }
-    return matches;
 }
 
 /* Whether the filter turned out to be damaged, told to the user. */
@@ -232,32 +201,74 @@ static bool report_damage(const struct request *r, const bloomfile *f)
     return true;
 }
 
+/* What there is to say at the end; returns the exit status. */
+static int conclude(const struct query *q)
+{
+    const struct request *r = q->request;
+    if (r->count && !r->quiet)
+        printf("%" PRIu64 "\n", q->matches);
+    cli_close_stdout();
+    bool trouble = report_damage(r, q->filter) || keys_errors(q->input) > 0;
+    if (trouble && !(r->quiet && q->matches > 0))
+        return CLI_TROUBLE;
+    return q->matches > 0 ? SOME : NONE;
+}
+
+/* ----------------------------------------------------------------------------------- answering */
+
+/* Which keys are to be printed. */
+static void choose(void *query, struct batch *b)
+{
+    const struct query *q = query;
+    const bool invert = q->request->invert;
+    bloomfile_contains_digests(q->filter, b->digests, b->count, b->chosen);
+    for (size_t i = 0; i < b->count; i++)
+        b->chosen[i] = b->chosen[i] != invert;
+    for (size_t i = 0; i < b->count && q->unless != NULL; i++)
+        b->chosen[i] = b->chosen[i] && !list_has(q->unless, &b->keys[i]);
+    if (!q->request->count && !q->request->quiet)
+        batch_gather(b, 0, b->count);
+}
+
+/* With --quiet the first match ends the program, though another thread may wait for input. */
+static void answer(void *query, struct batch *b)
+{
+    struct query *q = query;
+    size_t matches = 0;
+    for (size_t i = 0; i < b->count; i++)
+        matches += b->chosen[i];
+    q->matches += matches;
+    if (q->request->quiet && q->matches > 0) {
+        relay_halt();
+        exit(conclude(q));
+    }
+    if (!batch_write(b))
+        cli_fail(errno, "cannot write to standard output");
+}
+
 int main(int argc, char **argv)
 {
-    struct request r = { .keys = { .keep_going = true, .before_read = flush_answers } };
-    bloomfile *f;
+    struct request r = { .keys = { .keep_going = true, .piece_size = PIECE_SIZE },
+                         .threads = params_default_threads() };
+    struct query q = { .request = &r };
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error(r.path);
-    int error = bloomfile_open(&f, r.path, r.open_flags);
+    int error = bloomfile_open(&q.filter, r.path, r.open_flags);
     if (error != 0)
         say_cannot_open(r.path, error);
-    if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
-        cli_fail(ENOMEM, "cannot start writing");
-
-    struct list *unless = read_lists(&r);
-    struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
-    uint64_t matches = answer(&r, f, unless, input);
-    if (r.count && !r.quiet)
-        printf("%" PRIu64 "\n", matches);
-    cli_close_stdout();
-
-    bool trouble = report_damage(&r, f) || keys_errors(input) > 0;
-    keys_free(input);
-    list_free(unless);
+    q.unless = read_lists(&r);
+    q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
+    relay_run(&(struct relay){ .input = q.input,
+                               .seed = bloomfile_seed(q.filter),
+                               .threads = r.threads,
+                               .job = &q,
+                               .work = choose,
+                               .finish = answer });
+    int status = conclude(&q);
+    keys_free(q.input);
+    list_free(q.unless);
     free(r.lists);
-    bloomfile_close(f);
-    if (trouble && !(r.quiet && matches > 0))
-        return CLI_TROUBLE;
-    return matches > 0 ? SOME : NONE;
+    bloomfile_close(q.filter);
+    return status;
 }

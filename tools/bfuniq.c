@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "keys.h"
 #include "params.h"
+#include "relay.h"
 #include "stop.h"
 #include "uniq_seen.h"
 
@@ -18,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-    OUTPUT_SIZE = 1 << 18,
+    PIECE_SIZE = 1 << 18, /* stays in the cache of a core with its keys and digests */
     MOST_GENERATIONS = 1000
 };
 enum {
@@ -36,11 +37,9 @@ struct request {
     struct keys_options keys;
     struct seen seen;
     uint64_t every;
+    unsigned threads;
     bool repeated, count, quiet;
-};
-
-struct counts {
-    uint64_t keys, new_ones;
+    uint64_t taken, new_ones; /* keys */
 };
 
 static const char help[] =
@@ -71,6 +70,8 @@ static const char help[] =
     "      --every N         a period is N new keys; with --generations, instead of -n\n"
     "\n"
     "Other:\n"
+    "  -j, --threads N       work with N threads (default: as many as processors, up to\n"
+    "                        16); the output is the same\n"
     "      --help            print this and exit\n"
     "      --version         print the version and exit\n"
     "\n"
@@ -133,6 +134,9 @@ static void take_option(struct request *r, int option, const char *value)
     case 'c':
         r->count = true;
         break;
+    case 'j':
+        r->threads = params_threads(value);
+        break;
     case 'q':
         r->quiet = r->seen.quiet = true;
         break;
@@ -171,6 +175,7 @@ static void parse(struct request *r, int argc, char **argv)
         { "repeated", no_argument, NULL, 'd' },
         { "count", no_argument, NULL, 'c' },
         { "quiet", no_argument, NULL, 'q' },
+        { "threads", required_argument, NULL, 'j' },
         { "capacity", required_argument, NULL, 'n' },
         { "fpr", required_argument, NULL, 'p' },
         { "layout", required_argument, NULL, 'l' },
@@ -185,7 +190,7 @@ static void parse(struct request *r, int argc, char **argv)
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqn:p:l:s:", options,
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqn:p:l:s:j:", options,
                                  NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
@@ -204,24 +209,19 @@ static void check_output(bool good)
     if (good)
         return;
     if (errno == EPIPE && stop_signal == SIGPIPE) {
+        relay_halt();
         seen_close();
         stop_die();
     }
     cli_fail(errno, "cannot write to standard output");
 }
 
-/* Lines go out before more of them are waited for. */
-static void flush_lines(void)
-{
-    check_output(fflush_unlocked(stdout) == 0);
-}
-
-static void print_counts(const struct request *r, const struct counts *counts)
+static void print_counts(const struct request *r)
 {
     const char *what = r->keys.form == KEYS_LINES ? "line" : "key";
-    int n = printf("%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated\n", counts->keys, what,
-                   counts->keys == 1 ? "" : "s", counts->new_ones, counts->keys - counts->new_ones);
-    check_output(n > 0);
+    int n = printf("%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated\n", r->taken, what,
+                   r->taken == 1 ? "" : "s", r->new_ones, r->taken - r->new_ones);
+    check_output(n > 0 && fflush(stdout) == 0);
 }
 
 /* Lines that cannot be printed must not be marked as seen, and those that are appended to the file
@@ -246,64 +246,74 @@ static void check_output_file(const struct request *r)
 
 /* ----------------------------------------------------------------------------------------- work */
 
-static void show_progress(struct cli_progress *progress, const struct keys *input, uint64_t keys)
+/* Alone, a thread learns all this when it adds. */
+static void find_seen(void *request, struct batch *b)
 {
-    progress->doing = keys_path(input);
-    progress->bytes = keys_bytes(input);
-    progress->keys = keys;
-    cli_progress_step(progress);
+    const struct request *r = request;
+    if (r->threads > 1)
+        seen_ask(&r->seen, b->digests, b->count, b->chosen);
+    else
+        memset(b->chosen, true, b->count);
 }
 
-static void filter_batch(struct request *r, const struct keys *input,
-                         const struct bloomfile_key *keys, size_t n, struct counts *counts)
+/* Adds the first of the keys from `first` on in their order, so that it is always the same ones
+ * that are new. Returns how many. */
+static size_t take_keys(struct request *r, struct batch *b, size_t first)
 {
-    bool new_ones[SEEN_BATCH];
-    for (size_t done = 0, taken; done < n; done += taken) {
-        taken = seen_add(&r->seen, keys + done, n - done, new_ones);
-        counts->keys += taken;
-        for (size_t i = 0; i < taken; i++) {
-            const struct bloomfile_key *key = &keys[done + i];
-            counts->new_ones += new_ones[i];
-            if (!r->count && new_ones[i] != r->repeated)
-                check_output(keys_print(input, key));
-        }
+    size_t left = b->count - first, n = left < SEEN_BATCH ? left : SEEN_BATCH;
+    n = seen_add(&r->seen, b->digests + first, n, b->chosen + first);
+    for (size_t i = first; i < first + n; i++) {
+        r->new_ones += b->chosen[i];
+        b->chosen[i] = b->chosen[i] != r->repeated;
+    }
+    r->taken += n;
+    return n;
+}
+
+/* Lines go out before more of them are waited for, and before anything else can fail. */
+static void print_new(void *request, struct batch *b)
+{
+    struct request *r = request;
+    for (size_t first = 0, n; first < b->count; first += n) {
+        n = take_keys(r, b, first);
+        if (r->count)
+            continue;
+        batch_gather(b, first, first + n);
+        check_output(batch_write(b));
     }
 }
 
-static struct counts filter_lines(struct request *r, struct keys *input)
+static void filter_lines(struct request *r, struct keys *input)
 {
     bool silent = r->quiet || isatty(STDOUT_FILENO);
     struct cli_progress progress = { .total = keys_total(input), .shown_ns = silent ? -1 : 0 };
-    struct bloomfile_key keys[SEEN_BATCH];
-    struct counts counts = { 0 };
-    size_t n;
-    while ((n = keys_next(input, keys, SEEN_BATCH)) > 0) {
-        filter_batch(r, input, keys, n, &counts);
-        show_progress(&progress, input, counts.keys);
-    }
+    relay_run(&(struct relay){ .input = input,
+                               .seed = seen_seed(&r->seen),
+                               .threads = r->threads,
+                               .progress = &progress,
+                               .job = r,
+                               .work = find_seen,
+                               .finish = print_new });
     cli_progress_end(&progress);
-    return counts;
 }
 
 int main(int argc, char **argv)
 {
     static struct request r = {
-        .keys = { .keep_going = true, .before_read = flush_lines, .stop = &stop_signal },
+        .keys = { .keep_going = true, .stoppable = true, .piece_size = PIECE_SIZE },
         .seen.plan.params = BLOOMFILE_PARAMS_INIT
     };
     cli_start(argv[0]);
+    r.threads = params_default_threads();
     parse(&r, argc, argv);
     check_output_file(&r);
     stop_catch();
-    if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
-        cli_fail(ENOMEM, "cannot start writing");
     seen_open(&r.seen);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
-    struct counts counts = filter_lines(&r, input);
+    filter_lines(&r, input);
     if (r.count)
-        print_counts(&r, &counts);
-    flush_lines();
+        print_counts(&r);
     seen_sync(&r.seen);
     seen_close();
     if (stop_signal != 0)

@@ -93,8 +93,10 @@ __attribute__((format(printf, 3, 0))) static void message(const char *reason, co
     size_t end = make_harmless(line, sizeof(line) - 1, text);
     line[end++] = '\n';
     fflush(stdout);
+    flockfile(stderr);
     erase_progress();
     fwrite(line, 1, end, stderr);
+    funlockfile(stderr);
 }
 
 static char bus_error_line[LINE_SIZE];
@@ -397,11 +399,13 @@ void cli_progress_step(struct cli_progress *p)
     char text[LINE_SIZE], line[LINE_SIZE];
     describe(p, now, text, sizeof(text));
     int columns = terminal_columns() - 1;
+    flockfile(stderr);
     size_t size = columns < LINE_SIZE ? (size_t)columns + 1 : sizeof(line);
     int length = (int)make_harmless(line, size, text);
     int blanks = shown_columns > length ? shown_columns - length : 0;
     fprintf(stderr, "\r%s%*s", line, blanks, "");
     shown_columns = length + blanks;
+    funlockfile(stderr);
 }
 
 void cli_progress_end(struct cli_progress *p)

@@ -70,6 +70,7 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     if (piece > MIB)
         piece = MIB;
     keys->piece_size = (size_t)piece;
+    keys->piece_least = keys->piece_size / 4;
     params->threads = (uint32_t)threads;
     params->memory = memory - PROGRAM_MEMORY - 2 * threads * piece;
 }

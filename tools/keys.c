@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
 #include "cli.h"
+#include "stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -165,27 +166,21 @@ static size_t piece_size(const struct keys *k)
 
 static bool is_stopped(const struct keys *k)
 {
-    return k->options.stop != NULL && *k->options.stop != 0;
+    return k->options.stoppable && stop_signal != 0;
 }
 
-/* Waits until something can be read, or `stop` is set. Signals are let in only while it waits, so
- * that none slips in between looking at `stop` and waiting. */
 static void wait_for_input(const struct keys *k)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, &before);
-    if (!is_stopped(k))
-        (void)ppoll(&(struct pollfd){ .fd = k->fd, .events = POLLIN }, 1, NULL, &before);
-    sigprocmask(SIG_SETMASK, &before, NULL);
+    struct pollfd either[] = { { .fd = k->fd, .events = POLLIN },
+                               { .fd = stop_fd, .events = POLLIN } };
+    while (poll(either, 2, -1) < 0 && errno == EINTR)
+        continue;
 }
 
 /* One read to the end of what *p holds; false if it was trouble, or must not be. */
 static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
 {
-    if (k->options.before_read != NULL)
-        k->options.before_read();
-    if (k->options.stop != NULL)
+    if (k->options.stoppable)
         wait_for_input(k);
     if (is_stopped(k))
         return false;
@@ -241,13 +236,25 @@ static void keep_rest(struct keys *k, const struct keys_piece *p, size_t used)
     k->rest.size = rest;
 }
 
+/* Gives the last line its end. */
+static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
+{
+    p->size = used;
+    if (used == 0 || p->bytes[used - 1] == k->split.mark)
+        return;
+    if (used == p->room)
+        resize(k, p, used + 1);
+    p->bytes[p->size++] = k->split.mark;
+}
+
 /* The end of an input is that of the last line; an incomplete record is trouble, once the whole
  * ones before it have been handed out. */
 static void end_input(struct keys *k, struct keys_piece *p, size_t used)
 {
-    if (k->split.record_size == 0)
-        p->size = used;
-    if (p->size == used) {
+    if (k->split.record_size == 0) {
+        end_line(k, p, used);
+        close_input(k);
+    } else if (p->size == used) {
         close_input(k);
     } else if (p->size > 0) {
         keep_rest(k, p, used);
@@ -261,8 +268,9 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
 
 static void fill_piece(struct keys *k, struct keys_piece *p)
 {
-    size_t least = k->options.piece_size / 4 + 1, used = begin_piece(k, p);
-    while (!k->at_end && p->size < least) {
+    const size_t least = k->options.piece_least;
+    size_t used = begin_piece(k, p);
+    while (!k->at_end && (p->size == 0 || p->size < least)) {
         if (used == p->room && p->size > 0)
             break;
         if (used == p->room)
@@ -310,18 +318,6 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
             return 0;
         k->left = keys_split(k, &k->piece);
     }
-}
-
-bool keys_print(const struct keys *k, const struct bloomfile_key *key)
-{
-    const uint8_t *after = (const uint8_t *)key->data + key->size;
-    bool has_cr = k->options.crlf && after < k->left.end && *after == '\r';
-    size_t size = key->size + (has_cr ? 1 : 0);
-    if (fwrite_unlocked(key->data, 1, size, stdout) != size)
-        return false;
-    if (k->options.form == KEYS_RECORDS)
-        return true;
-    return putc_unlocked(k->options.form == KEYS_NUL ? '\0' : '\n', stdout) != EOF;
 }
 
 unsigned keys_errors(const struct keys *k)

@@ -10,8 +10,6 @@
 
 #include <bloomfile.h>
 
-#include <signal.h>
-
 enum keys_form {
     KEYS_LINES,   /* end at '\n'; the last may lack it */
     KEYS_NUL,     /* end at '\0'; the last may lack it */
@@ -23,9 +21,9 @@ struct keys_options {
     size_t record_size; /* KEYS_RECORDS */
     bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
-    void (*before_read)(void); /* called before each read, which may wait; NULL: nothing is */
-    const volatile sig_atomic_t *stop; /* once it is not 0, nothing more is read; NULL: never */
-    size_t piece_size;                 /* of a keys_piece, from 1; 0: a MiB */
+    bool stoppable;     /* once there is a stop_signal (stop.h), nothing more is read */
+    size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
+    size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
 };
 
 /* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
@@ -46,27 +44,22 @@ struct keys;
 struct keys *keys_new(const struct keys_options *options, char *const *paths, int count);
 
 /* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
- * next call. 0: the end of the last input, or of what was read before `stop` was set: a signal
- * handler that sets it also ends a wait, and a part of a key is not handed out. A file that cannot
- * be opened or read, a directory, and an incomplete last record end the program by cli_fail, unless
- * keep_going. The end of a file ends a key; otherwise a key is never split, nor two joined. */
+ * next call. 0: the end of the last input, or of what was read before the stop_signal, which also
+ * ends a wait; a part of a key is not handed out. A file that cannot be opened or read, a
+ * directory, and an incomplete last record end the program by cli_fail, unless keep_going. The end
+ * of a file ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
-/* Writes a key from the last keys_next() to stdout as it stands in the input: with its '\r' where
- * crlf has left one away, and with its end, though the last one may lack it. false: errno says why.
- */
-bool keys_print(const struct keys *k, const struct bloomfile_key *key);
-
-/* Whole keys of one input, for programs that split them themselves. Begins as all zero; the caller
- * frees `bytes`. */
+/* Whole keys of one input, each with its end, which the last one may have lacked, for programs that
+ * split them themselves. Begins as all zero; the caller frees `bytes`. */
 struct keys_piece {
     uint8_t *bytes;
     size_t size, room;
 };
 
-/* Reads the next piece, in order, in place of what *piece held: about piece_size bytes, fewer at
- * the end of an input and from a pipe, but not much less than a quarter, more if one key needs it.
- * One thread may split a piece while another reads the next one. false: what keys_next() returns 0
+/* Reads the next piece, in order, in place of what *piece held: piece_size bytes, fewer at the end
+ * of an input and from a pipe, but not fewer than piece_least, and more if one key needs it. One
+ * thread may split a piece while another reads the next one. false: what keys_next() returns 0
  * for; the other endings are the same too. Not to be mixed with keys_next(). */
 bool keys_next_piece(struct keys *k, struct keys_piece *piece);
 

@@ -8,7 +8,10 @@
 #include <string.h>
 #include <sys/random.h>
 
-#define MOST_DEFAULT_THREADS 16u
+enum {
+    DEFAULT_THREADS = 16, /* at most */
+    MOST_THREADS = 1024
+};
 
 uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max)
 {
@@ -50,11 +53,15 @@ uint64_t params_seed(const char *text)
     return value;
 }
 
+uint32_t params_threads(const char *text)
+{
+    return (uint32_t)params_count("-j/--threads", text, 1, MOST_THREADS);
+}
+
 uint32_t params_default_threads(void)
 {
     cpu_set_t set;
-    unsigned n = MOST_DEFAULT_THREADS;
-    if (sched_getaffinity(0, sizeof(set), &set) == 0)
-        n = (unsigned)CPU_COUNT(&set);
-    return n < MOST_DEFAULT_THREADS ? n : MOST_DEFAULT_THREADS;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) > DEFAULT_THREADS)
+        return DEFAULT_THREADS;
+    return (uint32_t)CPU_COUNT(&set);
 }

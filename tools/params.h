@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the command line says about the size and kind of a filter to make. Each ends the program by
- * cli_usage() for a value that will not do.
+ * What the command line says about the size and kind of a filter to make, and about threads. Each
+ * ends the program by cli_usage() for a value that will not do.
  */
 #ifndef BLOOMFILE_TOOLS_PARAMS_H
 #define BLOOMFILE_TOOLS_PARAMS_H
@@ -17,7 +17,10 @@ double params_rate(const char *text);
 /* The value of -s/--seed: a number, or 'random'. */
 uint64_t params_seed(const char *text);
 
-/* Without -j/--threads: as many as processors that the program may use, at most 16. */
+/* The value of -j/--threads. */
+uint32_t params_threads(const char *text);
+
+/* As many as the processors this program may use, up to 16. */
 uint32_t params_default_threads(void);
 
 #endif

@@ -4,15 +4,28 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
-volatile sig_atomic_t stop_signal;
+atomic_int stop_signal;
+int stop_fd = -1;
+
+static void wake(void)
+{
+    const uint64_t one = 1;
+    int error = errno;
+    ssize_t ignored = write(stop_fd, &one, sizeof(one));
+    (void)ignored;
+    errno = error;
+}
 
 /* A reader that goes away is never the second signal: Ctrl-C ends it together with this program. */
 static void on_signal(int number)
 {
     if (stop_signal == 0 || number == SIGPIPE) {
         stop_signal = number;
+        wake();
         return;
     }
     signal(number, SIG_DFL);
@@ -22,12 +35,16 @@ static void on_signal(int number)
 void stop_catch(void)
 {
     static const int signals[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+    stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop_fd < 0)
+        cli_fail(errno, "cannot watch for signals");
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
         struct sigaction action;
         int failed = sigaction(signals[i], NULL, &action);
         if (failed == 0 && action.sa_handler != SIG_IGN) {
-            action = (struct sigaction){ .sa_handler = on_signal,
-                                         .sa_flags = SA_RESTART | (int)SA_RESETHAND };
+            action = (struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART };
+            if (signals[i] != SIGPIPE) /* a write that was half done brings it twice */
+                action.sa_flags |= (int)SA_RESETHAND;
             sigemptyset(&action.sa_mask);
             failed = sigaction(signals[i], &action, NULL);
         }
@@ -38,6 +55,7 @@ void stop_catch(void)
 
 void stop_die(void)
 {
+    signal(stop_signal, SIG_DFL);
     raise(stop_signal);
     _exit(CLI_TROUBLE); /* it is blocked */
 }

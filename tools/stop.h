@@ -7,9 +7,13 @@
 #define BLOOMFILE_TOOLS_STOP_H
 
 #include <signal.h>
+#include <stdatomic.h>
 
 /* The signal that came, or 0. */
-extern volatile sig_atomic_t stop_signal;
+extern atomic_int stop_signal;
+
+/* Readable once one came, for a thread that waits, whichever thread it came to. */
+extern int stop_fd;
 
 /* From now on these signals are noted, but for those that the parent has had ignored. System calls
  * go on after them, except poll() and its like. */

@@ -127,58 +127,70 @@ static void warn_of_overflow(struct seen *s)
 
 /* --------------------------------------------------------------------------------------- adding */
 
-static void add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
+uint64_t seen_seed(const struct seen *s)
 {
-    int error = bloomfile_add_many(s->newest, keys, n, new_ones, NULL);
-    if (error != 0)
-        cli_fail(error, "cannot add to %s", name_of(s));
+    return bloomfile_seed(s->newest);
 }
 
-/* Keys that no generation has answered for yet, with their places in the batch. */
+/* A generation may be forgotten before the key's turn comes. */
+void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
+{
+    if (in_generations(s)) {
+        memset(new_ones, true, n);
+        return;
+    }
+    (void)bloomfile_contains_digests(s->newest, digests, n, new_ones);
+    for (size_t i = 0; i < n; i++)
+        new_ones[i] = !new_ones[i];
+}
+
+/* Keys that nothing has answered for yet, with their places in the batch. */
 struct rest {
-    struct bloomfile_key keys[SEEN_BATCH];
+    bloomfile_digest digests[SEEN_BATCH];
     size_t place[SEEN_BATCH];
     size_t n;
 };
 
-static void ask_older(const struct seen *s, const bloomfile *f, struct rest *rest)
+static void ask_older(const struct seen *s, const bloomfile *f, struct rest *rest, bool *new_ones)
 {
     bool hits[SEEN_BATCH];
     size_t kept = 0;
-    (void)bloomfile_contains_many(f, rest->keys, rest->n, hits);
+    (void)bloomfile_contains_digests(f, rest->digests, rest->n, hits);
     int error = bloomfile_status(f);
     if (error != 0)
         cli_fail(error, "cannot go on with an older generation of %s", name_of(s));
     for (size_t i = 0; i < rest->n; i++) {
+        new_ones[rest->place[i]] = !hits[i];
         if (hits[i])
             continue;
-        rest->keys[kept] = rest->keys[i];
+        rest->digests[kept] = rest->digests[i];
         rest->place[kept++] = rest->place[i];
     }
     rest->n = kept;
 }
 
-static void add_to_newest(struct seen *s, const struct bloomfile_key *keys, size_t n,
-                          bool *new_ones)
+static void add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
 {
-    struct rest rest = { .n = n };
+    struct rest rest = { .n = 0 };
     bool was_new[SEEN_BATCH];
     for (size_t i = 0; i < n; i++) {
-        rest.keys[i] = keys[i];
-        rest.place[i] = i;
-        new_ones[i] = false;
+        rest.digests[rest.n] = digests[i];
+        rest.place[rest.n] = i;
+        rest.n += new_ones[i];
     }
     for (unsigned i = 0; i < s->older_count; i++)
-        ask_older(s, s->older[i].f, &rest);
-    add(s, rest.keys, rest.n, was_new);
+        ask_older(s, s->older[i].f, &rest, new_ones);
+    int error = bloomfile_add_digests(s->newest, rest.digests, rest.n, was_new, NULL);
+    if (error != 0)
+        cli_fail(error, "cannot add to %s", name_of(s));
     for (size_t i = 0; i < rest.n; i++)
         new_ones[rest.place[i]] = was_new[i];
 }
 
-size_t seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones)
+size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
 {
     if (!in_generations(s)) {
-        add(s, keys, n, new_ones);
+        add(s, digests, n, new_ones);
         if (!s->quiet)
             warn_of_overflow(s);
         return n;
@@ -187,6 +199,6 @@ size_t seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool
         files_load(s);
     uint64_t room = make_room(s);
     size_t taken = n < room ? n : (size_t)room;
-    add_to_newest(s, keys, taken, new_ones);
+    add(s, digests, taken, new_ones);
     return taken;
 }

@@ -33,10 +33,18 @@ struct seen {
 /* Opens or makes what the plan says. There is one at a time; exit() closes it. */
 void seen_open(struct seen *s);
 
+/* The seed of the digests below. */
+uint64_t seen_seed(const struct seen *s);
+
+/* Sets new_ones[i] to false where a key has certainly been seen for good, otherwise to true: what
+ * seen_add() is to find out. Others may add meanwhile. */
+void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
+
 /* Adds the first of the keys, of at most SEEN_BATCH, and returns how many, at least 1: as many as
- * the newest generation has room for. new_ones[i] tells whether keys[i] was not seen before. The
- * others are not marked as seen, so that nothing is lost if the next generation cannot be made. */
-size_t seen_add(struct seen *s, const struct bloomfile_key *keys, size_t n, bool *new_ones);
+ * the newest generation has room for. new_ones[i], unless it is false already, tells whether the
+ * key was not seen before. The others are not marked as seen, so that nothing is lost if the next
+ * generation cannot be made. */
+size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
 /* All that was added is on disk when this returns. */
 void seen_sync(struct seen *s);

@@ -210,8 +210,8 @@ class Trouble(UniqTest):
         """However many lines there are, it needs the filter and its buffers."""
         keys = [b"%d " % i + b"x" * 90 for i in range(300_000)]
         little = ["sh", "-c", 'ulimit -v 16384 && exec "$@"', "sh"]
-        self.assertEqual(self.output("bfuniq", "-n", "300k", "-c", "-p1e-9", stdin=lines(*keys),
-                                     before=little), b"300000 lines, 300000 new, 0 repeated\n")
+        self.assertEqual(self.output("bfuniq", "-n", "300k", "-c", "-p1e-9", "-j1",
+                                     stdin=lines(*keys), before=little), b"300000 lines, 300000 new, 0 repeated\n")
 
 
 if __name__ == "__main__":

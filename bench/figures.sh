@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=sh disable=SC2034 # what it sets is used where it is sourced
 #
-# Sourced by scale.sh and common.sh: a place for files, and medians.
+# Sourced by query.sh, scale.sh and common.sh: a place for files, and medians.
 
 # whole_number TEXT: whether it is one from 1 up
 whole_number() {

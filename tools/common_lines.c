@@ -74,9 +74,8 @@ static void check_sum(const struct lines *l)
 {
     if (l->where.summed && (l->at_end || l->at == l->where.to) &&
         (l->at < l->where.to || l->sum != l->where.sum))
-        cli_fail(0,
-                 "cannot read %s: it is not what was written there (--temp names another folder)",
-                 l->where.name);
+        cli_fail(0, "cannot read a temporary file: it is not what was written there"
+                    " (--temp names another folder)");
 }
 
 static void read_piece(struct lines *l)

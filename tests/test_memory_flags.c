@@ -120,7 +120,7 @@ static void an_image_in_memory_can_be_copied_and_is_not_needed_then(void **state
             bloomfile *f = open_image(image, copying[i]);
             memset(image.data, 0, image.size);
             assert_same_answers(f, plain);
-            assert_int_equal((uintptr_t)f->body % 64, 0);
+            assert_int_equal((uintptr_t)f->view.body % 64, 0);
             bloomfile_close(f);
             bloomfile_close(plain);
             free(image.data);

@@ -211,9 +211,10 @@ BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, si
  * the exact size at the end; equal keys count once. The order of keys does not matter, nor do
  * threads or memory: same keys, same parameters, same bytes.
  *
- * Digests are sorted and so added to the filter from its beginning to its end, in cache. Beyond
- * `memory` they go to temporary files that have no name, as sorted runs, and the filter is written
- * part by part; no part of it is mapped. Nothing remains of them after a crash.
+ * Digests are partitioned by their topmost bits as they come, and so added to the filter from its
+ * beginning to its end, in cache. Beyond `memory` they go to temporary files that have no name, as
+ * sorted runs, and the filter is written part by part; no part of it is mapped. Nothing remains of
+ * them after a crash.
  */
 
 struct bloomfile_params {
@@ -279,8 +280,8 @@ BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *pat
  * can be stored anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
-/* Sets *count to the number of distinct digests so far. Reads and sorts them all, if any were added
- * since the last call. Errors as bloomfile_builder_add(). */
+/* Sets *count to the number of distinct digests so far. Reads them all, if any were added since
+ * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);

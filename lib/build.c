@@ -11,9 +11,12 @@
 #include "params.h"
 #include "result.h"
 
-#define MEMORY_LEAST ((uint64_t)1 << 20)
-#define WORKER_LEAST ((uint64_t)1 << 18) /* bytes of memory, below which fewer threads work */
-#define READ_BEST    ((size_t)1 << 20)   /* bytes of digests at once: stays in the cache */
+#define MEMORY_LEAST  ((uint64_t)1 << 20)
+#define SCATTER_LEAST ((uint64_t)1 << 26) /* bytes of memory; with less, no partitions */
+#define WORKER_LEAST  ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
+#define READ_BEST     ((uint64_t)1 << 17) /* digests at once: stay in the cache */
+#define READ_MOST     ((uint64_t)1 << 20) /* where memory is no concern */
+#define READ_EACH     12                  /* bytes for one of them */
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -36,19 +39,20 @@ static unsigned lane_bits(uint64_t threads)
 static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 {
     uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
-    *d = (struct digests_plan){ .lane_most = SIZE_MAX,
-                                .room = READ_BEST / 8,
+    *d = (struct digests_plan){ .lane = { .most = SIZE_MAX, .scatter = true },
+                                .room = READ_MOST,
                                 .folder = b->params.spool };
     if (memory != 0) {
         memory = memory < MEMORY_LEAST ? MEMORY_LEAST : memory < SIZE_MAX ? memory : SIZE_MAX;
         threads = threads > memory / WORKER_LEAST ? memory / WORKER_LEAST : threads;
-        uint64_t share = memory / 2 / threads, read = share / 2;
-        read = read < READ_BEST ? read : READ_BEST;
-        d->lane_most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
-        d->room = (size_t)(read / 8);
-        b->fill.part = (size_t)((share - read) / CHECKSUM_PAGE * CHECKSUM_PAGE);
+        uint64_t share = memory / 2 / threads, room = share / 2 / READ_EACH;
+        room = room < READ_BEST ? room : READ_BEST;
+        d->lane.most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
+        d->lane.scatter = memory >= SCATTER_LEAST;
+        d->room = (size_t)room;
+        b->fill.part = (size_t)((share - room * READ_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
     }
-    d->lane_bits = lane_bits(threads);
+    d->lane.bits = lane_bits(threads);
     d->threads = b->fill.threads = (unsigned)threads;
     b->fill.room = d->room;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "map.h"
-#include "sort.h"
+#include "reader.h"
 #include "spool.h"
 #include "team.h"
 
@@ -18,19 +18,17 @@
 #define AT_ONCE    1024 /* digests that are shared out among lanes, each lane being locked once */
 #define SLICES_LOG 8    /* of the digests, which threads take when they count */
 
-struct lane {
-    pthread_mutex_t lock; /* of the lane, unless there is only one */
-    uint64_t *values;
-    size_t count, room;
-    size_t sorted;  /* so many at the start are ascending and distinct */
-    uint64_t added; /* ever */
+/* A lane that threads share. */
+struct shared_lane {
+    pthread_mutex_t lock; /* unless there is only one lane */
+    struct lane lane;
     uint8_t apart[CACHE_LINE];
 };
 
 struct digests {
     struct digests_plan plan;
     unsigned count; /* of lanes */
-    struct lane *lanes;
+    struct shared_lane *lanes;
     pthread_mutex_t spool_lock; /* of the spool and the list of runs in it */
     uint64_t spool_size;
     struct runs runs; /* `spooled` runs in the spool; behind them, those of lanes */
@@ -44,8 +42,8 @@ int digests_new(struct digests **out, const struct digests_plan *plan)
     if (d == NULL)
         return ENOMEM;
     d->plan = *plan;
-    d->runs.lane_bits = plan->lane_bits;
-    d->count = 1u << plan->lane_bits;
+    d->runs.lane_bits = plan->lane.bits;
+    d->count = 1u << plan->lane.bits;
     d->runs.fd = -1;
     pthread_mutex_init(&d->spool_lock, NULL);
     d->lanes = calloc(d->count, sizeof *d->lanes);
@@ -65,7 +63,7 @@ void digests_free(struct digests *d)
         return;
     for (unsigned i = 0; d->lanes != NULL && i < d->count; i++) {
         pthread_mutex_destroy(&d->lanes[i].lock);
-        free(d->lanes[i].values);
+        lane_free(&d->lanes[i].lane);
     }
     pthread_mutex_destroy(&d->spool_lock);
     if (d->runs.fd >= 0)
@@ -75,19 +73,13 @@ void digests_free(struct digests *d)
     free(d);
 }
 
-static void sort_lane(struct lane *lane)
-{
-    if (lane->sorted != lane->count)
-        lane->count = lane->sorted = sort_unique(lane->values, lane->count);
-}
-
 /* ---- adding */
 
 static struct run run_of(const struct lane *lane)
 {
-    return (struct run){ .count = lane->count,
+    return (struct run){ .count = lane->sorted,
                          .least = lane->values[0],
-                         .greatest = lane->values[lane->count - 1] };
+                         .greatest = lane->values[lane->sorted - 1] };
 }
 
 static int spool_lane(struct digests *d, const struct lane *lane)
@@ -112,78 +104,57 @@ static int spool_lane(struct digests *d, const struct lane *lane)
 /* Of a lane that is full. */
 static int make_way(struct digests *d, struct lane *lane)
 {
-    sort_lane(lane);
-    if (lane->count <= d->plan.lane_most / 2)
+    lane_sort(lane);
+    if (lane->count <= d->plan.lane.most / 2)
         return 0;
     pthread_mutex_lock(&d->spool_lock);
     int error = spool_lane(d, lane);
     pthread_mutex_unlock(&d->spool_lock);
     if (error == 0)
-        lane->count = lane->sorted = 0;
+        lane_empty(lane);
     return error;
-}
-
-static int make_room(const struct digests *d, struct lane *lane, size_t more)
-{
-    if (more <= lane->room - lane->count)
-        return 0;
-    if (more > SIZE_MAX / 2 / sizeof *lane->values - lane->room)
-        return ENOMEM;
-    size_t room = lane->room + (lane->room > more ? lane->room : more);
-    if (room > d->plan.lane_most)
-        room = d->plan.lane_most;
-    uint64_t *values = realloc(lane->values, room * sizeof *values);
-    if (values == NULL)
-        return ENOMEM;
-    lane->values = values;
-    lane->room = room;
-    return 0;
 }
 
 /* Makes places for `more` digests, at most half of what a lane may hold. */
 static int make_places(struct digests *d, struct lane *lane, size_t more)
 {
-    int error = more > d->plan.lane_most - lane->count ? make_way(d, lane) : 0;
-    return error != 0 ? error : make_room(d, lane, more);
+    int error = more > d->plan.lane.most - lane_count(lane) ? make_way(d, lane) : 0;
+    return error != 0 ? error : lane_reserve(lane, &d->plan.lane, more);
 }
 
 static int add_to_only_lane(struct digests *d, const uint64_t *digests, size_t n)
 {
-    struct lane *lane = &d->lanes[0];
-    while (n > 0) {
-        size_t now = n <= d->plan.lane_most / 2 ? n : d->plan.lane_most / 2;
+    struct lane *lane = &d->lanes[0].lane;
+    const size_t most = d->plan.lane.most / 2;
+    for (size_t now; n > 0; digests += now, n -= now) {
+        now = n <= most ? n : most;
         int error = make_places(d, lane, now);
         if (error != 0)
             return error;
-        memcpy(lane->values + lane->count, digests, now * sizeof *digests);
-        lane->count += now;
-        lane->added += now;
-        digests += now;
-        n -= now;
+        lane_add(lane, digests, now);
     }
     return 0;
 }
 
 static inline unsigned lane_of(const struct digests *d, uint64_t digest)
 {
-    return (unsigned)(digest >> (64 - d->plan.lane_bits));
+    return (unsigned)(digest >> (64 - d->plan.lane.bits));
 }
 
-/* Adds those of the digests that belong into a lane, and unlocks it. */
+/* Adds those of the digests, at most AT_ONCE, that belong into a lane, and unlocks it. */
 static int add_to_lane(struct digests *d, unsigned number, const uint64_t *digests, size_t n)
 {
-    struct lane *lane = &d->lanes[number];
-    int error = make_places(d, lane, n);
-    if (error == 0) {
-        size_t count = lane->count;
-        for (size_t i = 0; i < n; i++) {
-            lane->values[count] = digests[i];
-            count += lane_of(d, digests[i]) == number;
-        }
-        lane->added += count - lane->count;
-        lane->count = count;
+    struct shared_lane *shared = &d->lanes[number];
+    uint64_t own[AT_ONCE];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        own[count] = digests[i];
+        count += lane_of(d, digests[i]) == number;
     }
-    pthread_mutex_unlock(&lane->lock);
+    int error = make_places(d, &shared->lane, count);
+    if (error == 0)
+        lane_add(&shared->lane, own, count);
+    pthread_mutex_unlock(&shared->lock);
     return error;
 }
 
@@ -227,32 +198,78 @@ int digests_add(struct digests *d, const uint64_t *digests, size_t n)
 
 /* ---- reading */
 
-struct sorting {
+struct preparing {
     struct digests *d;
     atomic_uint next;
+    atomic_int error;
 };
 
-static void sort_lanes(void *context)
+/* A lane whose partitions are too large to be gathered is sorted. */
+static int prepare_lane(const struct digests *d, struct lane *lane)
 {
-    struct sorting *s = context;
-    for (unsigned i; (i = atomic_fetch_add(&s->next, 1)) < s->d->count;)
-        sort_lane(&s->d->lanes[i]);
+    int error = 0;
+    if (lane->scatter != NULL)
+        error = scatter_index(lane->scatter, lane->values + lane->blocks);
+    if (error == 0 && (lane->scatter == NULL || scatter_most(lane->scatter) > d->plan.room / 2))
+        lane_sort(lane);
+    return error;
+}
+
+static void prepare_lanes(void *context)
+{
+    struct preparing *p = context;
+    for (unsigned i; (i = atomic_fetch_add(&p->next, 1)) < p->d->count;) {
+        int error = prepare_lane(p->d, &p->d->lanes[i].lane);
+        if (error != 0)
+            atomic_store(&p->error, error);
+    }
+}
+
+/* Those of a lane as a run, as far as they are sorted, and the others in partitions. */
+static void list_lane(struct digests *d, unsigned number)
+{
+    const struct lane *lane = &d->lanes[number].lane;
+    const bool partitioned = lane_count(lane) > lane->sorted;
+    d->runs.partitions[number] = partitioned ? lane->scatter : NULL;
+    d->runs.partitioned |= partitioned;
+    if (lane->sorted == 0)
+        return;
+    struct run *run = &d->runs.list[d->runs.count++];
+    *run = run_of(lane);
+    run->values = lane->values;
+}
+
+static uint64_t count_added(const struct digests *d)
+{
+    uint64_t added = 0;
+    for (unsigned i = 0; i < d->count; i++)
+        added += d->lanes[i].lane.added;
+    return added;
+}
+
+/* How many are held, repetitions included. */
+static uint64_t count_held(const struct digests *d)
+{
+    uint64_t held = d->spool_size / sizeof(uint64_t);
+    for (unsigned i = 0; i < d->count; i++)
+        held += lane_count(&d->lanes[i].lane);
+    return held;
 }
 
 const struct runs *digests_runs(struct digests *d)
 {
     if (runs_reserve(&d->runs, d->spooled + d->count) != 0)
         return NULL;
-    struct sorting sorting = { .d = d };
-    team_run(d->plan.threads, sort_lanes, &sorting);
+    struct preparing preparing = { .d = d };
+    team_run(d->plan.threads, prepare_lanes, &preparing);
+    if (preparing.error != 0)
+        return NULL;
     d->runs.count = d->spooled;
-    for (unsigned i = 0; i < d->count; i++) {
-        if (d->lanes[i].count == 0)
-            continue;
-        struct run *run = &d->runs.list[d->runs.count++];
-        *run = run_of(&d->lanes[i]);
-        run->values = d->lanes[i].values;
-    }
+    d->runs.partitioned = false;
+    d->runs.held = count_held(d);
+    d->runs.distinct = d->counted_of == count_added(d) && d->counted == d->runs.held;
+    for (unsigned i = 0; i < d->count; i++)
+        list_lane(d, i);
     return &d->runs;
 }
 
@@ -274,26 +291,24 @@ static void count_slices(void *context)
     struct counting *c = context;
     struct reader *reader;
     uint64_t distinct = 0;
-    int error = runs_reader(&reader, &c->d->runs, c->d->plan.room);
+    int error = reader_new(&reader, &c->d->runs, c->d->plan.room);
     while (error == 0 && atomic_load(&c->error) == 0) {
         uint64_t slice = atomic_fetch_add(&c->next, 1);
         if (slice >> SLICES_LOG != 0)
             break;
         uint64_t first = slice << (64 - SLICES_LOG), last = first + (UINT64_MAX >> SLICES_LOG);
-        error = runs_read(reader, first, last, count_some, &distinct);
+        error = reader_read(reader, first, last, count_some, &distinct);
     }
     if (error != 0)
         atomic_store(&c->error, error);
     atomic_fetch_add(&c->distinct, distinct);
-    atomic_fetch_add(&c->sum, reader != NULL ? runs_reader_sum(reader) : 0);
-    runs_reader_free(reader);
+    atomic_fetch_add(&c->sum, reader != NULL ? reader_sum(reader) : 0);
+    reader_free(reader);
 }
 
 int digests_count(struct digests *d, uint64_t *count)
 {
-    uint64_t added = 0;
-    for (unsigned i = 0; i < d->count; i++)
-        added += d->lanes[i].added;
+    const uint64_t added = count_added(d);
     if (d->counted_of != added) {
         if (digests_runs(d) == NULL)
             return ENOMEM;

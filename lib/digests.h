@@ -6,18 +6,20 @@
 #ifndef BLOOMFILE_DIGESTS_H
 #define BLOOMFILE_DIGESTS_H
 
+#include "lane.h"
 #include "runs.h"
 
 struct digests;
 
-#define DIGESTS_LANE_BITS_MOST 4 /* a thread looks through its digests once for each lane */
+#define DIGESTS_LANE_BITS_MOST                                                                     \
+    RUNS_LANE_BITS_MOST /* a thread looks through its digests once for each lane */
 
 struct digests_plan {
-    unsigned lane_bits; /* 2^lane_bits lanes; with 0 only one thread adds at a time */
-    unsigned threads;   /* for sorting and counting */
-    size_t lane_most;   /* digests in a lane, at least 4096 */
-    size_t room;        /* as for runs_reader() */
-    const char *folder; /* as for spool_file(); the caller's */
+    struct lane_plan lane; /* 2^lane.bits lanes; with 0 only one thread adds at a time. Each holds
+                              4096 digests at least */
+    unsigned threads;      /* for sorting and counting */
+    size_t room;           /* as for reader_new() */
+    const char *folder;    /* as for spool_file(); the caller's */
 };
 
 int digests_new(struct digests **out, const struct digests_plan *plan);
@@ -25,7 +27,7 @@ int digests_new(struct digests **out, const struct digests_plan *plan);
 /* 0, or an error after which all are held that had been, and some of the new ones. */
 int digests_add(struct digests *d, const uint64_t *digests, size_t n);
 
-/* All digests as sorted runs; they are valid until more are added. NULL: ENOMEM. */
+/* All digests, sorted or partitioned; they are valid until more are added. NULL: ENOMEM. */
 const struct runs *digests_runs(struct digests *d);
 
 /* How many distinct ones there are. */

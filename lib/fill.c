@@ -10,6 +10,7 @@
 #include "image.h"
 #include "map.h"
 #include "probe.h"
+#include "reader.h"
 #include "team.h"
 
 #define PART_BEST ((size_t)1 << 18) /* where a part's keys are its own: stays in the cache */
@@ -76,7 +77,7 @@ static int add_keys(struct worker *w, uint64_t start, size_t size)
         w->last = units;
     uint64_t first = blocked ? least_digest(w->first, units) : 0;
     uint64_t last = blocked && w->last < units ? least_digest(w->last, units) - 1 : UINT64_MAX;
-    return runs_read(w->reader, first, last, add, w);
+    return reader_read(w->reader, first, last, add, w);
 }
 
 static void sum_pages(struct worker *w, uint64_t start, size_t size)
@@ -111,7 +112,7 @@ static void make_parts(void *context)
 {
     struct fill *f = context;
     struct worker w = { .fill = f };
-    int error = runs_reader(&w.reader, f->runs, f->room);
+    int error = reader_new(&w.reader, f->runs, f->room);
     if (error == 0 && f->body == NULL && (w.room = malloc(f->part)) == NULL)
         error = ENOMEM;
     while (error == 0 && atomic_load(&f->error) == 0) {
@@ -124,9 +125,9 @@ static void make_parts(void *context)
         atomic_store(&f->error, error);
     atomic_fetch_add(&f->ones, w.tally.ones);
     atomic_fetch_add(&f->overflow, w.tally.overflow);
-    atomic_fetch_add(&f->sum, w.reader != NULL ? runs_reader_sum(w.reader) : 0);
+    atomic_fetch_add(&f->sum, w.reader != NULL ? reader_sum(w.reader) : 0);
     free(w.room);
-    runs_reader_free(w.reader);
+    reader_free(w.reader);
 }
 
 /* Positions of classic and counting keys are everywhere: each part is a pass over all keys. */

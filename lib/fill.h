@@ -11,7 +11,7 @@
 
 struct fill_plan {
     unsigned threads;
-    size_t room; /* as for runs_reader() */
+    size_t room; /* as for reader_new() */
     size_t part; /* bytes of memory for a part, at least a page; 0: as seems best */
 };
 

@@ -41,7 +41,7 @@ struct kernel {
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
     /* Plain stores, into the part of a body that begins with unit `first`, on a byte of its own,
      * and ends before unit `last`; it is the caller's alone. What the digests set elsewhere is left
-     * out; blocked: they all belong into the part, best in ascending order. */
+     * out; blocked: they all belong into the part. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
                      const uint64_t *digests, size_t n);
     /* Into a body that others read and change at the same time; 64-byte aligned. was_new may be

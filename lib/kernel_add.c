@@ -1,67 +1,63 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_add.h"
 
-#include "bytes.h"
+#include <string.h>
+
 #include "probe.h"
 
 #define POSITIONS 512 /* whose cache lines are under way at once */
-#define MANY      8   /* keys of a block, for which its bits are put together elsewhere */
-
-/* Calls set(bits, bit) for the positions of all these digests in their block. */
-static inline void set_in_block(uint8_t *bits, unsigned k, const uint64_t *digests, size_t n,
-                                void (*set)(uint8_t *bits, uint64_t bit))
-{
-    for (size_t j = 0; j < n; j++) {
-        uint64_t product = digests[j];
-        for (unsigned left = k; left > 0;) {
-            const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
-            product *= PROBE_MULTIPLIER;
-            for (unsigned i = 0; i < slices; i++)
-                set(bits, probe_slice(product, i));
-            left -= slices;
-        }
-    }
-}
+#define MANY      512 /* keys, for which a table of all bits is worth making */
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
-static inline void set_byte(uint8_t *bytes, uint64_t byte)
+static void add_few_to_blocks(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
+                              const uint64_t *digests, size_t n)
 {
-    bytes[byte] = 1;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *block = part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
+        uint64_t product = digests[i];
+        for (unsigned left = k; left > 0;) {
+            const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
+            product *= PROBE_MULTIPLIER;
+            for (unsigned s = 0; s < slices; s++)
+                set_bit(block, probe_slice(product, s));
+            left -= slices;
+        }
+    }
 }
 
-/* The lowest bits of 8 bytes, which are 0 or 1. */
-static inline uint8_t pack(const uint8_t *bytes)
+static kernel_slices_adder *best_adder(void)
 {
-    return (uint8_t)((get64(bytes) * 0x0102040810204080u) >> 56);
-}
-
-/* Bytes are written without being read before, which bits cannot be: a bit has to wait until the
- * processor knows whether the one before went to the same byte. */
-static void add_many_to_block(uint8_t *block, unsigned k, const uint64_t *digests, size_t n)
-{
-    uint8_t bytes[PROBE_BLOCK_BITS] = { 0 };
-    set_in_block(bytes, k, digests, n, set_byte);
-    for (unsigned i = 0; i < PROBE_BLOCK_BYTES; i++)
-        block[i] |= pack(bytes + 8 * i);
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f"))
+        return kernel_add_slices_avx512;
+    if (__builtin_cpu_supports("avx2"))
+        return kernel_add_slices_avx2;
+#endif
+    return kernel_add_slices;
 }
 
 void kernel_add_part_blocked(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
                              unsigned k, const uint64_t *digests, size_t n)
 {
     (void)last;
-    for (size_t from = 0, to; from < n; from = to) {
-        const uint64_t block = probe_reduce(digests[from], blocks);
-        for (to = from + 1; to < n && probe_reduce(digests[to], blocks) == block; to++)
-            ;
-        uint8_t *at = part + PROBE_BLOCK_BYTES * (block - first);
-        if (to - from >= MANY)
-            add_many_to_block(at, k, digests + from, to - from);
-        else
-            set_in_block(at, k, digests + from, to - from, set_bit);
+    if (n < MANY) {
+        add_few_to_blocks(part, first, blocks, k, digests, n);
+        return;
+    }
+    uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
+    memset(rows, 0, sizeof rows);
+    for (unsigned bit = 0; bit < PROBE_BLOCK_BITS; bit++)
+        set_bit(rows[bit], bit);
+    struct kernel_slices t = { part, first, blocks, digests, n, PROBE_MULTIPLIER, rows };
+    kernel_slices_adder *add = best_adder();
+    for (unsigned left = k; left > 0; t.multiplier *= PROBE_MULTIPLIER) {
+        const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
+        add(&t, slices);
+        left -= slices;
     }
 }
 

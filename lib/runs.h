@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sorted runs of digests, in memory or in a file, read as one: ascending, equal ones once.
+ * Sorted runs of digests, in memory or in a file, and partitions of digests, read as one: equal
+ * ones once.
  *
  * Digests are spread evenly, so a digest's place in a run is found with a few reads near to where
  * it is to be expected; runs need no index. What is not spread evenly only takes more reads.
@@ -8,8 +9,11 @@
 #ifndef BLOOMFILE_RUNS_H
 #define BLOOMFILE_RUNS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include <stdbool.h>
+
+#include "scatter.h"
+
+#define RUNS_LANE_BITS_MOST 4
 
 struct run {
     const uint64_t *values; /* NULL: in the file, from `offset` on */
@@ -19,32 +23,30 @@ struct run {
 };
 
 struct runs {
+    uint64_t held; /* digests, equal ones too */
     struct run *list;
     size_t count, room;
     int fd;             /* of those in the file */
     uint64_t sum;       /* of all digests in the file, modulo 2^64 */
     unsigned lane_bits; /* the topmost bits, in which a run's digests are alike */
+    const struct scatter *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
+    bool partitioned;                                           /* any of them */
+    bool distinct;                                              /* there are no equal ones */
 };
 
 /* Makes room for one more. 0 or ENOMEM. */
 int runs_reserve(struct runs *runs, size_t count);
 
-/* What one thread needs for reading. */
-struct reader;
+/* Reads n digests of a run, from a place on. 0, or an error of reading. */
+int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to);
 
-/* `room`: how many digests to take in at once, about. 0 or ENOMEM. */
-int runs_reader(struct reader **out, const struct runs *runs, size_t room);
+/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none. The
+ * places outside are known to be too low or too high. 0, or an error of reading. */
+int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+              uint64_t high, uint64_t *place);
 
-/* Calls visit(context, digests, n) with the distinct digests in [first, last], in ascending order,
- * some at a time. 0, or an error of reading: EIO if the file is not as it was written. */
-typedef void runs_visit(void *context, const uint64_t *digests, size_t n);
-int runs_read(struct reader *reader, uint64_t first, uint64_t last, runs_visit *visit,
-              void *context);
-
-/* The sum of the digests in the file that have been read so far. If all of them have been and it is
- * not runs->sum, some were lost: an error of writing may come after the write. */
-uint64_t runs_reader_sum(const struct reader *reader);
-
-void runs_reader_free(struct reader *reader);
+/* The first place whose digest is above `digest`. */
+int runs_seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+                    uint64_t high, uint64_t *place);
 
 #endif

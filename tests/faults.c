@@ -84,6 +84,7 @@ static bool lacks(bool what, int error)
 
 WRAP_PLAIN(void *, NULL, malloc, (size_t size), (size))
 WRAP_PLAIN(void *, NULL, calloc, (size_t n, size_t size), (n, size))
+WRAP_PLAIN(void *, NULL, aligned_alloc, (size_t alignment, size_t size), (alignment, size))
 WRAP_PLAIN(void *, NULL, realloc, (void *p, size_t size), (p, size))
 WRAP_PLAIN(char *, NULL, strdup, (const char *s), (s))
 WRAP_PLAIN(char *, NULL, getcwd, (char *room, size_t size), (room, size))
@@ -109,6 +110,16 @@ WRAP_PLAIN(ssize_t, -1, getrandom, (void *room, size_t size, unsigned flags), (r
 WRAP_PLAIN(void *, MAP_FAILED, mmap64,
            (void *at, size_t size, int protection, int flags, int fd, off_t offset),
            (at, size, protection, flags, fd, offset))
+
+/* With MREMAP_FIXED. */
+WRAP(void *, mremap, (void *old, size_t old_size, size_t size, int flags, ...))
+{
+    va_list more;
+    va_start(more, flags);
+    void *at = va_arg(more, void *);
+    va_end(more);
+    return fails(ON_mremap) ? MAP_FAILED : __real_mremap(old, old_size, size, flags, at);
+}
 
 /* Tells the error instead of setting it. */
 WRAP(int, pthread_create,

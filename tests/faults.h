@@ -10,6 +10,7 @@
 
 #define FAULT_CALLS(X)                                                                             \
     X(access)                                                                                      \
+    X(aligned_alloc)                                                                               \
     X(asprintf)                                                                                    \
     X(calloc)                                                                                      \
     X(dup3)                                                                                        \
@@ -30,6 +31,7 @@
     X(memfd_create)                                                                                \
     X(mlock2)                                                                                      \
     X(mmap64)                                                                                      \
+    X(mremap)                                                                                      \
     X(msync)                                                                                       \
     X(open64)                                                                                      \
     X(openat64)                                                                                    \

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ * Builders whose memory is large enough to partition digests: partitions alone, beside a run in
+ * memory, beside runs in a file; and without memory for them. */
+#include "support.h"
+
+#include "faults.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define MIB  ((uint64_t)1 << 20)
+#define KEYS 5000000    /* 8 bytes each: more than half of... */
+#define MOST (64 * MIB) /* ...this memory, in which digests are partitioned */
+
+static uint64_t *digests;
+
+static int make_digests(void **state)
+{
+    uint64_t random = 45;
+    digests = malloc(KEYS * sizeof *digests);
+    for (size_t i = 0; digests != NULL && i < KEYS; i++)
+        digests[i] = random64(&random);
+    return digests == NULL ? -1 : enter_temp_dir(state);
+}
+
+static int free_digests(void **state)
+{
+    free(digests);
+    return leave_temp_dir(state);
+}
+
+static bloomfile_builder *builder_with(uint32_t threads, uint64_t memory)
+{
+    return new_builder(
+        (struct bloomfile_params){ .threads = threads, .memory = memory, .spool = "." });
+}
+
+/* In batches, so that most come when there are many already. */
+static int add(bloomfile_builder *b, size_t from, size_t to)
+{
+    int error = 0;
+    for (size_t at = from; at < to && error == 0; at += 10000)
+        error = bloomfile_builder_add_digests(b, digests + at, to - at < 10000 ? to - at : 10000);
+    return error;
+}
+
+static uint64_t counted(bloomfile_builder *b)
+{
+    uint64_t count;
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    return count;
+}
+
+static struct bytes built(bloomfile_builder *b)
+{
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    return image;
+}
+
+/* Releases `image`. */
+static void assert_same(struct bytes image, struct bytes expected)
+{
+    assert_int_equal(image.size, expected.size);
+    assert_memory_equal(image.data, expected.data, image.size);
+    free(image.data);
+}
+
+/* All at once: they are sorted in one array. */
+static struct bytes sorted(size_t n)
+{
+    bloomfile_builder *b = builder_with(0, 0);
+    assert_error(bloomfile_builder_add_digests(b, digests, n), 0);
+    return built(b);
+}
+
+static const struct how {
+    uint32_t threads;
+    uint64_t memory;
+} hows[] = { { 0, 0 }, { 3, 0 }, { 0, MOST }, { 3, MOST } };
+
+static void partitions_make_the_bytes_of_sorted_digests(void **state)
+{
+    (void)state;
+    struct bytes expected = sorted(KEYS);
+    for (size_t h = 0; h < ROWS(hows); h++) {
+        size_t before = open_descriptors();
+        bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
+        assert_error(add(b, 0, KEYS), 0);
+        assert_int_equal(open_descriptors() - before, hows[h].memory != 0);
+        if (h % 2 == 0)
+            assert_int_equal(counted(b), KEYS);
+        assert_same(built(b), expected);
+    }
+    free(expected.data);
+}
+
+static void repetitions_count_once(void **state)
+{
+    (void)state;
+    enum {
+        SOME = 1000000
+    };
+    struct bytes expected = sorted(SOME);
+    for (size_t h = 0; h < ROWS(hows); h++) {
+        size_t before = open_descriptors();
+        bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
+        for (size_t round = 0; round < 5; round++)
+            assert_error(add(b, 0, SOME), 0); /* and sorting makes room */
+        assert_int_equal(open_descriptors(), before);
+        assert_int_equal(counted(b), SOME);
+        assert_same(built(b), expected);
+    }
+    free(expected.data);
+}
+
+static void digests_may_be_added_after_reading(void **state)
+{
+    (void)state;
+    struct bytes expected = sorted(1000000);
+    for (size_t h = 0; h < ROWS(hows); h++) {
+        bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
+        assert_error(add(b, 0, 400000), 0);
+        assert_int_equal(counted(b), 400000);
+        assert_error(add(b, 300000, 800000), 0);
+        free(finish_image(b).data);
+        assert_int_equal(counted(b), 800000);
+        assert_error(add(b, 800000, 1000000), 0);
+        assert_same(built(b), expected);
+    }
+    free(expected.data);
+}
+
+/* One partition has more than fits into the cache, and than is read at once. */
+static void digests_may_all_be_in_one_partition(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 1200000; i++)
+        digests[i] = digests[i] >> 11 | (uint64_t)5 << 53;
+    struct bytes expected = sorted(1200000);
+    for (size_t h = 0; h < ROWS(hows); h++) {
+        bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
+        assert_error(add(b, 0, 1200000), 0);
+        assert_error(add(b, 0, 200000), 0);
+        assert_same(built(b), expected);
+    }
+    free(expected.data);
+}
+
+/* Adds, counts and builds; what fails once is done again. Returns the first error. */
+static int build_in_spite_of(const struct faults *faults, struct bytes expected)
+{
+    bloomfile_builder *b = builder_with(0, 0);
+    uint64_t count;
+    int error = 0;
+    faults_begin(faults);
+    for (size_t at = 0; at < 400000; at += 20000) {
+        int now = bloomfile_builder_add_digests(b, digests + at, 20000);
+        error = error != 0 ? error : now;
+        if (now != 0) {
+            faults_end();
+            assert_error(bloomfile_builder_add_digests(b, digests + at, 20000), 0);
+        }
+    }
+    int now = bloomfile_builder_count(b, &count);
+    error = error != 0 ? error : now;
+    faults_end();
+    assert_same(built(b), expected);
+    return error;
+}
+
+static void without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost(void **state)
+{
+    (void)state;
+    static const enum fault_call calls[] = { ON_aligned_alloc, ON_mmap64, ON_mremap,
+                                             ON_realloc,       ON_malloc, ON_calloc };
+    struct bytes expected = sorted(400000);
+    for (size_t i = 0; i < ROWS(calls); i++) {
+        assert_error(build_in_spite_of(&(struct faults){ 0 }, expected), 0);
+        const unsigned times = fault_calls(calls[i]);
+        assert_true(times > 0);
+        for (unsigned nth = 1; nth <= times; nth++) {
+            struct faults faults = once(calls[i], nth, ENOMEM);
+            assert_error(build_in_spite_of(&faults, expected), ENOMEM);
+        }
+    }
+    struct faults faults = from_then_on(ON_madvise, 1, EINVAL); /* only costs time */
+    assert_error(build_in_spite_of(&faults, expected), 0);
+    free(expected.data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(partitions_make_the_bytes_of_sorted_digests),
+        cmocka_unit_test(repetitions_count_once),
+        cmocka_unit_test(digests_may_be_added_after_reading),
+        cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),
+        cmocka_unit_test(digests_may_all_be_in_one_partition), /* last: changes the digests */
+    };
+    return cmocka_run_group_tests(tests, make_digests, free_digests) != 0;
+}

@@ -247,6 +247,11 @@ BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
  * holds what it held before. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 
+/* Adds n keys, which is faster than one call each. Errors as above, but some of the keys may have
+ * been added. */
+BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
+                                             size_t n);
+
 /* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Errors as above, but some
  * of the digests may have been added. */
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,

@@ -11,6 +11,7 @@
 #include "params.h"
 #include "result.h"
 
+#define CHUNK         1024 /* keys hashed before they are added */
 #define MEMORY_LEAST  ((uint64_t)1 << 20)
 #define SCATTER_LEAST ((uint64_t)1 << 26) /* bytes of memory; with less, no partitions */
 #define WORKER_LEAST  ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
@@ -99,6 +100,19 @@ int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 {
     uint64_t digest = hash_key(b->params.seed, key, size);
     return digests_add(b->digests, &digest, 1);
+}
+
+int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys, size_t n)
+{
+    uint64_t digests[CHUNK];
+    int error = 0;
+    for (size_t at = 0, count; at < n && error == 0; at += count) {
+        count = n - at < CHUNK ? n - at : CHUNK;
+        for (size_t i = 0; i < count; i++)
+            digests[i] = hash_key(b->params.seed, keys[at + i].data, keys[at + i].size);
+        error = digests_add(b->digests, digests, count);
+    }
+    return error;
 }
 
 int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)

@@ -100,6 +100,26 @@ static void digests_stand_for_their_keys(void **state)
     free(digests);
 }
 
+static void many_keys_are_added_at_once(void **state)
+{
+    (void)state;
+    enum {
+        N = 3000
+    };
+    static uint8_t rooms[N][8];
+    static struct bloomfile_key keys[N];
+    for (uint64_t i = 0; i < N; i++) {
+        struct bytes key = number_key(i, rooms[i]);
+        keys[i] = (struct bloomfile_key){ .data = key.data, .size = key.size };
+    }
+    bloomfile_builder *b = new_builder(layouts[1]), *by_key = new_builder(layouts[1]);
+    assert_error(bloomfile_builder_add_many(b, keys, 3), 0);
+    assert_error(bloomfile_builder_add_many(b, keys + 3, N - 3), 0);
+    assert_error(bloomfile_builder_add_many(b, NULL, 0), 0);
+    add_numbers(by_key, 0, N);
+    assert_same(finished(b), finished(by_key));
+}
+
 static void more_digests_than_memory_holds_are_refused_and_change_nothing(void **state)
 {
     (void)state;
@@ -221,6 +241,7 @@ int main(void)
         cmocka_unit_test(a_builder_makes_the_same_bytes_twice),
         cmocka_unit_test(keys_may_be_added_after_finishing),
         cmocka_unit_test(digests_stand_for_their_keys),
+        cmocka_unit_test(many_keys_are_added_at_once),
         cmocka_unit_test(more_digests_than_memory_holds_are_refused_and_change_nothing),
         cmocka_unit_test(the_reserved_bytes_are_zero),
         cmocka_unit_test(a_filter_of_no_keys_says_no),

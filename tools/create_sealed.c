@@ -103,7 +103,6 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
                              &(struct feed_options){ .keys = *keys,
                                                      .inputs = c->inputs,
                                                      .inputs_count = c->inputs_count,
-                                                     .seed = params->seed,
                                                      .threads = params->threads,
                                                      .quiet = c->quiet },
                              &count);

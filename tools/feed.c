@@ -12,7 +12,6 @@ enum {
 
 struct feed {
     bloomfile_builder *builder;
-    uint64_t seed;
     pthread_mutex_t reading; /* held for all that follows */
     struct keys *input;
     struct cli_progress progress;
@@ -37,15 +36,12 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, uint64_t added,
 static int add_piece(const struct feed *f, const struct keys_piece *piece, uint64_t *added)
 {
     struct bloomfile_key keys[BATCH];
-    bloomfile_digest digests[BATCH];
     struct split split = keys_split(f->input, piece);
     size_t n;
     int error = 0;
     *added = 0;
     while (error == 0 && (n = split_next(&split, keys, BATCH)) > 0) {
-        for (size_t i = 0; i < n; i++)
-            digests[i] = bloomfile_hash(f->seed, keys[i].data, keys[i].size);
-        error = bloomfile_builder_add_digests(f->builder, digests, n);
+        error = bloomfile_builder_add_many(f->builder, keys, n);
         *added += n;
     }
     return error;
@@ -81,7 +77,6 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
 {
     struct feed f = {
         .builder = builder,
-        .seed = options->seed,
         .reading = PTHREAD_MUTEX_INITIALIZER,
         .input = keys_new(&options->keys, options->inputs, options->inputs_count),
         .progress = { .shown_ns = options->quiet ? -1 : 0 },

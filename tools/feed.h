@@ -12,7 +12,6 @@ struct feed_options {
     struct keys_options keys;
     char *const *inputs; /* as for keys_new() */
     int inputs_count;
-    uint64_t seed;
     unsigned threads; /* at least 1, the caller's among them; the builder's params name as many */
     bool quiet;       /* no progress is shown */
 };

@@ -1,64 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel_add.h"
 
-#include <string.h>
-
 #include "probe.h"
 
 #define POSITIONS 512 /* whose cache lines are under way at once */
-#define MANY      512 /* keys, for which a table of all bits is worth making */
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
-}
-
-static void add_few_to_blocks(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
-                              const uint64_t *digests, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *block = part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
-        uint64_t product = digests[i];
-        for (unsigned left = k; left > 0;) {
-            const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
-            product *= PROBE_MULTIPLIER;
-            for (unsigned s = 0; s < slices; s++)
-                set_bit(block, probe_slice(product, s));
-            left -= slices;
-        }
-    }
-}
-
-static kernel_slices_adder *best_adder(void)
-{
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f"))
-        return kernel_add_slices_avx512;
-    if (__builtin_cpu_supports("avx2"))
-        return kernel_add_slices_avx2;
-#endif
-    return kernel_add_slices;
-}
-
-void kernel_add_part_blocked(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
-                             unsigned k, const uint64_t *digests, size_t n)
-{
-    (void)last;
-    if (n < MANY) {
-        add_few_to_blocks(part, first, blocks, k, digests, n);
-        return;
-    }
-    uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
-    memset(rows, 0, sizeof rows);
-    for (unsigned bit = 0; bit < PROBE_BLOCK_BITS; bit++)
-        set_bit(rows[bit], bit);
-    struct kernel_slices t = { part, first, blocks, digests, n, PROBE_MULTIPLIER, rows };
-    kernel_slices_adder *add = best_adder();
-    for (unsigned left = k; left > 0; t.multiplier *= PROBE_MULTIPLIER) {
-        const unsigned slices = left < PROBE_SLICES ? left : PROBE_SLICES;
-        add(&t, slices);
-        left -= slices;
-    }
 }
 
 /* Collects the positions that are among the `size` units from `first` on, requests their cache

@@ -9,25 +9,24 @@
  */
 #include <immintrin.h>
 
+#define KERNEL_TARGET __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #include "kernel_blocked.h"
+#include "kernel_part.h"
 #include "kernel_ring.h"
 #include "kernel_set.h"
-#include "shared.h"
-
-#define AVX2 __attribute__((target("avx2,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 
 struct block {
     __m256i low, high;
 };
 
-AVX2 static inline struct block load(const uint8_t *at)
+KERNEL_INLINE struct block load(const uint8_t *at)
 {
     return (struct block){ _mm256_loadu_si256((const __m256i *)(const void *)at),
                            _mm256_loadu_si256((const __m256i *)(const void *)(at + 32)) };
 }
 
 /* Bit i is set if the bit of slice i, up to `slices`, is. */
-AVX2 static inline unsigned present(struct block block, uint64_t product, unsigned slices)
+KERNEL_INLINE unsigned present(struct block block, uint64_t product, unsigned slices)
 {
     const __m256i to_bit = _mm256_setr_epi32(23, 14, 5, 18, 9, 0, 0, 0);
     const __m256i to_word = _mm256_setr_epi32(28, 19, 10, 23, 14, 5, 5, 5);
@@ -48,12 +47,12 @@ AVX2 static inline unsigned present(struct block block, uint64_t product, unsign
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << slices) - 1);
 }
 
-AVX2 static inline bool test_product(const uint8_t *at, unsigned k, uint64_t digest)
+KERNEL_INLINE bool test_product(const uint8_t *at, unsigned k, uint64_t digest)
 {
     return present(load(at), digest * PROBE_MULTIPLIER, k) == (1u << k) - 1;
 }
 
-AVX2 static inline bool test_products(const uint8_t *at, unsigned k, uint64_t digest)
+KERNEL_INLINE bool test_products(const uint8_t *at, unsigned k, uint64_t digest)
 {
     const struct block block = load(at);
     uint64_t product = digest * PROBE_MULTIPLIER;
@@ -64,25 +63,26 @@ AVX2 static inline bool test_products(const uint8_t *at, unsigned k, uint64_t di
     return all == (1u << PROBE_SLICES) - 1 && last == (1u << k) - 1;
 }
 
-AVX2 static bool contains(const struct kernel_view *view, uint64_t digest)
+KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
 {
     const uint8_t *block = kernel_block(view, digest);
     return view->k <= PROBE_SLICES ? test_product(block, view->k, digest)
                                    : test_products(block, view->k, digest);
 }
 
-AVX2 static size_t contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
-                                 bool *hits)
+KERNEL_TARGET static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,
+                                          size_t n, bool *hits)
 {
     return view->k <= PROBE_SLICES ? kernel_ring(view, digests, n, hits, test_product)
                                    : kernel_ring(view, digests, n, hits, test_products);
 }
 
-AVX2 static void add_shared(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                            size_t n, bool *was_new, struct kernel_change *change)
+KERNEL_TARGET static void add_shared(uint8_t *body, uint64_t blocks, unsigned k,
+                                     const uint64_t *digests, size_t n, bool *was_new,
+                                     struct kernel_change *change)
 {
     kernel_set(body, blocks, k, digests, n, was_new, change, kernel_find_lacks_scalar);
 }
 
 const struct kernel kernel_avx2_blocked =
-    KERNEL_BLOCKED("avx2", contains, contains_many, add_shared);
+    KERNEL_BLOCKED("avx2", contains, contains_many, add_part, add_shared);

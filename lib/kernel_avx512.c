@@ -7,15 +7,14 @@
 #include <immintrin.h>
 #include <string.h>
 
+#define KERNEL_TARGET __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #include "kernel_blocked.h"
+#include "kernel_part.h"
 #include "kernel_ring.h"
 #include "kernel_set.h"
-#include "shared.h"
-
-#define AVX512 __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 
 /* Lanes whose bit is zero, among those of the first `slices` slices. */
-AVX512 static inline unsigned absent(__m512i block, uint64_t product, unsigned slices)
+KERNEL_INLINE unsigned absent(__m512i block, uint64_t product, unsigned slices)
 {
     const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
     const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
@@ -27,12 +26,12 @@ AVX512 static inline unsigned absent(__m512i block, uint64_t product, unsigned s
 }
 
 /* k <= PROBE_SLICES */
-AVX512 static inline bool test_product(const uint8_t *at, unsigned k, uint64_t digest)
+KERNEL_INLINE bool test_product(const uint8_t *at, unsigned k, uint64_t digest)
 {
     return absent(_mm512_loadu_si512(at), digest * PROBE_MULTIPLIER, k) == 0;
 }
 
-AVX512 static inline bool test_products(const uint8_t *at, unsigned k, uint64_t digest)
+KERNEL_INLINE bool test_products(const uint8_t *at, unsigned k, uint64_t digest)
 {
     const __m512i block = _mm512_loadu_si512(at);
     uint64_t product = digest * PROBE_MULTIPLIER;
@@ -42,22 +41,22 @@ AVX512 static inline bool test_products(const uint8_t *at, unsigned k, uint64_t 
     return (none | absent(block, product * PROBE_MULTIPLIER, k)) == 0;
 }
 
-AVX512 static bool contains(const struct kernel_view *view, uint64_t digest)
+KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
 {
     const uint8_t *block = kernel_block(view, digest);
     return view->k <= PROBE_SLICES ? test_product(block, view->k, digest)
                                    : test_products(block, view->k, digest);
 }
 
-AVX512 static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,
-                                   size_t n, bool *hits)
+KERNEL_TARGET static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,
+                                          size_t n, bool *hits)
 {
     return view->k <= PROBE_SLICES ? kernel_ring(view, digests, n, hits, test_product)
                                    : kernel_ring(view, digests, n, hits, test_products);
 }
 
-AVX512 static inline void find_lacks(uint8_t *block, const uint64_t *wanted, uint8_t key,
-                                     struct kernel_lacks *lacks)
+KERNEL_INLINE void find_lacks(uint8_t *block, const uint64_t *wanted, uint8_t key,
+                              struct kernel_lacks *lacks)
 {
     const __m512i offsets = _mm512_setr_epi64(0, 8, 16, 24, 32, 40, 48, 56);
     __m512i words = _mm512_add_epi64(_mm512_set1_epi64((long long)(uintptr_t)block), offsets);
@@ -70,11 +69,12 @@ AVX512 static inline void find_lacks(uint8_t *block, const uint64_t *wanted, uin
     lacks->count = count + (unsigned)__builtin_popcount(lacking);
 }
 
-AVX512 static void add_shared(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                              size_t n, bool *was_new, struct kernel_change *change)
+KERNEL_TARGET static void add_shared(uint8_t *body, uint64_t blocks, unsigned k,
+                                     const uint64_t *digests, size_t n, bool *was_new,
+                                     struct kernel_change *change)
 {
     kernel_set(body, blocks, k, digests, n, was_new, change, find_lacks);
 }
 
 const struct kernel kernel_avx512_blocked =
-    KERNEL_BLOCKED("avx512", contains, contains_many, add_shared);
+    KERNEL_BLOCKED("avx512", contains, contains_many, add_part, add_shared);

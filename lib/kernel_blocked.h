@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT
  * The kernels of the blocked layout, one for each set of instructions: they differ
- * in lookups and in adds to a shared body. */
+ * in lookups and in adds. */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_H
 #define BLOOMFILE_KERNEL_BLOCKED_H
 
-#include "kernel_add.h"
 #include "kernel_fold.h"
 #include "kernel_tally.h"
 
-#define KERNEL_BLOCKED(name, contains, contains_many, add_shared)                                  \
+#define KERNEL_BLOCKED(name, contains, contains_many, add_part, add_shared)                        \
     {                                                                                              \
-        name, contains, contains_many, kernel_expect_blocked, kernel_add_part_blocked, add_shared, \
+        name, contains, contains_many, kernel_expect_blocked, add_part, add_shared,                \
             kernel_tally_blocked, kernel_fold_blocked                                              \
     }
 

@@ -11,11 +11,15 @@
 
 #include "kernel.h"
 #include "probe.h"
+#include "shared.h"
 
 #define KERNEL_RING       96        /* lookups ahead of which a line is requested */
 #define KERNEL_NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
 
-#define KERNEL_INLINE static inline __attribute__((always_inline))
+/* Whoever includes this defines KERNEL_TARGET: the attributes that let a function use the
+ * instructions of his kernel. Functions inlined need them too, or the compiler splits what is wide
+ * in them beforehand. */
+#define KERNEL_INLINE KERNEL_TARGET static inline __attribute__((always_inline))
 
 /* Whether a block has all bits of a digest. */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);

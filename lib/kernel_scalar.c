@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  * The blocked layout, bit by bit: the definition. */
+#define KERNEL_TARGET
 #include "kernel_blocked.h"
+#include "kernel_part.h"
 #include "kernel_ring.h"
 #include "kernel_set.h"
-#include "shared.h"
 
-static bool test_block(const uint8_t *block, unsigned k, uint64_t digest)
+KERNEL_INLINE bool test_block(const uint8_t *block, unsigned k, uint64_t digest)
 {
     uint64_t product = digest;
     for (unsigned i = 0; i < k; i++) {
@@ -42,4 +43,4 @@ static void add_shared(uint8_t *body, uint64_t blocks, unsigned k, const uint64_
 }
 
 const struct kernel kernel_scalar_blocked =
-    KERNEL_BLOCKED("scalar", contains, contains_many, add_shared);
+    KERNEL_BLOCKED("scalar", contains, contains_many, add_part, add_shared);

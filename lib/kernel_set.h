@@ -10,7 +10,6 @@
 #define BLOOMFILE_KERNEL_SET_H
 
 #include "kernel_ring.h"
-#include "shared.h"
 
 #define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
 #define KERNEL_GROUP 16                      /* keys looked at before their words are changed */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kernel.h"
-#include "kernel_add.h"
 #include "probe.h"
 
 #define BLOCKS 40
@@ -26,60 +25,38 @@ static int choose_digests(void **state)
     return 0;
 }
 
-static void many_keys_set_what_each_sets(void **state)
+static void assert_many_as_each(const struct kernel *kernel, unsigned k)
 {
-    (void)state;
-    const struct kernel *kernel = kernel_for(BLOOMFILE_BLOCKED);
-    for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++) {
-        for (size_t n = 0; n <= KEYS; n += 100) {
-            uint8_t one_by_one[PART * 64 + 1] = { 0 }, at_once[PART * 64 + 1] = { 0 };
-            for (size_t i = 0; i < n; i++)
-                kernel->add_part(one_by_one, FIRST, BLOCKS, BLOCKS, k, &digests[i], 1);
-            kernel->add_part(at_once + 1, FIRST, BLOCKS, BLOCKS, k, digests, n); /* not aligned */
-            assert_memory_equal(at_once + 1, one_by_one, PART * 64);
-            for (size_t i = 0; i < n; i++) {
-                uint64_t x[BLOOMFILE_MAX_HASHES];
-                reference_positions(BLOOMFILE_BLOCKED, BLOCKS * 512, k, digests[i], x);
-                for (unsigned j = 0; j < k; j++)
-                    assert_true(one_by_one[x[j] / 8 - FIRST * 64] >> x[j] % 8 & 1);
-            }
+    for (size_t n = 0; n <= KEYS; n += 100) {
+        uint8_t one_by_one[PART * 64 + 1] = { 0 }, at_once[PART * 64 + 1] = { 0 };
+        for (size_t i = 0; i < n; i++)
+            kernel->add_part(one_by_one, FIRST, BLOCKS, BLOCKS, k, &digests[i], 1);
+        kernel->add_part(at_once + 1, FIRST, BLOCKS, BLOCKS, k, digests, n); /* not aligned */
+        assert_memory_equal(at_once + 1, one_by_one, PART * 64);
+        for (size_t i = 0; i < n; i++) {
+            uint64_t x[BLOOMFILE_MAX_HASHES];
+            reference_positions(BLOOMFILE_BLOCKED, BLOCKS * 512, k, digests[i], x);
+            for (unsigned j = 0; j < k; j++)
+                assert_true(one_by_one[x[j] / 8 - FIRST * 64] >> x[j] % 8 & 1);
         }
     }
 }
 
-static void assert_agrees(kernel_slices_adder *add)
-{
-    static uint8_t rows[512][64];
-    for (unsigned bit = 0; bit < 512; bit++)
-        rows[bit][bit / 8] = (uint8_t)(1u << bit % 8);
-    for (unsigned slices = 1; slices <= PROBE_SLICES; slices++) {
-        uint8_t plain[PART * 64] = { 0 }, other[PART * 64] = { 0 };
-        struct kernel_slices t = { plain, FIRST, BLOCKS, digests, KEYS, PROBE_MULTIPLIER, rows };
-        kernel_add_slices(&t, slices);
-        t.part = other;
-        add(&t, slices);
-        assert_memory_equal(plain, other, sizeof plain);
-    }
-}
-
-static void processors_agree(void **state)
+static void many_keys_set_what_each_sets(void **state)
 {
     (void)state;
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2"))
-        assert_agrees(kernel_add_slices_avx2);
-    if (__builtin_cpu_supports("avx512f"))
-        assert_agrees(kernel_add_slices_avx512);
-#else
-    skip();
-#endif
+    static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        for (unsigned k = 1; kernel != NULL && k <= BLOOMFILE_MAX_HASHES; k++)
+            assert_many_as_each(kernel, k);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_keys_set_what_each_sets),
-        cmocka_unit_test(processors_agree),
     };
     return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;
 }

@@ -14,10 +14,11 @@ build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate
 need() {
     missing=
     for package in "$@"; do
-        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || :) in
-        installed) ;;
-        *) missing="$missing $package" ;;
-        esac
+        # Of a package for several architectures: this one, if no other is named.
+        architecture=$(dpkg --print-architecture)
+        case $package in *:*) architecture=${package#*:} ;; esac
+        dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$package" 2>/dev/null |
+            grep -qxE "(all|$architecture) installed" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
     install="apt-get install -y --no-install-recommends$missing"

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "peers.h"
+#include "peers_process.h"
+
+#define SMALL 1000 /* keys */
+
+static const struct program programs[] = {
+    { "bench-limits", NULL, true, false },
+    { "bench-contender-bloomfile", NULL, false, true },
+    { "bench-peer-libbloom", "libbloom-dev", false, false },
+    { "bench-peer-leveldb", "libleveldb-dev", false, false },
+    { "bench-peer-rocksdb", "librocksdb-dev", false, false },
+};
+
+/* In ascending order of how much they do at once. */
+static const char *const kernels[] = {
+    "scalar",
+#if defined __x86_64__ || defined __i386__
+    "avx2",
+    "avx512",
+#elif defined __aarch64__
+    "neon",
+#endif
+};
+
+static void find_folder(struct roster *r)
+{
+    const ssize_t length = readlink("/proc/self/exe", r->folder, sizeof r->folder - 1);
+    if (length < 0)
+        bench_fail(errno, "find the folder of this program; is /proc there?");
+    r->folder[length] = '\0';
+    *strrchr(r->folder, '/') = '\0';
+}
+
+/* Whether it can make a filter and knows the keys it was given. */
+static bool works(struct process *p, unsigned index)
+{
+    struct reply reply;
+    return process_ask(p, &reply, "create %u %u 10 %u", index, SMALL, KEYS_HASHED) == ANSWER_OK &&
+           process_ask(p, &reply, "add %u one %u", index, SMALL) == ANSWER_OK &&
+           process_ask(p, &reply, "finish %u", index) == ANSWER_OK &&
+           process_ask(p, &reply, "lookup %u one present", index) == ANSWER_OK &&
+           reply.number == SMALL && process_ask(p, &reply, "drop %u", index) == ANSWER_OK;
+}
+
+static void add_players(struct roster *r, const struct program *program, const char *path,
+                        const char *kernel)
+{
+    struct process *p = process_start(path, kernel, r->core);
+    struct reply reply;
+    process_ask(p, &reply, "queries %u %u %u", KEYS_HASHED, SMALL, SMALL);
+    for (unsigned i = 0; process_ask(p, &reply, "name %u", i) == ANSWER_OK; i++) {
+        if (r->count == PEERS_MOST)
+            bench_fail(0, "keep so many contenders");
+        struct player *player = &r->players[r->count];
+        *player = (struct player){ .program = program, .kernel = kernel, .index = i };
+        sscanf(reply.text, "%39[^\t]\t%23[^\t]", player->name, player->version);
+        if (program->is_limits || works(p, i))
+            r->count++;
+    }
+    process_end(p);
+}
+
+static void add_program(struct roster *r, const struct program *program)
+{
+    char path[sizeof r->folder + 64];
+    snprintf(path, sizeof path, "%s/%s", r->folder, program->file);
+    if (access(path, X_OK) != 0) {
+        if (program->package == NULL)
+            bench_fail(errno, "find the programs that belong to this one, in its folder");
+        const size_t length = strlen(r->absent);
+        snprintf(r->absent + length, sizeof r->absent - length, "%s%s", length > 0 ? ", " : "",
+                 program->package);
+    } else if (program->has_kernels) {
+        for (unsigned i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
+            add_players(r, program, path, kernels[i]);
+    } else {
+        add_players(r, program, path, NULL);
+    }
+}
+
+bool player_is_live(const struct player *p)
+{
+    return strcmp(p->name, "bloomfile blocked, live") == 0;
+}
+
+static bool has_live(const struct roster *r, unsigned from)
+{
+    for (unsigned i = from; i < r->count; i++)
+        if (player_is_live(&r->players[i]))
+            return true;
+    return false;
+}
+
+/* Of a live filter, only with the last kernel: filling it is the longest of all work, and kernels
+ * are compared on sealed ones. */
+static void keep_one_live(struct roster *r)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < r->count; i++) {
+        if (!player_is_live(&r->players[i]) || !has_live(r, i + 1))
+            r->players[kept++] = r->players[i];
+    }
+    r->count = kept;
+}
+
+void roster_make(struct roster *r, int core)
+{
+    *r = (struct roster){ .core = core };
+    find_folder(r);
+    for (unsigned i = 0; i < sizeof programs / sizeof programs[0]; i++)
+        add_program(r, &programs[i]);
+    keep_one_live(r);
+}

@@ -76,6 +76,7 @@ struct entrant {
     struct process *process;
     bool is_out;    /* could not take part to the end */
     bool is_filled; /* gets the keys; else it uses a file that another kernel's process made */
+    bool lacks[OPS];
     uint64_t bytes;
     uint64_t lost;        /* present keys that were not found */
     uint64_t false_hits;  /* absent keys that were */
@@ -92,6 +93,10 @@ struct trial {
 void trial_run(struct trial *t, const struct trial_plan *plan, const struct roster *r);
 
 bool entrant_is_limit(const struct entrant *e);
+
+/* Limits have nothing to keep keys in, and hasty trials cut live filters short. */
+bool entrant_gets_all(const struct entrant *e, const struct trial_plan *plan);
+
 double entrant_bits_per_key(const struct entrant *e, const struct trial *t);
 
 /* The measured false-positive rate, and a key's share of building; NaN if they were not measured.

@@ -4,8 +4,6 @@
  * They take turns, so that a busy machine slows all alike.
  */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
@@ -16,41 +14,16 @@
 #define ENOUGH     ((uint64_t)2 << 20) /* keys a turn to time adding */
 
 static const struct {
-    const char *request;
-    bool batch, present;
-} lookups[OPS] = {
+    const char *words;
+    bool adds, present;
+} requests[OPS] = {
+    [OP_ADD_ONE] = { "one", true, false },
+    [OP_ADD_BATCH] = { "batch", true, false },
     [OP_ONE_ABSENT] = { "one absent", false, false },
     [OP_ONE_PRESENT] = { "one present", false, true },
-    [OP_BATCH_ABSENT] = { "batch absent", true, false },
-    [OP_BATCH_PRESENT] = { "batch present", true, true },
+    [OP_BATCH_ABSENT] = { "batch absent", false, false },
+    [OP_BATCH_PRESENT] = { "batch present", false, true },
 };
-
-bool entrant_is_limit(const struct entrant *e)
-{
-    return e->player->program->is_limits;
-}
-
-/* Limits have nothing to keep the keys in. */
-static bool gets_all(const struct entrant *e, const struct trial_plan *plan)
-{
-    return !entrant_is_limit(e) && !(plan->hasty && player_is_live(e->player));
-}
-
-double entrant_build_ns(const struct entrant *e, const struct trial *t)
-{
-    return e->is_filled && gets_all(e, &t->plan) ? e->build_seconds * 1e9 / (double)t->plan.keys
-                                                 : NAN;
-}
-
-double entrant_rate(const struct entrant *e, const struct trial *t)
-{
-    return gets_all(e, &t->plan) ? (double)e->false_hits / (double)t->plan.queries : NAN;
-}
-
-double entrant_bits_per_key(const struct entrant *e, const struct trial *t)
-{
-    return (double)e->bytes * 8 / (double)t->plan.keys;
-}
 
 /* Those that build at the end keep their keys until then: one after the other, so that memory
  * does. */
@@ -134,7 +107,7 @@ static void leave_all(struct trial *t)
     }
 }
 
-/* ---- adding */
+/* ---- one request */
 
 static void note(struct series *s, double seconds, uint64_t keys)
 {
@@ -142,19 +115,40 @@ static void note(struct series *s, double seconds, uint64_t keys)
         s->ns[s->count++] = seconds * 1e9 / (double)keys;
 }
 
+static enum answer ask(struct entrant *e, enum op op, uint64_t keys, struct reply *reply)
+{
+    if (e->lacks[op])
+        return ANSWER_NONE;
+    const enum answer answer =
+        requests[op].adds
+            ? process_ask(e->process, reply, "add %u %s %" PRIu64, e->player->index,
+                          requests[op].words, keys)
+            : process_ask(e->process, reply, "lookup %u %s", e->player->index, requests[op].words);
+    e->lacks[op] = answer == ANSWER_NONE;
+    e->is_out = answer == ANSWER_NO;
+    return answer;
+}
+
+/* Untimed: what others have put into the cache meanwhile is nobody's fault. */
+static void warm_up(struct entrant *e)
+{
+    struct reply reply;
+    if (ask(e, OP_BATCH_ABSENT, 0, &reply) == ANSWER_NONE)
+        ask(e, OP_ONE_ABSENT, 0, &reply);
+}
+
+/* ---- adding */
+
 static uint64_t share_of_turn(const struct entrant *e, const struct trial_plan *plan, unsigned turn)
 {
     const uint64_t share = plan->keys * (turn + 1) / FILL_TURNS - plan->keys * turn / FILL_TURNS;
-    return share > ENOUGH && !gets_all(e, plan) ? ENOUGH : share;
+    return share > ENOUGH && !entrant_gets_all(e, plan) ? ENOUGH : share;
 }
 
 static enum answer add(struct entrant *e, enum op op, uint64_t keys)
 {
     struct reply reply;
-    const enum answer answer =
-        process_ask(e->process, &reply, "add %u %s %" PRIu64, e->player->index,
-                    op == OP_ADD_BATCH ? "batch" : "one", keys);
-    e->is_out = answer == ANSWER_NO;
+    const enum answer answer = ask(e, op, keys, &reply);
     if (answer == ANSWER_OK) {
         note(&e->series[op], reply.seconds, keys);
         e->build_seconds += reply.seconds;
@@ -168,9 +162,11 @@ static void add_turn(struct entrant *e, const struct trial_plan *plan, unsigned 
 {
     const enum op op = turn % 2 == 0 ? OP_ADD_ONE : OP_ADD_BATCH;
     const uint64_t keys = share_of_turn(e, plan, turn);
-    if (e->is_out || !e->is_filled || keys == 0)
+    if (e->is_out || !e->is_filled || keys == 0 || (entrant_is_limit(e) && e->lacks[op]))
         return;
-    if (add(e, op, keys) == ANSWER_NONE && !entrant_is_limit(e))
+    if (!builds_at_end(e))
+        warm_up(e);
+    if (!e->is_out && add(e, op, keys) == ANSWER_NONE && !entrant_is_limit(e))
         add(e, op == OP_ADD_ONE ? OP_ADD_BATCH : OP_ADD_ONE, keys);
 }
 
@@ -208,20 +204,22 @@ static void fill_all(struct trial *t)
 static void look_up(struct entrant *e, const struct trial_plan *plan, enum op op)
 {
     struct reply reply;
-    if (e->is_out)
-        return;
-    const enum answer answer =
-        process_ask(e->process, &reply, "lookup %u %s", e->player->index, lookups[op].request);
-    e->is_out = answer == ANSWER_NO;
-    if (answer != ANSWER_OK)
+    if (e->is_out || ask(e, op, 0, &reply) != ANSWER_OK)
         return;
     note(&e->series[op], reply.seconds, plan->queries);
-    if (entrant_is_limit(e))
-        return;
-    if (!lookups[op].present)
+    if (!requests[op].present)
         e->false_hits = reply.number;
-    else if (plan->queries - reply.number > e->lost)
+    else if (plan->queries - reply.number > e->lost && !entrant_is_limit(e))
         e->lost = plan->queries - reply.number;
+}
+
+static void look_up_turn(struct entrant *e, const struct trial_plan *plan)
+{
+    if (e->is_out || !(entrant_is_limit(e) || entrant_gets_all(e, plan)))
+        return;
+    warm_up(e);
+    for (unsigned op = OP_ONE_ABSENT; op < OPS; op++)
+        look_up(e, plan, (enum op)op);
 }
 
 void trial_run(struct trial *t, const struct trial_plan *plan, const struct roster *r)
@@ -230,48 +228,7 @@ void trial_run(struct trial *t, const struct trial_plan *plan, const struct rost
     enter_all(t, r);
     fill_all(t);
     for (unsigned turn = 0; turn < plan->turns; turn++)
-        for (unsigned op = OP_ONE_ABSENT; op < OPS; op++)
-            for (unsigned i = 0; i < t->count; i++)
-                look_up(&t->entrants[i], plan, (enum op)op);
+        for (unsigned i = 0; i < t->count; i++)
+            look_up_turn(&t->entrants[i], plan);
     leave_all(t);
-}
-
-/* ---- results */
-
-double series_median(const struct series *s)
-{
-    double sorted[TURNS_MOST];
-    memcpy(sorted, s->ns, sizeof sorted);
-    return s->count > 0 ? bench_median(sorted, s->count) : NAN;
-}
-
-double series_ratio(const struct series *s, const struct series *to)
-{
-    struct series ratios = { .count = s->count < to->count ? s->count : to->count };
-    for (unsigned i = 0; i < ratios.count; i++)
-        ratios.ns[i] = s->ns[i] / to->ns[i];
-    return series_median(&ratios);
-}
-
-static bool is_named(const struct player *p, const char *name)
-{
-    const size_t length = strlen(name);
-    return strncmp(p->name, name, length) == 0 &&
-           (p->name[length] == '\0' || strstr(p->name + length, " ahead") != NULL);
-}
-
-const struct entrant *trial_best(const struct trial *t, const char *name, const char *kernel,
-                                 enum op op)
-{
-    const struct entrant *best = NULL;
-    for (unsigned i = 0; i < t->count; i++) {
-        const struct entrant *e = &t->entrants[i];
-        const char *k = e->player->kernel;
-        if (e->is_out || e->series[op].count == 0 || !is_named(e->player, name) ||
-            (kernel != NULL && (k == NULL || strcmp(k, kernel) != 0)))
-            continue;
-        if (best == NULL || series_median(&e->series[op]) < series_median(&best->series[op]))
-            best = e;
-    }
-    return best;
 }

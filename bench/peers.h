@@ -19,6 +19,7 @@ struct program {
     const char *file;    /* beside bench-peers */
     const char *package; /* of Debian, without which it was not built; NULL: it always is */
     bool is_limits;
+    bool is_slow;     /* to fill: left out where there is no time */
     bool has_kernels; /* of bloomfile */
 };
 
@@ -51,7 +52,7 @@ struct trial_plan {
     unsigned turns;
     uint64_t queries;
     bool blocked_only; /* of bloomfile's layouts */
-    bool hasty;        /* a live filter gets some of the keys, for the time that takes, no more */
+    bool hasty;        /* no slow ones, and only some of the keys for a live filter */
 };
 
 enum op {

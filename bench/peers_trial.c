@@ -36,8 +36,9 @@ static bool builds_at_end(const struct entrant *e)
 
 static bool is_wanted(const struct player *p, const struct trial_plan *plan)
 {
-    const bool is_ours = p->program->has_kernels;
-    return !plan->blocked_only || !is_ours || strstr(p->name, "blocked") != NULL;
+    const bool is_blocked = strstr(p->name, "blocked") != NULL;
+    return !(plan->hasty && p->program->is_slow) &&
+           !(plan->blocked_only && p->program->has_kernels && !is_blocked);
 }
 
 static bool is_first_of_its_file(const struct trial *t, const struct entrant *e)

@@ -12,9 +12,8 @@
  *                                          A: seconds, B: how many may be there
  *     drop INDEX
  *
- * Adding and looking up are timed by the processor, so that what else runs on its core does not
- * count; finishing by the clock, as it may write to a disk. Making keys is never timed. The program
- * ends when there are no more requests.
+ * Times are those of the processor, so that what else runs on its core does not count. Making keys
+ * is never timed. The program ends when there are no more requests.
  */
 #include "contender.h"
 
@@ -98,9 +97,9 @@ static void finish(unsigned i)
 {
     keysets_free(chunk);
     chunk = NULL;
-    const double start = bench_seconds();
+    const double start = processor_seconds();
     const bool done = contenders[i].finish == NULL || contenders[i].finish(filters[i].it);
-    const double seconds = bench_seconds() - start;
+    const double seconds = processor_seconds() - start;
     if (done)
         ok(seconds, contenders[i].bytes(filters[i].it));
     else

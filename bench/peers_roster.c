@@ -63,6 +63,9 @@ static void add_players(struct roster *r, const struct program *program, const c
         sscanf(reply.text, "%39[^\t]\t%23[^\t]", player->name, player->version);
         if (program->is_limits || works(p, i))
             r->count++;
+        else if (kernel == NULL)
+            fprintf(stderr, "%s is left out: it cannot make a filter of %u keys\n", player->name,
+                    SMALL);
     }
     process_end(p);
 }

@@ -108,15 +108,15 @@ void print_verdicts(const struct verdict *verdicts, unsigned count)
     puts("### Verdicts\n");
     puts(
         "| what                                                             | measured   | target  "
-        "| verdict |\n"
+        "| verdict  |\n"
         "|------------------------------------------------------------------|-----------:|---------"
-        "|---------|");
+        "|----------|");
     for (unsigned i = 0; i < count; i++) {
         const struct verdict *v = &verdicts[i];
         char value[CELL], target[CELL] = "";
         if (v->target != 0)
             snprintf(target, sizeof target, "%s %g", v->at_least ? ">=" : "<=", v->target);
-        printf("| %-64s | %5s %-4s | %-7s | %-7s |\n", v->what, cell(value, v->value, 2), v->unit,
+        printf("| %-64s | %5s %-4s | %-7s | %-8s |\n", v->what, cell(value, v->value, 2), v->unit,
                target,
                v->target == 0       ? ""
                : isnan(v->value)    ? "not here"

@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ElementTree
 PEERS = pathlib.Path(os.environ["BENCH_PEERS"])
 SMALL = ["--turns", "1", "--queries", "20000"]
 
-# Answers as a contender does: of the present keys `LOSES` are not found, and it ends instead of
-# answering the request that begins with `ENDS`.
+# Answers as a contender does. With FROM keys or more it loses LOSES of them, and ends instead of
+# answering the request ENDS.
 CONTENDER = """#!/usr/bin/env python3
 import sys
 for line in sys.stdin:
@@ -28,11 +28,11 @@ for line in sys.stdin:
         queries = int(words[3])
         answer = "ok 0 0"
     elif words[0] == "lookup":
-        found = queries - (LOSES if keys > 1000 else 0) if words[3] == "present" else queries // 100
+        found = queries - (LOSES if keys >= FROM else 0) if words[3] == "present" else queries // 100
         answer = f"ok 0.5 {found}"
     else:
         answer = "ok 0.25 1000"
-    if words[0] == ENDS and keys > 1000:
+    if words[0] == ENDS and keys >= FROM:
         sys.exit(0)
     print(answer, flush=True)
 """
@@ -58,7 +58,7 @@ class PeersTest(unittest.TestCase):
         done = self.run_peers(*SMALL, "--json", path, *args, **how)
         return done, json.loads(path.read_text())
 
-    def with_mimic(self, **how):
+    def with_mimic(self, loses=0, ends=None, least=20000):
         """bench-peers in a folder where a program that was written here stands for libbloom."""
         bench = self.folder / "bench"
         bench.mkdir()
@@ -66,8 +66,8 @@ class PeersTest(unittest.TestCase):
         for name in PEERS.name, "bench-limits", "bench-contender-bloomfile":
             shutil.copy(PEERS.with_name(name), bench)
         mimic = CONTENDER
-        for name in "LOSES", "ENDS":
-            mimic = mimic.replace(name, repr(how.get(name)))
+        for name, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least):
+            mimic = mimic.replace(name, repr(value))
         (bench / "bench-peer-libbloom").write_text(mimic)
         (bench / "bench-peer-libbloom").chmod(0o755)
         return bench / PEERS.name
@@ -103,7 +103,7 @@ class PeersTest(unittest.TestCase):
         self.assertFalse(any("counting" in name for name in names), "four times the size")
 
     def test_lost_keys_are_a_failure(self):
-        program = self.with_mimic(LOSES=7)
+        program = self.with_mimic(loses=7)
         done, report = self.report("--case", "hashed:20000:10", program=program, status=1)
         mimic, = (e for e in report["trials"][0]["entrants"] if e["name"] == "mimic")
         self.assertEqual((mimic["lost"], mimic["rate"]), (7, 0.01))
@@ -111,9 +111,9 @@ class PeersTest(unittest.TestCase):
         self.assertIn("MISSED", done.stdout)
 
     def test_a_contender_that_ends(self):
-        for request in "add", "finish", "lookup":
+        for request in "create", "add", "finish", "lookup":
             with self.subTest(request=request):
-                program = self.with_mimic(LOSES=0, ENDS=request)
+                program = self.with_mimic(ends=request)
                 done, report = self.report("--case", "hashed:20000:10", program=program)
                 names = {e["name"] for e in report["trials"][0]["entrants"]}
                 self.assertIn("bloomfile blocked", names)
@@ -121,6 +121,12 @@ class PeersTest(unittest.TestCase):
                 self.assertIn("mimic could not take part", done.stdout)
             shutil.rmtree(program.parent)
             (self.folder / "lib").unlink()
+
+    def test_a_contender_that_cannot_begin(self):
+        done, report = self.report("--case", "hashed:20000:10",
+                                   program=self.with_mimic(ends="finish", least=1))
+        self.assertNotIn("mimic", done.stdout)
+        self.assertIn("mimic is left out", done.stderr)
 
     def test_usage(self):
         for args in (["--case", "hashed:10"], ["--case", "other:20000:10"], ["--turns", "0"],

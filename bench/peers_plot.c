@@ -21,6 +21,7 @@ enum {
     BOTTOM = 510,
     NAMES = 640,
     LINE = 21,
+    TICK_ROOM = 48,
     SHORT = 96,
 };
 
@@ -138,7 +139,7 @@ static void put_line(FILE *out, const char *class, double x1, double y1, double 
             x1, y1, x2, y2);
 }
 
-/* Marks at these multiples of powers of ten: few on a long axis, many on a short one. */
+/* Ticks at these multiples of powers of ten: few on a long axis, many on a short one. */
 static const double *ticks_for(double low, double high)
 {
     static const double few[] = { 1, 0 }, some[] = { 1, 2, 5, 0 },
@@ -146,21 +147,32 @@ static const double *ticks_for(double low, double high)
     return high / low > 1e4 ? few : high / low > 10 ? some : many;
 }
 
-static void put_ticks(FILE *out, const struct picture *p, bool rates)
+static void put_tick(FILE *out, bool is_rate, double place, double value)
 {
-    const double low = rates ? p->rate_low : p->ns_low, high = rates ? p->rate_high : p->ns_high;
     char text[SHORT];
+    snprintf(text, sizeof text, is_rate ? "%.3g %%" : "%.3g ns", is_rate ? 100 * value : value);
+    if (is_rate) {
+        put_line(out, "grid", place, TOP, place, BOTTOM);
+        svg_text(out, "middle", place, BOTTOM + 22, text);
+    } else {
+        put_line(out, "grid", LEFT, place, RIGHT, place);
+        svg_text(out, "end", LEFT - 10, place + 5, text);
+    }
+}
+
+static void put_ticks(FILE *out, const struct picture *p, bool are_rates)
+{
+    const double low = are_rates ? p->rate_low : p->ns_low;
+    const double high = are_rates ? p->rate_high : p->ns_high;
+    double last = HUGE_VAL;
     for (double power = pow(10, floor(log10(low))); power <= high; power *= 10)
         for (const double *tick = ticks_for(low, high); *tick != 0; tick++) {
             const double value = *tick * power;
-            if (value < low || value > high)
+            const double place = are_rates ? place_of_rate(p, value) : place_of_time(p, value);
+            if (value < low || value > high || fabs(place - last) < TICK_ROOM)
                 continue;
-            const double x = rates ? place_of_rate(p, value) : LEFT;
-            const double y = rates ? BOTTOM : place_of_time(p, value);
-            snprintf(text, sizeof text, rates ? "%.3g %%" : "%.3g ns", rates ? 100 * value : value);
-            put_line(out, "grid", x, rates ? TOP : y, rates ? x : RIGHT, y);
-            svg_text(out, rates ? "middle" : "end", rates ? x : LEFT - 10, rates ? y + 22 : y + 5,
-                     text);
+            put_tick(out, are_rates, place, value);
+            last = place;
         }
 }
 

@@ -106,17 +106,16 @@ void print_trial(const struct trial *t)
 void print_verdicts(const struct verdict *verdicts, unsigned count)
 {
     puts("### Verdicts\n");
-    puts(
-        "| what                                                             | measured   | target  "
-        "| verdict  |\n"
-        "|------------------------------------------------------------------|-----------:|---------"
-        "|----------|");
+    puts("| what                                                                           | "
+         "measured   | target  | verdict  |\n"
+         "|--------------------------------------------------------------------------------|"
+         "-----------:|---------|----------|");
     for (unsigned i = 0; i < count; i++) {
         const struct verdict *v = &verdicts[i];
         char value[CELL], target[CELL] = "";
         if (v->target != 0)
             snprintf(target, sizeof target, "%s %g", v->at_least ? ">=" : "<=", v->target);
-        printf("| %-64s | %5s %-4s | %-7s | %-8s |\n", v->what, cell(value, v->value, 2), v->unit,
+        printf("| %-78s | %5s %-4s | %-7s | %-8s |\n", v->what, cell(value, v->value, 2), v->unit,
                target,
                v->target == 0       ? ""
                : isnan(v->value)    ? "not here"

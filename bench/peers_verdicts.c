@@ -35,8 +35,11 @@ __attribute__((format(printf, 3, 4))) static void judge(const struct judge *j, s
     va_list arguments;
     if (*j->count == VERDICTS_MOST)
         bench_fail(0, "keep so many verdicts; try fewer cases");
+    const struct trial_plan *plan = &j->t->plan;
+    const int length = snprintf(v.what, sizeof v.what, "%s, %.4g MB: ", form_names[plan->form],
+                                (double)plan->keys * plan->bits / 8e6);
     va_start(arguments, format);
-    vsnprintf(v.what, sizeof v.what, format, arguments);
+    vsnprintf(v.what + length, sizeof v.what - (size_t)length, format, arguments);
     va_end(arguments);
     j->verdicts[(*j->count)++] = v;
 }
@@ -112,9 +115,9 @@ static void judge_small(const struct judge *j, enum op op)
           (struct verdict){ .value = e != NULL ? series_median(&e->series[op]) : NAN,
                             .target = 1.5,
                             .unit = "ns" },
-          "single lookup, %s, 1.25 MB", presence(op));
+          "single lookup, %s", presence(op));
     judge(j, (struct verdict){ .value = ratio(e, op, best(j, LINES, op), op), .unit = "x" },
-          "single lookup, %s, 1.25 MB: beside a loop over random lines", presence(op));
+          "single lookup, %s: time beside a loop over random lines", presence(op));
 }
 
 /* Beside hashing alone and 1.3 times the limit of lines. */
@@ -145,8 +148,7 @@ static void judge_losses(const struct judge *j)
         if (!j->t->entrants[i].is_out)
             lost += (double)j->t->entrants[i].lost;
     judge(j, (struct verdict){ .value = lost, .target = 0.5, .unit = "keys" },
-          "present keys not found, %s, %" PRIu64 " at %g bits", form_names[j->t->plan.form],
-          j->t->plan.keys, j->t->plan.bits);
+          "present keys not found");
 }
 
 void verdicts_of(const struct trial *t, struct verdict *verdicts, unsigned *count)

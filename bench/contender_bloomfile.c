@@ -137,11 +137,11 @@ static void build_one(void *filter, const struct keyset *keys)
 
 static void build_batch(void *filter, const struct keyset *keys)
 {
-    if (keys->digests == NULL)
-        build_one(filter, keys);
-    else
-        bench_check(bloomfile_builder_add_digests(builder_of(filter), keys->digests, keys->count),
-                    "add keys");
+    bloomfile_builder *b = builder_of(filter);
+    bench_check(keys->digests != NULL
+                    ? bloomfile_builder_add_digests(b, keys->digests, keys->count)
+                    : bloomfile_builder_add_many(b, bloomfile_keys(keys, 0), keys->count),
+                "add keys");
 }
 
 static bool seal(void *filter)

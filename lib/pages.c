@@ -28,7 +28,8 @@ static void *map_aligned(size_t size)
     return wide + before;
 }
 
-/* Moves whole pages, so that nothing is copied. */
+/* Moves whole pages, so that nothing is copied, and makes them one larger mapping: several would
+ * not be moved together before Linux 6.17. */
 static void *grow_mapped(void *old, size_t old_size, size_t size)
 {
     if (size == old_size)
@@ -36,7 +37,7 @@ static void *grow_mapped(void *old, size_t old_size, size_t size)
     void *pages = map_aligned(size);
     if (pages == NULL || old_size == 0)
         return pages;
-    if (mremap(old, old_size, old_size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) == MAP_FAILED) {
+    if (mremap(old, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) == MAP_FAILED) {
         munmap(pages, size);
         return NULL;
     }

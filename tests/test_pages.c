@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "support.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "pages.h"
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+/* How many mappings have some of the bytes. */
+static unsigned mappings(const void *bytes, size_t size)
+{
+    const uintptr_t start = (uintptr_t)bytes;
+    char line[512];
+    unsigned count = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps) != NULL) {
+        uintptr_t first, end;
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) == 2)
+            count += first < start + size && end > start;
+    }
+    fclose(maps);
+    return count;
+}
+
+/* Linux before 6.17 moves no more than one mapping at a time. */
+static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1000,          HUGE_PAGE - 1,     HUGE_PAGE,
+                                    HUGE_PAGE + 1, 2 * HUGE_PAGE,     2 * HUGE_PAGE + 1,
+                                    5 * HUGE_PAGE, 9 * HUGE_PAGE - 1, 20 * HUGE_PAGE };
+    uint8_t *pages = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        uint8_t *grown = pages_grow(pages, size, sizes[i]);
+        assert_non_null(grown);
+        for (size_t at = 0; at < size; at += 1000)
+            assert_int_equal(grown[at], (uint8_t)(at / 1000));
+        for (size_t at = (size + 999) / 1000 * 1000; at < sizes[i]; at += 1000)
+            grown[at] = (uint8_t)(at / 1000);
+        if (sizes[i] >= HUGE_PAGE) {
+            assert_int_equal((uintptr_t)grown % HUGE_PAGE, 0);
+            assert_int_equal(mappings(grown, sizes[i]), 1);
+        }
+        pages = grown;
+        size = sizes[i];
+    }
+    pages_free(pages, size);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_grows_keeps_its_bytes_and_is_one_mapping),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

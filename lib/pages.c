@@ -7,10 +7,13 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
+#define PAGES     ((size_t)64 << 10) /* whole pages on every system */
 
+/* What is behind the last whole huge page is in small ones, so that no more memory is taken than
+ * was asked for. */
 static size_t mapped_size(size_t size)
 {
-    return (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    return (size + PAGES - 1) / PAGES * PAGES;
 }
 
 /* `size` bytes that begin with a huge page. */

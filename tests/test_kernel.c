@@ -174,7 +174,7 @@ static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint
     assert_non_null(expected);
     memset(body, 0, size);
     for (size_t i = 0; i < n; i++) {
-        digests[i] = i % 5 == 4 ? digests[i - random64(&state) % 5] : random64(&state);
+        digests[i] = i % 5 == 4 ? digests[i - 1 - random64(&state) % 4] : random64(&state);
         add_slowly(layout, expected, m, k, digests[i], &expected_new[i], &expected_change);
     }
     kernel->add_shared(body, geometry.units, k, digests, n / 2, was_new, &change);

@@ -39,13 +39,14 @@ KERNEL_INLINE void kernel_request(const struct kernel_view *view, uint64_t diges
     __builtin_prefetch(kernel_block(view, digest));
 }
 
-/* Requests the line of digest i + ahead, if ahead > 0, before digest i is looked up. */
+/* Digests `start` to `end - 1`. Requests the line of digest i + ahead, if ahead > 0, before digest
+ * i is looked up. */
 KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const uint64_t *digests,
-                                         size_t n, size_t ahead, bool *hits,
+                                         size_t start, size_t end, size_t ahead, bool *hits,
                                          kernel_block_test *test)
 {
     size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = start; i < end; i++) {
         if (ahead > 0)
             kernel_request(view, digests[i + ahead]);
         bool hit = test(kernel_block(view, digests[i]), view->k, digests[i]);
@@ -65,10 +66,9 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
         for (size_t i = 0; i < KERNEL_RING; i++)
             kernel_request(view, digests[i]);
         done = n - KERNEL_RING;
-        found = kernel_ring_stretch(view, digests, done, KERNEL_RING, hits, test);
+        found = kernel_ring_stretch(view, digests, 0, done, KERNEL_RING, hits, test);
     }
-    return found + kernel_ring_stretch(view, digests + done, n - done, 0,
-                                       hits != NULL ? hits + done : NULL, test);
+    return found + kernel_ring_stretch(view, digests, done, n, 0, hits, test);
 }
 
 #endif

@@ -137,6 +137,20 @@ static void many_lookups_answer_as_one_by_one(void **state)
     }
 }
 
+/* Nothing is computed from a NULL, which UndefinedBehaviorSanitizer would tell. */
+static void no_keys_may_be_null(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(several_pages); r++) {
+        struct bytes image = image_from(several_pages[r]);
+        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        assert_int_equal(bloomfile_contains_digests(f, NULL, 0, NULL), 0);
+        assert_int_equal(bloomfile_contains_many(f, NULL, 0, NULL), 0);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
 static void the_empty_key_is_a_key(void **state)
 {
     (void)state;
@@ -316,6 +330,7 @@ int main(void)
         cmocka_unit_test(classic_lookups_agree_with_the_specification),
         cmocka_unit_test(counting_lookups_agree_with_the_specification),
         cmocka_unit_test(many_lookups_answer_as_one_by_one),
+        cmocka_unit_test(no_keys_may_be_null),
         cmocka_unit_test(the_empty_key_is_a_key),
         cmocka_unit_test(the_answers_depend_on_the_seed),
         cmocka_unit_test(the_kernel_has_a_name),

@@ -223,14 +223,13 @@ size_t scatter_gather(const struct scatter *s, uint64_t partition, uint64_t firs
     const uint64_t least = partition << (64 - SCATTER_BITS);
     const bool all = first <= least && last >= least + (UINT64_MAX >> SCATTER_BITS);
     const uint32_t p = (uint32_t)partition & (s->partitions - 1);
-    const uint32_t *order = s->order + s->starts[p];
-    const size_t blocks = s->starts[p + 1] - s->starts[p];
+    const size_t end = s->starts[p + 1];
     size_t n = (size_t)(s->next[p] - buffer_of(s, p)), count;
     count = copy_some(to, buffer_of(s, p), n, first, last);
-    for (size_t i = 0; i < blocks; i++) {
-        const uint64_t *block = s->blocks + (size_t)order[i] * SCATTER_BUFFER;
-        if (i + AHEAD < blocks)
-            request(s->blocks + (size_t)order[i + AHEAD] * SCATTER_BUFFER);
+    for (size_t i = s->starts[p]; i < end; i++) {
+        const uint64_t *block = s->blocks + (size_t)s->order[i] * SCATTER_BUFFER;
+        if (i + AHEAD < end)
+            request(s->blocks + (size_t)s->order[i + AHEAD] * SCATTER_BUFFER);
         if (all)
             memcpy(to + count, block, BUFFER_SIZE);
         count += all ? SCATTER_BUFFER : copy_some(to + count, block, SCATTER_BUFFER, first, last);

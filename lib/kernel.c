@@ -7,59 +7,72 @@
 #include "kernel_blocked.h"
 #include "kernel_scattered.h"
 
-/* The name is looked at first: what a processor can do is not asked for one that is not wanted. */
-static bool processor_has(const char *instructions)
+struct choice {
+    const struct kernel *kernel;
+    bool (*is_possible)(void); /* here, on this processor */
+};
+
+static bool always(void)
 {
-#ifdef __x86_64__
-    const bool is_avx2 = strcmp(instructions, "avx2") == 0;
-    const bool is_avx512 = strcmp(instructions, "avx512") == 0;
-    __builtin_cpu_init();
-    if (is_avx2 || is_avx512)
-        return (is_avx2 ? __builtin_cpu_supports("avx2") : __builtin_cpu_supports("avx512f")) &&
-               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-               __builtin_cpu_supports("popcnt");
-#endif
-    (void)instructions;
     return true;
 }
 
-/* Of one layout, the fastest first. */
-static const struct kernel *const blocked[] = {
-#if defined(__x86_64__)
-    &kernel_avx512_blocked,
-    &kernel_avx2_blocked,
-#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    &kernel_neon_blocked,
-#endif
-    &kernel_scalar_blocked,
-    NULL,
-};
-static const struct kernel *const classic[] = { &kernel_scalar_classic, NULL };
-static const struct kernel *const counting[] = { &kernel_scalar_counting, NULL };
+#ifdef __x86_64__
 
-static const struct kernel *const *kernels_of(uint32_t layout)
+static bool has_avx2(void)
 {
-    return layout == BLOOMFILE_CLASSIC    ? classic
-           : layout == BLOOMFILE_COUNTING ? counting
-                                          : blocked;
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
 }
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f");
+}
+
+#endif
+
+/* Of one layout, the fastest first; the last is always possible. */
+static const struct choice blocked[] = {
+#if defined(__x86_64__)
+    { &kernel_avx512_blocked, has_avx512 },
+    { &kernel_avx2_blocked, has_avx2 },
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    { &kernel_neon_blocked, always },
+#endif
+    { &kernel_scalar_blocked, always },
+};
+static const struct choice classic[] = { { &kernel_scalar_classic, always } };
+static const struct choice counting[] = { { &kernel_scalar_counting, always } };
+
+/* The first possible one of that name, of any if it is NULL. */
+static const struct kernel *find(const struct choice *choices, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((name == NULL || strcmp(choices[i].kernel->name, name) == 0) &&
+            choices[i].is_possible())
+            return choices[i].kernel;
+    return NULL;
+}
+
+#define FIND(choices, name) find(choices, sizeof(choices) / sizeof(choices)[0], name)
 
 const struct kernel *kernel_named(uint32_t layout, const char *name)
 {
-    const struct kernel *const *k = kernels_of(layout);
-    while (*k != NULL && strcmp((*k)->name, name) != 0)
-        k++;
-    return *k != NULL && processor_has(name) ? *k : NULL;
+    switch (layout) {
+    case BLOOMFILE_CLASSIC:
+        return FIND(classic, name);
+    case BLOOMFILE_COUNTING:
+        return FIND(counting, name);
+    default:
+        return FIND(blocked, name);
+    }
 }
 
 const struct kernel *kernel_for(uint32_t layout)
 {
     const char *wanted = secure_getenv("BLOOMFILE_KERNEL");
     const struct kernel *kernel = wanted != NULL ? kernel_named(layout, wanted) : NULL;
-    const struct kernel *const *k = kernels_of(layout);
-    if (kernel != NULL)
-        return kernel;
-    while (!processor_has((*k)->name))
-        k++;
-    return *k;
+    return kernel != NULL ? kernel : kernel_named(layout, NULL);
 }

@@ -61,7 +61,8 @@ struct kernel {
 bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                           struct kernel_change *change);
 
-/* The kernel of that name for a valid layout; NULL if there is none for this processor. */
+/* The kernel of that name for a valid layout, NULL if there is none for this processor; name NULL:
+ * the fastest. */
 const struct kernel *kernel_named(uint32_t layout, const char *name);
 
 /* The kernel for a valid layout: the one named by the environment variable BLOOMFILE_KERNEL, if

@@ -39,7 +39,7 @@ static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint
 /* Few instructions, so that the processor has the cache lines of many calls under way at once. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (guard_all_good(&f->guard_storage))
+    if (guard_all_good(f->guard))
         return f->kernel->contains(&f->view, digest);
     return contains_in_doubt(f, digest);
 }

@@ -25,6 +25,8 @@ enum {
     SHOW_EVERY_NS = 200 * 1000 * 1000
 };
 
+void (*cli_before_failing)(void);
+
 static int shown_columns; /* of the progress line that stands on the terminal */
 
 void cli_start(const char *argv0)
@@ -138,6 +140,8 @@ void cli_warn(int error, const char *format, ...)
 void cli_fail(int error, const char *format, ...)
 {
     va_list arguments;
+    if (cli_before_failing != NULL)
+        cli_before_failing();
     va_start(arguments, format);
     message(words_for(error), NULL, format, arguments);
     va_end(arguments);

@@ -25,6 +25,9 @@ void cli_warn(int error, const char *format, ...) __attribute__((format(printf, 
 /* The same, then exits with CLI_TROUBLE. */
 _Noreturn void cli_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* What cli_fail() does first, in whichever thread; NULL: nothing. */
+extern void (*cli_before_failing)(void);
+
 /* The same without an error code and with "(try 'bfcreate --help')", for a wrong command line. */
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -27,14 +27,14 @@ struct course {
     struct leg *legs, *unused; /* those used last come first: they are in the cache */
     struct leg **ring;         /* those from `finished` to `taken` */
     uint64_t taken, finished;  /* batches */
-    bool reading, finishing, at_end;
+    bool reading, finishing, at_end, halted;
     unsigned busy; /* threads that work or finish */
     pthread_t *helpers;
     unsigned started, wanted; /* of them */
 };
 
 static struct course *_Atomic running;
-static _Thread_local bool is_busy;
+static _Thread_local bool is_busy, has_halted;
 
 static void *take_part(void *course);
 
@@ -125,12 +125,23 @@ static void finish_batch(struct course *c)
     put_back(c, leg);
 }
 
+/* Another thread ends the program. */
+static _Noreturn void give_way(struct course *c)
+{
+    c->busy -= is_busy ? 1 : 0;
+    pthread_cond_broadcast(&c->changed);
+    for (;;)
+        pthread_cond_wait(&c->changed, &c->lock);
+}
+
 static void *take_part(void *course)
 {
     struct course *c = course;
     pthread_mutex_lock(&c->lock);
     while (!c->at_end || c->finished < c->taken) {
-        if (!c->finishing && c->finished < c->taken && c->ring[c->finished % c->most]->ready)
+        if (c->halted)
+            give_way(c);
+        else if (!c->finishing && c->finished < c->taken && c->ring[c->finished % c->most]->ready)
             finish_batch(c);
         else if (!c->reading && !c->at_end && c->taken - c->finished < c->most)
             take_batch(c);
@@ -148,7 +159,7 @@ static void begin(struct course *c, const struct relay *r)
     c->legs = calloc(c->most, sizeof(*c->legs));
     c->ring = calloc(c->most, sizeof(struct leg *));
     c->helpers = calloc(r->threads, sizeof(*c->helpers));
-    if (c->legs == NULL || c->ring == NULL || c->helpers == NULL || atexit(relay_halt) != 0)
+    if (c->legs == NULL || c->ring == NULL || c->helpers == NULL)
         cli_fail(ENOMEM, "cannot start reading keys");
     for (size_t i = 0; i + 1 < c->most; i++)
         c->legs[i].next = &c->legs[i + 1];
@@ -156,6 +167,7 @@ static void begin(struct course *c, const struct relay *r)
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->changed, NULL);
     running = c;
+    cli_before_failing = relay_halt;
 }
 
 static void end(struct course *c)
@@ -183,10 +195,13 @@ void relay_run(const struct relay *r)
 /* The lock is kept. */
 void relay_halt(void)
 {
-    struct course *c = atomic_exchange(&running, NULL);
-    if (c == NULL)
+    struct course *c = running;
+    if (c == NULL || has_halted)
         return;
     pthread_mutex_lock(&c->lock);
+    if (c->halted)
+        give_way(c);
+    c->halted = has_halted = true;
     while (c->busy > (is_busy ? 1u : 0u))
         pthread_cond_wait(&c->changed, &c->lock);
 }

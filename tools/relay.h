@@ -24,9 +24,9 @@ struct relay {
 /* Until the end of the input. No batch waits for more input to come. Once in a program. */
 void relay_run(const struct relay *r);
 
-/* Waits for the work that other threads are at, and keeps them from going on, for good. exit() does
- * it too, before what was registered by atexit() until now: any thread may end the program, and
- * close what the others use. */
+/* Waits for the work that other threads are at, and keeps them from going on, for good: then this
+ * one may end the program, and close what the others use. Of several that call it, one comes back.
+ * cli_fail() calls it first. */
 void relay_halt(void);
 
 #endif

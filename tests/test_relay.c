@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * A program of several threads is ended by one of them, and the others are at rest then. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../tools/relay.h"
+
+enum {
+    THREADS = 3,
+    TOO_EARLY = 99
+};
+
+struct ending {
+    pthread_barrier_t all_at_work;
+    atomic_uint batches;
+};
+
+static atomic_uint at_work;
+
+static void close_all(void)
+{
+    if (at_work > 0)
+        _exit(TOO_EARLY);
+}
+
+/* The other threads are started with the batches that follow the first one. Of those two fail at
+ * once, and one goes on for a while. */
+static void two_fail(void *job, struct batch *batch)
+{
+    struct ending *ending = job;
+    const unsigned number = ending->batches++;
+    (void)batch;
+    if (number == 0)
+        return;
+    at_work++;
+    pthread_barrier_wait(&ending->all_at_work);
+    if (number < THREADS) {
+        at_work--;
+        cli_fail(0, "no way to go on");
+    }
+    usleep(200 * 1000);
+    at_work--;
+}
+
+static void do_nothing(void *job, struct batch *batch)
+{
+    (void)job;
+    (void)batch;
+}
+
+static void halt_and_fail(void *job, struct batch *batch)
+{
+    (void)job;
+    (void)batch;
+    relay_halt();
+    cli_fail(0, "no way to go on");
+}
+
+_Noreturn static void run(struct relay relay)
+{
+    static char path[] = "keys", *const paths[] = { path };
+    static struct ending ending;
+    const struct keys_options one_by_one = { .piece_size = 1 };
+    int messages = open("messages", O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (messages < 0 || dup2(messages, STDERR_FILENO) < 0 || atexit(close_all) != 0 ||
+        pthread_barrier_init(&ending.all_at_work, NULL, THREADS) != 0)
+        _exit(1);
+    cli_start("relay");
+    relay.input = keys_new(&one_by_one, paths, 1);
+    relay.threads = THREADS;
+    relay.job = &ending;
+    relay_run(&relay);
+    _exit(0);
+}
+
+static void assert_one_ends_it(struct relay relay)
+{
+    char messages[200] = "";
+    write_file("keys", "a\nb\nc\nd\ne\nf\ng\nh\n", 16);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        run(relay);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), CLI_TROUBLE);
+    FILE *file = fopen("messages", "r");
+    assert_non_null(file);
+    assert_in_range(fread(messages, 1, sizeof messages - 1, file), 1, sizeof messages);
+    fclose(file);
+    assert_string_equal(messages, "relay: no way to go on\n");
+}
+
+static void of_two_that_fail_at_once_one_ends_the_program(void **state)
+{
+    (void)state;
+    assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing });
+}
+
+static void the_one_that_has_halted_the_others_may_fail(void **state)
+{
+    (void)state;
+    assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail });
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(of_two_that_fail_at_once_one_ends_the_program),
+        IN_NEW_DIR(the_one_that_has_halted_the_others_may_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,8 @@
 
 enum {
     THREADS = 3,
-    TOO_EARLY = 99
+    TOO_EARLY = 99,
+    ROUNDS = 50
 };
 
 struct ending {
@@ -49,6 +51,17 @@ static void two_fail(void *job, struct batch *batch)
     at_work--;
 }
 
+static void disk_fails(void *job, struct batch *batch)
+{
+    struct ending *ending = job;
+    (void)batch;
+    if (ending->batches++ == 0)
+        return;
+    pthread_barrier_wait(&ending->all_at_work);
+    for (;;)
+        raise(SIGBUS);
+}
+
 static void do_nothing(void *job, struct batch *batch)
 {
     (void)job;
@@ -73,6 +86,7 @@ _Noreturn static void run(struct relay relay)
         pthread_barrier_init(&ending.all_at_work, NULL, THREADS) != 0)
         _exit(1);
     cli_start("relay");
+    cli_catch_bus_error("disk");
     relay.input = keys_new(&one_by_one, paths, 1);
     relay.threads = THREADS;
     relay.job = &ending;
@@ -80,7 +94,7 @@ _Noreturn static void run(struct relay relay)
     _exit(0);
 }
 
-static void assert_one_ends_it(struct relay relay)
+static void assert_one_ends_it(struct relay relay, const char *expected)
 {
     char messages[200] = "";
     write_file("keys", "a\nb\nc\nd\ne\nf\ng\nh\n", 16);
@@ -96,19 +110,29 @@ static void assert_one_ends_it(struct relay relay)
     assert_non_null(file);
     assert_in_range(fread(messages, 1, sizeof messages - 1, file), 1, sizeof messages);
     fclose(file);
-    assert_string_equal(messages, "relay: no way to go on\n");
+    assert_string_equal(messages, expected);
 }
+
+static const char no_way[] = "relay: no way to go on\n";
 
 static void of_two_that_fail_at_once_one_ends_the_program(void **state)
 {
     (void)state;
-    assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing });
+    assert_one_ends_it((struct relay){ .work = two_fail, .finish = do_nothing }, no_way);
 }
 
 static void the_one_that_has_halted_the_others_may_fail(void **state)
 {
     (void)state;
-    assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail });
+    assert_one_ends_it((struct relay){ .work = do_nothing, .finish = halt_and_fail }, no_way);
+}
+
+static void a_file_that_shrinks_under_several_is_told_of_once(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROUNDS; i++)
+        assert_one_ends_it((struct relay){ .work = disk_fails, .finish = do_nothing },
+                           "relay: disk: the file shrank or its disk failed while it was read\n");
 }
 
 int main(void)
@@ -117,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(of_two_that_fail_at_once_one_ends_the_program),
         IN_NEW_DIR(the_one_that_has_halted_the_others_may_fail),
+        IN_NEW_DIR(a_file_that_shrinks_under_several_is_told_of_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -11,6 +11,7 @@
 #include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -103,9 +104,13 @@ __attribute__((format(printf, 3, 0))) static void message(const char *reason, co
 
 static char bus_error_line[LINE_SIZE];
 
+/* Returning repeats the access: other threads come back here until the first one has ended them. */
 static void on_bus_error(int number)
 {
+    static atomic_flag is_said = ATOMIC_FLAG_INIT;
     (void)number;
+    if (atomic_flag_test_and_set(&is_said))
+        return;
     ssize_t ignored = write(STDERR_FILENO, bus_error_line, strlen(bus_error_line));
     (void)ignored;
     _exit(CLI_TROUBLE);

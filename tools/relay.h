@@ -2,7 +2,8 @@
  *
  * Keys through several threads: one at a time reads a batch, all of them work on what they have
  * read, and the batches are finished in the order of the input, one at a time, by whichever thread
- * is free. Few batches are on their way, so a slow one holds up the others, not memory.
+ * is free. At most two batches a thread are on their way, so a slow one holds up the others, and
+ * memory does not grow.
  */
 #ifndef BLOOMFILE_TOOLS_RELAY_H
 #define BLOOMFILE_TOOLS_RELAY_H

@@ -2,7 +2,8 @@
  *
  * Keys of a batch to digests. A chunk is hashed before it is probed: a hash of keys of mixed
  * lengths mispredicts branches, which would throw away the lookups begun behind it, but not the
- * cache lines requested.
+ * cache lines requested. Those of the keys themselves, which may lie anywhere, are requested a
+ * group ahead.
  */
 #ifndef BLOOMFILE_KEYS_H
 #define BLOOMFILE_KEYS_H

@@ -183,13 +183,14 @@ static void add_batch(void *filter, const struct keyset *keys)
 static size_t look_up_one(const void *filter, const struct keyset *keys)
 {
     const bloomfile *f = ((const struct subject *)filter)->f;
+    const struct keyset all = *keys; /* which calls cannot change */
     size_t found = 0;
-    if (keys->digests != NULL)
-        for (size_t i = 0; i < keys->count; i++)
-            found += bloomfile_contains_digest(f, keys->digests[i]);
+    if (all.digests != NULL)
+        for (size_t i = 0; i < all.count; i++)
+            found += bloomfile_contains_digest(f, all.digests[i]);
     else
-        for (size_t i = 0; i < keys->count; i++)
-            found += bloomfile_contains(f, keys->keys[i].data, keys->keys[i].size);
+        for (size_t i = 0; i < all.count; i++)
+            found += bloomfile_contains(f, all.keys[i].data, all.keys[i].size);
     return found;
 }
 

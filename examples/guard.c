@@ -119,12 +119,15 @@ static void start_pool(const struct store *store, struct counts *counts, unsigne
 {
     bloomfile *filter;
     check(bloomfile_open(&filter, FILTER, 0), "open " FILTER);
+    const pid_t parent = getpid();
     for (unsigned i = 0; i < workers; i++) {
         const pid_t pid = fork();
         if (pid == -1)
             err(2, "cannot start a process");
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
+            if (getppid() != parent) /* which died before that */
+                _exit(0);
             answer_requests(&(struct worker){ store, filter, &counts[i] }, end);
             _exit(0);
         }

@@ -328,7 +328,7 @@ BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_pa
  * disk and take no page faults. 40 ms; from a disk as fast as that reads in order. Pages may leave
  * memory again when it is short. A writer's pages are mapped for reading: the first add to each
  * still takes a fault (otherwise all would count as changed, and be written to disk). Errors: EIO
- * if the disk fails or the file shrinks meanwhile; ENOMEM. */
+ * if the disk fails or the file shrinks meanwhile; EHWPOISON for memory that has failed; ENOMEM. */
 #define BLOOMFILE_PREFAULT 32u
 
 /* The same, and the pages stay in memory (mlock) until the handle is closed; but not for a child of

@@ -151,6 +151,36 @@ static void no_keys_may_be_null(void **state)
     }
 }
 
+static void many_keys_may_differ_in_length(void **state)
+{
+    (void)state;
+    enum {
+        LONGEST = 300
+    };
+    uint8_t bytes[2 * LONGEST];
+    struct bloomfile_key keys[LONGEST + 1];
+    uint64_t random = 7;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)random64(&random);
+    for (size_t i = 0; i <= LONGEST; i++)
+        keys[i] = (struct bloomfile_key){ bytes + i, (7 * i) % (LONGEST + 1) };
+
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 64, .hashes = 8 });
+    for (size_t i = 0; i <= LONGEST; i += 2)
+        assert_error(bloomfile_builder_add(b, keys[i].data, keys[i].size), 0);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    bloomfile *f = open_image(image, 0);
+    bool hits[LONGEST + 1];
+    bloomfile_contains_many(f, keys, LONGEST + 1, hits);
+    for (size_t i = 0; i <= LONGEST; i++) {
+        assert_int_equal(hits[i], bloomfile_contains(f, keys[i].data, keys[i].size));
+        assert_true(hits[i] || i % 2 != 0);
+    }
+    bloomfile_close(f);
+    free(image.data);
+}
+
 static void the_empty_key_is_a_key(void **state)
 {
     (void)state;
@@ -331,6 +361,7 @@ int main(void)
         cmocka_unit_test(counting_lookups_agree_with_the_specification),
         cmocka_unit_test(many_lookups_answer_as_one_by_one),
         cmocka_unit_test(no_keys_may_be_null),
+        cmocka_unit_test(many_keys_may_differ_in_length),
         cmocka_unit_test(the_empty_key_is_a_key),
         cmocka_unit_test(the_answers_depend_on_the_seed),
         cmocka_unit_test(the_kernel_has_a_name),

@@ -208,8 +208,10 @@ static int conclude(const struct query *q)
     if (r->count && !r->quiet)
         printf("%" PRIu64 "\n", q->matches);
     cli_close_stdout();
-    bool trouble = report_damage(r, q->filter) || keys_errors(q->input) > 0;
-    if (trouble && !(r->quiet && q->matches > 0))
+    bool damaged = report_damage(r, q->filter);
+    if (r->quiet && q->matches > 0)
+        return SOME; /* another thread may still be reading, and have trouble */
+    if (damaged || keys_errors(q->input) > 0)
         return CLI_TROUBLE;
     return q->matches > 0 ? SOME : NONE;
 }

@@ -18,6 +18,16 @@ bool geometry_bits_valid(uint32_t layout, uint64_t m)
            (layout != BLOOMFILE_BLOCKED || m % PROBE_BLOCK_BITS == 0);
 }
 
+uint64_t geometry_units_of(uint32_t layout, uint64_t m)
+{
+    return layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m;
+}
+
+uint64_t geometry_bits_of(uint32_t layout, uint64_t units)
+{
+    return layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS * units : units;
+}
+
 uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
 {
     switch (layout) {
@@ -44,7 +54,7 @@ uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
 
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 {
-    struct geometry g = { .units = layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m };
+    struct geometry g = { .units = geometry_units_of(layout, m) };
     g.need = geometry_bytes_of(layout, g.units);
     uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
     g.body_size = (g.need + grain - 1) / grain * grain;

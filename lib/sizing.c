@@ -95,8 +95,7 @@ double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64
     struct block_rates rates;
     if (layout == BLOOMFILE_BLOCKED)
         rates_blocks_start(&rates, hashes);
-    uint64_t units = layout == BLOOMFILE_BLOCKED ? bits / PROBE_BLOCK_BITS : bits;
-    return rates_of_units(layout, &rates, units, hashes, n);
+    return rates_of_units(layout, &rates, geometry_units_of(layout, bits), hashes, n);
 }
 
 uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)

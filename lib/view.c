@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ * Filters without a file. */
+#include <string.h>
+
+#include "compact.h"
+#include "geometry.h"
+#include "kernel.h"
+#include "sizing.h"
+
+#define CLASSIC_BITS 8192 /* below, whole blocks would cost 3 to 100 % more */
+
+/* What a view is until it has a kernel: all answers are "maybe". */
+static const struct bloomfile_view unknown;
+
+int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
+{
+    *out = unknown;
+    if (!geometry_layout_known(layout))
+        return BLOOMFILE_ELAYOUT;
+    if (!geometry_bits_valid(layout, bits))
+        return BLOOMFILE_EBITS;
+    if (hashes < 1 || hashes > BLOOMFILE_MAX_HASHES)
+        return BLOOMFILE_EHASHES;
+    const uint64_t size = geometry_bytes_of(layout, geometry_units_of(layout, bits));
+    if (size > PTRDIFF_MAX - BLOOMFILE_TRAILER_SIZE)
+        return BLOOMFILE_ETOOBIG;
+    *out = (struct bloomfile_view){ layout, hashes, bits, (size_t)size, kernel_for(layout) };
+    return 0;
+}
+
+int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, double fpr)
+{
+    *out = unknown;
+    if (layout != 0 && !geometry_layout_known(layout))
+        return BLOOMFILE_ELAYOUT;
+    if (n < 1 || n > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_ECAPACITY;
+    if (!(fpr > 0 && fpr < 1))
+        return BLOOMFILE_ERATE;
+    uint32_t hashes = 0;
+    const uint32_t first = layout == 0 ? BLOOMFILE_CLASSIC : layout;
+    uint64_t bits = sizing_bits(first, n, fpr, &hashes);
+    if (layout == 0 && bits >= CLASSIC_BITS) {
+        hashes = 0;
+        bits = sizing_bits(BLOOMFILE_BLOCKED, n, fpr, &hashes);
+        return bits == 0 ? BLOOMFILE_EUNREACHABLE
+                         : bloomfile_view_init(out, BLOOMFILE_BLOCKED, bits, hashes);
+    }
+    return bits == 0 ? BLOOMFILE_EUNREACHABLE : bloomfile_view_init(out, first, bits, hashes);
+}
+
+void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
+                                const bloomfile_digest *digests, size_t n)
+{
+    const struct kernel *kernel = view->kernel;
+    const uint64_t units = geometry_units_of(view->layout, view->bits);
+    if (kernel != NULL)
+        kernel->add_part(body, 0, units, units, view->hashes, digests, n);
+}
+
+static struct kernel_view seen(const struct bloomfile_view *view, const void *body)
+{
+    return (struct kernel_view){ body, geometry_units_of(view->layout, view->bits), view->hashes };
+}
+
+bool bloomfile_view_contains_digest(const struct bloomfile_view *view, const void *body,
+                                    bloomfile_digest digest)
+{
+    const struct kernel *kernel = view->kernel;
+    const struct kernel_view what = seen(view, body);
+    return kernel == NULL || kernel->contains(&what, digest);
+}
+
+size_t bloomfile_view_contains_digests(const struct bloomfile_view *view, const void *body,
+                                       const bloomfile_digest *digests, size_t n, bool *hits)
+{
+    const struct kernel *kernel = view->kernel;
+    const struct kernel_view what = seen(view, body);
+    if (kernel != NULL)
+        return kernel->contains_many(&what, digests, n, hits);
+    for (size_t i = 0; hits != NULL && i < n; i++)
+        hits[i] = true;
+    return n;
+}
+
+void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed, void *blob)
+{
+    if (view->kernel != NULL)
+        compact_encode(blob, seed, view);
+    else
+        memset(blob, 0, BLOOMFILE_TRAILER_SIZE);
+}
+
+int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob, size_t size)
+{
+    struct bloomfile_view claimed;
+    *out = unknown;
+    int error = compact_decode(blob, size, seed, &claimed);
+    if (error == 0)
+        error = bloomfile_view_init(out, claimed.layout, claimed.bits, claimed.hashes);
+    if (error == 0 && out->size != claimed.size) {
+        *out = unknown;
+        error = BLOOMFILE_ECOMPACT;
+    }
+    return error;
+}

@@ -16,7 +16,8 @@ enum { /* offsets in the trailer */
     AT_CHECK = 4,
 };
 
-/* CRC-32 of all before it; and the digest of a known key, to tell seeds and hash functions apart. */
+/* CRC-32 of all before it; and the digest of a known key, to tell seeds and hash functions apart.
+ */
 static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
 {
     static const uint8_t test_string[16] = { 0x80, 0x1D, 0xBA, 0x57, 0xF4, 0x91, 0x2E, 0xCB,
@@ -27,8 +28,8 @@ static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view)
 {
     uint8_t *trailer = bytes + view->size;
-    const uint64_t unused = geometry_units_in(view->layout, view->size) -
-                            geometry_units_of(view->layout, view->bits);
+    const uint64_t unused =
+        geometry_units_in(view->layout, view->size) - geometry_units_of(view->layout, view->bits);
     trailer[AT_VERSION] = VERSION;
     trailer[AT_LAYOUT] = (uint8_t)(view->layout | unused << 4);
     trailer[AT_HASH] = HASH_XXH3_64;
@@ -50,7 +51,7 @@ int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloo
         return BLOOMFILE_EHASH;
     view->layout = trailer[AT_LAYOUT] & 15;
     view->hashes = trailer[AT_K];
-    view->bits = geometry_bits_of(view->layout, geometry_units_in(view->layout, body_size)) -
+    view->bits = (view->layout == BLOOMFILE_COUNTING ? 2 : 8) * (uint64_t)body_size -
                  (trailer[AT_LAYOUT] >> 4);
     view->size = body_size;
     return 0;

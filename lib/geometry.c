@@ -23,11 +23,6 @@ uint64_t geometry_units_of(uint32_t layout, uint64_t m)
     return layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m;
 }
 
-uint64_t geometry_bits_of(uint32_t layout, uint64_t units)
-{
-    return layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS * units : units;
-}
-
 uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
 {
     switch (layout) {

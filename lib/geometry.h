@@ -30,9 +30,8 @@ bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size);
 /* For a known layout, valid m, and a header size of 4096 or 512. */
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size);
 
-/* What the first reduction ranges over, of valid m; and m of so many of them. */
+/* What the first reduction ranges over, of valid m. */
 uint64_t geometry_units_of(uint32_t layout, uint64_t m);
-uint64_t geometry_bits_of(uint32_t layout, uint64_t units);
 
 /* How many units so many whole bytes hold, and in how many bytes so many units lie. */
 uint64_t geometry_units_in(uint32_t layout, uint64_t bytes);

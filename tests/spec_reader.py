@@ -107,7 +107,7 @@ FOLDED_UNIT = {BLOCKED: 512, CLASSIC: 1, COUNTING: 1}
 
 
 def body_size(header):
-    unit = 4096 if header["header_size"] == 4096 else 64
+    unit = {4096: 4096, 512: 64, 0: 1}[header["header_size"]]  # 0: compact
     need = -(-header["m"] * WIDTH[header["layout"]] // 8)
     return -(-need // unit) * unit
 
@@ -325,11 +325,34 @@ def project(_, path, out):
     combine(out, [source], PROJECTION, layout=CLASSIC)
 
 
+# --- Annex B: the compact form ---
+
+def compact(given, body):
+    unused = len(body) * 8 // WIDTH[given["layout"]] - given["m"]
+    data = bytes(body) + bytes([1, given["layout"] | unused << 4, 1, given["k"]])
+    return data + struct.pack("<I", crc32(data) ^ xxh3(TEST_STRING[:16], given["seed"]) & 2**32 - 1)
+
+
+def compact_maybe(data, seed):
+    """A function from a key to whether it is maybe in the filter."""
+    body, (version, layout, hash_id, k) = data[:-8], data[-8:-4] if len(data) > 8 else bytes(4)
+    if version != 1 or hash_id != 1 or layout & 15 not in LAYOUTS.values() or not 1 <= k <= 64:
+        return lambda key: True
+    bits = WIDTH[layout & 15]
+    header = {"layout": layout & 15, "k": k, "header_size": 0,
+              "m": len(body) * 8 // bits - (layout >> 4)}
+    if (header["m"] < 1 or body_size(header) != len(body) or compact(
+            {**header, "seed": seed}, body) != data or layout & 15 == BLOCKED and header["m"] % 512):
+        return lambda key: True
+    return lambda key: all(body[x * bits // 8] >> x * bits % 8 & 2**bits - 1
+                           for x in positions(header, xxh3(key, seed)))
+
+
 # --- 18 Test vectors, with the tables of sections 4 and 5; 19 A whole file ---
 
 def section(spec, number):
     text = Path(spec).read_text(encoding="utf-8")
-    return re.search(rf"^## {number} .*?(?=^## )", text, re.M | re.S)[0]
+    return re.search(rf"^## {number} .*?(?=^## |\Z)", text, re.M | re.S)[0]
 
 
 def check_table(text, fields, parts):
@@ -342,11 +365,12 @@ def check_table(text, fields, parts):
 
 def understand(question):
     kind, *words = question.split(" ")
-    given = {"layout": LAYOUTS[words.pop(0)]} if kind in ("positions", "body") else {}
+    given = ({"layout": LAYOUTS[words.pop(0)], "header_size": 0}
+             if kind in ("positions", "body", "compact") else {})
     for name, value in (word.split("=") for word in words):
         given[name] = (value.encode() if name == "text" else
                        int(value, 16 if name in ("seed", "digest") else 10))
-    if kind == "body":
+    if kind in ("body", "compact"):
         keys = (TEST_STRING[:i] for i in range(given["keys"]))
         given["body"] = body_of_keys(given, {xxh3(key, given["seed"]) for key in keys})
     return kind, {"text": TEST_STRING[:given.get("length", 0)], **given}
@@ -358,7 +382,20 @@ ANSWERS = {
     "selftest": lambda given: f"{self_test(given['seed']):016x}",
     "positions": lambda given: " ".join(map(str, positions(given, given["digest"]))),
     "body": lambda given: "{:08x} {} {}".format(
-        crc32(given["body"]), *ones_and_overflow(given, given["body"]))}
+        crc32(given["body"]), *ones_and_overflow(given, given["body"])),
+    "compact": lambda given: compact(given, given["body"]).hex()}
+
+
+def check_compact(given, data):
+    maybe = compact_maybe(data, given["seed"])
+    absent = [key for key in (TEST_STRING[:i] for i in range(100, 1124)) if not maybe(key)]
+    if len(absent) != 1024 - given["maybe"]:
+        raise ValueError(f"another number of keys is maybe in {data.hex()}")
+    for at in range(len(data)):
+        damaged = data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+        for key in absent[:3]:
+            if not all(compact_maybe(bad, given["seed"])(key) for bad in (damaged, data[:at])):
+                raise ValueError(f"{data.hex()} is not refused when damaged at {at}")
 
 
 def vectors(_, spec):
@@ -367,13 +404,16 @@ def vectors(_, spec):
     if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
         raise ValueError("the table of damaged magics differs")
     text, bodies = section(spec, 18), []
-    lines = "".join(re.findall(r"^```\n(.*?)^```$", text, re.M | re.S)).splitlines()
+    lines = "".join(re.findall(r"^```\n(.*?)^```$", text + section(spec, "Annex B:"),
+                               re.M | re.S)).splitlines()
     for line in lines:
         question, stated = line.split(" : ")
         kind, given = understand(question)
         if stated != ANSWERS[kind](given):
             raise ValueError(f"{line}\nhere: {ANSWERS[kind](given)}")
         bodies += [given] if kind == "body" else []
+        if kind == "compact":
+            check_compact(given, bytes.fromhex(stated))
     folds = dict(re.findall(r"(\d+) by (\d+)", text))
     for source, target in zip(bodies, bodies[1:]):
         factor = int(folds.get(str(source["m"]), 0))

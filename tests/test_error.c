@@ -41,6 +41,7 @@ static void the_values_are_part_of_the_abi(void **state)
     assert_int_equal(BLOOMFILE_EUNCLEAN, -1030);
     assert_int_equal(BLOOMFILE_EABSENT, -1034);
     assert_int_equal(BLOOMFILE_ECOUNTING, -1041);
+    assert_int_equal(BLOOMFILE_ECOMPACT, -1042);
 }
 
 static void no_error_is_called_so(void **state)
@@ -61,7 +62,7 @@ static void an_errno_has_the_system_s_words(void **state)
 static void an_unknown_error_is_called_unknown(void **state)
 {
     (void)state;
-    static const int unknown[] = { -1, -1000, -1042, INT_MIN, INT_MAX, 9999 };
+    static const int unknown[] = { -1, -1000, -1043, INT_MIN, INT_MAX, 9999 };
     for (size_t i = 0; i < ROWS(unknown); i++) {
         assert_string_equal(bloomfile_strerror(unknown[i]), "unknown error");
         assert_string_equal(bloomfile_errname(unknown[i]), "UNKNOWN");

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ * Filters without a file: shapes, bodies at any alignment, the compact form. */
+#include "spec_text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "bytes.h"
+#include "checksum.h"
+
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+static struct bloomfile_view view_of(uint32_t layout, uint64_t bits, uint32_t hashes)
+{
+    struct bloomfile_view view;
+    assert_error(bloomfile_view_init(&view, layout, bits, hashes), 0);
+    return view;
+}
+
+/* A compact filter of number(seed, 0) to number(seed, n - 1), in memory of its exact size. */
+static struct bytes compact_of(const struct bloomfile_view *view, uint64_t seed, uint64_t n)
+{
+    struct bytes blob = { calloc(1, view->size + BLOOMFILE_TRAILER_SIZE),
+                          view->size + BLOOMFILE_TRAILER_SIZE };
+    assert_non_null(blob.data);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t digest = number(seed, i);
+        bloomfile_view_add_digests(view, blob.data, &digest, 1);
+    }
+    bloomfile_view_seal(view, seed, blob.data);
+    return blob;
+}
+
+static void assert_all_maybe(const struct bloomfile_view *view, const void *body)
+{
+    const uint64_t digests[] = { 0, 1, UINT64_MAX, number(0, 0), number(0, 1000) };
+    bool hits[ROWS(digests)] = { false };
+    assert_int_equal(bloomfile_view_contains_digests(view, body, digests, ROWS(digests), hits),
+                     ROWS(digests));
+    assert_int_equal(bloomfile_view_contains_digests(view, body, digests, ROWS(digests), NULL),
+                     ROWS(digests));
+    for (size_t i = 0; i < ROWS(digests); i++)
+        assert_true(hits[i] && bloomfile_view_contains_digest(view, body, digests[i]));
+}
+
+/* ---- shapes */
+
+static void a_shape_keeps_the_rate(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t layout;
+        uint64_t n;
+        double fpr;
+        uint32_t expected;
+    } rows[] = {
+        { 0, 1, 0.01, BLOOMFILE_CLASSIC },
+        { 0, 30, 0.01, BLOOMFILE_CLASSIC },
+        { 0, 850, 0.01, BLOOMFILE_CLASSIC },
+        { 0, 860, 0.01, BLOOMFILE_BLOCKED },
+        { 0, 1000000, 0.001, BLOOMFILE_BLOCKED },
+        { BLOOMFILE_BLOCKED, 30, 0.01, BLOOMFILE_BLOCKED },
+        { BLOOMFILE_COUNTING, 30, 0.01, BLOOMFILE_COUNTING },
+        { BLOOMFILE_CLASSIC, 1000000, 0.001, BLOOMFILE_CLASSIC },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bloomfile_view view;
+        assert_error(bloomfile_view_for(&view, rows[i].layout, rows[i].n, rows[i].fpr), 0);
+        assert_int_equal(view.layout, rows[i].expected);
+        assert_int_equal(view.bits, bloomfile_bits_for(view.layout, rows[i].n, rows[i].fpr, 0));
+        assert_true(bloomfile_fpr_for(view.layout, view.bits, view.hashes, rows[i].n) <=
+                    rows[i].fpr);
+        const uint64_t per_byte = view.layout == BLOOMFILE_COUNTING ? 2 : 8;
+        assert_int_equal(view.size, (view.bits + per_byte - 1) / per_byte);
+    }
+}
+
+static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t layout, hashes;
+        uint64_t bits;
+        int error;
+    } explicit_ones[] = {
+        { 0, 7, 512, BLOOMFILE_ELAYOUT },
+        { 4, 7, 512, BLOOMFILE_ELAYOUT },
+        { BLOOMFILE_BLOCKED, 7, 511, BLOOMFILE_EBITS },
+        { BLOOMFILE_CLASSIC, 7, 0, BLOOMFILE_EBITS },
+        { BLOOMFILE_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EBITS },
+        { BLOOMFILE_CLASSIC, 0, 100, BLOOMFILE_EHASHES },
+        { BLOOMFILE_COUNTING, 65, 100, BLOOMFILE_EHASHES },
+    };
+    for (size_t i = 0; i < ROWS(explicit_ones); i++) {
+        struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+        assert_error(bloomfile_view_init(&view, explicit_ones[i].layout, explicit_ones[i].bits,
+                                         explicit_ones[i].hashes),
+                     explicit_ones[i].error);
+        assert_int_equal(view.size, 0);
+        assert_all_maybe(&view, NULL);
+    }
+    static const struct {
+        uint32_t layout;
+        uint64_t n;
+        double fpr;
+        int error;
+    } derived[] = {
+        { 4, 10, 0.01, BLOOMFILE_ELAYOUT },
+        { 0, 0, 0.01, BLOOMFILE_ECAPACITY },
+        { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_ECAPACITY },
+        { 0, 10, 0, BLOOMFILE_ERATE },
+        { 0, 10, 1, BLOOMFILE_ERATE },
+        { 0, 10, (double)NAN, BLOOMFILE_ERATE },
+        { 0, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
+        { BLOOMFILE_BLOCKED, 1000, 1e-17, BLOOMFILE_EUNREACHABLE },
+    };
+    for (size_t i = 0; i < ROWS(derived); i++) {
+        struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+        assert_error(bloomfile_view_for(&view, derived[i].layout, derived[i].n, derived[i].fpr),
+                     derived[i].error);
+        assert_int_equal(view.size, 0);
+        assert_all_maybe(&view, NULL);
+    }
+}
+
+static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
+{
+    (void)state;
+    const struct bloomfile_view zero = { 0 };
+    uint8_t blob[BLOOMFILE_TRAILER_SIZE];
+    const uint64_t digest = 1;
+    memset(blob, 255, sizeof blob);
+    assert_all_maybe(&zero, blob);
+    bloomfile_view_add_digests(&zero, blob, &digest, 1);
+    bloomfile_view_seal(&zero, 0, blob);
+    struct bloomfile_view view;
+    assert_error(bloomfile_view_open(&view, 0, blob, sizeof blob), BLOOMFILE_ECOMPACT);
+    assert_all_maybe(&view, blob);
+}
+
+/* ---- bodies */
+
+/* Every layout, at every alignment, beside the second implementation, and the same body as that of
+ * an image. */
+static void answers_are_those_of_the_specification_at_any_alignment(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = { 1, 7, 64, 512, 1000, 5120, 512 * 97 };
+    uint64_t digests[300];
+    for (unsigned i = 0; i < ROWS(digests); i++)
+        digests[i] = number(5, i);
+    for (unsigned l = 0; l < ROWS(layouts); l++)
+        for (unsigned s = 0; s < ROWS(sizes); s++)
+            for (unsigned k = 1; k <= 64; k = 2 * k + 1) {
+                const uint64_t m = sizes[s];
+                if (layouts[l] == BLOOMFILE_BLOCKED && m % 512 != 0)
+                    continue;
+                const struct bloomfile_view view = view_of(layouts[l], m, k);
+                const struct recipe recipe = { layouts[l], EMBEDDED, m, k, 200, 5 };
+                struct bytes image = image_from(recipe);
+                for (unsigned shift = 0; shift < 3; shift++) {
+                    uint8_t *room = calloc(1, view.size + shift), *body = room + shift;
+                    bool hits[ROWS(digests)];
+                    assert_non_null(room);
+                    bloomfile_view_add_digests(&view, body, digests, 150);
+                    bloomfile_view_add_digests(&view, body, digests + 150, 50);
+                    assert_memory_equal(body, image.data + EMBEDDED, view.size);
+                    size_t found =
+                        bloomfile_view_contains_digests(&view, body, digests, ROWS(digests), hits);
+                    for (unsigned i = 0; i < ROWS(digests); i++) {
+                        bool expected = reference_contains(layouts[l], body, m, k, digests[i]);
+                        assert_int_equal(hits[i], expected);
+                        assert_int_equal(bloomfile_view_contains_digest(&view, body, digests[i]),
+                                         expected);
+                        found -= expected;
+                    }
+                    assert_int_equal(found, 0);
+                    free(room);
+                }
+                free(image.data);
+            }
+}
+
+/* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_fpr_for()
+ * promises, and no more than asked for. */
+static void tiny_filters_have_the_promised_rate(void **state)
+{
+    (void)state;
+    enum {
+        FILTERS = 400,
+        QUERIES = 500
+    };
+    for (uint64_t n = 20; n <= 40; n += 10) {
+        struct bloomfile_view view;
+        assert_error(bloomfile_view_for(&view, 0, n, 0.01), 0);
+        double promised = bloomfile_fpr_for(view.layout, view.bits, view.hashes, n);
+        size_t found = 0;
+        for (uint64_t filter = 0; filter < FILTERS; filter++) {
+            struct bytes blob = compact_of(&view, filter, n);
+            for (uint64_t i = 0; i < QUERIES; i++)
+                found += bloomfile_view_contains_digest(&view, blob.data, number(filter, n + i));
+            free(blob.data);
+        }
+        /* The fill differs from filter to filter, so more than a binomial's spread. */
+        double rate = (double)found / (FILTERS * QUERIES);
+        if (!(fabs(rate - promised) < 6 * sqrt(promised / (FILTERS * QUERIES)) + 0.1 * promised))
+            fail_msg("n = %" PRIu64 ": rate %g, promised %g", n, rate, promised);
+    }
+}
+
+/* ---- the compact form */
+
+static void a_compact_filter_tells_its_shape(void **state)
+{
+    (void)state;
+    for (unsigned l = 0; l < ROWS(layouts); l++)
+        for (uint64_t m = 512; m <= 530; m++) {
+            if (layouts[l] == BLOOMFILE_BLOCKED && m % 512 != 0)
+                continue;
+            const struct bloomfile_view view = view_of(layouts[l], m, 7);
+            struct bytes blob = compact_of(&view, 9, 30);
+            struct bloomfile_view found;
+            assert_error(bloomfile_view_open(&found, 9, blob.data, blob.size), 0);
+            assert_memory_equal(&found, &view, sizeof view);
+            for (uint64_t i = 0; i < 30; i++)
+                assert_true(bloomfile_view_contains_digest(&found, blob.data, number(9, i)));
+            free(blob.data);
+        }
+}
+
+static void assert_refused(const void *blob, size_t size, uint64_t seed, int expected)
+{
+    struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+    int error = bloomfile_view_open(&view, seed, blob, size);
+    if (expected != 0)
+        assert_error(error, expected);
+    assert_int_not_equal(error, 0);
+    assert_int_equal(view.size, 0);
+    assert_all_maybe(&view, blob);
+}
+
+static void any_damage_answers_maybe(void **state)
+{
+    (void)state;
+    const struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 300, 7);
+    struct bytes blob = compact_of(&view, 0, 30);
+    for (size_t bit = 0; bit < 8 * blob.size; bit++) {
+        blob.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_refused(blob.data, blob.size, 0, 0);
+        blob.data[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t size = 0; size < blob.size; size++) {
+        uint8_t *cut = malloc(size > 0 ? size : 1);
+        assert_non_null(cut);
+        memcpy(cut, blob.data, size);
+        assert_refused(cut, size, 0, 0);
+        memcpy(cut, blob.data + blob.size - size, size);
+        assert_refused(cut, size, 0, 0);
+        free(cut);
+    }
+    assert_refused(blob.data, blob.size, 1, BLOOMFILE_ECOMPACT);
+    assert_refused(NULL, 0, 0, BLOOMFILE_ECOMPACT);
+    memset(blob.data, 0, blob.size);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_EVERSION);
+    memset(blob.data, 255, blob.size);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_EVERSION);
+    free(blob.data);
+}
+
+/* The rules of annex B that a right checksum leaves to be broken. */
+static void what_is_not_understood_answers_maybe(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size; /* of the body */
+        uint8_t trailer[4];
+        int error;
+    } rows[] = {
+        { 64, { 2, 1, 1, 7 }, BLOOMFILE_EVERSION },   { 64, { 1, 1, 2, 7 }, BLOOMFILE_EHASH },
+        { 64, { 1, 0, 1, 7 }, BLOOMFILE_ELAYOUT },    { 64, { 1, 4, 1, 7 }, BLOOMFILE_ELAYOUT },
+        { 64, { 1, 0x11, 1, 7 }, BLOOMFILE_EBITS },   { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
+        { 1, { 1, 0x82, 1, 7 }, BLOOMFILE_EBITS },    { 1, { 1, 0xF2, 1, 7 }, BLOOMFILE_EBITS },
+        { 1, { 1, 0x23, 1, 7 }, BLOOMFILE_EBITS },    { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
+        { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHES },   { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ECOMPACT },
+        { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ECOMPACT },
+    };
+    const struct bloomfile_view any = view_of(BLOOMFILE_BLOCKED, 512, 7);
+    struct bytes blob = compact_of(&any, 3, 0);
+    const uint32_t mark = checksum(blob.data, 68) ^ get32(blob.data + 68);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        uint8_t *trailer = blob.data + rows[i].size;
+        memset(blob.data, 0, rows[i].size);
+        memcpy(trailer, rows[i].trailer, sizeof rows[i].trailer);
+        put32(trailer + 4, checksum(blob.data, rows[i].size + 4) ^ mark);
+        assert_refused(blob.data, rows[i].size + BLOOMFILE_TRAILER_SIZE, 3, rows[i].error);
+    }
+    free(blob.data);
+}
+
+static void the_vectors_of_annex_b_are_those_of_the_library(void **state)
+{
+    (void)state;
+    uint8_t test_string[1124];
+    for (unsigned i = 0; i < sizeof test_string; i++)
+        test_string[i] = (uint8_t)(128 + 157 * i);
+    struct bytes text = spec_section("Annex B:");
+    unsigned found = 0, vectors = lines_beginning_with("compact ", text);
+    for_each_line(line, text)
+    {
+        char layout[16], seed_digits[17], expected[512];
+        uint64_t m;
+        unsigned k, keys, maybe;
+        if (sscanf(line, "compact %15s m=%" SCNu64 " k=%u seed=%16s keys=%u maybe=%u : %511s",
+                   layout, &m, &k, seed_digits, &keys, &maybe, expected) != 7)
+            continue;
+        const uint64_t seed = hex(seed_digits);
+        const struct bloomfile_view view = view_of(layout[0] == 'b'   ? BLOOMFILE_BLOCKED
+                                                   : layout[1] == 'l' ? BLOOMFILE_CLASSIC
+                                                                      : BLOOMFILE_COUNTING,
+                                                   m, k);
+        struct bytes blob = compact_of(&view, seed, 0);
+        for (unsigned i = 0; i < keys; i++) {
+            const uint64_t digest = bloomfile_hash(seed, test_string, i);
+            bloomfile_view_add_digests(&view, blob.data, &digest, 1);
+        }
+        bloomfile_view_seal(&view, seed, blob.data);
+        char digits[512] = "";
+        for (size_t i = 0; i < blob.size; i++)
+            snprintf(digits + 2 * i, 3, "%02x", blob.data[i]);
+        assert_string_equal(digits, expected);
+        for (unsigned i = 100; i < sizeof test_string; i++)
+            maybe -= bloomfile_view_contains_digest(&view, blob.data,
+                                                    bloomfile_hash(seed, test_string, i));
+        assert_int_equal(maybe, 0);
+        found++;
+        free(blob.data);
+    }
+    assert_true(found >= 6);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shape_keeps_the_rate),
+        cmocka_unit_test(a_shape_that_is_not_possible_is_an_error_and_answers_maybe),
+        cmocka_unit_test(a_view_that_nobody_made_answers_maybe_and_adds_nothing),
+        cmocka_unit_test(answers_are_those_of_the_specification_at_any_alignment),
+        cmocka_unit_test(tiny_filters_have_the_promised_rate),
+        cmocka_unit_test(a_compact_filter_tells_its_shape),
+        cmocka_unit_test(any_damage_answers_maybe),
+        cmocka_unit_test(what_is_not_understood_answers_maybe),
+        cmocka_unit_test(the_vectors_of_annex_b_are_those_of_the_library),
+    };
+    return spec_test_main(argc, argv, tests);
+}

@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bench.h"
@@ -28,7 +27,6 @@
 #define MAX_TURNS    101
 #define PAGE         4096
 #define BLOCK        64
-#define CHUNK        128
 #define HEADER_PAGES 4 /* the kernel reads that far ahead from the beginning of a file */
 
 static const char help[] =
@@ -81,23 +79,6 @@ static void read_pages(const bloomfile *f)
     close(fd);
 }
 
-/* Tells the kernel which pages the next keys need, with their checksums. */
-static void look_up_announced(const bloomfile *f)
-{
-    size_t size;
-    const uint8_t *body = bloomfile_body(f, &size);
-    const uintptr_t first = (uintptr_t)body, checksums = first + size;
-    for (size_t start = 0; start < subject.keys; start += CHUNK) {
-        const size_t count = subject.keys - start < CHUNK ? subject.keys - start : CHUNK;
-        for (size_t i = start; i < start + count; i++) {
-            const uint64_t page = page_of(subject.digests[i]);
-            madvise((void *)(first + page * PAGE), PAGE, MADV_WILLNEED);
-            madvise((void *)(checksums + page * 4 / PAGE * PAGE), PAGE, MADV_WILLNEED);
-        }
-        sink += bloomfile_contains_digests(f, subject.digests + start, count, NULL);
-    }
-}
-
 static void nothing(const bloomfile *f)
 {
     (void)f;
@@ -117,7 +98,6 @@ static const struct row {
     { "at once, not verified", look_up_at_once, NOT, true },
     { "one by one, verified lazily", look_up_singly, LAZILY, true },
     { "at once, verified lazily", look_up_at_once, LAZILY, true },
-    { "the same, 128 announced at a time", look_up_announced, LAZILY, true },
     { "opening with BLOOMFILE_PREFAULT", nothing, BLOOMFILE_PREFAULT, false },
     { "opening with BLOOMFILE_COPY", nothing, BLOOMFILE_COPY, false },
 };

@@ -49,6 +49,15 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
+/* Whether nobody has looked at the byte's page so far. */
+static inline bool guard_unknown(const struct guard *g, uint64_t byte)
+{
+    const uint64_t page = byte / CHECKSUM_PAGE;
+    return !g->trust &&
+           (atomic_load_explicit(&g->known_good[page / 64], memory_order_relaxed) >> page % 64 &
+            1) == 0;
+}
+
 /* Whether the byte of the body may be relied on. */
 static inline bool guard_ok(struct guard *g, uint64_t byte)
 {

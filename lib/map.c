@@ -194,6 +194,26 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
+/* The first byte of the page of memory that a byte lies in. */
+static void *page_of(const uint8_t *byte)
+{
+    const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    return (void *)((uintptr_t)byte / page_size * page_size);
+}
+
+bool map_is_resident(const struct map *map, const uint8_t *byte)
+{
+    unsigned char state;
+    return map->base == NULL || mincore(page_of(byte), 1, &state) != 0 || (state & 1) != 0;
+}
+
+void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
+{
+    uint8_t *start = page_of(bytes);
+    if (map->base != NULL)
+        madvise(start, (size_t)(bytes + size - start), MADV_WILLNEED);
+}
+
 void map_release(const struct map *map)
 {
     if (map->base != NULL)

@@ -58,6 +58,12 @@ enum map_use {
 };
 void map_expect(const struct map *map, enum map_use use);
 
+/* Whether a byte can be read without waiting for a disk; true if that cannot be told. */
+bool map_is_resident(const struct map *map, const uint8_t *byte);
+
+/* Has the bytes read from disk, and does not wait. A hint, too. */
+void map_announce(const struct map *map, const uint8_t *bytes, size_t size);
+
 void map_release(const struct map *map);
 
 #endif

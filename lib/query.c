@@ -62,8 +62,37 @@ static bool all_good(const bloomfile *f, const uint64_t *digests, size_t n)
     return good;
 }
 
+/* The byte of the body that a lookup reads first. */
+static uint64_t first_byte(const bloomfile *f, uint64_t digest)
+{
+    const uint64_t unit = probe_reduce(digest, f->view.units);
+    return f->header.layout == BLOOMFILE_BLOCKED    ? PROBE_BLOCK_BYTES * unit
+           : f->header.layout == BLOOMFILE_COUNTING ? unit / 2
+                                                    : unit / 8;
+}
+
+/* Has the disk read the pages that the lookups need, and their checksums, side by side. Pages that
+ * nobody has looked at are asked for if the first of them is not in memory: the file is cold then,
+ * and otherwise asking would cost more than it saves. */
+static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    bool cold = false;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
+        if (!guard_unknown(f->guard, byte))
+            continue;
+        if (!cold && map_is_resident(&f->map, f->view.body + byte))
+            return;
+        cold = true;
+        map_announce(&f->map, f->view.body + page * CHECKSUM_PAGE,
+                     checksum_page_size(f->header.body_size, page));
+        map_announce(&f->map, f->guard->checksums + 4 * page, 4);
+    }
+}
+
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
+    announce(f, digests, n);
     f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
     if (all_good(f, digests, n))
         return f->kernel->contains_many(&f->view, digests, n, hits);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../bench/residence.h"
@@ -99,6 +100,20 @@ static void many_with_their_checksums(void **state)
     assert_pages_read(0, true, LOOKUPS + TABLE_PAGES);
 }
 
+/* They are read side by side: asked for before they are needed. */
+static void many_without_waiting_for_each(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct rusage before, after;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &before), 0);
+    assert_int_equal(look_up(f, true), 0);
+    assert_int_equal(getrusage(RUSAGE_SELF, &after), 0);
+    assert_in_range(after.ru_majflt - before.ru_majflt, 0, LOOKUPS / 4);
+    bloomfile_close(f);
+}
+
 static void the_whole_file_if_it_is_to_be_resident(void **state)
 {
     (void)state;
@@ -132,9 +147,9 @@ int main(void)
 {
 #define COLD(test) cmocka_unit_test_setup_teardown(test, make_cold_filter, leave_temp_dir)
     const struct CMUnitTest tests[] = {
-        COLD(one_by_one_without_verification),        COLD(many_without_verification),
-        COLD(one_by_one_with_their_checksums),        COLD(many_with_their_checksums),
-        COLD(the_whole_file_if_it_is_to_be_resident),
+        COLD(one_by_one_without_verification), COLD(many_without_verification),
+        COLD(one_by_one_with_their_checksums), COLD(many_with_their_checksums),
+        COLD(many_without_waiting_for_each),   COLD(the_whole_file_if_it_is_to_be_resident),
     };
     const char *why = obstacle();
     if (why != NULL) {

@@ -63,14 +63,14 @@ extern "C" {
 
 /* BLOOMFILE_INIT_(struct x): all zero but for struct_size. */
 #ifdef __cplusplus
-} /* a template cannot be extern "C" */
+extern "C++" { /* a template cannot be extern "C" */
 template <typename T> static inline T bloomfile_init_()
 {
     T value = T();
     value.struct_size = sizeof(T);
     return value;
 }
-extern "C" {
+}
 #define BLOOMFILE_INIT_(type) bloomfile_init_<type>()
 #else
 #define BLOOMFILE_INIT_(type) { .struct_size = sizeof(type) }
@@ -730,10 +730,13 @@ struct bloomfile_measure {
 };
 #define BLOOMFILE_MEASURE_INIT BLOOMFILE_INIT_(struct bloomfile_measure)
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow" /* of g++: the struct has the function's name */
 /* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
  * the mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked
  * for. Error: BLOOMFILE_EPARAMS (struct_size). */
 BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out);
+#pragma GCC diagnostic pop
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A program that uses the library as others would: builds a filter, opens it, asks it for keys.
+ */
+#include <bloomfile.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEYS 3
+
+/* The library has functions of these names inside. Neither may get the other's. */
+int checksum(const char *text);
+int publish(const char *path);
+
+int checksum(const char *text)
+{
+    return text[0];
+}
+
+int publish(const char *path)
+{
+    static const char *const fruit[] = { "apple", "pear", "quince" };
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    bloomfile_builder *b;
+    params.capacity = KEYS;
+    params.fpr = 1e-6;
+    params.label = "fruit";
+    int error = bloomfile_builder_new(&b, &params);
+    for (int i = 0; i < KEYS && error == 0; i++)
+        error = bloomfile_builder_add(b, fruit[i], strlen(fruit[i]));
+    if (error == 0)
+        error = bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+static void ask(const bloomfile *f)
+{
+    const struct bloomfile_key keys[KEYS] = { { "apple", 5 }, { "stone", 5 }, { "pear", 4 } };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bool maybe[KEYS];
+    bloomfile_get_info(f, &info);
+    const size_t found = bloomfile_contains_many(f, keys, KEYS, maybe);
+    printf("%s: %d keys, %d of %d found, stone: %s\n", info.label, (int)info.keys, (int)found, KEYS,
+           maybe[1] ? "maybe" : "no");
+}
+
+int main(int argc, char **argv)
+{
+    const char *path = argc > 1 ? argv[1] : "fruit.bloom";
+    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    bloomfile *f = NULL;
+    int error = publish(path);
+    if (error == 0)
+        error = bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL);
+    if (error == 0)
+        error = bloomfile_measure(f, &measure);
+    if (error == 0)
+        ask(f);
+    bloomfile_close(f);
+    if (error != 0)
+        fprintf(stderr, "%s: %s\n", path, bloomfile_strerror(error));
+    return error != 0 || !(measure.fpr < 1e-6) || checksum("a") != 'a';
+}

@@ -290,6 +290,11 @@ BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **i
  * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
+/* Sets the tag, 16 bytes, instead of that of the params: the identity of a table, if it is a hash of
+ * all rows, is known after the last one only. */
+BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
+                                             const uint8_t tag[BLOOMFILE_TAG_SIZE]);
+
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
 /* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for

@@ -124,6 +124,28 @@ static void the_parameters_are_copied(void **state)
     free(image.data);
 }
 
+/* As given at the beginning, or known only at the end. */
+static void the_tag_may_come_last(void **state)
+{
+    (void)state;
+    static const uint8_t tag[BLOOMFILE_TAG_SIZE] = { 9, 8, 7, 0xFF };
+    struct bloomfile_params params = { .tag = { 1 } };
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, 10);
+    bloomfile_builder_set_tag(b, tag);
+    struct bytes late = finish_image(b);
+    bloomfile_builder_free(b);
+    memcpy(params.tag, tag, sizeof tag);
+    b = new_builder(params);
+    add_numbers(b, 0, 10);
+    struct bytes early = finish_image(b);
+    bloomfile_builder_free(b);
+    assert_int_equal(late.size, early.size);
+    assert_memory_equal(late.data, early.data, early.size);
+    free(late.data);
+    free(early.data);
+}
+
 static void what_is_not_said_is_derived(void **state)
 {
     (void)state;
@@ -208,6 +230,7 @@ int main(void)
         cmocka_unit_test(flags_of_opening_are_none_of_finishing),
         cmocka_unit_test(minus_zero_is_no_rate),
         cmocka_unit_test(the_parameters_are_copied),
+        cmocka_unit_test(the_tag_may_come_last),
         cmocka_unit_test(what_is_not_said_is_derived),
         cmocka_unit_test(capacity_rate_bits_and_hashes_combine),
         cmocka_unit_test(an_unreachable_rate_is_an_error_of_finishing),

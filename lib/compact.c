@@ -43,10 +43,10 @@ int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloo
         return BLOOMFILE_ECOMPACT;
     const size_t body_size = size - BLOOMFILE_TRAILER_SIZE;
     const uint8_t *trailer = bytes + body_size;
-    if (trailer[AT_VERSION] != VERSION)
-        return BLOOMFILE_EVERSION;
     if (get32(trailer + AT_CHECK) != check_of(bytes, body_size + AT_CHECK, seed))
         return BLOOMFILE_ECOMPACT;
+    if (trailer[AT_VERSION] != VERSION)
+        return BLOOMFILE_EVERSION;
     if (trailer[AT_HASH] != HASH_XXH3_64)
         return BLOOMFILE_EHASH;
     view->layout = trailer[AT_LAYOUT] & 15;

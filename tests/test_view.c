@@ -263,9 +263,9 @@ static void any_damage_answers_maybe(void **state)
     assert_refused(blob.data, blob.size, 1, BLOOMFILE_ECOMPACT);
     assert_refused(NULL, 0, 0, BLOOMFILE_ECOMPACT);
     memset(blob.data, 0, blob.size);
-    assert_refused(blob.data, blob.size, 0, BLOOMFILE_EVERSION);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ECOMPACT);
     memset(blob.data, 255, blob.size);
-    assert_refused(blob.data, blob.size, 0, BLOOMFILE_EVERSION);
+    assert_refused(blob.data, blob.size, 0, BLOOMFILE_ECOMPACT);
     free(blob.data);
 }
 

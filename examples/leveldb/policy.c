@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "policy.h"
+
+#include <bloomfile.h>
+
+#include <stdlib.h>
+
+#define SEED 0
+
+struct policy {
+    uint32_t bits_per_key, hashes;
+    struct policy_counts *counts;
+};
+
+struct policy *policy_new(int bits_per_key, struct policy_counts *counts)
+{
+    if (bits_per_key < 1 || bits_per_key > 64)
+        return NULL;
+    struct policy *policy = malloc(sizeof *policy);
+    if (policy != NULL) {
+        const uint32_t bits = (uint32_t)bits_per_key;
+        *policy =
+            (struct policy){ bits, bloomfile_hashes_for(BLOOMFILE_CLASSIC, bits * 32, 32), counts };
+    }
+    return policy;
+}
+
+/* LevelDB finds a table's filters by this name, so it must change if ever a library does not
+ * understand those that an older one made. */
+const char *policy_name(void *policy)
+{
+    (void)policy;
+    return "bloomfile.compact.1";
+}
+
+/* Versions of one key are neighbours, since keys come in order. Returns how many differ. */
+static size_t digest(bloomfile_digest *digests, const char *const *keys, const size_t *sizes,
+                     int count)
+{
+    size_t n = 0;
+    for (int i = 0; i < count; i++) {
+        const bloomfile_digest d = bloomfile_hash(SEED, keys[i], sizes[i]);
+        if (n == 0 || d != digests[n - 1])
+            digests[n++] = d;
+    }
+    return n;
+}
+
+static uint8_t *make(const struct policy *policy, const bloomfile_digest *digests, size_t n,
+                     size_t *size)
+{
+    struct bloomfile_view view;
+    const uint64_t bytes = ((uint64_t)n * policy->bits_per_key + 7) / 8;
+    if (bloomfile_view_init(&view, BLOOMFILE_CLASSIC, 8 * bytes, policy->hashes) != 0)
+        return NULL;
+    uint8_t *filter = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
+    if (filter != NULL) {
+        bloomfile_view_add_digests(&view, filter, digests, n);
+        bloomfile_view_seal(&view, SEED, filter);
+        *size = view.size + BLOOMFILE_TRAILER_SIZE;
+    }
+    return filter;
+}
+
+/* LevelDB copies the filter and frees it. It has no way to be told of a failure, but stores one of
+ * size 0 as any other, and that is "maybe" when it comes back. */
+char *policy_create_filter(void *policy, const char *const *keys, const size_t *sizes, int count,
+                           size_t *filter_size)
+{
+    *filter_size = 0;
+    bloomfile_digest *digests = malloc((size_t)count * sizeof *digests);
+    if (digests == NULL)
+        return NULL;
+    uint8_t *filter = make(policy, digests, digest(digests, keys, sizes, count), filter_size);
+    free(digests);
+    return (char *)filter;
+}
+
+static void tally(struct policy_counts *counts, int error, bool maybe)
+{
+    atomic_fetch_add_explicit(&counts->asked, 1, memory_order_relaxed);
+    if (!maybe)
+        atomic_fetch_add_explicit(&counts->refused, 1, memory_order_relaxed);
+    if (error != 0) {
+        atomic_fetch_add_explicit(&counts->unusable, 1, memory_order_relaxed);
+        atomic_store_explicit(&counts->error, error, memory_order_relaxed);
+    }
+}
+
+uint8_t policy_key_may_match(void *policy, const char *key, size_t size, const char *filter,
+                             size_t filter_size)
+{
+    const struct policy *p = policy;
+    struct bloomfile_view view;
+    const int error = bloomfile_view_open(&view, SEED, filter, filter_size);
+    const bool maybe =
+        bloomfile_view_contains_digest(&view, filter, bloomfile_hash(SEED, key, size));
+    if (p->counts != NULL)
+        tally(p->counts, error, maybe);
+    return maybe;
+}
+
+leveldb_filterpolicy_t *leveldb_filterpolicy_create_bloomfile(int bits_per_key,
+                                                              struct policy_counts *counts)
+{
+    struct policy *policy = policy_new(bits_per_key, counts);
+    if (policy == NULL)
+        return NULL;
+    return leveldb_filterpolicy_create(policy, free, policy_create_filter, policy_key_may_match,
+                                       policy_name);
+}

@@ -28,7 +28,6 @@ static leveldb_options_t *options_for(const struct database *d, bool create)
     leveldb_options_t *options = leveldb_options_create();
     leveldb_options_set_create_if_missing(options, create);
     leveldb_options_set_paranoid_checks(options, true);
-    leveldb_options_set_compression(options, leveldb_no_compression);
     leveldb_options_set_cache(options, d->cache);
     leveldb_options_set_filter_policy(options, d->policy);
     return options;

@@ -59,6 +59,19 @@ static _Noreturn void wrong_use(void)
     exit(2);
 }
 
+static void finish_output(void)
+{
+    if (fflush(stdout) != 0 || ferror(stdout))
+        err(2, "cannot write to standard output");
+}
+
+static _Noreturn void help(void)
+{
+    fputs(usage, stdout);
+    finish_output();
+    exit(0);
+}
+
 static int bits_from(const char *text)
 {
     char *end;
@@ -112,8 +125,7 @@ static int run(const struct command *command, const struct settings *settings, c
         command->run(&(struct request){ &database, counted ? &counts : NULL, arguments + 1 });
     database_close(&database);
     report(arguments[0], &counts);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        err(2, "cannot write to standard output");
+    finish_output();
     return status;
 }
 
@@ -131,7 +143,7 @@ int main(int argc, char **argv)
         else if (option == 'p')
             settings.policy = optarg;
         else if (option == 'h')
-            return fputs(usage, stdout) == EOF || fflush(stdout) != 0 ? 2 : 0;
+            help();
         else
             wrong_use();
     }

@@ -5,11 +5,12 @@
  *     struct policy_counts counts = { 0 };
  *     leveldb_filterpolicy_t *policy = leveldb_filterpolicy_create_bloomfile(10, &counts);
  *     leveldb_options_set_filter_policy(options, policy);
- *     leveldb_options_set_paranoid_checks(options, 1);   // or damage may mix up which filter is
- * whose
+ *     leveldb_options_set_paranoid_checks(options, 1);
  *     ...
  *     leveldb_close(db);
- *     leveldb_filterpolicy_destroy(policy);              // after the database
+ *     leveldb_filterpolicy_destroy(policy);    // after the database
+ *
+ * paranoid_checks are needed: which filter is whose is said by a table that only they verify.
  *
  * The comparator must tell keys apart that differ in any byte, as LevelDB's own does: the filter
  * does.

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+
+#include "cold.h"
+#include "database.h"
+#include "keys.h"
+#include "subject.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH            1000
+#define STEP             500
+#define CACHE_OF_LEVELDB ((size_t)8 << 20)
+#define TRIALS           4
+
+enum column {
+    WARM_ABSENT,
+    WARM_PRESENT,
+    COLD_ABSENT,
+    COLD_PRESENT,
+    READ_ABSENT,
+    READ_PRESENT,
+    READ_FILTERS,
+    COLUMNS,
+};
+
+/* Keys in order, of which every other one is stored, beginning with the first. */
+struct trial {
+    const struct measure_options *options;
+    const struct key *keys;
+    struct subject subject;
+    char path[16];
+    uint64_t size;
+    double samples[COLUMNS][MAX_ROUNDS];
+};
+
+static struct database open_trial(struct trial *t, bool create, size_t cache)
+{
+    return database_open(t->path, create, subject_policy(&t->subject), cache);
+}
+
+/* The first half of a value is as good as random, so it is compressed to about that half. */
+static void put_row(leveldb_writebatch_t *batch, const struct trial *t, unsigned row, char *value)
+{
+    const unsigned size = t->options->value_size;
+    for (unsigned i = 0; i < size / 2; i++)
+        value[i] = (char)scattered((uint64_t)row * size + i, 256);
+    leveldb_writebatch_put(batch, t->keys[2 * (size_t)row].text, KEY_SIZE, value, size);
+}
+
+static void fill(struct trial *t)
+{
+    const struct measure_options *o = t->options;
+    struct database database = open_trial(t, true, CACHE_OF_LEVELDB);
+    leveldb_writebatch_t *batch = leveldb_writebatch_create();
+    char *value = must_have(calloc(1, o->value_size + 1));
+    for (unsigned row = 0; row < o->rows; row++) {
+        put_row(batch, t, row, value);
+        if ((row + 1) % BATCH == 0 || row + 1 == o->rows)
+            database_write(&database, batch);
+    }
+    free(value);
+    leveldb_writebatch_destroy(batch);
+    database_compact(&database);
+    database_close(&database);
+}
+
+/* Opening it once more makes tables of all that is still in the log. */
+static void begin(struct trial *t, unsigned number, enum subject_kind kind, int bits,
+                  const struct key *keys, const struct measure_options *o)
+{
+    *t = (struct trial){ .options = o, .keys = keys, .subject = subject_new(kind, bits) };
+    snprintf(t->path, sizeof t->path, "%u", number);
+    fill(t);
+    struct database database = open_trial(t, false, CACHE_OF_LEVELDB);
+    database_close(&database);
+    t->size = cold_size(t->path, ".ldb");
+    t->subject.asked = t->subject.refused = 0;
+}
+
+static struct key *choose(const struct trial *t, unsigned count, bool present, unsigned round)
+{
+    struct key *keys = must_have(malloc(count * sizeof *keys));
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t place = (uint64_t)round * count + i;
+        keys[i] = t->keys[2 * scattered(place, t->options->rows) + !present];
+    }
+    return keys;
+}
+
+/* ns a get. */
+static double time_gets(const struct database *database, const struct key *keys, unsigned count,
+                        bool present)
+{
+    const double start = now_ns();
+    for (unsigned i = 0; i < count; i++) {
+        size_t size;
+        char *value = database_get(database, (struct bytes){ keys[i].text, KEY_SIZE }, &size);
+        if ((value != NULL) != present)
+            errx(2, "%.*s: %s", KEY_SIZE, keys[i].text, present ? "lost" : "found");
+        leveldb_free(value);
+    }
+    return (now_ns() - start) / count;
+}
+
+static void ignore(void *context, struct bytes key, struct bytes value)
+{
+    (void)context, (void)key, (void)value;
+}
+
+/* All blocks are in the cache. The keys asked for are others in every round. */
+static void warm_round(struct trial *t, unsigned round)
+{
+    const struct measure_options *o = t->options;
+    struct key *absent = choose(t, o->warm, false, round);
+    struct key *present = choose(t, o->warm, true, round);
+    struct database database = open_trial(t, false, 4 * t->size + CACHE_OF_LEVELDB);
+    database_each(&database, ignore, NULL);
+    t->samples[WARM_ABSENT][round] = time_gets(&database, absent, o->warm, false);
+    const uint64_t asked = t->subject.asked, refused = t->subject.refused;
+    t->samples[WARM_PRESENT][round] = time_gets(&database, present, o->warm, true);
+    t->subject.asked = asked;
+    t->subject.refused = refused;
+    database_close(&database);
+    free(absent);
+    free(present);
+}
+
+/* Opens every table, which reads its index. */
+static void open_tables(const struct trial *t, const struct database *database)
+{
+    const char *const first = "";
+    for (uint64_t row = 0; row < t->options->rows; row += STEP) {
+        const char *const last = t->keys[2 * row].text;
+        uint64_t size;
+        leveldb_approximate_sizes(database->db, 1, &first, &(size_t){ 0 }, &last,
+                                  &(size_t){ KEY_SIZE }, &size);
+    }
+}
+
+/* A page of filters is for more keys than a step has. */
+static void read_filters(const struct trial *t, const struct database *database)
+{
+    for (uint64_t row = 0; t->subject.ways != NULL && row < t->options->rows; row += STEP)
+        time_gets(database, &t->keys[2 * row + 1], 1, false);
+}
+
+/* The gets find the filters in memory, and no data. */
+static void cold_round(struct trial *t, unsigned round, bool present)
+{
+    const unsigned count = t->options->cold;
+    const struct subject before = t->subject;
+    struct key *keys = choose(t, count, present, round);
+    struct database database = open_trial(t, false, CACHE_OF_LEVELDB);
+    open_tables(t, &database);
+    cold_map_pages_alone(".ldb");
+    cold_evict(t->path);
+    const uint64_t begin = cold_bytes_read();
+    read_filters(t, &database);
+    const uint64_t start = cold_bytes_read();
+    const double time = time_gets(&database, keys, count, present);
+    const uint64_t end = cold_bytes_read();
+    database_close(&database);
+    free(keys);
+    t->subject = before;
+    t->samples[present ? COLD_PRESENT : COLD_ABSENT][round] = time;
+    t->samples[present ? READ_PRESENT : READ_ABSENT][round] = (double)(end - start) / count;
+    t->samples[READ_FILTERS][round] = (double)(start - begin);
+}
+
+static void print(struct trial *t, struct trial *none)
+{
+    double m[COLUMNS], ratio[COLUMNS];
+    for (enum column c = 0; c < COLUMNS; c++) {
+        m[c] = median(t->samples[c], t->options->rounds);
+        ratio[c] = m[c] / median(none->samples[c], t->options->rounds);
+    }
+    const double filters = ((double)t->size - (double)none->size) / t->options->rows;
+    printf("| %s", subject_label(&t->subject));
+    if (t == none)
+        printf(" | | | |");
+    else
+        printf(" | %d | %.2f | %.2f %% |", t->subject.bits_per_key, filters,
+               100 * subject_rate(&t->subject));
+    printf(" %.1f | %.0f (%.2f) | %.0f (%.2f) | %.1f (%.2f) | %.1f (%.2f) | %.2f | %.2f | %.0f |\n",
+           (double)t->size / 1e6, m[WARM_ABSENT], ratio[WARM_ABSENT], m[WARM_PRESENT],
+           ratio[WARM_PRESENT], m[COLD_ABSENT] / 1e3, ratio[COLD_ABSENT], m[COLD_PRESENT] / 1e3,
+           ratio[COLD_PRESENT], m[READ_ABSENT] / 1024, m[READ_PRESENT] / 1024,
+           m[READ_FILTERS] / 1024);
+}
+
+/* The filters of the last are as large as those of bloomfile with their trailers. */
+static void begin_all(struct trial *trials, const struct key *keys, const struct measure_options *o)
+{
+    const int bits = (int)o->bits_per_key;
+    begin(&trials[0], 0, SUBJECT_NONE, 0, keys, o);
+    begin(&trials[1], 1, SUBJECT_BUILTIN, bits, keys, o);
+    begin(&trials[2], 2, SUBJECT_BLOOMFILE, bits, keys, o);
+    const double more = 8 * ((double)trials[2].size - (double)trials[1].size) / o->rows;
+    begin(&trials[3], 3, SUBJECT_BUILTIN, bits + (int)lround(more), keys, o);
+}
+
+void measure_databases(const struct measure_options *o)
+{
+    struct trial *trials = must_have(calloc(TRIALS, sizeof *trials));
+    struct key *keys = keys_make(2 * (size_t)o->rows, !o->sequential);
+    begin_all(trials, keys, o);
+    for (unsigned round = 0; round < o->rounds; round++) {
+        for (struct trial *t = trials; t < trials + TRIALS; t++) {
+            warm_round(t, round);
+            cold_round(t, round, false);
+            cold_round(t, round, true);
+        }
+    }
+    printf(
+        "| filters | bits a key | bytes a key | false positives | tables, MB | absent, warm, ns |"
+        " present, warm, ns | absent, cold, us | present, cold, us | KiB read, absent |"
+        " KiB read, present | filters read, KiB |\n"
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+    for (struct trial *t = trials; t < trials + TRIALS; t++) {
+        print(t, trials);
+        subject_free(&t->subject);
+    }
+    free(keys);
+    free(trials);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include "subject.h"
+
+#include "builtin.h"
+#include "policy.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+struct subject_ways {
+    const char *label;
+    char *(*create_filter)(void *, const char *const *, const size_t *, int, size_t *);
+    uint8_t (*key_may_match)(void *, const char *, size_t, const char *, size_t);
+    const char *(*name)(void *);
+    void (*release)(void *);
+};
+
+static const struct subject_ways builtin = { "built-in", builtin_create_filter,
+                                             builtin_key_may_match, builtin_name, builtin_free };
+static const struct subject_ways bloomfile = { "bloomfile", policy_create_filter,
+                                               policy_key_may_match, policy_name, free };
+
+struct subject subject_new(enum subject_kind kind, int bits_per_key)
+{
+    if (kind == SUBJECT_NONE)
+        return (struct subject){ 0 };
+    struct subject s = { .ways = kind == SUBJECT_BUILTIN ? &builtin : &bloomfile,
+                         .bits_per_key = bits_per_key };
+    s.policy = kind == SUBJECT_BUILTIN ? builtin_new(bits_per_key)
+                                       : (void *)policy_new(bits_per_key, NULL);
+    if (s.policy == NULL)
+        err(2, "cannot make a filter policy");
+    return s;
+}
+
+void subject_free(struct subject *s)
+{
+    if (s->ways != NULL)
+        s->ways->release(s->policy);
+}
+
+const char *subject_label(const struct subject *s)
+{
+    return s->ways == NULL ? "none" : s->ways->label;
+}
+
+char *subject_create_filter(struct subject *s, const char *const *keys, const size_t *sizes,
+                            int count, size_t *filter_size)
+{
+    s->made++;
+    s->keys += (uint64_t)count;
+    return s->ways->create_filter(s->policy, keys, sizes, count, filter_size);
+}
+
+uint8_t subject_key_may_match(struct subject *s, const char *key, size_t size, const char *filter,
+                              size_t filter_size)
+{
+    const uint8_t maybe = s->ways->key_may_match(s->policy, key, size, filter, filter_size);
+    s->asked++;
+    s->refused += !maybe;
+    return maybe;
+}
+
+static char *create_filter(void *s, const char *const *keys, const size_t *sizes, int count,
+                           size_t *filter_size)
+{
+    return subject_create_filter(s, keys, sizes, count, filter_size);
+}
+
+static uint8_t key_may_match(void *s, const char *key, size_t size, const char *filter,
+                             size_t filter_size)
+{
+    return subject_key_may_match(s, key, size, filter, filter_size);
+}
+
+static const char *name(void *s)
+{
+    const struct subject *subject = s;
+    return subject->ways->name(subject->policy);
+}
+
+static void keep(void *s)
+{
+    (void)s;
+}
+
+leveldb_filterpolicy_t *subject_policy(struct subject *s)
+{
+    return s->ways == NULL
+               ? NULL
+               : leveldb_filterpolicy_create(s, keep, create_filter, key_may_match, name);
+}
+
+double subject_rate(const struct subject *s)
+{
+    return s->asked == 0 ? 1 : 1 - (double)s->refused / (double)s->asked;
+}

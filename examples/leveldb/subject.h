@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A filter policy that is measured: what it was asked, and what it answered.
+ */
+#ifndef SUBJECT_H
+#define SUBJECT_H
+
+#include <leveldb/c.h>
+
+#include <stdint.h>
+
+enum subject_kind {
+    SUBJECT_NONE,
+    SUBJECT_BUILTIN,
+    SUBJECT_BLOOMFILE,
+};
+
+struct subject_ways;
+
+struct subject {
+    const struct subject_ways *ways; /* NULL: no filters */
+    void *policy;
+    int bits_per_key;
+    uint64_t made, keys;     /* filters, and the keys in them */
+    uint64_t asked, refused; /* filters, and "certainly not" */
+};
+
+struct subject subject_new(enum subject_kind kind, int bits_per_key);
+void subject_free(struct subject *s);
+const char *subject_label(const struct subject *s);
+
+char *subject_create_filter(struct subject *s, const char *const *keys, const size_t *sizes,
+                            int count, size_t *filter_size);
+uint8_t subject_key_may_match(struct subject *s, const char *key, size_t size, const char *filter,
+                              size_t filter_size);
+
+/* For a database, which asks the subject then; NULL for no filters. */
+leveldb_filterpolicy_t *subject_policy(struct subject *s);
+
+/* What its answers to keys that are not there cost: false positives among the filters asked. */
+double subject_rate(const struct subject *s);
+
+#endif

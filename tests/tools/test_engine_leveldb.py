@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: MIT
+"""examples/leveldb: no row is lost, whatever has happened to filters, and the measurements."""
+
+import os
+import random
+import re
+import signal
+import sys
+import time
+import unittest
+
+from support import (NAMESPACE, SANITIZED, TOOLS, UNPRIVILEGED, ToolTest, lines, main, needs, works)
+
+TOOLS["levelfilter"] = os.environ.get("EXAMPLE_LEVELDB")
+TOOLS["leveldb-measure"] = os.environ.get("EXAMPLE_LEVELDB_MEASURE")
+N = 20_000 if SANITIZED else 1_000_000
+NO_FILTER = b"levelfilter: db: tables have no filter of this policy, or a damaged one: " \
+            b"they were read instead\n"
+
+
+def key(number):
+    return b"key%09d" % number
+
+
+def as_lines(rows):
+    return lines(*(k + b"\t" + v for k, v in rows.items()))
+
+
+class LevelTest(ToolTest):
+    def level(self, *arguments, **options):
+        return self.output("levelfilter", *arguments, **options)
+
+    def load(self, rows, *options, db="db"):
+        """All of it is in tables then, with filters of this policy: opening puts it there."""
+        self.assertEqual(self.level(*options, "load", db, stdin=as_lines(rows)), b"")
+        self.level(*options, "get", db, "", status=0 if b"" in rows else 1)
+
+    def check(self, *options, db="db", says=b""):
+        """The numbers that check prints, by name; nothing is lost."""
+        out = self.level(*options, "check", db, says=says)
+        n = {name.decode(): int(value) for name, value in re.findall(rb"(?m)^(\S.*?) +(\d+)$", out)}
+        self.assertEqual(n["lost"], 0)
+        return n
+
+    def assert_rows(self, rows, *options, db="db"):
+        out = self.level(*options, "get", db, "-", stdin=lines(*rows))
+        self.assertTrue(out == as_lines(rows), "other rows")
+
+    def tables(self, db="db"):
+        return sorted((self.folder / db).glob("*.ldb"))
+
+    def one_table(self, count=600):
+        """Rows, and the table that has all of them."""
+        rows = {key(i): random.Random(i).randbytes(50).hex().encode() for i in range(count)}
+        self.load(rows)
+        self.assert_rows(rows)
+        (table,) = self.tables()
+        return rows, table
+
+
+class Rows(LevelTest):
+    def test_a_million(self):
+        """Put in at random, overwritten, deleted, compacted; a new process opens it for each step."""
+        numbers = list(range(0, 2 * N, 2))
+        random.Random(1).shuffle(numbers)
+        rows = {key(i): b"value %d" % i for i in numbers}
+        self.load(rows)
+        self.assert_rows(rows)
+        self.load({key(i): b"other %d" % i for i in numbers[::5]})
+        rows.update((key(i), b"other %d" % i) for i in numbers[::5])
+        deleted = [key(i) for i in numbers[1::5]]
+        self.level("delete", "db", "-", stdin=lines(*deleted))
+        for k in deleted:
+            del rows[k]
+        rows = dict(sorted(rows.items()))
+        self.assert_rows(rows)
+        self.level("compact", "db")
+        self.assert_rows(rows)
+        self.assertEqual(self.check(), {"keys": len(rows), "lost": 0, "without filter": 0})
+        self.assertEqual(self.level("get", "db", "-", stdin=lines(*deleted), status=1), b"")
+        self.assertTrue(self.level("dump", "db") == as_lines(rows))
+
+    def test_another_policy(self):
+        rows = {key(i): b"value %d" % i for i in range(N // 10)}
+        whole = {"keys": len(rows), "lost": 0}
+        for writer in "builtin", "none":
+            self.load(rows, "-p", writer, db="db")
+            self.assertEqual(self.check(says=NO_FILTER), {**whole, "without filter": len(rows)})
+            self.assert_rows(rows)
+            (self.folder / "db").rename(self.folder / writer)
+        self.load(rows)
+        for reader in "builtin", "none":
+            self.assertEqual(self.check("-p", reader), whole)
+            self.assert_rows(rows, "-p", reader)
+        self.assertEqual(self.check(), {**whole, "without filter": 0})
+
+    def test_rows_written_with_two_policies(self):
+        rows = {key(i): b"value %d" % i for i in range(N // 10)}
+        self.load(dict(list(rows.items())[::2]), "-p", "builtin")
+        self.load(dict(list(rows.items())[1::2]), "-b", 16)
+        without = self.check(says=NO_FILTER)["without filter"]
+        self.assertTrue(0 < without < len(rows), without)
+        self.assert_rows(rows)
+        self.level("compact", "db")
+        self.assertEqual(self.check(), {"keys": len(rows), "lost": 0, "without filter": 0})
+
+    def test_a_copy_has_filters(self):
+        rows = {key(i): b"value %d" % i for i in range(1000)}
+        self.load(rows, "-p", "builtin", db="old")
+        self.level("load", "db", stdin=self.level("dump", "old"))
+        self.assertEqual(self.check(), {"keys": 1000, "lost": 0, "without filter": 0})
+
+    def test_any_key(self):
+        rows = {b"": b"empty", b"\0": b"", b"\0\0": b"\t\0", b"a\0b": b"1", b"a": b"2",
+                b"\xff\xfe": b"\xff", b"k" * (1 << 20): b"large", b"k" * (1 << 20) + b"k": b"x"}
+        self.load(rows)
+        for _ in range(2):
+            self.assert_rows(rows)
+            self.assertEqual(self.check(), {"keys": len(rows), "lost": 0, "without filter": 0})
+            self.level("compact", "db")
+        self.assertEqual(self.level("get", "db", "-", stdin=b"a\0\n", status=1), b"")
+
+    def test_bits(self):
+        rows = {key(i): b"v" for i in range(10000)}
+        sizes = {}
+        for bits in 1, 10, 64:
+            self.load(rows, "-b", bits, db=f"db{bits}")
+            self.assertEqual(self.check(db=f"db{bits}")["without filter"], 0)
+            sizes[bits] = sum(path.stat().st_size for path in self.tables(f"db{bits}"))
+        self.assertAlmostEqual(sizes[64] - sizes[1], 63 / 8 * 10000, delta=5000)
+        self.assertAlmostEqual(sizes[10] - sizes[1], 9 / 8 * 10000, delta=1000)
+
+    def test_arguments(self):
+        self.write("rows", b"a\t1\nb\t2")
+        self.level("load", "db", "rows")
+        self.assertEqual(self.level("get", "db", "b", "a"), b"b\t2\na\t1\n")
+        self.assertEqual(self.level("get", "db", "b", "c", status=1), b"b\t2\n")
+        self.level("delete", "db", "b", "x")
+        self.assertEqual(self.level("dump", "db"), b"a\t1\n")
+        self.assertEqual(self.check()["keys"], 1)
+        self.level("delete", "db", "a")
+        self.assertEqual(self.check(), {"keys": 0, "lost": 0, "without filter": 0})
+
+
+class Damage(LevelTest):
+    def test_flipped_bits(self):
+        """In the filters, the table of filters, index or footer: every row, or trouble; the former
+        for some, or the test has missed them."""
+        rows, table = self.one_table()
+        whole = table.read_bytes()
+        seen = {"unusable": 0, "whole": 0, "trouble": 0}
+        for at in range(len(whole) - 4000, len(whole), 97 if SANITIZED else 7):
+            damaged = bytearray(whole)
+            damaged[at] ^= 1 << at % 8
+            table.write_bytes(damaged)
+            result = self.run_tool("levelfilter", "check", "db")
+            self.assertIn(result.returncode, [0, 2], result)
+            if result.returncode == 2:
+                self.check_message("levelfilter", result.stderr, "db", "orruption")
+                seen["trouble"] += 1
+                continue
+            self.assertRegex(result.stdout, rb"\Akeys +%d\nlost +0\n" % len(rows))
+            self.assertIn(result.stderr, [b"", NO_FILTER])
+            seen["unusable" if result.stderr else "whole"] += 1
+            self.assert_rows(rows)
+        self.assertGreater(seen["unusable"], 10, seen)
+        self.assertGreater(seen["trouble"], 10, seen)
+        table.write_bytes(whole)
+        self.assertEqual(self.check()["without filter"], 0)
+
+    def test_no_table(self):
+        rows, table = self.one_table()
+        whole = table.read_bytes()
+        for size in 0, 1, 100, len(whole) // 2, len(whole) - 1:
+            table.write_bytes(whole[:size])
+            self.trouble("levelfilter", "check", "db", names=["db"], changes=True)
+            self.trouble("levelfilter", "get", "db", key(5).decode(), names=["db"], changes=True)
+        table.unlink()
+        self.trouble("levelfilter", "check", "db", names=["db", "missing"], changes=True)
+        table.mkdir()
+        self.trouble("levelfilter", "check", "db", names=["db"], changes=True)
+        table.rmdir()
+        table.write_bytes(whole)
+        self.assert_rows(rows)
+
+    def test_killed(self):
+        """At any moment: what is there afterwards is the rows up to some batch, and none is lost."""
+        given = [b"%s\t%s" % (key(i), b"v" * 100) for i in range(100_000)]
+        self.write("rows", lines(*given))
+        found = []
+        for i in range(8):
+            db = self.folder / f"db{i}"
+            process = self.start("levelfilter", "load", db.name, "rows")
+            self.until(lambda: process.poll() is not None or self.size(db) >= i << 19)
+            process.send_signal([signal.SIGKILL, signal.SIGINT, signal.SIGTERM][i % 3])
+            self.result(process)
+            if not (db / "CURRENT").exists():
+                continue
+            self.check(db=db.name)
+            found = self.level("dump", db.name).split(b"\n")[:-1]
+            self.assertEqual(found, given[:len(found)])
+        self.assertGreater(len(found), 0)
+
+    @staticmethod
+    def size(db):
+        try:
+            return sum(path.stat().st_size for path in db.iterdir())
+        except FileNotFoundError:  # the folder is not there yet, or a file no more
+            return 0
+
+
+class Trouble(LevelTest):
+    def test_no_database(self):
+        for command in ["check"], ["dump"], ["compact"], ["get"], ["delete"]:
+            arguments = ["x"] if command[0] in ("get", "delete") else []
+            self.trouble("levelfilter", *command, "db", *arguments, names=["db", "No such file"])
+        self.write("file", b"")
+        self.trouble("levelfilter", "check", "file", names=["file", "Not a directory"])
+        self.trouble("levelfilter", "load", "file", names=["file"])
+        self.trouble("levelfilter", "load", "none/db", names=["none/db"])
+        self.trouble("levelfilter", "check", "x" * 5000, names=["too long"])
+
+    def test_no_rows(self):
+        message = self.trouble("levelfilter", "load", "db", stdin=b"a\t1\nb\n", changes=True)
+        self.assertIn("standard input: line 2 has no tab", message)
+        self.assertEqual(self.level("dump", "db"), b"a\t1\n")
+        self.trouble("levelfilter", "load", "db", "nothing", names=["nothing"], changes=True)
+        self.trouble("levelfilter", "load", "db", ".", names=[".", "Is a directory"], changes=True)
+
+    def test_wrong_use(self):
+        for arguments in ([], ["check"], ["nonsense", "db"], ["get", "db"], ["check", "db", "x"],
+                          ["load", "db", "x", "y"], ["-x", "check", "db"], ["delete", "db"]):
+            result = self.run_tool("levelfilter", *arguments)
+            self.assertEqual((result.returncode, result.stdout), (2, b""), arguments)
+            self.assertIn(b"usage: levelfilter ", result.stderr)
+            self.assertEqual(os.listdir(self.folder), [])
+        for bits in "0", "65", "x", "", "9" * 30, "-1", "1x":
+            self.trouble("levelfilter", "-b", bits, "load", "db", names=["is no number of bits"])
+        self.trouble("levelfilter", "-p", "other", "load", "db", names=["other is no policy"])
+        self.assertTrue(self.level("--help").startswith(b"usage: levelfilter "))
+
+    def test_in_use(self):
+        self.load({b"a": b"1"})
+        process = self.start("levelfilter", "load", "db")
+        self.feed(process, *(b"%d\t%s" % (i, b"x" * 1000) for i in range(2000)))  # it is open by then
+        self.trouble("levelfilter", "get", "db", "a", names=["db", "lock"], changes=True)
+        self.assertEqual(self.result(process), (0, b"", b""))
+        self.assertEqual(self.check()["keys"], 2001)
+
+    @needs(*UNPRIVILEGED)
+    def test_read_only_folder(self):
+        self.load({b"a": b"1"})
+        (self.folder / "db").chmod(0o555)
+        for path in (self.folder / "db").iterdir():
+            path.chmod(0o444)
+        self.trouble("levelfilter", "get", "db", "a", before=UNPRIVILEGED,
+                     names=["db", "Permission denied"])
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
+                         "no file system can be mounted here")
+    def test_full_disk(self):
+        """The rows that were in before it was full are not lost."""
+        script = """
+            mount -t tmpfs -o size=3m none disk
+            "$@"; status=$?
+            cp -r disk/db . && exit $status"""
+        (self.folder / "disk").mkdir()
+        rows = lines(*(b"%s\t%s" % (key(i), random.Random(i).randbytes(50).hex().encode())
+                       for i in range(50000)))
+        message = self.trouble("levelfilter", "load", "disk/db", stdin=rows, changes=True,
+                               before=[*NAMESPACE, "sh", "-c", script, "sh"])
+        self.assertIn("cannot write to disk/db: ", message)
+        self.assertIn("No space left", message)
+        self.assertGreater(self.check()["keys"], 5000)
+
+    def test_full_standard_output(self):
+        self.load({b"a": b"1"})
+        for arguments in ["get", "db", "a"], ["dump", "db"], ["check", "db"], ["--help"]:
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("levelfilter", *arguments, stdout=full)
+            self.assertEqual(result.returncode, 2)
+            self.check_message("levelfilter", result.stderr, "standard output", "No space left")
+
+
+@unittest.skipUnless(TOOLS["leveldb-measure"], "built without C++")
+class Measure(LevelTest):
+    def measure(self, *options):
+        """The rows of the table, each a dict by the names in its first line."""
+        out = self.output("leveldb-measure", *options, ".").decode()
+        self.assertEqual(os.listdir(self.folder), [])
+        names, rule, *rows = [line.strip("|").split("|") for line in out.splitlines()]
+        self.assertTrue(all(re.fullmatch("-+:?", cell) for cell in rule), rule)
+        self.assertEqual({len(row) for row in [names, rule, *rows]}, {len(names)})
+        return [{name.strip(): cell.strip() for name, cell in zip(names, row)} for row in rows]
+
+    def test_databases(self):
+        for keys in [], ["-k"]:
+            none, builtin, ours, larger = self.measure(
+                "-n", 20000, "-r", 2, "-w", 5000, "-c", 30, *keys)
+            self.assertEqual([row["filters"] for row in (none, builtin, ours, larger)],
+                             ["none", "built-in", "bloomfile", "built-in"])
+            self.assertEqual([row["bits a key"] for row in (none, builtin, ours, larger)],
+                             ["", "10", "10", "12"])
+            self.assertLess(float(builtin["bytes a key"]), float(ours["bytes a key"]))
+            self.assertAlmostEqual(float(larger["bytes a key"]), float(ours["bytes a key"]), delta=0.2)
+            self.assertLess(float(ours["false positives"].removesuffix(" %")), 1.5)
+            for row in none, builtin, ours, larger:
+                self.assertGreater(float(row["present, warm, ns"].split()[0]), 0)
+
+    def test_filters(self):
+        rows = self.measure("-f", "-q", "-r", 1)
+        self.assertEqual([(row["keys"], row["filters"]) for row in rows],
+                         [(n, f) for n in ("20", "30", "40")
+                          for f in ("built-in", "bloomfile", "built-in")])
+        for row in rows:
+            if row["filters"] == "bloomfile":
+                self.assertEqual(int(row["bytes"]), (int(row["keys"]) * 10 + 7) // 8 + 8)
+                self.assertAlmostEqual(float(row["ratio"]), 1, delta=0.3)
+
+    def test_stopped(self):
+        for i, number in enumerate([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]):
+            process = self.start("leveldb-measure", ".")
+            self.until(lambda: list(self.folder.glob("*/0/CURRENT")), process)
+            time.sleep(0.2 * i)
+            process.send_signal(number)
+            status, out, _ = self.result(process)
+            self.assertEqual((status, out), (128 + number, b""))
+            self.assertEqual(os.listdir(self.folder), [])
+
+    def test_trouble(self):
+        self.trouble("leveldb-measure", "none", names=["none", "No such file"])
+        for arguments in ["-n", "x"], ["-r", 0], ["-r", 100], ["-b", -1], ["-c", "9" * 30]:
+            self.trouble("leveldb-measure", *arguments, names=["is no number from"])
+        self.assertEqual(self.run_tool("leveldb-measure", "a", "b").returncode, 2)
+        self.assertEqual(self.run_tool("leveldb-measure", "-x").returncode, 2)
+        self.assertTrue(self.output("leveldb-measure", "--help").startswith(b"usage: "))
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("leveldb-measure", "-f", "-q", ".", stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("leveldb-measure", result.stderr, "standard output", "No space left")
+
+
+if __name__ == "__main__":
+    if TOOLS["levelfilter"] is None:
+        print("built without LevelDB")
+        sys.exit(77)
+    main()

@@ -17,6 +17,7 @@
 #include "bench.h"
 #include "peers.h"
 #include "peers_process.h"
+#include "save.h"
 #include "scratch.h"
 
 #define QUICK_TURNS  3
@@ -185,31 +186,14 @@ static uint64_t room_for(const struct trial_plan *chosen, unsigned count)
     return (uint64_t)most;
 }
 
-/* The file appears whole or not at all. */
-static void save(const char *path, void (*write)(FILE *out, const struct report *r),
-                 const struct report *r)
+static void put_json(FILE *out, const void *report)
 {
-    char fresh[4096], what[sizeof fresh + 32];
-    if (path == NULL)
-        return;
-    const int length = snprintf(fresh, sizeof fresh, "%s.new", path);
-    snprintf(what, sizeof what, "write %s", path);
-    if (length < 0 || (size_t)length >= sizeof fresh)
-        bench_fail(ENAMETOOLONG, what);
-    FILE *out = fopen(fresh, "we");
-    if (out == NULL)
-        bench_fail(errno, what);
-    write(out, r);
-    const bool failed = ferror(out) != 0;
-    if (fclose(out) != 0 || failed || rename(fresh, path) != 0) {
-        const int error = errno;
-        unlink(fresh);
-        bench_fail(error, what);
-    }
+    write_json(out, report);
 }
 
-static void draw(FILE *out, const struct report *r)
+static void draw(FILE *out, const void *report)
 {
+    const struct report *r = report;
     const struct trial *largest = &r->trials[0];
     for (unsigned i = 1; i < r->trials_count; i++)
         if (r->trials[i].plan.form == KEYS_HASHED && r->trials[i].plan.bits <= 10 &&
@@ -249,7 +233,7 @@ int main(int argc, char **argv)
         .roster = &roster, .trials = trials, .trials_count = count, .verdicts = verdicts
     };
     run(chosen, count, &r);
-    save(wanted.json, write_json, &r);
+    save(wanted.json, put_json, &r);
     save(wanted.svg, draw, &r);
     for (unsigned i = 0; i < r.verdicts_count; i++)
         if (!verdict_is_kept(&verdicts[i]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-peers: the report of a small run, and contenders that lose keys or end early."""
+"""bench-peers and bench-curve: the reports of small runs, and contenders that lose keys or end early."""
 
 import json
 import os
@@ -11,6 +11,7 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 PEERS = pathlib.Path(os.environ["BENCH_PEERS"])
+CURVE = PEERS.with_name("bench-curve")
 SMALL = ["--turns", "1", "--queries", "20000"]
 
 # Answers as a contender does. With FROM keys or more it loses LOSES of them, and ends instead of
@@ -38,7 +39,7 @@ for line in sys.stdin:
 """
 
 
-class PeersTest(unittest.TestCase):
+class DriverTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -53,17 +54,12 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(list(self.scratch.iterdir()), [])
         return done
 
-    def report(self, *args, **how):
-        path = self.folder / "report.json"
-        done = self.run_peers(*SMALL, "--json", path, *args, **how)
-        return done, json.loads(path.read_text())
-
     def with_mimic(self, loses=0, ends=None, least=20000):
         """bench-peers in a folder where a program that was written here stands for libbloom."""
         bench = self.folder / "bench"
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
-        for name in PEERS.name, "bench-limits", "bench-contender-bloomfile":
+        for name in PEERS.name, CURVE.name, "bench-limits", "bench-contender-bloomfile":
             shutil.copy(PEERS.with_name(name), bench)
         mimic = CONTENDER
         for name, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least):
@@ -71,6 +67,17 @@ class PeersTest(unittest.TestCase):
         (bench / "bench-peer-libbloom").write_text(mimic)
         (bench / "bench-peer-libbloom").chmod(0o755)
         return bench / PEERS.name
+
+    def drawn_names(self, image):
+        return [text.text for text in ElementTree.parse(image).iter()
+                if text.tag.endswith("text") and text.get("class") == "name"]
+
+
+class PeersTest(DriverTest):
+    def report(self, *args, **how):
+        path = self.folder / "report.json"
+        done = self.run_peers(*SMALL, "--json", path, *args, **how)
+        return done, json.loads(path.read_text())
 
     def test_report(self):
         for form in "hashed", "16", "60", "mixed":
@@ -97,8 +104,7 @@ class PeersTest(unittest.TestCase):
     def test_plot(self):
         image = self.folder / "plot.svg"
         self.run_peers(*SMALL, "--case", "hashed:20000:10", "--svg", image)
-        names = [text.text for text in ElementTree.parse(image).iter()
-                 if text.tag.endswith("text") and text.get("class") == "name"]
+        names = self.drawn_names(image)
         self.assertTrue(any(name.startswith("bloomfile classic") for name in names))
         self.assertFalse(any("counting" in name for name in names), "four times the size")
 
@@ -139,6 +145,51 @@ class PeersTest(unittest.TestCase):
         missing = self.folder / "missing" / "report.json"
         done = self.run_peers(*SMALL, "--case", "hashed:20000:10", "--json", missing, status=2)
         self.assertIn("report.json: No such file", done.stderr)
+
+
+class CurveTest(DriverTest):
+    def curve(self, *args, program=CURVE, **how):
+        """Rows of the table, its heads first; and the picture."""
+        image = self.folder / "rate.svg"
+        done = self.run_peers("--keys", "20000", "--lookups", "200000", "--svg", image, *args,
+                              program=program, **how)
+        rows = [[cell.strip() for cell in line.strip("|").split("|")]
+                for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
+        return done, rows, image
+
+    def test_rates(self):
+        _, (heads, *rows), image = self.curve()
+        self.assertEqual([row[0] for row in rows], [str(bits) for bits in range(4, 25, 2)])
+        names = self.drawn_names(image)
+        for name, at_10 in ("bloomfile blocked", 0.97), ("bloomfile classic", 0.82):
+            column = heads.index(name)
+            rates = [float(row[column].split()[0]) for row in rows if "nan" not in row[column]]
+            self.assertGreaterEqual(len(rates), 7)
+            self.assertEqual(rates[:7], sorted(rates[:7], reverse=True))
+            self.assertAlmostEqual(rates[3], at_10, delta=0.15)
+            self.assertTrue(any(drawn.startswith(name) for drawn in names), names)
+        self.assertEqual(len(names), len(heads) - 1, "each library, and the theory")
+        self.assertLess(image.stat().st_size, 30_000)
+
+    def test_same_every_time(self):
+        images = [self.curve()[2].read_bytes() for _ in range(2)]
+        self.assertEqual(images[0], images[1])
+
+    def test_a_contender_that_ends(self):
+        for request in "create", "finish", "lookup":
+            with self.subTest(request=request):
+                program = self.with_mimic(ends=request).with_name(CURVE.name)
+                done, (heads, *_), _ = self.curve(program=program)
+                self.assertIn("mimic could not take part", done.stderr)
+                self.assertNotIn("mimic", heads)
+                self.assertIn("bloomfile blocked", heads)
+            shutil.rmtree(program.parent)
+            (self.folder / "lib").unlink()
+
+    def test_usage(self):
+        for args in ["--keys", "0"], ["--lookups", "x"], ["--other"], ["extra"]:
+            with self.subTest(args=args):
+                self.run_peers(*args, program=CURVE, status=2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bench-curve - the measured false-positive rate against the size, of bloomfile and other libraries
+ *
+ * Each filter gets the same keys, and is asked for absent ones until so many were found that chance
+ * hardly matters. Nothing is timed, and every run says the same.
+ */
+#include "curve.h"
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench.h"
+#include "peers_process.h"
+#include "save.h"
+#include "scratch.h"
+
+#define KEYS    ((uint64_t)1000000)
+#define HITS    ((uint64_t)10000) /* for a standard error of 1 % */
+#define LOOKUPS ((uint64_t)64000000)
+#define ROUND   ((uint64_t)1000000) /* keys asked for at a time */
+
+static const char help[] =
+    "usage: bench-curve [--keys N] [--lookups N] [--svg FILE] [DIRECTORY]\n"
+    "The measured false-positive rates of filters of 4 to 24 bits a key, of bloomfile, libbloom,\n"
+    "LevelDB and RocksDB (those that were built in), in Markdown; --svg draws them. Files are "
+    "made\n"
+    "in DIRECTORY (/dev/shm), and removed.\n";
+
+static struct roster roster;
+static struct curves curves = { .keys = KEYS, .hits = HITS, .lookups = LOOKUPS };
+static const char *svg, *directory = "/dev/shm";
+
+static void read_options(int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "keys", required_argument, NULL, 'k' },
+        { "lookups", required_argument, NULL, 'l' },
+        { "svg", required_argument, NULL, 's' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 'k') {
+            curves.keys = bench_number(optarg);
+        } else if (option == 'l') {
+            curves.lookups = bench_number(optarg);
+        } else if (option == 's') {
+            svg = optarg;
+        } else {
+            fputs(help, option == 'h' ? stdout : stderr);
+            exit(option == 'h' ? 0 : BENCH_TROUBLE);
+        }
+    }
+    if (optind < argc)
+        directory = argv[optind++];
+    if (optind < argc) {
+        fputs(help, stderr);
+        exit(BENCH_TROUBLE);
+    }
+}
+
+/* A counting filter has the bits of a classic one, a live one those of a sealed one, and kernels do
+ * not differ. */
+static bool is_wanted(const struct player *p)
+{
+    for (unsigned i = 0; i < curves.count; i++)
+        if (strcmp(curves.of[i].player->name, p->name) == 0)
+            return false;
+    return !p->program->is_limits && !player_is_live(p) && strstr(p->name, "counting") == NULL;
+}
+
+static enum answer ask_either(struct process *p, struct reply *reply, const char *verb,
+                              unsigned index, const char *rest)
+{
+    const enum answer answer = process_ask(p, reply, "%s %u batch %s", verb, index, rest);
+    return answer == ANSWER_NONE ? process_ask(p, reply, "%s %u one %s", verb, index, rest)
+                                 : answer;
+}
+
+static double measured_rate(struct process *p, unsigned index)
+{
+    uint64_t hits = 0, asked = 0;
+    struct reply reply;
+    while (hits < curves.hits && asked < curves.lookups) {
+        const uint64_t left = curves.lookups - asked, now = left < ROUND ? left : ROUND;
+        if (process_ask(p, &reply, "queries %u %" PRIu64 " %" PRIu64, KEYS_HASHED,
+                        curves.keys + asked, now) != ANSWER_OK ||
+            ask_either(p, &reply, "lookup", index, "absent") != ANSWER_OK)
+            return NAN;
+        hits += reply.number;
+        asked += now;
+    }
+    return hits > 0 ? (double)hits / (double)asked : NAN;
+}
+
+static bool measure_point(struct curve *c, unsigned i, struct process *p)
+{
+    const unsigned index = c->player->index, bits = CURVE_FEWEST + i * CURVE_STEP;
+    char count[32];
+    struct reply reply;
+    snprintf(count, sizeof count, "%" PRIu64, curves.keys);
+    if (process_ask(p, &reply, "create %u %s %u %u", index, count, bits, KEYS_HASHED) !=
+            ANSWER_OK ||
+        ask_either(p, &reply, "add", index, count) != ANSWER_OK ||
+        process_ask(p, &reply, "finish %u", index) != ANSWER_OK)
+        return false;
+    c->bits[i] = (double)reply.number * 8 / (double)curves.keys;
+    c->rate[i] = measured_rate(p, index);
+    return process_ask(p, &reply, "drop %u", index) == ANSWER_OK;
+}
+
+static void measure_curve(const struct player *player)
+{
+    char path[sizeof roster.folder + 64];
+    struct curve *c = &curves.of[curves.count];
+    snprintf(path, sizeof path, "%s/%s", roster.folder, player->program->file);
+    struct process *p = process_start(path, player->kernel, roster.core);
+    bool done = true;
+    *c = (struct curve){ .player = player };
+    for (unsigned i = 0; i < CURVE_POINTS && done; i++)
+        done = measure_point(c, i, p);
+    process_end(p);
+    if (done)
+        curves.count++;
+    else
+        fprintf(stderr, "%s could not take part to the end, and is left out\n", player->name);
+}
+
+double curve_ideal(double bits)
+{
+    return exp(-bits * M_LN2 * M_LN2);
+}
+
+static void print_curves(void)
+{
+    printf("%" PRIu64
+           " keys; false-positive rate in %%, and bits a key where they are not those asked "
+           "for\n\n| bits a key |",
+           curves.keys);
+    for (unsigned i = 0; i < curves.count; i++)
+        printf(" %s |", curves.of[i].player->name);
+    printf(" ideal |\n|---:|");
+    for (unsigned i = 0; i <= curves.count; i++)
+        printf("---:|");
+    for (unsigned point = 0; point < CURVE_POINTS; point++) {
+        const unsigned bits = CURVE_FEWEST + point * CURVE_STEP;
+        printf("\n| %u |", bits);
+        for (unsigned i = 0; i < curves.count; i++) {
+            const struct curve *c = &curves.of[i];
+            printf(" %.3g", 100 * c->rate[point]);
+            printf(fabs(c->bits[point] - bits) < 0.1 ? " |" : " (%.1f) |", c->bits[point]);
+        }
+        printf(" %.3g |", 100 * curve_ideal(bits));
+    }
+    puts("");
+    bench_flush();
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    scratch_make(directory, "bench-curve", curves.keys * CURVE_MOST / 2);
+    signal(SIGPIPE, SIG_IGN); /* a contender that has ended is told by its silence */
+    static const char *const files[] = { "blocked.bloom", "classic.bloom", "counting.bloom" };
+    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
+        scratch_path(files[i]);
+    roster_make(&roster, process_last_core());
+    for (unsigned i = 0; i < roster.count && curves.count < CURVES_MOST; i++)
+        if (is_wanted(&roster.players[i]))
+            measure_curve(&roster.players[i]);
+    print_curves();
+    save(svg, write_curves, &curves);
+    return 0;
+}

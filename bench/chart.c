@@ -11,7 +11,7 @@ enum {
     HEIGHT = 600,
     NAMES = 640,
     NAME_ROOM = 21,
-    KEY_ROOM = 18,
+    KEY_ROOM = 22,
     TICK_ROOM = 48,
     MARGIN = 24,
 };
@@ -157,7 +157,7 @@ void chart_names(FILE *out, struct chart_name *names, size_t count)
         fprintf(out, "<polyline class=\"name\" points=\"%.1f,%.1f %d,%.1f %d,%.1f\"/>\n", n->x + 7,
                 n->y, CHART_RIGHT + 5, n->y, NAMES - 6, n->text_y);
         if (n->key != NULL)
-            chart_mark(out, n->key, NAMES + KEY_ROOM / 2, n->text_y, 5);
+            chart_mark(out, n->key, NAMES + KEY_ROOM / 3.0, n->text_y, 5);
         svg_text(out, "name", NAMES + (n->key != NULL ? KEY_ROOM : 0), n->text_y + 5, n->text);
     }
 }

@@ -171,7 +171,7 @@ static void a_filter_with_something_added_is_a_maybe(void **state)
     free(filter.data);
 }
 
-static void a_later_version_is_a_maybe(void **state)
+static void any_other_version_byte_is_a_maybe(void **state)
 {
     (void)state;
     struct group present = group_of("key ");
@@ -265,7 +265,7 @@ int main(void)
         cmocka_unit_test(a_flipped_bit_is_a_maybe),
         cmocka_unit_test(a_part_of_a_filter_is_a_maybe),
         cmocka_unit_test(a_filter_with_something_added_is_a_maybe),
-        cmocka_unit_test(a_later_version_is_a_maybe),
+        cmocka_unit_test(any_other_version_byte_is_a_maybe),
         cmocka_unit_test(bytes_of_another_kind_are_a_maybe),
         cmocka_unit_test(another_seed_is_a_maybe),
         cmocka_unit_test(without_memory_there_is_no_filter_and_that_is_a_maybe),

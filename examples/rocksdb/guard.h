@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A filter in front of a column family: keys that are certainly not there never reach RocksDB. This
+ * is the part to copy.
+ */
+#ifndef GUARD_H
+#define GUARD_H
+
+#include <bloomfile.h>
+#include <rocksdb/c.h>
+
+enum {
+    GUARD_BATCH = 256
+};
+
+struct guard {
+    rocksdb_t *db;
+    rocksdb_column_family_handle_t *rows;
+    rocksdb_readoptions_t *options;
+    bloomfile *filter; /* NULL: RocksDB is asked about every key */
+};
+
+/* Opens a filter if it is sealed, and of the set that the database has. Otherwise returns NULL, and
+ * *why tells what is wrong. */
+bloomfile *guard_open(const char *path, const uint8_t set[BLOOMFILE_TAG_SIZE], const char **why);
+
+/* The value, which the caller releases with rocksdb_pinnableslice_destroy(); NULL if there is none,
+ * or *error is set. */
+rocksdb_pinnableslice_t *guard_get(const struct guard *g, const void *key, size_t size,
+                                   char **error);
+
+/* The same for at most GUARD_BATCH keys at once. */
+void guard_get_many(const struct guard *g, const struct bloomfile_key *keys, size_t count,
+                    rocksdb_pinnableslice_t **values, char **errors);
+
+#endif

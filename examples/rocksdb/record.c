@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "record.h"
+#include "trouble.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY "shipped set"
+
+static void print_level(FILE *out, rocksdb_level_metadata_t *level)
+{
+    const size_t count = rocksdb_level_metadata_get_file_count(level);
+    for (size_t i = 0; i < count; i++) {
+        rocksdb_sst_file_metadata_t *file = rocksdb_level_metadata_get_sst_file_metadata(level, i);
+        char *name = rocksdb_sst_file_metadata_get_relative_filename(file);
+        fprintf(out, " %s", name);
+        rocksdb_free(name);
+        rocksdb_sst_file_metadata_destroy(file);
+    }
+}
+
+static void print_files(FILE *out, const struct database *d, unsigned set)
+{
+    rocksdb_column_family_metadata_t *family =
+        rocksdb_get_column_family_metadata_cf(d->db, d->rows[set]);
+    const size_t levels = rocksdb_column_family_metadata_get_level_count(family);
+    for (size_t i = 0; i < levels; i++) {
+        rocksdb_level_metadata_t *level =
+            rocksdb_column_family_metadata_get_level_metadata(family, i);
+        print_level(out, level);
+        rocksdb_level_metadata_destroy(level);
+    }
+    rocksdb_column_family_metadata_destroy(family);
+}
+
+/* The record that would be right for the rows as they are, from malloc(). */
+static char *describe(const struct database *d, const struct identity *identity, unsigned set)
+{
+    char *text, digits[IDENTITY_DIGITS + 1];
+    size_t size;
+    identity_print(identity, digits);
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        err(2, "cannot list the files of %s", d->path);
+    fprintf(out, "%s %s", digits, database_set_name(set));
+    print_files(out, d, set);
+    if (fclose(out) != 0)
+        err(2, "cannot list the files of %s", d->path);
+    return text;
+}
+
+static bool has_unflushed_rows(const struct database *d, unsigned set)
+{
+    static const char *const properties[] = { "rocksdb.num-entries-active-mem-table",
+                                              "rocksdb.num-entries-imm-mem-tables" };
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < sizeof properties / sizeof properties[0]; i++) {
+        uint64_t count;
+        if (rocksdb_property_int_cf(d->db, d->rows[set], properties[i], &count) != 0)
+            errx(2, "cannot ask %s for %s", d->path, properties[i]);
+        sum += count;
+    }
+    return sum != 0;
+}
+
+static bool parse(const char *text, struct record *record)
+{
+    char name[16];
+    if (!identity_parse(text, &record->identity) ||
+        sscanf(text + IDENTITY_DIGITS, " %15s", name) != 1)
+        return false;
+    for (record->set = 0; record->set < DATABASE_SETS; record->set++)
+        if (strcmp(name, database_set_name(record->set)) == 0)
+            return true;
+    return false;
+}
+
+static char *get(const struct database *d)
+{
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    char *error = NULL, *text = NULL;
+    size_t size;
+    char *value = rocksdb_get_cf(d->db, options, d->records, KEY, strlen(KEY), &size, &error);
+    check_rocksdb(error, "read", d->path);
+    if (value != NULL && (text = strndup(value, size)) == NULL)
+        err(2, "cannot read %s", d->path);
+    rocksdb_free(value);
+    rocksdb_readoptions_destroy(options);
+    return text;
+}
+
+struct record record_read(const struct database *d)
+{
+    struct record record = { 0 };
+    char *text = get(d);
+    if (text == NULL)
+        return record;
+    if (!parse(text, &record) || d->rows[record.set] == NULL)
+        errx(2,
+             "cannot use %s: its record of the set is not understood; ingest the set into a new "
+             "database",
+             d->path);
+    char *now = describe(d, &record.identity, record.set);
+    record.is_there = true;
+    record.holds = strcmp(text, now) == 0 && !has_unflushed_rows(d, record.set);
+    free(now);
+    free(text);
+    return record;
+}
+
+void record_write(struct database *d, const struct identity *identity, unsigned set)
+{
+    rocksdb_writeoptions_t *options = rocksdb_writeoptions_create();
+    rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
+    char *error = NULL, *text = describe(d, identity, set);
+    rocksdb_writeoptions_disable_WAL(options, 1);
+    rocksdb_put_cf(d->db, options, d->records, KEY, strlen(KEY), text, strlen(text), &error);
+    check_rocksdb(error, "write", d->path);
+    rocksdb_flush_cf(d->db, flush, d->records, &error);
+    check_rocksdb(error, "write", d->path);
+    free(text);
+    rocksdb_flushoptions_destroy(flush);
+    rocksdb_writeoptions_destroy(options);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The server's side. The order of the steps in set_ingest() is what makes it safe: rows, proof,
+ * filter, record; then the old rows go.
+ */
+#include "set_ingest.h"
+#include "guard.h"
+#include "manifest.h"
+#include "record.h"
+#include "trouble.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *set_filter_path(const char *database)
+{
+    char *folder = join(database, "", "");
+    for (size_t size = strlen(folder); size > 1 && folder[size - 1] == '/'; size--)
+        folder[size - 1] = '\0';
+    char *path = join(folder, ".", "bloom");
+    free(folder);
+    return path;
+}
+
+static bloomfile *open_filter(const char *folder, const struct identity *identity)
+{
+    const char *why;
+    char *path = join(folder, "/", SET_FILTER);
+    bloomfile *filter = guard_open(path, identity->bytes, &why);
+    if (filter == NULL)
+        errx(2, "cannot use %s: %s; ship the set again", path, why);
+    free(path);
+    return filter;
+}
+
+static void ingest_files(struct database *d, unsigned set, const char *folder, unsigned count)
+{
+    char *error = NULL, **paths = calloc(count, sizeof *paths);
+    if (paths == NULL)
+        err(2, "cannot list the files of %s", folder);
+    for (unsigned i = 0; i < count; i++)
+        paths[i] = manifest_file(folder, i);
+    rocksdb_ingestexternalfileoptions_t *options = rocksdb_ingestexternalfileoptions_create();
+    rocksdb_ingest_external_file_cf(d->db, d->rows[set], (const char *const *)paths, count, options,
+                                    &error);
+    check_rocksdb(error, "ingest", folder);
+    rocksdb_ingestexternalfileoptions_destroy(options);
+    for (unsigned i = 0; i < count; i++)
+        free(paths[i]);
+    free(paths);
+}
+
+struct proof {
+    struct identity identity;
+    uint64_t missing; /* rows whose keys the filter lacks */
+};
+
+static struct proof read_back(const struct database *d, unsigned set, const bloomfile *filter)
+{
+    struct proof proof = { .missing = 0 };
+    struct identity_maker *maker = identity_begin();
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_fill_cache(options, 0);
+    rocksdb_iterator_t *at = rocksdb_create_iterator_cf(d->db, options, d->rows[set]);
+    for (rocksdb_iter_seek_to_first(at); rocksdb_iter_valid(at); rocksdb_iter_next(at)) {
+        struct bloomfile_key key, value;
+        key.data = rocksdb_iter_key(at, &key.size);
+        value.data = rocksdb_iter_value(at, &value.size);
+        identity_add(maker, &key, &value);
+        proof.missing += !bloomfile_contains(filter, key.data, key.size);
+    }
+    char *error = NULL;
+    rocksdb_iter_get_error(at, &error);
+    check_rocksdb(error, "read", d->path);
+    rocksdb_iter_destroy(at);
+    rocksdb_readoptions_destroy(options);
+    proof.identity = identity_end(maker);
+    return proof;
+}
+
+/* A copy that was cut off or mixed with another set's files must not get a record. So the rows that
+ * RocksDB gives are compared with what the batch job had, and with the filter. */
+static void prove(const struct database *d, unsigned set, const struct identity *identity,
+                  const bloomfile *filter, const char *folder)
+{
+    const struct proof proof = read_back(d, set, filter);
+    if (!identity_equal(&proof.identity, identity))
+        errx(2,
+             "cannot use %s: its files have other rows than its " MANIFEST " says; ship the set "
+             "again",
+             folder);
+    if (proof.missing != 0)
+        errx(2, "cannot use %s: its filter lacks %" PRIu64 " of its keys; ship the set again",
+             folder, proof.missing);
+}
+
+/* Verifies all of it on the way, and appears whole or not at all. */
+static void publish_filter(const bloomfile *filter, const char *database)
+{
+    char *path = set_filter_path(database);
+    check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_REPLACE), "write", path);
+    free(path);
+}
+
+static unsigned ingest_rows(struct database *d, const struct record *current, const char *folder,
+                            const struct manifest *manifest)
+{
+    const unsigned set = current->is_there ? (current->set + 1) % DATABASE_SETS : 0;
+    if (d->rows[set] != NULL) /* of an ingestion that did not come to its end */
+        database_drop_rows(d, set);
+    database_create_rows(d, set);
+    ingest_files(d, set, folder, manifest->files);
+    return set;
+}
+
+void set_ingest(const char *folder, const char *database)
+{
+    const struct manifest manifest = manifest_read(folder);
+    bloomfile *filter = open_filter(folder, &manifest.identity);
+    struct database d = database_open(database);
+    const struct record current = record_read(&d);
+    unsigned set = current.set;
+    const bool is_here =
+        current.is_there && current.holds && identity_equal(&current.identity, &manifest.identity);
+    if (!is_here)
+        set = ingest_rows(&d, &current, folder, &manifest);
+    prove(&d, set, &manifest.identity, filter, folder);
+    publish_filter(filter, database);
+    if (!is_here)
+        record_write(&d, &manifest.identity, set);
+    for (unsigned other = 0; other < DATABASE_SETS; other++)
+        if (other != set && d.rows[other] != NULL)
+            database_drop_rows(&d, other);
+    database_close(&d);
+    bloomfile_close(filter);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A reader. Whatever is wrong with the filter, it says so and asks RocksDB about every key.
+ */
+#include "set_read.h"
+#include "guard.h"
+#include "record.h"
+#include "set_ingest.h"
+#include "trouble.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct reader {
+    struct database database;
+    struct record record;
+    struct guard guard;
+    char *filter_path;
+    bool damage_reported;
+    bool found;
+};
+
+static void report(const struct reader *r, const char *why)
+{
+    warnx("cannot use %s: %s; RocksDB is asked about every key", r->filter_path, why);
+}
+
+static struct reader open_reader(const char *path)
+{
+    struct reader r = { .database = database_open_reading(path),
+                        .filter_path = set_filter_path(path) };
+    r.record = record_read(&r.database);
+    if (!r.record.is_there)
+        errx(2, "cannot use %s: no set has been ingested", path);
+    r.guard = (struct guard){ .db = r.database.db,
+                              .rows = r.database.rows[r.record.set],
+                              .options = rocksdb_readoptions_create() };
+    const char *why = "rows were written to the database after the set was ingested";
+    if (r.record.holds)
+        r.guard.filter = guard_open(r.filter_path, r.record.identity.bytes, &why);
+    if (r.guard.filter == NULL)
+        report(&r, why);
+    return r;
+}
+
+static void close_reader(struct reader *r)
+{
+    bloomfile_close(r->guard.filter);
+    free(r->filter_path);
+    rocksdb_readoptions_destroy(r->guard.options);
+    database_close(&r->database);
+}
+
+struct batch {
+    struct bloomfile_key keys[GUARD_BATCH];
+    size_t count;
+};
+
+static void print(const struct bloomfile_key *key, const rocksdb_pinnableslice_t *value)
+{
+    size_t size;
+    const char *data = rocksdb_pinnableslice_value(value, &size);
+    fwrite(key->data, 1, key->size, stdout);
+    putchar('\t');
+    fwrite(data, 1, size, stdout);
+    putchar('\n');
+}
+
+/* A bad page that a lookup has met has answered "maybe": nothing is lost. */
+static void report_damage(struct reader *r)
+{
+    const int damage = r->guard.filter != NULL ? bloomfile_status(r->guard.filter) : 0;
+    if (damage == 0 || r->damage_reported)
+        return;
+    r->damage_reported = true;
+    warnx("%s is damaged: %s; RocksDB is asked about the keys concerned", r->filter_path,
+          bloomfile_strerror(damage));
+}
+
+/* Releases the keys. */
+static void answer(struct reader *r, struct batch *batch)
+{
+    rocksdb_pinnableslice_t *values[GUARD_BATCH];
+    char *errors[GUARD_BATCH];
+    guard_get_many(&r->guard, batch->keys, batch->count, values, errors);
+    for (size_t i = 0; i < batch->count; i++) {
+        check_rocksdb(errors[i], "read", r->database.path);
+        if (values[i] != NULL) {
+            print(&batch->keys[i], values[i]);
+            rocksdb_pinnableslice_destroy(values[i]);
+            r->found = true;
+        }
+        free((void *)(uintptr_t)batch->keys[i].data);
+    }
+    batch->count = 0;
+    report_damage(r);
+}
+
+static void ask(struct reader *r, struct batch *batch, char *key, size_t size)
+{
+    batch->keys[batch->count++] = (struct bloomfile_key){ key, size };
+    if (batch->count == GUARD_BATCH)
+        answer(r, batch);
+}
+
+static void ask_lines(struct reader *r, struct batch *batch)
+{
+    for (;;) {
+        char *line = NULL;
+        size_t room = 0;
+        ssize_t size = getline(&line, &room, stdin);
+        if (size == -1) {
+            free(line);
+            break;
+        }
+        if (line[size - 1] == '\n')
+            size--;
+        ask(r, batch, line, (size_t)size);
+    }
+    if (!feof(stdin))
+        err(2, "cannot read standard input");
+}
+
+bool set_get(const char *database, char *const *keys, int count)
+{
+    struct reader r = open_reader(database);
+    struct batch batch = { .count = 0 };
+    for (int i = 0; i < count; i++) {
+        if (strcmp(keys[i], "-") == 0)
+            ask_lines(&r, &batch);
+        else
+            ask(&r, &batch, join(keys[i], "", ""), strlen(keys[i]));
+    }
+    answer(&r, &batch);
+    close_reader(&r);
+    return r.found;
+}
+
+bool set_status(const char *database)
+{
+    struct reader r = open_reader(database);
+    char identity[IDENTITY_DIGITS + 1];
+    identity_print(&r.record.identity, identity);
+    const bool used = r.guard.filter != NULL;
+    printf("set      %s\nfamily   %s\nfilter   %s\n", identity, database_set_name(r.record.set),
+           used ? "in use" : "not in use");
+    if (used) {
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(r.guard.filter, &info);
+        printf("keys     %" PRIu64 "\nbytes    %" PRIu64 "\n", info.keys, info.image_size);
+    }
+    close_reader(&r);
+    return used;
+}

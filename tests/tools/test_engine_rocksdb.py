@@ -1,0 +1,503 @@
+# SPDX-License-Identifier: MIT
+"""examples/rocksdb: whatever happens to a filter, or to the rows after it was made, no row is lost."""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from rocksdb_api import Database
+from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTest, lines, main,
+                     needs, works)
+
+TOOLS["shipped"] = os.environ.get("EXAMPLE_ROCKSDB")
+if not TOOLS["shipped"]:
+    sys.exit(77)
+
+MANY = 20_000 if SANITIZED else 1_000_000
+SEVERAL = [b"key %d" % i for i in range(0, 6000, 2)]
+ABSENT = [b"key %d" % i for i in range(1, 6000, 2)]
+ALONE = "RocksDB is asked about every key"
+STALE = "rows were written to the database after the set was ingested"
+
+
+def rows(keys, value=b"value of "):
+    return [key + b"\t" + value + key[:20] for key in keys]
+
+
+class Shipped(ToolTest):
+    def ship(self, the_rows, *options, name="set"):
+        self.assertEqual(self.output("shipped", "ship", *options, name, stdin=lines(*the_rows)), b"")
+        return name
+
+    def ingest(self, name="set", database="db"):
+        self.assertEqual(self.output("shipped", "ingest", name, database), b"")
+
+    def ship_and_ingest(self, the_rows, *options, name="set"):
+        self.ingest(self.ship(the_rows, *options, name=name))
+
+    def get(self, keys, says="", database="db"):
+        """The rows found; what is said on the way must be the one message expected, or nothing."""
+        result = self.run_tool("shipped", "get", database, "-", stdin=lines(*keys))
+        self.assertEqual(result.returncode, 0 if result.stdout else 1, result)
+        self.assertTrue(result.stdout == b"" or result.stdout.endswith(b"\n"))
+        if says:
+            self.check_message("shipped", result.stderr, database + ".bloom", says, "RocksDB is asked")
+        else:
+            self.assertEqual(result.stderr, b"")
+        return result.stdout.split(b"\n")[:-1]
+
+    def check_all_there(self, says="", keys=SEVERAL, absent=ABSENT, value=b"value of "):
+        both = [key for pair in zip(keys, absent) for key in pair]
+        self.assertEqual(self.get(both, says), rows(keys, value))
+
+    def in_use(self):
+        result = self.run_tool("shipped", "status", "db")
+        self.assertEqual(result.returncode, 0 if b"\nfilter   in use\n" in result.stdout else 1)
+        return result.returncode == 0
+
+    def family(self):
+        return re.search(rb"(?m)^family +(\S+)$",
+                         self.run_tool("shipped", "status", "db").stdout)[1].decode()
+
+    def database(self):
+        return Database(self.folder / "db", self.family())
+
+    def tag(self, name="set"):
+        return re.match(rb"set ([0-9a-f]{32})\n", self.read(name + "/MANIFEST"))[1].decode()
+
+
+class Rows(Shipped):
+    def test_many(self):
+        """Present and absent keys, with reopening and compaction in between."""
+        keys = [b"%d" % i for i in range(0, 2 * MANY, 2)]
+        absent = [b"%d" % i for i in range(1, 2 * MANY, 2)]
+        self.ship_and_ingest(rows(keys), "-b", MANY)
+        self.assertGreater(len(list((self.folder / "set").glob("*.sst"))), 1)
+        self.check_all_there("", keys, absent)
+        with self.database() as database:
+            database.compact()
+        self.assertTrue(self.in_use())
+        self.check_all_there("", keys, absent)
+
+    def test_any_bytes(self):
+        keys = [b"", b"\0", b"a\0b", b"a", b"\xff\xfe", b"\r", b" ", b"k" * 1_000_000]
+        self.ship_and_ingest(rows(keys))
+        self.assertEqual(self.get(keys), rows(keys))
+        self.assertEqual(self.get([b"a\0", b"\0\0", b"k" * 999_999]), [])
+        self.ship_and_ingest([b"tabs\t\ta\tb\t", b"empty\t"], name="more")
+        self.assertEqual(self.get([b"tabs", b"empty"]), [b"tabs\t\ta\tb\t", b"empty\t"])
+
+    def test_keys_on_the_command_line(self):
+        self.ship_and_ingest(rows([b"a", b"b", b"c"]))
+        out = self.output("shipped", "get", "db", "c", "-", "a", stdin=b"x\nb")
+        self.assertEqual(out, lines(*rows([b"c", b"b", b"a"])))
+        self.assertEqual(self.output("shipped", "get", "db", "x", status=1), b"")
+
+    def test_same_rows_same_set(self):
+        self.ship(rows(SEVERAL))
+        self.ship(rows(SEVERAL[::-1]), name="again")
+        self.assertEqual(self.read("set/MANIFEST"), self.read("again/MANIFEST"))
+        self.assertEqual(self.read("set/set.bloom"), self.read("again/set.bloom"))
+        for i, other in enumerate([rows(SEVERAL[1:]), rows(SEVERAL, b"other value of "),
+                                   [b"a\tbc"], [b"ab\tc"]]):
+            self.ship(other, name=f"other {i}")
+        self.assertEqual(len({self.tag(f"other {i}") for i in range(4)} | {self.tag()}), 5)
+
+    def test_absent_keys_do_not_reach_rocksdb(self):
+        """They are not there in a database whose files are gone."""
+        self.ship_and_ingest(rows(SEVERAL), "-p", "0.000001")
+        for path in self.folder.glob("db/*.sst"):
+            if path.stat().st_size > 2000:
+                path.write_bytes(path.read_bytes()[:100] + bytes(4000) +
+                                 path.read_bytes()[4100:])
+        self.assertEqual(self.get(ABSENT), [])
+        self.trouble("shipped", "get", "db", "-", stdin=lines(*SEVERAL), names=["read db"], out=b"",
+                     changes=True)
+
+
+class Filters(Shipped):
+    """A filter that is not the right one."""
+
+    def setUp(self):
+        super().setUp()
+        self.ship_and_ingest(rows(SEVERAL))
+
+    def flipped(self, offset):
+        data = bytearray(self.read("db.bloom"))
+        data[offset] ^= 1
+        return bytes(data)
+
+    def test_refused(self):
+        sound = self.read("db.bloom")
+        self.ship(rows(SEVERAL[1:]), name="other")
+        foreign, live = self.read("other/set.bloom"), self.create_live("-n", 10, "--tag", self.tag())
+        for what, content, says in (
+                ("empty", b"", "the file is empty"),
+                ("short", sound[:100], "truncated"),
+                ("truncated", sound[:-1], "truncated"),
+                ("longer", sound + b"x", "extra bytes"),
+                ("text", b"some text\n" * 1000, "not a filter file"),
+                ("header", self.flipped(100), "header is damaged"),
+                ("stale", foreign, "another set"),
+                ("foreign", self.create(stdin=b"key\n", name="no tag"), "another set"),
+                ("live", self.read(live), "live, not sealed")):
+            with self.subTest(what):
+                self.write("db.bloom", content)
+                self.check_all_there(says)
+                self.assertFalse(self.in_use())
+        os.unlink(self.folder / "db.bloom")
+        self.check_all_there("No such file or directory; " + ALONE)
+        (self.folder / "db.bloom").mkdir()
+        self.check_all_there("Is a directory; " + ALONE)
+        (self.folder / "db.bloom").rmdir()
+        os.symlink("/dev/null", self.folder / "db.bloom")
+        self.check_all_there("not a regular file; " + ALONE)
+
+    def test_damaged_page(self):
+        """Seen when a lookup touches it: that key, and the rest, are not lost."""
+        self.write("db.bloom", self.flipped(4096 + 2000))
+        self.check_all_there("a page of the body is damaged (checksum mismatch); "
+                             "RocksDB is asked about the keys concerned")
+
+    def test_cleared_page(self):
+        """All its bits are zero, which is a fine filter without its checksum."""
+        data = self.read("db.bloom")
+        self.write("db.bloom", data[:4096] + bytes(3000) + data[7096:])
+        self.check_all_there("a page of the body is damaged")
+
+    def test_other_seed(self):
+        """The keys are hashed as the filter says."""
+        self.create("--seed", 12345, "--tag", self.tag(), "-", name="db.bloom",
+                    stdin=lines(*SEVERAL))
+        self.check_all_there()
+        self.assertTrue(self.in_use())
+
+    def test_made_good_by_ingesting_again(self):
+        sound = self.read("db.bloom")
+        for content in b"", self.flipped(100), self.flipped(5000):
+            self.write("db.bloom", content)
+            self.ingest()
+            self.assertEqual(self.read("db.bloom"), sound)
+            self.check_all_there()
+
+    @needs(*UNPRIVILEGED)
+    def test_unreadable(self):
+        (self.folder / "db.bloom").chmod(0)
+        result = self.run_tool("shipped", "get", "db", SEVERAL[0].decode(), before=UNPRIVILEGED)
+        self.assertEqual((result.returncode, result.stdout), (0, lines(*rows(SEVERAL[:1]))))
+        self.check_message("shipped", result.stderr, "db.bloom", "Permission denied", ALONE)
+
+    @needs(*UNPRIVILEGED)
+    def test_read_only(self):
+        for path in self.folder, self.folder / "db":
+            path.chmod(0o555)
+        for path in (self.folder / "db").iterdir():
+            path.chmod(0o444)
+        result = self.run_tool("shipped", "get", "db", "-", stdin=lines(*SEVERAL),
+                               before=UNPRIVILEGED)
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (0, lines(*rows(SEVERAL)), b""))
+
+
+class Changes(Shipped):
+    """Rows that come after the set."""
+
+    NEW = b"key 1"
+    ROW = b"key 1\tnew"
+
+    def setUp(self):
+        super().setUp()
+        self.ship_and_ingest(rows(SEVERAL), "-b", 4000)
+
+    def check_new_row(self):
+        self.assertFalse(self.in_use())
+        found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
+        self.assertEqual(found, [self.ROW, *rows(SEVERAL)])
+
+    def test_put(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+        self.check_new_row()
+        with self.database() as database:
+            database.flush()
+        self.check_new_row()
+        with self.database() as database:
+            database.compact()
+        self.check_new_row()
+
+    def test_put_while_it_is_open(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+            self.check_new_row()
+            database.flush()
+            self.check_new_row()
+
+    def test_one_row_for_another(self):
+        """As many rows as before."""
+        with self.database() as database:
+            database.delete(SEVERAL[0])
+            database.put(self.NEW, b"new")
+            database.compact_by_force()
+        found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
+        self.assertEqual(found, [self.ROW, *rows(SEVERAL[1:])])
+
+    def test_foreign_ingestion(self):
+        """Which does not advance the sequence number if its keys lie beside the others."""
+        self.ship([b"zzz\tnew"], name="foreign")
+        with self.database() as database:
+            before = database.sequence_number()
+            database.ingest(self.folder / "foreign/000001.sst")
+            self.assertEqual(database.sequence_number(), before)
+        self.assertFalse(self.in_use())
+        self.assertEqual(self.get([b"zzz"], STALE), [b"zzz\tnew"])
+        self.check_all_there(STALE)
+
+    def test_rewritten_files(self):
+        """The same rows in other files: nothing is lost, and ingesting again mends it."""
+        with self.database() as database:
+            database.compact_by_force()
+        self.check_all_there(STALE)
+        self.ingest()
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_other_families(self):
+        """What is not among the rows does not matter."""
+        with self.database() as database:
+            database.put_elsewhere(self.NEW, b"new")
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_ingesting_again_takes_the_set_alone(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+        self.ingest()
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_damaged_record(self):
+        for record in b"", b"none", b"x" * 100, self.tag().encode() + b" set-c /000001.sst":
+            with Database(self.folder / "db", "set-a") as database:
+                database.put_elsewhere(b"shipped set", record)
+            self.trouble("shipped", "get", "db", "a", names=["db", "not understood"], changes=True)
+
+
+class Sets(Shipped):
+    """One set after the other."""
+
+    OTHER = b"other value of "
+
+    def setUp(self):
+        super().setUp()
+        self.ship_and_ingest(rows(SEVERAL), name="first")
+        self.ship(rows(ABSENT, self.OTHER), name="second")
+
+    def check_first(self, says=""):
+        self.assertEqual(self.get(SEVERAL, says), rows(SEVERAL))
+        self.assertEqual(self.get(ABSENT, says), [])
+
+    def check_second(self, says=""):
+        self.assertEqual(self.get(ABSENT, says), rows(ABSENT, self.OTHER))
+        self.assertEqual(self.get(SEVERAL, says), [])
+
+    def test_in_turn(self):
+        for _ in range(3):
+            self.ingest("second")
+            self.check_second()
+            self.ingest("first")
+            self.check_first()
+        large = [path for path in self.folder.glob("db/*.sst") if path.stat().st_size > 5000]
+        self.assertEqual(len(large), 1, "the rows of sets that are not in force any more")
+
+    def test_stale_filter(self):
+        stale = self.read("db.bloom")
+        self.ingest("second")
+        self.write("db.bloom", stale)
+        self.check_second("another set")
+
+    def refused(self, *names):
+        self.trouble("shipped", "ingest", "second", "db", names=names, changes=True)
+        self.check_first()
+        self.assertTrue(self.in_use())
+
+    def test_mixed_files(self):
+        """An SST file of another set, as a copy may leave it."""
+        shutil.copy(self.folder / "first/000001.sst", self.folder / "second/000001.sst")
+        self.refused("second", "other rows")
+
+    def test_damaged_files(self):
+        path = self.folder / "second/000001.sst"
+        data = path.read_bytes()
+        path.write_bytes(data[:200] + b"?" + data[201:])
+        self.refused("db")
+        path.write_bytes(data[:-100])
+        self.refused("second")
+        path.unlink()
+        self.refused("second")
+
+    def test_filter_that_lacks_keys(self):
+        self.create("--tag", self.tag("second"), name="second/set.bloom", stdin=lines(*ABSENT[1:]))
+        self.refused("second", "lacks 1 of its keys")
+
+    def test_filter_that_is_not_right(self):
+        data = self.read("second/set.bloom")
+        for content, says in ((data[:-1], "truncated"), (b"", "empty"),
+                              (self.read("first/set.bloom"), "another set"),
+                              (data[:4096] + b"\0\0\0\0" * 500 + data[6096:], "damaged")):
+            self.write("second/set.bloom", content)
+            self.refused("bloom", says)
+
+    def test_no_manifest(self):
+        for content in b"", b"set 12\n", self.read("second/MANIFEST")[:-1]:
+            self.write("second/MANIFEST", content)
+            self.refused("second/MANIFEST", "no list")
+        os.unlink(self.folder / "second/MANIFEST")
+        self.refused("second/MANIFEST", "No such file")
+
+    def test_killed(self):
+        """At any moment: one of the two sets is there, with all of its rows."""
+        seen = set()
+        for i in range(12 if SANITIZED else 40):
+            which = ["second", "first"][i % 2]
+            process = self.start("shipped", "ingest", which, "db")
+            time.sleep(random.uniform(0, 0.5 if SANITIZED else 0.06))
+            process.kill()
+            process.wait()
+            result = self.run_tool("shipped", "get", "db", "-", stdin=lines(*SEVERAL, *ABSENT))
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
+            if result.stderr:
+                self.check_message("shipped", result.stderr, "another set", ALONE)
+            seen.add(result.stdout)
+        self.ingest("first")
+        self.check_first()
+
+    def test_reading_meanwhile(self):
+        """A reader has the one set or the other, never parts or none."""
+        both = lines(*SEVERAL, *ABSENT)
+        script = 'for i in 1 2 3 4 5 6; do "$0" ingest second db; "$0" ingest first db; done'
+        writer = subprocess.Popen(["sh", "-ec", script, TOOLS["shipped"]], cwd=self.folder,
+                                  env=self.environment())
+        self.addCleanup(writer.wait)
+        seen = set()
+        while writer.poll() is None:
+            result = self.run_tool("shipped", "get", "db", "-", stdin=both)
+            if result.returncode == 2:  # a file went while the database was being opened
+                self.check_message("shipped", result.stderr, "open db")
+                continue
+            self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
+            seen.add(result.stdout)
+        self.assertEqual(writer.returncode, 0)
+        self.assertGreater(len(seen), 0)
+        self.check_first()
+
+
+class Trouble(Shipped):
+    def check_nothing_made(self, *names):
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+    def test_rows(self):
+        for text, says in ((b"a\tb\nno tab\n", "line 2 has no TAB"), (b"", "no rows"),
+                           (b"a\tb\nb\tc\na\tb\n", "the key 'a' is there twice")):
+            self.trouble("shipped", "ship", "set", stdin=text, names=[says])
+        self.trouble("shipped", "ship", "set", "missing", names=["missing", "No such file"])
+        self.trouble("shipped", "ship", "set", ".", names=["Is a directory"])
+        self.check_nothing_made()
+
+    def test_destination(self):
+        self.ship(rows(SEVERAL))
+        self.trouble("shipped", "ship", "set", stdin=b"a\tb\n", names=["set", "File exists"])
+        self.trouble("shipped", "ship", "none/set", stdin=b"a\tb\n", names=["none/set", "No such"])
+        self.trouble("shipped", "ingest", "set", "none/db", names=["none/db"])
+        self.write("file", b"")
+        self.trouble("shipped", "ingest", "set", "file", names=["file"])
+
+    def test_no_database(self):
+        self.trouble("shipped", "get", "none", "a", names=["open none"])
+        self.trouble("shipped", "status", "none", names=["open none"])
+        self.ship(rows(SEVERAL))
+        self.write("set/MANIFEST", self.read("set/MANIFEST").replace(b"set ", b"set 0")[:37]
+                   + self.read("set/MANIFEST")[36:])
+        self.trouble("shipped", "ingest", "set", "db", names=["set"])
+        self.check_nothing_made("set")
+
+    def test_before_the_first_set(self):
+        """An ingestion that was refused leaves a database without a set."""
+        self.ship(rows(SEVERAL))
+        (self.folder / "set/000001.sst").unlink()
+        self.trouble("shipped", "ingest", "set", "db", names=["set"], changes=True)
+        self.trouble("shipped", "get", "db", "a", names=["db", "no set has been ingested"],
+                     changes=True)
+
+    def test_wrong_use(self):
+        for arguments in ([], ["what"], ["ship"], ["ship", "a", "b", "c"], ["ingest", "a"],
+                          ["get", "db"], ["status"]):
+            self.trouble("shipped", *arguments, names=["--help"])
+        for arguments in ["-b", "0"], ["-b", "x"], ["-p", "1"], ["-p", "0"], ["-p", "x"]:
+            self.trouble("shipped", "ship", *arguments, "set", names=["is no"])
+        self.assertIn(b"usage: shipped ship", self.output("shipped", "--help"))
+
+    def test_stopped(self):
+        """By a signal: nothing is left."""
+        self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            process = self.start("shipped", "ship", "-b", 1, "set", "rows")
+            self.until(lambda: len(list(self.folder.glob("set.*/*.sst"))) > 10, process)
+            process.send_signal(number)
+            status, out, message = self.result(process)
+            self.assertEqual((status, out), (2, b""))
+            self.check_message("shipped", message, "stopped by a signal")
+            self.check_nothing_made("rows")
+
+    def test_killed(self):
+        """The set has no name then."""
+        self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
+        process = self.start("shipped", "ship", "-b", 1, "set", "rows")
+        self.until(lambda: list(self.folder.glob("set.*/*.sst")), process)
+        process.kill()
+        process.wait()
+        self.assertFalse((self.folder / "set").exists())
+        self.ship_and_ingest(rows(SEVERAL))
+        self.check_all_there()
+
+    @needs(*UNPRIVILEGED)
+    def test_read_only_folder(self):
+        self.ship(rows(SEVERAL))
+        (self.folder / "closed").mkdir(mode=0o555)
+        self.trouble("shipped", "ship", "closed/set", stdin=b"a\tb\n", before=UNPRIVILEGED,
+                     names=["closed/set", "Permission denied"])
+        self.trouble("shipped", "ingest", "set", "closed/db", before=UNPRIVILEGED,
+                     names=["closed/db", "Permission denied"])
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
+                         "no file system can be mounted here")
+    def test_full_disk(self):
+        """No set, and not a byte of it, remains."""
+        script = """
+            mount -t tmpfs -o size=100k none disk
+            "$@"; status=$?
+            [ -z "$(ls disk)" ] || exit 77
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        incompressible = [b"%d\t%s" % (i, random.randbytes(50).hex().encode()) for i in range(10_000)]
+        self.trouble("shipped", "ship", "disk/set", stdin=lines(*incompressible), changes=True,
+                     before=[*NAMESPACE, "sh", "-c", script, "sh"],
+                     names=["No space left"])
+
+    def test_full_standard_output(self):
+        self.ship_and_ingest(rows(SEVERAL))
+        for arguments in ["get", "db", "-"], ["status", "db"], ["--help"]:
+            with open("/dev/full", "wb") as full:
+                result = self.run_tool("shipped", *arguments, stdin=lines(*SEVERAL), stdout=full)
+            self.assertEqual(result.returncode, 2)
+            self.check_message("shipped", result.stderr, "standard output", "No space left")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+#include "trouble.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POOL_SIZE ((size_t)1 << 20)
+
+static const char *const databases[] = { "plain", "bloom" };
+static const char *const files[] = { "plain.sst", "bloom.sst" };
+
+void measure_key(char key[MEASURE_KEY_SIZE], uint64_t number)
+{
+    char text[MEASURE_KEY_SIZE + 8];
+    snprintf(text, sizeof text, "key %012" PRIu64, number % UINT64_C(1000000000000));
+    memcpy(key, text, MEASURE_KEY_SIZE);
+}
+
+/* Values that do not compress: pieces of random bytes. */
+static const char *value_of(uint64_t row)
+{
+    static char pool[POOL_SIZE + MEASURE_VALUE_SIZE];
+    if (pool[0] == '\0') {
+        uint64_t x = 88172645463325252;
+        for (size_t i = 0; i < sizeof pool; i++) {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            pool[i] = (char)(x | 1);
+        }
+    }
+    return pool + row * MEASURE_VALUE_SIZE % POOL_SIZE;
+}
+
+/* A filter policy is the table options' when they have taken it. */
+static rocksdb_options_t *sst_options(bool filter)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    if (filter)
+        rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom(10));
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+    return options;
+}
+
+static void add_rows(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, uint64_t rows,
+                     const char *path)
+{
+    for (uint64_t i = 0; i < rows; i++) {
+        char *error = NULL, key[MEASURE_KEY_SIZE];
+        measure_key(key, 2 * i);
+        rocksdb_sstfilewriter_put(sst, key, sizeof key, value_of(i), MEASURE_VALUE_SIZE, &error);
+        check_rocksdb(error, "write", path);
+        if (builder != NULL)
+            check_bloomfile(bloomfile_builder_add(builder, key, sizeof key), "add a key for", path);
+    }
+}
+
+static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, const char *path)
+{
+    char *error = NULL, *filter = measure_path("set.bloom");
+    rocksdb_sstfilewriter_finish(sst, &error);
+    check_rocksdb(error, "write", path);
+    if (builder != NULL)
+        check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_REPLACE), "write",
+                        filter);
+    free(filter);
+}
+
+double measure_write(enum measure_mode mode, uint64_t rows)
+{
+    char *error = NULL, *path = measure_path(files[has_rocksdb_filter(mode)]);
+    rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
+    rocksdb_options_t *options = sst_options(has_rocksdb_filter(mode));
+    rocksdb_sstfilewriter_t *sst = rocksdb_sstfilewriter_create(environment, options);
+    bloomfile_builder *builder = NULL;
+    value_of(0);
+    const double begin = measure_now();
+    if (has_our_filter(mode))
+        check_bloomfile(bloomfile_builder_new(&builder, NULL), "begin a filter for", path);
+    rocksdb_sstfilewriter_open(sst, path, &error);
+    check_rocksdb(error, "create", path);
+    add_rows(sst, builder, rows, path);
+    finish(sst, builder, path);
+    const double seconds = measure_now() - begin;
+    bloomfile_builder_free(builder);
+    rocksdb_sstfilewriter_destroy(sst);
+    rocksdb_options_destroy(options);
+    rocksdb_envoptions_destroy(environment);
+    free(path);
+    return seconds;
+}
+
+void measure_ingest(void)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_ingestexternalfileoptions_t *ingestion = rocksdb_ingestexternalfileoptions_create();
+    rocksdb_options_set_create_if_missing(options, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        char *error = NULL, *path = measure_path(databases[i]), *file = measure_path(files[i]);
+        const char *list[] = { file };
+        rocksdb_t *db = rocksdb_open(options, path, &error);
+        check_rocksdb(error, "create", path);
+        rocksdb_ingest_external_file(db, list, 1, ingestion, &error);
+        check_rocksdb(error, "ingest", file);
+        rocksdb_close(db);
+        free(file);
+        free(path);
+    }
+    rocksdb_ingestexternalfileoptions_destroy(ingestion);
+    rocksdb_options_destroy(options);
+}

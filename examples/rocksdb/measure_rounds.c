@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+#include "measure.h"
+
+double measured[FIGURES][MODES][MEASURE_MAX_ROUNDS];
+
+static void warm_gets(const struct measure_options *o, const struct opened opened[MODES],
+                      unsigned round)
+{
+    static const struct {
+        enum figure figure;
+        measure_get *get;
+        bool present;
+    } kinds[] = { { ONE_ABSENT, measure_get_each, false },
+                  { ONE_PRESENT, measure_get_each, true },
+                  { MANY_ABSENT, measure_get_batches, false },
+                  { MANY_PRESENT, measure_get_batches, true } };
+    for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        struct keys keys = measure_keys(o->gets, o->rows, kinds[k].present);
+        for (unsigned mode = 0; mode < MODES; mode++)
+            measured[kinds[k].figure][mode][round] =
+                measure_time(kinds[k].get, &opened[mode].guard, &keys, kinds[k].present);
+        measure_free_keys(&keys);
+    }
+}
+
+static void cold_gets(const struct measure_options *o, enum measure_mode mode, unsigned round,
+                      bool present, double *stayed)
+{
+    struct keys keys = measure_keys(o->cold_gets, o->rows, present);
+    const double share = measure_evict();
+    if (share > *stayed)
+        *stayed = share;
+    struct opened opened = measure_open(mode, o->rows);
+    const uint64_t bytes = measure_read_bytes();
+    measured[present ? COLD_PRESENT : COLD_ABSENT][mode][round] =
+        measure_time(measure_get_each, &opened.guard, &keys, present);
+    measured[present ? COLD_PRESENT_BYTES : COLD_ABSENT_BYTES][mode][round] =
+        (double)(measure_read_bytes() - bytes) / (double)o->cold_gets;
+    measured[COLD_OPEN_BYTES][mode][round] = (double)opened.read_bytes;
+    measure_close(&opened);
+    measure_free_keys(&keys);
+}
+
+void measure_writes(const struct measure_options *o)
+{
+    for (unsigned round = 0; round < o->rounds; round++)
+        for (unsigned mode = 0; mode < MODES; mode++)
+            measured[WRITE][mode][round] = measure_write(mode, o->rows);
+    measure_ingest();
+}
+
+void measure_gets(const struct measure_options *o)
+{
+    struct opened opened[MODES];
+    for (unsigned mode = 0; mode < MODES; mode++) {
+        opened[mode] = measure_open(mode, o->rows);
+        measure_warm(&opened[mode]);
+    }
+    for (unsigned round = 0; round < o->rounds; round++) {
+        warm_gets(o, opened, round);
+        for (unsigned mode = 0; mode < MODES; mode++) {
+            struct opened again = measure_open(mode, o->rows);
+            measured[OPEN][mode][round] = again.seconds;
+            measure_close(&again);
+            measured[FILTER_BYTES][mode][round] = (double)measure_filter_bytes(mode);
+            measured[PROCESS_BYTES][mode][round] = (double)measure_process_bytes(&opened[mode]);
+        }
+    }
+    for (unsigned mode = 0; mode < MODES; mode++)
+        measure_close(&opened[mode]);
+}
+
+double measure_cold(const struct measure_options *o)
+{
+    double stayed = 0;
+    for (unsigned round = 0; round < o->rounds; round++)
+        for (unsigned mode = 0; mode < MODES; mode++) {
+            cold_gets(o, mode, round, false, &stayed);
+            cold_gets(o, mode, round, true, &stayed);
+        }
+    return stayed;
+}

@@ -78,9 +78,8 @@ static void try_to_open_reading(struct database *d, char **error)
 {
     size_t count;
     char **names = rocksdb_list_column_families(d->options, d->path, &count, error);
-    if (*error != NULL)
-        return;
-    open_families(d, names, count, false, error);
+    if (*error == NULL)
+        open_families(d, names, count, false, error);
     rocksdb_list_column_families_destroy(names, count);
 }
 

@@ -43,7 +43,7 @@ char *measure_path(const char *name);
 /* Takes a file out of the page cache. Adds its pages, and those that stayed. */
 void measure_evict_file(const char *path, uint64_t *pages, uint64_t *stayed);
 
-/* Bytes this process has had read from disks. */
+/* Bytes this process has had read from disks; 0 if the system does not tell. */
 uint64_t measure_read_bytes(void);
 
 double measure_now(void);

@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PAGE ((size_t)4096)
-
 static char *folder;
 
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *at)
@@ -66,7 +64,8 @@ static void count_resident(int fd, const char *path, uint64_t *pages, uint64_t *
     struct stat status;
     if (fstat(fd, &status) == -1)
         err(2, "cannot find the size of %s", path);
-    const size_t size = (size_t)status.st_size, count = (size + PAGE - 1) / PAGE;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)status.st_size;
+    const size_t count = (size + page - 1) / page;
     if (count == 0)
         return;
     unsigned char *resident = malloc(count);

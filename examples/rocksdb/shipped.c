@@ -65,13 +65,14 @@ static int ship(int argc, char **argv)
 {
     uint64_t file_bytes = (uint64_t)64 << 20;
     double rate = 0.01;
+    opterr = 0;
     for (int option; (option = getopt(argc, argv, "b:p:")) != -1;) {
         if (option == 'b')
             file_bytes = parse_bytes(optarg);
         else if (option == 'p')
             rate = parse_rate(optarg);
         else
-            return 2;
+            usage();
     }
     if (argc - optind < 1 || argc - optind > 2)
         usage();

@@ -55,7 +55,9 @@ class Shipped(ToolTest):
 
     def check_all_there(self, says="", keys=SEVERAL, absent=ABSENT, value=b"value of "):
         both = [key for pair in zip(keys, absent) for key in pair]
-        self.assertEqual(self.get(both, says), rows(keys, value))
+        found, expected = self.get(both, says), rows(keys, value)
+        self.assertEqual(len(set(expected) - set(found)), 0, "rows are lost")
+        self.assertTrue(found == expected, "other rows, or in another order")
 
     def in_use(self):
         result = self.run_tool("shipped", "status", "db")
@@ -379,6 +381,13 @@ class Sets(Shipped):
         self.ingest("first")
         self.check_first()
 
+    def test_one_at_a_time(self):
+        with self.database():  # nothing here may open its lock file, as closing that unlocks it
+            result = self.run_tool("shipped", "ingest", "second", "db")
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.check_message("shipped", result.stderr, "open db", "lock")
+        self.check_first()
+
     def test_reading_meanwhile(self):
         """A reader has the one set or the other, never parts or none."""
         both = lines(*SEVERAL, *ABSENT)
@@ -438,7 +447,7 @@ class Trouble(Shipped):
 
     def test_wrong_use(self):
         for arguments in ([], ["what"], ["ship"], ["ship", "a", "b", "c"], ["ingest", "a"],
-                          ["get", "db"], ["status"]):
+                          ["get", "db"], ["status"], ["ship", "-x", "set"], ["ship", "-b"]):
             self.trouble("shipped", *arguments, names=["--help"])
         for arguments in ["-b", "0"], ["-b", "x"], ["-p", "1"], ["-p", "0"], ["-p", "x"]:
             self.trouble("shipped", "ship", *arguments, "set", names=["is no"])

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: MIT
+"""examples/rocksdb: rows that come after the filter, and sets that come after one another."""
+
+import os
+import random
+import shutil
+import subprocess
+import time
+
+from rocksdb_api import Database
+from rocksdb_shipped import ABSENT, ALONE, SEVERAL, Shipped, rows
+from support import SANITIZED, TOOLS, lines, main
+
+STALE = "rows were written to the database after the set was ingested"
+
+
+class Changes(Shipped):
+    """Rows that come after the set."""
+
+    NEW = b"key 1"
+    ROW = b"key 1\tnew"
+
+    def setUp(self):
+        super().setUp()
+        self.ship_and_ingest(rows(SEVERAL), "-b", 4000)
+
+    def check_new_row(self):
+        self.assertFalse(self.in_use())
+        found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
+        self.assertEqual(found, [self.ROW, *rows(SEVERAL)])
+
+    def test_put(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+        self.check_new_row()
+        with self.database() as database:
+            database.flush()
+        self.check_new_row()
+        with self.database() as database:
+            database.compact()
+        self.check_new_row()
+
+    def test_put_while_it_is_open(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+            self.check_new_row()
+            database.flush()
+            self.check_new_row()
+
+    def test_one_row_for_another(self):
+        """As many rows as before."""
+        with self.database() as database:
+            database.delete(SEVERAL[0])
+            database.put(self.NEW, b"new")
+            database.compact_by_force()
+        found = self.get([self.NEW, *SEVERAL], STALE + "; " + ALONE)
+        self.assertEqual(found, [self.ROW, *rows(SEVERAL[1:])])
+
+    def test_foreign_ingestion(self):
+        """Which does not advance the sequence number if its keys lie beside the others."""
+        self.ship([b"zzz\tnew"], name="foreign")
+        with self.database() as database:
+            before = database.sequence_number()
+            database.ingest(self.folder / "foreign/000001.sst")
+            self.assertEqual(database.sequence_number(), before)
+        self.assertFalse(self.in_use())
+        self.assertEqual(self.get([b"zzz"], STALE), [b"zzz\tnew"])
+        self.check_all_there(STALE)
+
+    def test_rewritten_files(self):
+        """The same rows in other files: nothing is lost, and ingesting again mends it."""
+        with self.database() as database:
+            database.compact_by_force()
+        self.check_all_there(STALE)
+        self.ingest()
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_other_families(self):
+        """What is not among the rows does not matter."""
+        with self.database() as database:
+            database.put_elsewhere(self.NEW, b"new")
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_ingesting_again_takes_the_set_alone(self):
+        with self.database() as database:
+            database.put(self.NEW, b"new")
+        self.ingest()
+        self.assertTrue(self.in_use())
+        self.check_all_there()
+
+    def test_damaged_record(self):
+        for record in b"", b"none", b"x" * 100, self.tag().encode() + b" set-c /000001.sst":
+            with Database(self.folder / "db", "set-a") as database:
+                database.put_elsewhere(b"shipped set", record)
+            self.trouble("shipped", "get", "db", "a", names=["db", "not understood"], changes=True)
+
+
+class Sets(Shipped):
+    """One set after the other."""
+
+    OTHER = b"other value of "
+
+    def setUp(self):
+        super().setUp()
+        self.ship_and_ingest(rows(SEVERAL), name="first")
+        self.ship(rows(ABSENT, self.OTHER), name="second")
+
+    def check_first(self, says=""):
+        self.assertEqual(self.get(SEVERAL, says), rows(SEVERAL))
+        self.assertEqual(self.get(ABSENT, says), [])
+
+    def check_second(self, says=""):
+        self.assertEqual(self.get(ABSENT, says), rows(ABSENT, self.OTHER))
+        self.assertEqual(self.get(SEVERAL, says), [])
+
+    def test_in_turn(self):
+        for _ in range(3):
+            self.ingest("second")
+            self.check_second()
+            self.ingest("first")
+            self.check_first()
+        large = [path for path in self.folder.glob("db/*.sst") if path.stat().st_size > 5000]
+        self.assertEqual(len(large), 1, "the rows of sets that are not in force any more")
+
+    def test_stale_filter(self):
+        stale = self.read("db.bloom")
+        self.ingest("second")
+        self.write("db.bloom", stale)
+        self.check_second("another set")
+
+    def refused(self, *names):
+        self.trouble("shipped", "ingest", "second", "db", names=names, changes=True)
+        self.check_first()
+        self.assertTrue(self.in_use())
+
+    def test_mixed_files(self):
+        """An SST file of another set, as a copy may leave it."""
+        shutil.copy(self.folder / "first/000001.sst", self.folder / "second/000001.sst")
+        self.refused("second", "other rows")
+
+    def test_damaged_files(self):
+        path = self.folder / "second/000001.sst"
+        data = path.read_bytes()
+        path.write_bytes(data[:200] + b"?" + data[201:])
+        self.refused("db")
+        path.write_bytes(data[:-100])
+        self.refused("second")
+        path.unlink()
+        self.refused("second")
+
+    def test_filter_that_lacks_keys(self):
+        self.create("--tag", self.tag("second"), name="second/set.bloom", stdin=lines(*ABSENT[1:]))
+        self.refused("second", "lacks 1 of its keys")
+
+    def test_filter_that_is_not_right(self):
+        data = self.read("second/set.bloom")
+        for content, says in ((data[:-1], "truncated"), (b"", "empty"),
+                              (self.read("first/set.bloom"), "another set"),
+                              (data[:4096] + b"\0\0\0\0" * 500 + data[6096:], "damaged")):
+            self.write("second/set.bloom", content)
+            self.refused("bloom", says)
+
+    def test_no_manifest(self):
+        for content in b"", b"set 12\n", self.read("second/MANIFEST")[:-1]:
+            self.write("second/MANIFEST", content)
+            self.refused("second/MANIFEST", "no list")
+        os.unlink(self.folder / "second/MANIFEST")
+        self.refused("second/MANIFEST", "No such file")
+
+    def test_killed(self):
+        """At any moment: one of the two sets is there, with all of its rows."""
+        seen = set()
+        for i in range(12 if SANITIZED else 40):
+            which = ["second", "first"][i % 2]
+            process = self.start("shipped", "ingest", which, "db")
+            time.sleep(random.uniform(0, 0.5 if SANITIZED else 0.06))
+            process.kill()
+            process.wait()
+            result = self.run_tool("shipped", "get", "db", "-", stdin=lines(*SEVERAL, *ABSENT))
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
+            if result.stderr:
+                self.check_message("shipped", result.stderr, "another set", ALONE)
+            seen.add(result.stdout)
+        self.ingest("first")
+        self.check_first()
+
+    def test_one_at_a_time(self):
+        with self.database():  # nothing here may open its lock file, as closing that unlocks it
+            result = self.run_tool("shipped", "ingest", "second", "db")
+        self.assertEqual((result.returncode, result.stdout), (2, b""))
+        self.check_message("shipped", result.stderr, "open db", "lock")
+        self.check_first()
+
+    def test_reading_meanwhile(self):
+        """A reader has the one set or the other, never parts or none."""
+        both = lines(*SEVERAL, *ABSENT)
+        script = 'for i in 1 2 3 4 5 6; do "$0" ingest second db; "$0" ingest first db; done'
+        writer = subprocess.Popen(["sh", "-ec", script, TOOLS["shipped"]], cwd=self.folder,
+                                  env=self.environment())
+        self.addCleanup(writer.wait)
+        seen = set()
+        while writer.poll() is None:
+            result = self.run_tool("shipped", "get", "db", "-", stdin=both)
+            if result.returncode == 2:  # a file went while the database was being opened
+                self.check_message("shipped", result.stderr, "open db")
+                continue
+            self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
+            seen.add(result.stdout)
+        self.assertEqual(writer.returncode, 0)
+        self.assertGreater(len(seen), 0)
+        self.check_first()
+
+
+if __name__ == "__main__":
+    main()

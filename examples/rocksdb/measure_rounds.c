@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "measure.h"
 
+#include <stdlib.h>
+
 double measured[FIGURES][MODES][MEASURE_MAX_ROUNDS];
+
+/* Each mode is the first of a round as often as the others, since what comes first may find caches
+ * and disk in another state. */
+static enum measure_mode turn(unsigned place, unsigned round)
+{
+    return (place + round) % MODES;
+}
 
 static void warm_gets(const struct measure_options *o, const struct opened opened[MODES],
                       unsigned round)
@@ -16,9 +25,11 @@ static void warm_gets(const struct measure_options *o, const struct opened opene
                   { MANY_PRESENT, measure_get_batches, true } };
     for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         struct keys keys = measure_keys(o->gets, o->rows, kinds[k].present);
-        for (unsigned mode = 0; mode < MODES; mode++)
+        for (unsigned i = 0; i < MODES; i++) {
+            const enum measure_mode mode = turn(i, round);
             measured[kinds[k].figure][mode][round] =
                 measure_time(kinds[k].get, &opened[mode].guard, &keys, kinds[k].present);
+        }
         measure_free_keys(&keys);
     }
 }
@@ -26,6 +37,7 @@ static void warm_gets(const struct measure_options *o, const struct opened opene
 static void cold_gets(const struct measure_options *o, enum measure_mode mode, unsigned round,
                       bool present, double *stayed)
 {
+    srandom(round); /* the same keys for all modes */
     struct keys keys = measure_keys(o->cold_gets, o->rows, present);
     const double share = measure_evict();
     if (share > *stayed)
@@ -44,8 +56,8 @@ static void cold_gets(const struct measure_options *o, enum measure_mode mode, u
 void measure_writes(const struct measure_options *o)
 {
     for (unsigned round = 0; round < o->rounds; round++)
-        for (unsigned mode = 0; mode < MODES; mode++)
-            measured[WRITE][mode][round] = measure_write(mode, o->rows);
+        for (unsigned i = 0; i < MODES; i++)
+            measured[WRITE][turn(i, round)][round] = measure_write(turn(i, round), o->rows);
     measure_ingest();
 }
 
@@ -58,7 +70,8 @@ void measure_gets(const struct measure_options *o)
     }
     for (unsigned round = 0; round < o->rounds; round++) {
         warm_gets(o, opened, round);
-        for (unsigned mode = 0; mode < MODES; mode++) {
+        for (unsigned i = 0; i < MODES; i++) {
+            const enum measure_mode mode = turn(i, round);
             struct opened again = measure_open(mode, o->rows);
             measured[OPEN][mode][round] = again.seconds;
             measure_close(&again);
@@ -74,9 +87,9 @@ double measure_cold(const struct measure_options *o)
 {
     double stayed = 0;
     for (unsigned round = 0; round < o->rounds; round++)
-        for (unsigned mode = 0; mode < MODES; mode++) {
-            cold_gets(o, mode, round, false, &stayed);
-            cold_gets(o, mode, round, true, &stayed);
+        for (unsigned i = 0; i < MODES; i++) {
+            cold_gets(o, turn(i, round), round, false, &stayed);
+            cold_gets(o, turn(i, round), round, true, &stayed);
         }
     return stayed;
 }

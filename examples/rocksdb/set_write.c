@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The batch job. What matters here is in add_row(): the pass that writes a row to its SST file
- * gives its key to the builder.
+ * gives its key to the builder, and all of it to the identity.
  */
 #include "set_write.h"
 #include "manifest.h"
@@ -98,6 +98,7 @@ static void name_folder(const char *folder)
 struct writer {
     rocksdb_sstfilewriter_t *sst;
     bloomfile_builder *keys;
+    struct identity_maker *identity;
     char *path;
     bool is_open;
 };
@@ -129,6 +130,7 @@ static void add_row(struct writer *w, const struct row *row)
     check_rocksdb(error, "write", w->path);
     check_bloomfile(bloomfile_builder_add(w->keys, row->key.data, row->key.size), "add a key to",
                     SET_FILTER);
+    identity_add(w->identity, &row->key, &row->value);
 }
 
 static void write_files(struct writer *w, const struct rows *rows, uint64_t file_bytes)
@@ -148,29 +150,19 @@ static void write_files(struct writer *w, const struct rows *rows, uint64_t file
         end_file(w);
 }
 
-/* A builder wants its tag at the beginning. A job that streams its rows would take a random one, or
- * that of its input. */
-static struct identity identify(const struct rows *rows)
-{
-    struct identity_maker *maker = identity_begin();
-    for (size_t i = 0; i < rows->count; i++)
-        identity_add(maker, &rows->row[i].key, &rows->row[i].value);
-    return identity_end(maker);
-}
-
-static bloomfile_builder *new_builder(const struct identity *identity, double fpr)
+static bloomfile_builder *new_builder(double fpr)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.fpr = fpr;
     params.label = "keys of a shipped set";
-    memcpy(params.tag, identity->bytes, sizeof params.tag);
     bloomfile_builder *builder;
     check_bloomfile(bloomfile_builder_new(&builder, &params), "begin", SET_FILTER);
     return builder;
 }
 
-static void write_filter(bloomfile_builder *keys)
+static void write_filter(bloomfile_builder *keys, const struct identity *identity)
 {
+    bloomfile_builder_set_tag(keys, identity->bytes);
     char *path = join(unfinished, "/", SET_FILTER);
     check_bloomfile(bloomfile_builder_finish(keys, path, 0), "write", path);
     free(path);
@@ -178,14 +170,15 @@ static void write_filter(bloomfile_builder *keys)
 
 void set_write(const char *folder, const struct rows *rows, uint64_t file_bytes, double fpr)
 {
-    const struct identity identity = identify(rows);
     rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
     rocksdb_options_t *options = rocksdb_options_create();
     struct writer w = { .sst = rocksdb_sstfilewriter_create(environment, options),
-                        .keys = new_builder(&identity, fpr) };
+                        .keys = new_builder(fpr),
+                        .identity = identity_begin() };
     begin_folder(folder);
     write_files(&w, rows, file_bytes);
-    write_filter(w.keys);
+    const struct identity identity = identity_end(w.identity);
+    write_filter(w.keys, &identity);
     manifest_write(unfinished, &(struct manifest){ identity, rows->count, files_begun });
     name_folder(folder);
 

@@ -53,9 +53,11 @@ static inline bool guard_all_good(const struct guard *g)
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;
-    return !g->trust &&
-           (atomic_load_explicit(&g->known_good[page / 64], memory_order_relaxed) >> page % 64 &
-            1) == 0;
+    if (g->trust)
+        return false;
+    const uint64_t known = atomic_load_explicit(&g->known_good[page / 64], memory_order_relaxed) |
+                           atomic_load_explicit(&g->known_bad[page / 64], memory_order_relaxed);
+    return (known >> page % 64 & 1) == 0;
 }
 
 /* Whether the byte of the body may be relied on. */

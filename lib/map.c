@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
@@ -194,24 +195,18 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
-/* The first byte of the page of memory that a byte lies in. */
-static void *page_of(const uint8_t *byte)
+/* mincore() would tell in advance, but not those who may not write to the file. */
+long map_waits(void)
 {
-    const uintptr_t page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-    return (void *)((uintptr_t)byte / page_size * page_size);
-}
-
-bool map_is_resident(const struct map *map, const uint8_t *byte)
-{
-    unsigned char state;
-    return map->base == NULL || mincore(page_of(byte), 1, &state) != 0 || (state & 1) != 0;
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_majflt : 0;
 }
 
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
 {
-    uint8_t *start = page_of(bytes);
+    const size_t before = (uintptr_t)bytes % page_size();
     if (map->base != NULL)
-        madvise(start, (size_t)(bytes + size - start), MADV_WILLNEED);
+        madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
 }
 
 void map_release(const struct map *map)

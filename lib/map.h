@@ -58,8 +58,8 @@ enum map_use {
 };
 void map_expect(const struct map *map, enum map_use use);
 
-/* Whether a byte can be read without waiting for a disk; true if that cannot be told. */
-bool map_is_resident(const struct map *map, const uint8_t *byte);
+/* How often the calling thread has waited for a disk to read a page of any mapping. */
+long map_waits(void);
 
 /* Has the bytes read from disk, and does not wait. A hint, too. */
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size);

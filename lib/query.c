@@ -71,23 +71,38 @@ static uint64_t first_byte(const bloomfile *f, uint64_t digest)
                                                     : unit / 8;
 }
 
-/* Has the disk read the pages that the lookups need, and their checksums, side by side. Pages that
- * nobody has looked at are asked for if the first of them is not in memory: the file is cold then,
- * and otherwise asking would cost more than it saves. */
-static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
+/* Has the disk read the pages that the lookups need, and their checksums, side by side. */
+static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
 {
-    bool cold = false;
+    uint64_t requested[CHUNK] = { 0 }; /* pages, counted from 1; of a small file all */
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
-        if (!guard_unknown(f->guard, byte))
+        if (!guard_unknown(f->guard, byte) || requested[page % CHUNK] == page + 1)
             continue;
-        if (!cold && map_is_resident(&f->map, f->view.body + byte))
-            return;
-        cold = true;
+        requested[page % CHUNK] = page + 1;
         map_announce(&f->map, f->view.body + page * CHECKSUM_PAGE,
                      checksum_page_size(f->header.body_size, page));
         map_announce(&f->map, f->guard->checksums + 4 * page, 4);
     }
+}
+
+/* Looks at the page of a byte, and says whether that meant to wait for a disk. */
+static bool is_cold(const bloomfile *f, uint64_t byte)
+{
+    const long before = map_waits();
+    guard_ok(f->guard, byte);
+    return map_waits() != before;
+}
+
+/* If the first page that nobody has looked at comes from a disk, the others are requested, too:
+ * otherwise that would cost more than it saves. */
+static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    size_t i = 0;
+    while (i < n && !guard_unknown(f->guard, first_byte(f, digests[i])))
+        i++;
+    if (i + 1 < n && is_cold(f, first_byte(f, digests[i])))
+        request_pages(f, digests + i + 1, n - i - 1);
 }
 
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)

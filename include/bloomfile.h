@@ -625,7 +625,8 @@ BLOOMFILE_API const void *bloomfile_body(const bloomfile *f, size_t *size);
  * The compact form, a body and a trailer of 8 bytes, has both (format-spec.md, annex B).
  */
 
-/* Made by the functions below, may be copied, needs no release. This struct never changes. */
+/* Made by the functions below, may be copied within the process, needs no release. This struct
+ * never changes. */
 struct bloomfile_view {
     uint32_t layout;    /* enum bloomfile_layout; 0: unknown, everything is "maybe" */
     uint32_t hashes;    /* k */
@@ -635,8 +636,8 @@ struct bloomfile_view {
 };
 
 /* The shape for n keys at rate fpr. `layout` 0: classic, with the exact m, as long as the body is
- * smaller than 1 KiB, where whole blocks would cost 3 to 150 % more bits (and a lookup takes no
- * longer); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
+ * smaller than 1 KiB, where whole blocks would take up to three times the bits (and a lookup takes
+ * no longer); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
  * (bench/README.md). Takes the time of bloomfile_bits_for(): for many filters, compute bits a key
  * and k once and use bloomfile_view_init().
  * Errors: BLOOMFILE_ELAYOUT, _ECAPACITY (n not in 1 to 2^60), _ERATE, _EUNREACHABLE, _ETOOBIG; the
@@ -674,9 +675,11 @@ BLOOMFILE_API void bloomfile_view_seal(const struct bloomfile_view *view, uint64
 /* Takes the shape from a compact form of `size` bytes, whose body is then used where it lies:
  * `blob` is the body in the calls above. The checksum of all of it is verified, and that it was
  * made with this seed by a library that hashes as this one does: about 50 ns for 50 bytes, 100 ns
- * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, cut short, of another seed, or no such thing at
- * all); BLOOMFILE_EVERSION, _EHASH, _ELAYOUT, _EBITS, _EHASHES (of a later version). *out then
- * answers "maybe" to everything, so a caller who reports nothing may ignore the error. */
+ * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, of another seed, or no such thing at all);
+ * BLOOMFILE_EVERSION (of a later version, or as above: what is cut short or damaged has any byte
+ * where the version should be); BLOOMFILE_EHASH, _ELAYOUT, _EBITS, _EHASHES (of a writer that knows
+ * more than this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who
+ * reports nothing may ignore the error. */
 BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,
                                       size_t size);
 

@@ -72,8 +72,7 @@ const struct kernel *kernel_named(uint32_t layout, const char *name)
 
 const struct kernel *kernel_for(uint32_t layout)
 {
-    const bool choice = layout == BLOOMFILE_BLOCKED;
-    const char *wanted = choice ? secure_getenv("BLOOMFILE_KERNEL") : NULL;
+    const char *wanted = secure_getenv("BLOOMFILE_KERNEL");
     const struct kernel *kernel = wanted != NULL ? kernel_named(layout, wanted) : NULL;
     return kernel != NULL ? kernel : kernel_named(layout, NULL);
 }

@@ -2,7 +2,7 @@
  *
  * Fuzzes what takes a compact filter: no input may crash or be read beyond its end, one that is
  * refused must answer "maybe" to all, and one that is taken must come out of its own shape again.
- * Each input is taken twice: as it is, and with version and checksum put right.
+ * Each input is taken twice: as it is, and with version, hash and checksum put right.
  */
 #include <bloomfile.h>
 #include <stdlib.h>
@@ -58,6 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     use(blob, size);
     if (size >= BLOOMFILE_TRAILER_SIZE) {
         blob[size - 8] = 1;
+        blob[size - 6] = 1;
         put32(blob + size - 4, checksum(blob, size - 4) ^ (uint32_t)hash_key(0, known, 16));
         use(blob, size);
     }

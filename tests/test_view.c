@@ -135,6 +135,8 @@ static void a_view_that_nobody_made_answers_maybe_and_adds_nothing(void **state)
     assert_all_maybe(&zero, blob);
     bloomfile_view_add_digests(&zero, blob, &digest, 1);
     bloomfile_view_seal(&zero, 0, blob);
+    for (size_t i = 0; i < sizeof blob; i++)
+        assert_int_equal(blob[i], 0);
     struct bloomfile_view view;
     assert_error(bloomfile_view_open(&view, 0, blob, sizeof blob), BLOOMFILE_ECOMPACT);
     assert_all_maybe(&view, blob);

@@ -675,11 +675,10 @@ BLOOMFILE_API void bloomfile_view_seal(const struct bloomfile_view *view, uint64
 /* Takes the shape from a compact form of `size` bytes, whose body is then used where it lies:
  * `blob` is the body in the calls above. The checksum of all of it is verified, and that it was
  * made with this seed by a library that hashes as this one does: about 50 ns for 50 bytes, 100 ns
- * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, of another seed, or no such thing at all);
- * BLOOMFILE_EVERSION (of a later version, or as above: what is cut short or damaged has any byte
- * where the version should be); BLOOMFILE_EHASH, _ELAYOUT, _EBITS, _EHASHES (of a writer that knows
- * more than this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who
- * reports nothing may ignore the error. */
+ * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, cut short, of another seed, or no such thing at
+ * all); BLOOMFILE_EVERSION, _EHASH, _ELAYOUT, _EBITS, _EHASHES (of a writer that knows more than
+ * this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who reports
+ * nothing may ignore the error. */
 BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,
                                       size_t size);
 

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+#include "update.h"
+#include "table.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- what is left over */
+
+/* The number in "000007.mtbl", "000007.bloom", "000007.mtbl.tmp". */
+static bool parse_name(const char *name, uint64_t *number, const char **suffix)
+{
+    if (strspn(name, "0123456789") < 6)
+        return false;
+    char *end;
+    *number = strtoull(name, &end, 10);
+    *suffix = end;
+    return strcmp(end, TABLE_SUFFIX) == 0 || strcmp(end, FILTER_SUFFIX) == 0 ||
+           strcmp(end, TABLE_SUFFIX ".tmp") == 0;
+}
+
+/* bloomfile's temporary file has a name for a moment, which a kill may leave behind. */
+static bool is_left_over(const struct manifest *m, const char *name)
+{
+    uint64_t number;
+    const char *suffix;
+    if (parse_name(name, &number, &suffix))
+        return !manifest_names(m, number) || strcmp(suffix, TABLE_SUFFIX ".tmp") == 0;
+    return fnmatch(".bloomfile.????????????.tmp", name, 0) == 0 ||
+           strcmp(name, "MANIFEST.tmp") == 0;
+}
+
+static void sweep(const struct update *u, const struct manifest *m)
+{
+    DIR *directory = opendir(u->directory);
+    if (directory == NULL) {
+        report(u->reporter, errno, "cannot look for leftovers in %s", u->directory);
+        return;
+    }
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (is_left_over(m, entry->d_name) && unlinkat(dirfd(directory), entry->d_name, 0) == -1)
+            report(u->reporter, errno, "cannot remove %s/%s", u->directory, entry->d_name);
+    }
+    closedir(directory);
+}
+
+/* ---- a new tablet */
+
+/* Tables without a manifest are somebody's rows, and no leftovers of ours: the manifest comes
+ * before the first table. */
+static int refuse_tables(const struct update *u)
+{
+    DIR *directory = opendir(u->directory);
+    if (directory == NULL)
+        return report(u->reporter, errno, "cannot read %s", u->directory);
+    bool found = false;
+    for (const struct dirent *entry; !found && (entry = readdir(directory)) != NULL;)
+        found = fnmatch("*" TABLE_SUFFIX, entry->d_name, 0) == 0;
+    closedir(directory);
+    if (!found)
+        return 0;
+    return report(u->reporter, EEXIST, "cannot make a tablet of %s, it has tables but no MANIFEST",
+                  u->directory);
+}
+
+static int read_or_create_manifest(struct update *u, bool create)
+{
+    bool in_force;
+    int error = manifest_read(&u->manifest, u->directory, u->reporter);
+    if (error != ENOENT)
+        return error;
+    if (!create) {
+        report(u->reporter, 0, "%s is no tablet: it has no MANIFEST", u->directory);
+        return ENOENT;
+    }
+    error = refuse_tables(u);
+    u->manifest = (struct manifest){ .next = 1 };
+    return error != 0 ? error : manifest_write(&u->manifest, u->directory, &in_force, u->reporter);
+}
+
+/* ---- a change */
+
+/* The names in the directory go to disk first: of a manifest that a process killed right after the
+ * rename has left, it is not known whether it is there, and tables will be removed by it. */
+static int lock_directory(struct update *u)
+{
+    u->lock = open(u->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (u->lock == -1)
+        return report(u->reporter, errno, "cannot open %s", u->directory);
+    if (flock(u->lock, LOCK_EX | LOCK_NB) == -1) {
+        const int error = errno;
+        if (error != EWOULDBLOCK)
+            return report(u->reporter, error, "cannot lock %s", u->directory);
+        report(u->reporter, 0, "cannot change %s: another process does", u->directory);
+        return error;
+    }
+    if (fsync(u->lock) == -1)
+        return report(u->reporter, errno, "cannot write the names in %s to disk", u->directory);
+    return 0;
+}
+
+int update_begin(struct update *u, const char *directory, bool create,
+                 const struct reporter *reporter)
+{
+    *u = (struct update){ .directory = directory, .reporter = reporter, .lock = -1 };
+    if (create && mkdir(directory, 0777) == -1 && errno != EEXIST)
+        return report(reporter, errno, "cannot make the directory %s", directory);
+    int error = lock_directory(u);
+    if (error == 0)
+        error = read_or_create_manifest(u, create);
+    if (error == 0)
+        sweep(u, &u->manifest);
+    else if (u->lock != -1)
+        close(u->lock);
+    return error;
+}
+
+int update_commit(struct update *u, size_t first, size_t replaced, bool has_table)
+{
+    struct manifest *m = &u->manifest;
+    const size_t added = has_table ? 1 : 0, last = first + replaced;
+    bool in_force;
+    if (m->count - replaced + added > MANIFEST_TABLES)
+        return report(u->reporter, ENOSPC, "%s has %zu tables, compact it first", u->directory,
+                      m->count);
+    memmove(&m->tables[first + added], &m->tables[last], (m->count - last) * sizeof m->tables[0]);
+    m->count = m->count - replaced + added;
+    if (has_table)
+        m->tables[first] = m->next++;
+    const int error = manifest_write(m, u->directory, &in_force, u->reporter);
+    u->in_doubt = error != 0 && in_force;
+    return error;
+}
+
+void update_end(struct update *u)
+{
+    struct manifest in_force;
+    if (!u->in_doubt && manifest_read(&in_force, u->directory, u->reporter) == 0)
+        sweep(u, &in_force);
+    close(u->lock);
+}

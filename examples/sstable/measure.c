@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sstable-measure - what filters save a reader of many tables
+ */
+#include "cold.h"
+#include "sample.h"
+
+#include <err.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 256,
+    COLD_GETS = 100,
+    MAX_ROUNDS = 99
+};
+
+static const char HELP[] =
+    "usage: sstable-measure [options] [DIR]\n"
+    "Print a table of the times that lookups take in a tablet whose tables overlap, without "
+    "filters,\n"
+    "with filters beside the tables and with filters in them. Works in a new folder in DIR "
+    "($TMPDIR\n"
+    "or /tmp), and removes it.\n"
+    "\n"
+    "  --tables N     tables, 20\n"
+    "  --rows N       rows of each table; without it, 20000 and then 1000000 (8 GB of disk)\n"
+    "  --rounds N     rounds, whose median counts, 7\n"
+    "  --ms N         how long each kind of lookup is measured in a round, 100\n"
+    "  --quick        3 rounds of 20 ms with 20000 rows\n"
+    "  --help\n";
+
+enum kind {
+    WITHOUT,
+    BESIDE,
+    INSIDE,
+    KINDS
+};
+enum figure {
+    MISS,
+    HIT,
+    MISS_BATCH,
+    HIT_BATCH,
+    COLD_MISS,
+    COLD_HIT,
+    FIGURES
+};
+
+struct settings {
+    struct sample sample;
+    uint64_t rounds, ms;
+};
+
+struct figures {
+    double values[KINDS][FIGURES][MAX_ROUNDS];
+};
+
+static char folder[4096];
+static volatile sig_atomic_t told_to_stop;
+static uint64_t state; /* of the random numbers */
+
+static void note(int signal)
+{
+    told_to_stop = signal;
+}
+
+void stop_if_told(void)
+{
+    if (told_to_stop != 0)
+        exit(128 + told_to_stop);
+}
+
+static void say(void *context, const char *message)
+{
+    (void)context;
+    warnx("%s", message);
+}
+
+static const struct reporter REPORTER = { say, NULL };
+
+/* ---- lookups */
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+struct batch {
+    char text[BATCH][SAMPLE_KEY + 1];
+    struct bytes keys[BATCH];
+    struct answer answers[BATCH];
+};
+
+static void choose_keys(struct batch *b, const struct sample *s, bool present)
+{
+    for (size_t i = 0; i < BATCH; i++) {
+        state++;
+        sample_key(s, bloomfile_hash(0, &state, sizeof state), present, b->text[i]);
+        b->keys[i] = (struct bytes){ (const uint8_t *)b->text[i], SAMPLE_KEY };
+    }
+}
+
+static void look_up(const struct tablet *t, struct batch *b, size_t count, bool at_once,
+                    bool present)
+{
+    int error = at_once ? tablet_get_many(t, b->keys, count, b->answers) : 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!at_once)
+            error = tablet_get(t, b->keys[i], &b->answers[i]);
+        if (error != 0)
+            exit(2);
+        if (b->answers[i].found != present)
+            errx(2, "a wrong answer about the key %s", b->text[i]);
+    }
+}
+
+/* Microseconds a key. */
+static double time_lookups(const struct tablet *t, const struct settings *s, struct batch *b,
+                           bool at_once, bool present)
+{
+    double elapsed = 0;
+    uint64_t count = 0;
+    while (elapsed * 1e3 < (double)s->ms) {
+        choose_keys(b, &s->sample, present);
+        const double start = now();
+        look_up(t, b, BATCH, at_once, present);
+        elapsed += now() - start;
+        count += BATCH;
+        stop_if_told();
+    }
+    return elapsed * 1e6 / (double)count;
+}
+
+/* ---- a tablet without filters, or with filters of one of the two forms */
+
+static void open_tablet(struct tablet *t, enum kind kind)
+{
+    if (tablet_open(t, kind == INSIDE ? EMBEDDED : SIDECAR, 0,
+                    kind == WITHOUT ? TABLE_NO_FILTER : 0, &REPORTER) != 0)
+        exit(2);
+}
+
+/* Kilobytes a key, of the first lookups after opening; what opening reads does not count. */
+static double read_cold(const struct settings *s, enum kind kind, struct batch *b, bool present)
+{
+    struct tablet t;
+    const bool evicted = evict(kind == INSIDE ? EMBEDDED : SIDECAR);
+    open_tablet(&t, kind);
+    choose_keys(b, &s->sample, present);
+    const int64_t before = bytes_read_from_disk();
+    look_up(&t, b, COLD_GETS, false, present);
+    const int64_t after = bytes_read_from_disk();
+    tablet_close(&t);
+    return evicted && before != -1 ? (double)(after - before) / 1e3 / COLD_GETS : NAN;
+}
+
+static void measure_cold(const struct settings *s, struct batch *b, struct figures *f)
+{
+    for (uint64_t round = 0; round < s->rounds; round++) {
+        for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
+            f->values[kind][COLD_MISS][round] = read_cold(s, kind, b, false);
+            f->values[kind][COLD_HIT][round] = read_cold(s, kind, b, true);
+            stop_if_told();
+        }
+    }
+}
+
+static void measure_warm(const struct settings *s, struct batch *b, struct figures *f)
+{
+    struct tablet tablets[KINDS];
+    for (enum kind kind = WITHOUT; kind < KINDS; kind++)
+        open_tablet(&tablets[kind], kind);
+    for (uint64_t round = 0; round <= s->rounds;
+         round++) { /* what the first finds is overwritten */
+        for (enum figure figure = MISS; figure <= HIT_BATCH; figure++) {
+            for (enum kind kind = WITHOUT; kind < KINDS; kind++)
+                f->values[kind][figure][round == 0 ? 0 : round - 1] =
+                    time_lookups(&tablets[kind], s, b, figure >= MISS_BATCH, figure % 2 == HIT);
+        }
+    }
+    for (enum kind kind = WITHOUT; kind < KINDS; kind++)
+        tablet_close(&tablets[kind]);
+}
+
+/* ---- the table */
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, uint64_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void print_figure(double value, double without)
+{
+    if (isnan(value))
+        printf(" - |");
+    else if (value == without)
+        printf(" %.3g |", value);
+    else
+        printf(" %.3g (%.2g x less) |", value, without / value);
+}
+
+static void print_figures(const struct settings *s, const char *compression, struct figures *f)
+{
+    static const char *const names[] = { "none", "sidecar", "embedded" };
+    double without[FIGURES];
+    for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
+        printf("| %" PRIu64 " x %" PRIu64 " | %s | %s |", s->sample.tables, s->sample.rows,
+               compression, names[kind]);
+        for (enum figure figure = MISS; figure < FIGURES; figure++) {
+            const double value = median(f->values[kind][figure], s->rounds);
+            if (kind == WITHOUT)
+                without[figure] = value;
+            print_figure(value, without[figure]);
+        }
+        printf("\n");
+    }
+}
+
+static void print_head(void)
+{
+    printf("| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
+           "hit of 256, us | cold miss, kB | cold hit, kB |\n"
+           "|--:|---|---|--:|--:|--:|--:|--:|--:|\n");
+}
+
+/* ---- the folder */
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
+{
+    (void)status;
+    (void)type;
+    (void)place;
+    return remove(path);
+}
+
+static void remove_folder(void)
+{
+    if (folder[0] != '\0' && nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1)
+        warn("cannot remove %s", folder);
+}
+
+static void make_folder(const char *parent)
+{
+    if (parent == NULL)
+        parent = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+    char *path = realpath(parent, NULL);
+    if (path == NULL)
+        err(2, "cannot use %s", parent);
+    snprintf(folder, sizeof folder, "%s/sstable-measure.XXXXXX", path);
+    free(path);
+    if (mkdtemp(folder) == NULL) {
+        folder[0] = '\0';
+        err(2, "cannot make a folder in %s", parent);
+    }
+    atexit(remove_folder);
+    if (chdir(folder) == -1)
+        err(2, "cannot go to %s", folder);
+}
+
+static void clear_folder(void)
+{
+    if (nftw(SIDECAR, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1 ||
+        nftw(EMBEDDED, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1)
+        err(2, "cannot remove the tables in %s", folder);
+}
+
+/* ---- all of it */
+
+static void measure(const struct settings *s, mtbl_compression_type compression)
+{
+    static struct figures figures;
+    static struct batch batch;
+    sample_make(&s->sample, compression, &REPORTER);
+    measure_warm(s, &batch, &figures);
+    measure_cold(s, &batch, &figures);
+    print_figures(s, mtbl_compression_type_to_str(compression), &figures);
+    fflush(stdout);
+    clear_folder();
+}
+
+static uint64_t number(const char *text, uint64_t most)
+{
+    char *end;
+    const unsigned long long value = strtoull(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end != '\0' || value == 0 || value > most)
+        errx(2, "%s is no number from 1 to %" PRIu64 " (try 'sstable-measure --help')", text, most);
+    return value;
+}
+
+static void parse(struct settings *s, bool *quick, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "tables", required_argument, NULL, 't' },
+        { "rows", required_argument, NULL, 'n' },
+        { "rounds", required_argument, NULL, 'r' },
+        { "ms", required_argument, NULL, 'm' },
+        { "quick", no_argument, NULL, 'q' },
+        { "help", no_argument, NULL, 'h' },
+        { 0 },
+    };
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (option == 't')
+            s->sample.tables = number(optarg, MANIFEST_TABLES);
+        else if (option == 'n')
+            s->sample.rows = number(optarg, 10000000);
+        else if (option == 'r')
+            s->rounds = number(optarg, MAX_ROUNDS);
+        else if (option == 'm')
+            s->ms = number(optarg, 60000);
+        else if (option == 'q')
+            *quick = true;
+        else if (option == 'h')
+            exit(fputs(HELP, stdout) == EOF || fflush(stdout) == EOF ? 2 : 0);
+        else
+            exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct settings s = { .sample = { .tables = 20 }, .rounds = 7, .ms = 100 };
+    const struct sigaction action = { .sa_handler = note };
+    const uint64_t sizes[] = { 20000, 1000000 };
+    bool quick = false;
+    parse(&s, &quick, argc, argv);
+    if (quick)
+        s = (struct settings){ { s.sample.tables, 20000 }, 3, 20 };
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    make_folder(argv[optind]);
+    print_head();
+    const bool one = s.sample.rows != 0;
+    for (size_t i = 0; i < (one ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
+        s.sample.rows = one ? s.sample.rows : sizes[i];
+        measure(&s, MTBL_COMPRESSION_NONE);
+        measure(&s, MTBL_COMPRESSION_ZSTD);
+    }
+    if (fclose(stdout) != 0)
+        err(2, "cannot write to standard output");
+    return 0;
+}

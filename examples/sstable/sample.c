@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "sample.h"
+#include "change.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Even numbers are present: row r of table t has 2 * (r * tables + t). */
+static void print_key(uint64_t number, char key[SAMPLE_KEY + 1])
+{
+    snprintf(key, SAMPLE_KEY + 1, "%0*" PRIu64, SAMPLE_KEY, number % UINT64_C(10000000000000000));
+}
+
+void sample_key(const struct sample *s, uint64_t number, bool present, char key[SAMPLE_KEY + 1])
+{
+    print_key(2 * (number % (s->rows * s->tables)) + !present, key);
+}
+
+/* Hexadecimal digits, so compression saves something less than half. */
+static void fill_value(uint64_t number, char value[SAMPLE_VALUE])
+{
+    for (size_t i = 0; i < SAMPLE_VALUE; i += 16) {
+        char digits[17];
+        const size_t size = SAMPLE_VALUE - i < 16 ? SAMPLE_VALUE - i : 16;
+        snprintf(digits, sizeof digits, "%016" PRIx64, bloomfile_hash(i, &number, sizeof number));
+        memcpy(value + i, digits, size);
+    }
+}
+
+struct stored {
+    char key[SAMPLE_KEY + 1], value[SAMPLE_VALUE];
+};
+
+static void fill_table(const struct sample *s, uint64_t table, struct stored *stored,
+                       struct row *rows)
+{
+    for (uint64_t r = 0; r < s->rows; r++) {
+        const uint64_t number = 2 * (r * s->tables + table);
+        print_key(number, stored[r].key);
+        fill_value(number, stored[r].value);
+        rows[r] = (struct row){ .key = { (const uint8_t *)stored[r].key, SAMPLE_KEY },
+                                .value = { (const uint8_t *)stored[r].value, SAMPLE_VALUE } };
+    }
+}
+
+void sample_make(const struct sample *s, mtbl_compression_type compression,
+                 const struct reporter *reporter)
+{
+    struct table_options beside = { .compression = compression, .fpr = 0.01 }, inside = beside;
+    struct stored *stored = calloc(s->rows, sizeof *stored);
+    struct row *rows = calloc(s->rows, sizeof *rows);
+    if (stored == NULL || rows == NULL)
+        err(2, "cannot keep a table in memory");
+    inside.embedded = true;
+    for (uint64_t table = 0; table < s->tables; table++) {
+        fill_table(s, table, stored, rows);
+        if (tablet_put(SIDECAR, rows, s->rows, &beside, reporter) != 0 ||
+            tablet_put(EMBEDDED, rows, s->rows, &inside, reporter) != 0)
+            exit(2);
+        stop_if_told();
+    }
+    free(rows);
+    free(stored);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What sstable-measure measures on: tables whose keys come from the whole range of keys, so that
+ * every one must be searched for a key that is absent.
+ */
+#ifndef SAMPLE_H
+#define SAMPLE_H
+
+#include "tablet.h"
+
+enum {
+    SAMPLE_KEY = 16,
+    SAMPLE_VALUE = 100
+};
+
+struct sample {
+    uint64_t tables, rows; /* rows of each table */
+};
+
+/* A key of the sample, or one between two of them, by any number. */
+void sample_key(const struct sample *s, uint64_t number, bool present, char key[SAMPLE_KEY + 1]);
+
+/* Makes the tablets SIDECAR and EMBEDDED in the current directory. Trouble ends the program. */
+void sample_make(const struct sample *s, mtbl_compression_type compression,
+                 const struct reporter *reporter);
+
+#define SIDECAR  "sidecar"
+#define EMBEDDED "embedded"
+
+/* Ends the program if it was told to stop. */
+void stop_if_told(void);
+
+#endif

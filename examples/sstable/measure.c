@@ -3,24 +3,22 @@
  * sstable-measure - what filters save a reader of many tables
  */
 #include "cold.h"
+#include "figures.h"
+#include "folder.h"
 #include "sample.h"
 
 #include <err.h>
-#include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     BATCH = 256,
-    COLD_GETS = 100,
-    MAX_ROUNDS = 99
+    COLD_GETS = 100
 };
 
 static const char HELP[] =
@@ -38,32 +36,11 @@ static const char HELP[] =
     "  --quick        3 rounds of 20 ms with 20000 rows\n"
     "  --help\n";
 
-enum kind {
-    WITHOUT,
-    BESIDE,
-    INSIDE,
-    KINDS
-};
-enum figure {
-    MISS,
-    HIT,
-    MISS_BATCH,
-    HIT_BATCH,
-    COLD_MISS,
-    COLD_HIT,
-    FIGURES
-};
-
 struct settings {
     struct sample sample;
     uint64_t rounds, ms;
 };
 
-struct figures {
-    double values[KINDS][FIGURES][MAX_ROUNDS];
-};
-
-static char folder[4096];
 static volatile sig_atomic_t told_to_stop;
 static uint64_t state; /* of the random numbers */
 
@@ -192,95 +169,6 @@ static void measure_warm(const struct settings *s, struct batch *b, struct figur
         tablet_close(&tablets[kind]);
 }
 
-/* ---- the table */
-
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, uint64_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
-static void print_figure(double value, double without)
-{
-    if (isnan(value))
-        printf(" - |");
-    else if (value == without)
-        printf(" %.3g |", value);
-    else
-        printf(" %.3g (%.2g x less) |", value, without / value);
-}
-
-static void print_figures(const struct settings *s, const char *compression, struct figures *f)
-{
-    static const char *const names[] = { "none", "sidecar", "embedded" };
-    double without[FIGURES];
-    for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
-        printf("| %" PRIu64 " x %" PRIu64 " | %s | %s |", s->sample.tables, s->sample.rows,
-               compression, names[kind]);
-        for (enum figure figure = MISS; figure < FIGURES; figure++) {
-            const double value = median(f->values[kind][figure], s->rounds);
-            if (kind == WITHOUT)
-                without[figure] = value;
-            print_figure(value, without[figure]);
-        }
-        printf("\n");
-    }
-}
-
-static void print_head(void)
-{
-    printf("| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
-           "hit of 256, us | cold miss, kB | cold hit, kB |\n"
-           "|--:|---|---|--:|--:|--:|--:|--:|--:|\n");
-}
-
-/* ---- the folder */
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *place)
-{
-    (void)status;
-    (void)type;
-    (void)place;
-    return remove(path);
-}
-
-static void remove_folder(void)
-{
-    if (folder[0] != '\0' && nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1)
-        warn("cannot remove %s", folder);
-}
-
-static void make_folder(const char *parent)
-{
-    if (parent == NULL)
-        parent = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
-    char *path = realpath(parent, NULL);
-    if (path == NULL)
-        err(2, "cannot use %s", parent);
-    snprintf(folder, sizeof folder, "%s/sstable-measure.XXXXXX", path);
-    free(path);
-    if (mkdtemp(folder) == NULL) {
-        folder[0] = '\0';
-        err(2, "cannot make a folder in %s", parent);
-    }
-    atexit(remove_folder);
-    if (chdir(folder) == -1)
-        err(2, "cannot go to %s", folder);
-}
-
-static void clear_folder(void)
-{
-    if (nftw(SIDECAR, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1 ||
-        nftw(EMBEDDED, remove_entry, 16, FTW_DEPTH | FTW_PHYS) == -1)
-        err(2, "cannot remove the tables in %s", folder);
-}
-
 /* ---- all of it */
 
 static void measure(const struct settings *s, mtbl_compression_type compression)
@@ -290,9 +178,10 @@ static void measure(const struct settings *s, mtbl_compression_type compression)
     sample_make(&s->sample, compression, &REPORTER);
     measure_warm(s, &batch, &figures);
     measure_cold(s, &batch, &figures);
-    print_figures(s, mtbl_compression_type_to_str(compression), &figures);
+    figures_print(&figures, &s->sample, mtbl_compression_type_to_str(compression), s->rounds);
     fflush(stdout);
-    clear_folder();
+    folder_remove(SIDECAR);
+    folder_remove(EMBEDDED);
 }
 
 static uint64_t number(const char *text, uint64_t most)
@@ -344,8 +233,8 @@ int main(int argc, char **argv)
         s = (struct settings){ { s.sample.tables, 20000 }, 3, 20 };
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    make_folder(argv[optind]);
-    print_head();
+    folder_make(argv[optind]);
+    figures_print_head();
     const bool one = s.sample.rows != 0;
     for (size_t i = 0; i < (one ? 1 : sizeof sizes / sizeof sizes[0]); i++) {
         s.sample.rows = one ? s.sample.rows : sizes[i];

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "figures.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static int compare(const void *left, const void *right)
+{
+    const double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static double median(double *values, uint64_t count)
+{
+    qsort(values, count, sizeof *values, compare);
+    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+static void print_figure(double value, double without)
+{
+    if (isnan(value))
+        printf(" - |");
+    else if (value == without)
+        printf(" %.3g |", value);
+    else
+        printf(" %.3g (%.2g x less) |", value, without / value);
+}
+
+void figures_print(struct figures *f, const struct sample *s, const char *compression,
+                   uint64_t rounds)
+{
+    static const char *const names[] = { "none", "sidecar", "embedded" };
+    double without[FIGURES];
+    for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
+        printf("| %" PRIu64 " x %" PRIu64 " | %s | %s |", s->tables, s->rows, compression,
+               names[kind]);
+        for (enum figure figure = MISS; figure < FIGURES; figure++) {
+            const double value = median(f->values[kind][figure], rounds);
+            if (kind == WITHOUT)
+                without[figure] = value;
+            print_figure(value, without[figure]);
+        }
+        printf("\n");
+    }
+}
+
+void figures_print_head(void)
+{
+    printf("| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
+           "hit of 256, us | cold miss, kB | cold hit, kB |\n"
+           "|--:|---|---|--:|--:|--:|--:|--:|--:|\n");
+}

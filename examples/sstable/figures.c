@@ -18,29 +18,38 @@ static double median(double *values, uint64_t count)
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+static void print_number(double value)
+{
+    printf(value < 99.5 ? "%.3g" : "%.0f", value);
+}
+
+/* `without`: 0 if there is nothing to compare it with. */
 static void print_figure(double value, double without)
 {
-    if (isnan(value))
-        printf(" - |");
-    else if (value == without)
-        printf(" %.3g |", value);
-    else
-        printf(" %.3g (%.2g x less) |", value, without / value);
+    printf(" ");
+    if (isnan(value)) {
+        printf("-");
+    } else {
+        print_number(value);
+        if (without > 0)
+            printf(" (%.*f x less)", without / value < 10, without / value);
+    }
+    printf(" |");
 }
 
 void figures_print(struct figures *f, const struct sample *s, const char *compression,
                    uint64_t rounds)
 {
     static const char *const names[] = { "none", "sidecar", "embedded" };
-    double without[FIGURES];
+    double without[FIGURES] = { 0 };
     for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
         printf("| %" PRIu64 " x %" PRIu64 " | %s | %s |", s->tables, s->rows, compression,
                names[kind]);
         for (enum figure figure = MISS; figure < FIGURES; figure++) {
             const double value = median(f->values[kind][figure], rounds);
+            print_figure(value, kind == WITHOUT || figure == COLD_OPEN ? 0 : without[figure]);
             if (kind == WITHOUT)
                 without[figure] = value;
-            print_figure(value, without[figure]);
         }
         printf("\n");
     }
@@ -49,6 +58,6 @@ void figures_print(struct figures *f, const struct sample *s, const char *compre
 void figures_print_head(void)
 {
     printf("| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
-           "hit of 256, us | cold miss, kB | cold hit, kB |\n"
-           "|--:|---|---|--:|--:|--:|--:|--:|--:|\n");
+           "hit of 256, us | cold open, kB | cold miss, kB | cold hit, kB |\n"
+           "|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
 }

@@ -22,6 +22,7 @@ enum figure {
     HIT,
     MISS_BATCH,
     HIT_BATCH,
+    COLD_OPEN,
     COLD_MISS,
     COLD_HIT,
     FIGURES

@@ -16,18 +16,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum {
-    BATCH = 256,
-    COLD_GETS = 100
-};
+#define BATCH     256
+#define COLD_GETS 100
 
 static const char HELP[] =
     "usage: sstable-measure [options] [DIR]\n"
-    "Print a table of the times that lookups take in a tablet whose tables overlap, without "
-    "filters,\n"
-    "with filters beside the tables and with filters in them. Works in a new folder in DIR "
-    "($TMPDIR\n"
-    "or /tmp), and removes it.\n"
+    "Print the times of lookups in a tablet whose tables overlap: without filters, with filters\n"
+    "beside the tables, and in them. Works in a new folder in DIR ($TMPDIR or /tmp).\n"
     "\n"
     "  --tables N     tables, 20\n"
     "  --rows N       rows of each table; without it, 20000 and then 1000000 (8 GB of disk)\n"
@@ -42,7 +37,6 @@ struct settings {
 };
 
 static volatile sig_atomic_t told_to_stop;
-static uint64_t state; /* of the random numbers */
 
 static void note(int signal)
 {
@@ -80,6 +74,7 @@ struct batch {
 
 static void choose_keys(struct batch *b, const struct sample *s, bool present)
 {
+    static uint64_t state; /* of the random numbers */
     for (size_t i = 0; i < BATCH; i++) {
         state++;
         sample_key(s, bloomfile_hash(0, &state, sizeof state), present, b->text[i]);
@@ -127,26 +122,35 @@ static void open_tablet(struct tablet *t, enum kind kind)
         exit(2);
 }
 
-/* Kilobytes a key, of the first lookups after opening; what opening reads does not count. */
-static double read_cold(const struct settings *s, enum kind kind, struct batch *b, bool present)
+static double kilobytes_read(void)
+{
+    const int64_t bytes = bytes_read_from_disk();
+    return bytes == -1 ? NAN : (double)bytes / 1e3;
+}
+
+/* What opening the tablet reads, and what the first lookups then read, each. */
+static void read_cold(const struct settings *s, enum kind kind, struct batch *b, bool present,
+                      double *opening, double *lookup)
 {
     struct tablet t;
     const bool evicted = evict(kind == INSIDE ? EMBEDDED : SIDECAR);
+    const double before = kilobytes_read();
     open_tablet(&t, kind);
+    const double opened = kilobytes_read();
     choose_keys(b, &s->sample, present);
-    const int64_t before = bytes_read_from_disk();
     look_up(&t, b, COLD_GETS, false, present);
-    const int64_t after = bytes_read_from_disk();
+    *opening = evicted ? opened - before : NAN;
+    *lookup = evicted ? (kilobytes_read() - opened) / COLD_GETS : NAN;
     tablet_close(&t);
-    return evicted && before != -1 ? (double)(after - before) / 1e3 / COLD_GETS : NAN;
 }
 
 static void measure_cold(const struct settings *s, struct batch *b, struct figures *f)
 {
     for (uint64_t round = 0; round < s->rounds; round++) {
         for (enum kind kind = WITHOUT; kind < KINDS; kind++) {
-            f->values[kind][COLD_MISS][round] = read_cold(s, kind, b, false);
-            f->values[kind][COLD_HIT][round] = read_cold(s, kind, b, true);
+            double *const opening = &f->values[kind][COLD_OPEN][round];
+            read_cold(s, kind, b, false, opening, &f->values[kind][COLD_MISS][round]);
+            read_cold(s, kind, b, true, opening, &f->values[kind][COLD_HIT][round]);
             stop_if_told();
         }
     }

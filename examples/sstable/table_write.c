@@ -225,9 +225,10 @@ static int publish(struct table_writer *w)
     return sync_directory(w->directory);
 }
 
-/* The filter first. Here neither counts before the manifest names the table; but where a table counts
- * as soon as it has its name, a kill between the two must not leave one without its filter: that
- * would be right, and slow for as long as the table lives. A filter without a table harms nobody. */
+/* The filter first. Here neither counts before the manifest names the table; but where a table
+ * counts as soon as it has its name, a kill between the two must not leave one without its filter:
+ * that would be right, and slow for as long as the table lives. A filter without a table harms
+ * nobody. */
 int table_writer_finish(struct table_writer *w)
 {
     int error = complete_file(w);

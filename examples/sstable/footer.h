@@ -12,7 +12,8 @@
  *
  * The identity is drawn at random when a table is written, and is the tag of its filter. So a
  * filter cannot be taken for that of another table, whatever the two are called. (A hash of all
- * rows would do too, but is known only at the end, and a builder wants the tag at the beginning.)
+ * rows would do too, and bloomfile_builder_set_tag() would take it at the end; but a filter that is
+ * merged of others is made before the first row.)
  */
 #ifndef FOOTER_H
 #define FOOTER_H

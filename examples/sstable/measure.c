@@ -102,12 +102,11 @@ static double time_lookups(const struct tablet *t, const struct settings *s, str
 {
     double elapsed = 0;
     uint64_t count = 0;
-    while (elapsed * 1e3 < (double)s->ms) {
+    for (; elapsed * 1e3 < (double)s->ms; count += BATCH) {
         choose_keys(b, &s->sample, present);
         const double start = now();
         look_up(t, b, BATCH, at_once, present);
         elapsed += now() - start;
-        count += BATCH;
         stop_if_told();
     }
     return elapsed * 1e6 / (double)count;

@@ -58,6 +58,7 @@ static bool name_files(struct table_writer *w, const char *directory, uint64_t n
            w->filter_path != NULL;
 }
 
+/* What a kill left of this name has been removed by update_begin(). */
 static int make_temporary(struct table_writer *w, const struct table_extent *extent)
 {
     w->fd = open(w->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -44,6 +44,17 @@ need() {
     rm -f "$log"
 }
 
+# need_engines: the packages of the storage engines. Sets $engines for meson: enabled if all are there.
+need_engines() {
+    engines=enabled
+    for package in libmtbl-dev libleveldb-dev librocksdb-dev g++; do
+        (need "$package") || {
+            echo "$0: without $package its example is left out" >&2
+            engines=auto
+        }
+    done
+}
+
 # build DIRECTORY [MESON OPTION...]: configures (again, if need be) and compiles; quiet if it works.
 build() {
     directory=$1

@@ -47,7 +47,7 @@ need() {
 # need_engines: the packages of the storage engines. Sets $engines for meson: enabled if all are there.
 need_engines() {
     engines=enabled
-    for package in libmtbl-dev libleveldb-dev librocksdb-dev g++; do
+    for package in libmtbl-dev mtbl-bin libleveldb-dev librocksdb-dev g++; do
         (need "$package") || {
             echo "$0: without $package its example is left out" >&2
             engines=auto

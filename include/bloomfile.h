@@ -161,7 +161,7 @@ struct bloomfile_key {
 /* How positions map to the body. The values are those of the format. */
 enum bloomfile_layout {
     BLOOMFILE_BLOCKED = 1,  /* 512-bit blocks, one cache line per lookup; the default */
-    BLOOMFILE_CLASSIC = 2,  /* k independent bits; smallest, k cache lines per lookup */
+    BLOOMFILE_CLASSIC = 2,  /* k independent bits; smallest, up to k lines per lookup */
     BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
 };
 
@@ -181,7 +181,7 @@ enum bloomfile_state {
  *
  * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
- * holds (the classic formula is 10 to 50 % too optimistic there). Digests of 64 bits put a floor of
+ * holds (the classic formula promises 0.86 % where 1 % is true). Digests of 64 bits put a floor of
  * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A
  * `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: who makes
  * many filters of one size should do it once, and pass bits and hashes on.
@@ -328,7 +328,7 @@ BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_pa
 #define BLOOMFILE_ADD_EXACT 16u     /* with WRITE: of racing adders of a new key, one is told so */
 
 /* Where the bytes are in memory. What is asked for and cannot be had is an error of open. Times are
- * those of bench/README.md for 1.25 GB in the page cache, where opening without these takes 0.05 ms
+ * those of bench/README.md for 1.25 GB in the page cache, where opening without these takes 0.1 ms
  * and the first million lookups, which find the pages, about twice as long as later ones. */
 
 /* All of the file is read, and its pages are mapped, before open returns: later lookups wait for no
@@ -346,7 +346,7 @@ BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_pa
 /* The file is not mapped but read, into memory of this handle alone, in huge pages where the system
  * has them (transparent_hugepage: madvise or always). So no truncation and no failing disk reaches
  * it any more, and there are fewer TLB misses: lookups take a fifth to a third less time. Costs
- * 0.4 s, and the memory again in each process that does it. Pages are verified as they would be in
+ * 0.5 s, and the memory again in each process that does it. Pages are verified as they would be in
  * the file. The filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). With LOCK the
  * copy is locked; PREFAULT adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
 #define BLOOMFILE_COPY 128u

@@ -36,8 +36,9 @@ static const char help[] =
     "Markdown.\n"
     "The exit status is 1 if more is read than is needed.\n";
 
+static const char path[] = "filter.bloom";
+
 static struct {
-    const char *path;
     uint64_t pages, blocks; /* of the body */
     size_t keys;
     size_t checksum_pages; /* that the keys need */
@@ -71,7 +72,7 @@ static void read_pages(const bloomfile *f)
 {
     (void)f;
     uint8_t page[PAGE];
-    const int fd = bench_call(open(subject.path, O_RDONLY | O_CLOEXEC), "open the filter");
+    const int fd = bench_call(open(path, O_RDONLY | O_CLOEXEC), "open the filter");
     posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     for (size_t i = 0; i < subject.keys; i++)
         if (pread(fd, page, PAGE, (off_t)((page_of(subject.digests[i]) + 1) * PAGE)) != PAGE)
@@ -115,9 +116,9 @@ enum {
 
 static void drop(void)
 {
-    int error = residence_drop(subject.path);
+    int error = residence_drop(path);
     bench_check(error, "drop the filter from the page cache");
-    const size_t pages = residence_pages(subject.path, &error);
+    const size_t pages = residence_pages(path, &error);
     bench_check(error, "find out what is in the page cache");
     if (pages != 0)
         bench_fail(0, "drop the filter from the page cache; name a folder on a disk");
@@ -130,11 +131,11 @@ static void measure(const struct row *row, double figures[FIGURES])
     drop();
     const uint64_t read_before = residence_read_bytes();
     const double start = bench_seconds();
-    bench_check(bloomfile_open(&f, subject.path, row->flags), "open the filter");
+    bench_check(bloomfile_open(&f, path, row->flags), "open the filter");
     row->look_up(f);
     figures[MS] = (bench_seconds() - start) * 1e3;
     figures[READ] = (double)(residence_read_bytes() - read_before) / PAGE;
-    figures[CACHED] = (double)residence_pages(subject.path, &error);
+    figures[CACHED] = (double)residence_pages(path, &error);
     bench_check(error, "find out what is in the page cache");
     bench_check(bloomfile_status(f), "trust the filter");
     bloomfile_close(f);
@@ -155,8 +156,7 @@ static void make_filter(size_t size)
         const uint64_t word = bloomfile_hash(0, &at, sizeof at);
         memcpy(body + at, &word, sizeof word);
     }
-    bench_check(bloomfile_assemble(subject.path, &params, body, 0, params.capacity, 0),
-                "make a filter");
+    bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, 0), "make a filter");
     free(body);
     subject.pages = size / PAGE;
     subject.blocks = size / BLOCK;
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
         return BENCH_TROUBLE;
     }
     scratch_make(optind < argc ? argv[optind] : NULL, "bench-cold", (size << 20) / 100 * 101);
-    subject.path = scratch_path("filter.bloom");
+    scratch_enter();
     make_filter((size_t)size << 20);
     choose_keys((size_t)keys);
     printf("%" PRIu64 " keys in a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n",

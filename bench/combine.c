@@ -46,8 +46,10 @@ static struct {
     size_t size;
     uint64_t unit_bits; /* of what folds */
     uint8_t *bodies[SOURCES], *copy;
-    const char *paths[SOURCES], *result;
 } subject;
+
+static const char *const source_paths[SOURCES] = { "a.bloom", "b.bloom" };
+static const char result_path[] = "result.bloom";
 
 /* ---- what is timed */
 
@@ -62,7 +64,7 @@ struct operation {
 static bloomfile *open_source(unsigned i)
 {
     bloomfile *f;
-    bench_check(bloomfile_open(&f, subject.paths[i], 0), "open a filter");
+    bench_check(bloomfile_open(&f, source_paths[i], 0), "open a filter");
     return f;
 }
 
@@ -75,9 +77,9 @@ static void copy_bytes(const struct operation *o)
 static void write_bytes(const struct operation *o)
 {
     (void)o;
-    unlink(subject.result);
+    unlink(result_path);
     const int fd =
-        bench_call(open(subject.result, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), "make a file");
+        bench_call(open(result_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), "make a file");
     for (size_t done = 0; done < subject.size;) {
         const size_t left = subject.size - done;
         const ssize_t n =
@@ -114,7 +116,7 @@ static void combine_bytes(const struct operation *o)
 static void fold(const struct operation *o)
 {
     bloomfile *f = open_source(0);
-    bench_check(bloomfile_fold(subject.result, f, o->factor, BLOOMFILE_REPLACE), "fold a filter");
+    bench_check(bloomfile_fold(result_path, f, o->factor, BLOOMFILE_REPLACE), "fold a filter");
     bloomfile_close(f);
 }
 
@@ -125,8 +127,8 @@ static void unite(const struct operation *o)
     params.max_fpr = 1;
     for (unsigned i = 0; i < o->sources; i++)
         sources[i] = open_source(i);
-    bench_check(bloomfile_merge(subject.result, (const bloomfile *const *)sources, o->sources,
-                                &params, BLOOMFILE_REPLACE),
+    bench_check(bloomfile_merge(result_path, (const bloomfile *const *)sources, o->sources, &params,
+                                BLOOMFILE_REPLACE),
                 "merge filters");
     for (unsigned i = 0; i < o->sources; i++)
         bloomfile_close(sources[i]);
@@ -175,7 +177,7 @@ static void make_subject(uint32_t layout, size_t most)
     subject.params.capacity = subject.params.bits / 10;
     for (unsigned i = 0; i < SOURCES; i++) {
         fill(subject.bodies[i], subject.size, layout, i + 1);
-        bench_check(bloomfile_assemble(subject.paths[i], &subject.params, subject.bodies[i], 0,
+        bench_check(bloomfile_assemble(source_paths[i], &subject.params, subject.bodies[i], 0,
                                        subject.params.capacity, BLOOMFILE_REPLACE),
                     "make a filter");
     }
@@ -225,12 +227,8 @@ static bool compare_layouts(size_t size, unsigned turns)
 {
     bool good = true;
     subject.copy = touched_memory(size);
-    subject.result = scratch_path("result.bloom");
-    for (unsigned i = 0; i < SOURCES; i++) {
-        const char *const names[SOURCES] = { "a.bloom", "b.bloom" };
+    for (unsigned i = 0; i < SOURCES; i++)
         subject.bodies[i] = touched_memory(size);
-        subject.paths[i] = scratch_path(names[i]);
-    }
     printf("filters of %zu MiB; medians of %u turns; bytes are those of the sources\n\n",
            size >> 20, turns);
     puts("| layout   | operation               |   GB/s | of memcpy | target  | verdict |\n"
@@ -271,6 +269,7 @@ int main(int argc, char **argv)
     }
     scratch_make(optind < argc ? argv[optind] : "/dev/shm", "bench-combine",
                  (SOURCES + 2) * size << 20);
+    scratch_enter();
     const bool good = compare_layouts((size_t)size << 20, (unsigned)turns);
     bench_flush();
     return good ? 0 : BENCH_MISSED;

@@ -166,9 +166,6 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     scratch_make(directory, "bench-curve", curves.keys * CURVE_MOST / 2);
     signal(SIGPIPE, SIG_IGN); /* a contender that has ended is told by its silence */
-    static const char *const files[] = { "blocked.bloom", "classic.bloom", "counting.bloom" };
-    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
-        scratch_path(files[i]);
     roster_make(&roster, process_last_core());
     for (unsigned i = 0; i < roster.count && curves.count < CURVES_MOST; i++)
         if (is_wanted(&roster.players[i]))

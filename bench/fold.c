@@ -68,8 +68,8 @@ static bool row(uint32_t layout, uint64_t factor, double planned, const bloomfil
 
 static bool fold_layout(uint32_t layout)
 {
-    const char *const source = scratch_path("source.bloom");
-    const char *const result = scratch_path("folded.bloom");
+    const char *const source = "source.bloom";
+    const char *const result = "folded.bloom";
     bool good = true;
     bloomfile *f, *folded;
     build(source, layout);
@@ -95,6 +95,7 @@ int main(int argc, char **argv)
         return BENCH_TROUBLE;
     }
     scratch_make(argc == 2 ? argv[1] : NULL, "bench-fold", ROOM);
+    scratch_enter();
 
     printf("%d keys in filters made for %d times as many at %g; %d absent keys a row\n\n", KEYS,
            OVERSIZE, RATE, ABSENT);

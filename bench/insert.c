@@ -171,7 +171,9 @@ static void inspect(bloomfile *f, struct built *built)
     bloomfile_close(f);
 }
 
-static struct built build(enum kind kind, const char *path)
+static const char path[] = "built.bloom";
+
+static struct built build(enum kind kind)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     struct built built;
@@ -246,7 +248,7 @@ static void print(struct times *t, unsigned rounds)
     bench_flush();
 }
 
-static void measure(unsigned rounds, const char *path)
+static void measure(unsigned rounds)
 {
     static struct times t;
     digests = new_pages();
@@ -257,7 +259,7 @@ static void measure(unsigned rounds, const char *path)
         t.again[r] = c.again;
         t.partition[r] = c.partition;
         for (unsigned k = 0; k < KINDS; k++) {
-            const struct built b = build((enum kind)k, path);
+            const struct built b = build((enum kind)k);
             t.adding[k][r] = b.adding;
             t.finishing[k][r] = b.finishing;
             t.built[k] = b;
@@ -289,8 +291,8 @@ int main(int argc, char **argv)
     if (rounds > ROUNDS_MOST || only > (UINT64_MAX >> 8) || (only > 0 && only < 1000))
         bench_fail(0, "go on: at most 101 rounds, and at least 1000 keys");
     scratch_make(optind < argc ? argv[optind] : "/dev/shm", "bench-insert", ROOM);
-    const char *path = scratch_path("built.bloom");
+    scratch_enter();
     for (keys = only > 0 ? only : 1000000; keys <= (only > 0 ? only : 100000000); keys *= 10)
-        measure((unsigned)rounds, path);
+        measure((unsigned)rounds);
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "bench.h"
 #include "live.h"
+#include "scratch.h"
 
 static const char help[] =
     "usage: bench-live [--quick] [--table adds|lookups|disk] [DIRECTORY]\n"
@@ -16,7 +17,7 @@ static const char help[] =
     "\n"
     "  adds     by 1, 2 and 4 threads and processes; with a lock around each, for comparison\n"
     "  lookups  of one thread, alone and while another one adds\n"
-    "  disk     adds to a file in DIRECTORY ($TMPDIR or /tmp), with and without sync\n"
+    "  disk     adds to a file in DIRECTORY ($TMPDIR or /var/tmp), with and without sync\n"
     "\n"
     "The filters of the first two are in /dev/shm, which no disk slows down. --quick takes\n"
     "seconds instead of minutes. A key that was lost ends the program with exit status 2.\n";
@@ -48,8 +49,8 @@ int main(int argc, char **argv)
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
-    const char *temporary = getenv("TMPDIR"), *only = NULL;
-    struct live_options o = { "/dev/shm", temporary != NULL ? temporary : "/tmp", false };
+    const char *only = NULL;
+    struct live_options o = { 0 };
     for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (option == 'q') {
             o.quick = true;
@@ -64,8 +65,10 @@ int main(int argc, char **argv)
         fputs(help, stderr);
         return BENCH_TROUBLE;
     }
-    if (optind < argc)
-        o.disk = argv[optind];
+    scratch_make("/dev/shm", "bench-live", LIVE_ROOM);
+    o.memory = scratch_folder();
+    scratch_make(optind < argc ? argv[optind] : NULL, "bench-live", LIVE_ROOM);
+    o.disk = scratch_folder();
     for (unsigned i = 0; i < TABLES; i++)
         if (only == NULL || strcmp(only, tables[i].name) == 0)
             tables[i].print(&o);

@@ -8,12 +8,13 @@
 #include <bloomfile.h>
 
 #define LIVE_BITS     (1ULL << 30)
+#define LIVE_ROOM     (LIVE_BITS / 8 + (1 << 20))
 #define LIVE_CAPACITY 100000000
 #define LIVE_BATCH    1024
 #define LIVE_TURNS    5
 
 struct live_options {
-    const char *memory; /* directories: on a file system without a disk, and on one with it */
+    const char *memory; /* scratch folders: without a disk, and on one */
     const char *disk;
     bool quick;
 };
@@ -23,9 +24,9 @@ void live_adds(const struct live_options *o);
 void live_lookups(const struct live_options *o);
 void live_disk(const struct live_options *o);
 
-/* Makes a filter file of LIVE_BITS in a directory and opens it for writing. There is one at a time;
- * it goes away with live_close() or with the program. */
-bloomfile *live_create(const char *directory, unsigned flags);
+/* Makes a filter file of LIVE_BITS in a folder and opens it for writing. There is one at a time; it
+ * goes away with live_close(). */
+bloomfile *live_create(const char *folder, unsigned flags);
 
 /* Its path. */
 const char *live_path(void);

@@ -1,55 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "bench.h"
 #include "live.h"
 
-static char folder[4096], file[sizeof folder + 16];
-static pid_t owner;
+static char file[4096 + 16];
 
-static void remove_file(void)
-{
-    if (getpid() != owner)
-        return;
-    unlink(file);
-    rmdir(folder);
-}
-
-static void interrupted(int number)
-{
-    remove_file();
-    _exit(128 + number);
-}
-
-static void prepare_to_clean_up(void)
-{
-    static const int ends[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
-    if (owner != 0)
-        return;
-    owner = getpid();
-    if (atexit(remove_file) != 0)
-        bench_fail(errno, "prepare to clean up");
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (signal(ends[i], interrupted) == SIG_ERR)
-            bench_fail(errno, "prepare to clean up");
-}
-
-bloomfile *live_create(const char *directory, unsigned flags)
+bloomfile *live_create(const char *folder, unsigned flags)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     bloomfile *f;
-    prepare_to_clean_up();
-    const int length = snprintf(folder, sizeof folder, "%s/bench-live.XXXXXX", directory);
-    if (length < 0 || (size_t)length >= sizeof folder)
-        bench_fail(ENAMETOOLONG, "make a directory");
-    if (mkdtemp(folder) == NULL)
-        bench_fail(errno, "make a directory");
     snprintf(file, sizeof file, "%s/live.bloom", folder);
-
     params.bits = LIVE_BITS;
     params.capacity = LIVE_CAPACITY;
     bench_check(bloomfile_create(&f, file, &params, flags), "create a live filter");
@@ -83,7 +45,7 @@ void live_close(bloomfile *f, uint64_t keys, uint64_t new_keys)
 {
     bloomfile_close(f);
     check(keys, new_keys);
-    remove_file();
+    bench_call(unlink(file), "remove the filter");
 }
 
 void live_touch(const bloomfile *f)

@@ -194,7 +194,8 @@ int main(int argc, char **argv)
         return BENCH_TROUBLE;
     }
     scratch_make(optind < argc ? argv[optind] : NULL, "bench-memory", megabytes * 1001000);
-    paths[DISK] = scratch_path("filter.bloom");
+    scratch_enter();
+    paths[DISK] = "filter.bloom";
     make_filters(megabytes);
     printf("a filter of %" PRIu64 " MB; medians of %" PRIu64 " turns\n\n", megabytes, turns);
     compare((unsigned)turns);

@@ -11,7 +11,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 
 #include "bench.h"
 #include "pss.h"
+#include "scratch.h"
 
 #define BITS            (1ULL << 33)
 #define KEYS            4000000
@@ -31,37 +31,12 @@
 #define TOLERATED_OPEN  2.0
 #define TOLERATED_SHARE 1.02
 
-static char directory[4096], file[sizeof directory + 16];
+static const char file[] = "1GiB.bloom";
 
-static void remove_file(void)
-{
-    unlink(file);
-    rmdir(directory);
-}
-
-static void interrupted(int number)
-{
-    remove_file();
-    _exit(128 + number);
-}
-
-static void create_file(const char *where)
+static void create_file(void)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     bloomfile_builder *builder;
-    int length = snprintf(directory, sizeof directory, "%s/bench-open.XXXXXX", where);
-    if (length < 0 || (size_t)length >= sizeof directory)
-        bench_fail(ENAMETOOLONG, "make a directory");
-    if (mkdtemp(directory) == NULL)
-        bench_fail(errno, "make a directory");
-    snprintf(file, sizeof file, "%s/1GiB.bloom", directory);
-    if (atexit(remove_file) != 0)
-        bench_fail(errno, "prepare to clean up");
-    static const int ends[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
-    for (unsigned i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        if (signal(ends[i], interrupted) == SIG_ERR)
-            bench_fail(errno, "prepare to clean up");
-
     params.bits = BITS;
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
     bench_add_keys(builder, params.seed, 0, KEYS);
@@ -230,14 +205,16 @@ static bool compare_sharing(void)
 
 int main(int argc, char **argv)
 {
-    const char *temporary = getenv("TMPDIR");
     if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
         fputs("usage: bench-open [DIRECTORY]\n"
-              "A filter of 1 GiB is made in DIRECTORY ($TMPDIR or /tmp) and removed at the end.\n",
+              "A filter of 1 GiB is made in DIRECTORY ($TMPDIR or /var/tmp) and removed at the "
+              "end.\n",
               stderr);
         return BENCH_TROUBLE;
     }
-    create_file(argc == 2 ? argv[1] : temporary != NULL ? temporary : "/tmp");
+    scratch_make(argc == 2 ? argv[1] : NULL, "bench-open", BITS / 8 + (8 << 20));
+    scratch_enter();
+    create_file();
     bool good = compare_opening();
     good &= compare_sharing();
     bench_flush();

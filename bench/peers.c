@@ -224,9 +224,6 @@ int main(int argc, char **argv)
     const unsigned count = choose_plans(chosen);
     scratch_make(wanted.directory, "bench-peers", room_for(chosen, count));
     signal(SIGPIPE, SIG_IGN); /* a contender that has ended is told by its silence */
-    static const char *const files[] = { "blocked.bloom", "classic.bloom", "counting.bloom" };
-    for (unsigned i = 0; i < sizeof files / sizeof files[0]; i++)
-        scratch_path(files[i]);
     roster_make(&roster, wanted.core);
 
     struct report r = {

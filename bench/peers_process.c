@@ -47,7 +47,7 @@ _Noreturn static void become(const char *path, const char *kernel, int core, int
     bench_call(kernel != NULL ? setenv("BLOOMFILE_KERNEL", kernel, 1)
                               : unsetenv("BLOOMFILE_KERNEL"),
                "choose a kernel");
-    bench_call(chdir(scratch_folder()), "go to the folder of scratch files");
+    scratch_enter();
     pin(core);
     execl(path, path, (char *)NULL);
     fprintf(stderr, "cannot run %s: %s\n", path, strerror(errno));

@@ -116,14 +116,13 @@ static void build(struct figures *figures)
     params.capacity = keys;
     params.hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, params.bits, keys);
     params.memory = memory;
-    params.spool = scratch_folder();
+    params.spool = ".";
     params.threads = (uint32_t)threads;
     const double start = bench_seconds();
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
     add_all(builder);
     const double added = bench_seconds();
-    bench_check(bloomfile_builder_finish(builder, scratch_path("keys.bloom"), 0),
-                "create a filter");
+    bench_check(bloomfile_builder_finish(builder, "keys.bloom", 0), "create a filter");
     bloomfile_builder_free(builder);
     figures->adding = added - start;
     figures->finishing = bench_seconds() - added;
@@ -134,7 +133,7 @@ static void look_up(struct figures *figures)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
     bloomfile *f;
-    bench_check(bloomfile_open(&f, scratch_path("keys.bloom"), BLOOMFILE_VERIFY_FULL),
+    bench_check(bloomfile_open(&f, "keys.bloom", BLOOMFILE_VERIFY_FULL),
                 "open and verify the filter");
     bloomfile_get_info(f, &info);
     bench_check(bloomfile_measure(f, &measure), "measure the filter");
@@ -239,7 +238,7 @@ static bool run(const char *where)
     const uint64_t bits = bits_for_keys();
     const uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits, keys);
     scratch_make(where, "bench-scale", keys * sizeof(bloomfile_digest) + bits / 8 + (64u << 20));
-    scratch_path("keys.bloom");
+    scratch_enter();
     struct figures *figures =
         mmap(NULL, sizeof *figures, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (figures == MAP_FAILED)

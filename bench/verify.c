@@ -32,7 +32,7 @@ static const char help[] = "usage: bench-verify [--mib N] [--turns N] [DIRECTORY
                            "print how fast that is, in Markdown. Takes twice that size of memory.\n"
                            "The exit status is 1 if a figure misses its target.\n";
 
-static const char *path;
+static const char path[] = "filter.bloom";
 static size_t body_size;
 
 /* ---- what is timed */
@@ -185,7 +185,7 @@ int main(int argc, char **argv)
         return BENCH_TROUBLE;
     }
     scratch_make(optind < argc ? argv[optind] : NULL, "bench-verify", (size << 20) / 100 * 101);
-    path = scratch_path("filter.bloom");
+    scratch_enter();
     make_filter((size_t)size << 20);
     printf("a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n", size, turns);
     const bool good = compare((unsigned)turns);

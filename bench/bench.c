@@ -2,6 +2,7 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +37,38 @@ void bench_flush(void)
         bench_fail(errno, "write to standard output");
 }
 
-uint64_t bench_number(const char *text)
+void *bench_memory(void *memory)
+{
+    if (memory == NULL)
+        bench_fail(ENOMEM, "get memory");
+    return memory;
+}
+
+static bool parse(const char *text, uint64_t *value)
 {
     char *end;
     errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0)
+    *value = strtoull(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+uint64_t bench_number(const char *text)
+{
+    uint64_t value;
+    if (!parse(text, &value) || value == 0)
         bench_fail(0, "find a number from 1 up where one is needed");
+    return value;
+}
+
+uint64_t bench_number_in(const char *text, uint64_t least, uint64_t most)
+{
+    uint64_t value;
+    if (!parse(text, &value) || value < least || value > most) {
+        char what[256];
+        snprintf(what, sizeof what, "take '%.80s' for a number from %" PRIu64 " to %" PRIu64, text,
+                 least, most);
+        bench_fail(0, what);
+    }
     return value;
 }
 
@@ -78,6 +104,11 @@ double bench_sample_error(const struct bench_sample *s)
     if (s->count < 2)
         return 0;
     return sqrt(s->squares / (double)(s->count - 1) / (double)s->count);
+}
+
+uint64_t bench_random(uint64_t i)
+{
+    return bloomfile_hash(0, &i, sizeof i);
 }
 
 void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count)

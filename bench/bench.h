@@ -26,8 +26,13 @@ int bench_call(int result, const char *what);
 /* Writes out what was printed; bench_fail() if that fails. */
 void bench_flush(void);
 
-/* A number from 1 up, in decimal; bench_fail() if it is anything else. */
+/* bench_fail() if there is no memory, which NULL tells; else the memory. */
+void *bench_memory(void *memory);
+
+/* A number from 1 up, or from `least` to `most`, in decimal; bench_fail() if it is anything else.
+ */
 uint64_t bench_number(const char *text);
+uint64_t bench_number_in(const char *text, uint64_t least, uint64_t most);
 
 /* Seconds on a clock that only moves forward. */
 double bench_seconds(void);
@@ -45,6 +50,9 @@ void bench_sample_add(struct bench_sample *s, double value);
 
 /* The standard error of the mean; 0 while there are fewer than two values. */
 double bench_sample_error(const struct bench_sample *s);
+
+/* The i-th of a fixed sequence that looks random, in which no number comes twice. */
+uint64_t bench_random(uint64_t i);
 
 /* The digests of `count` keys under a seed. The keys are the numbers from `first` up, each as the 8
  * bytes it has in this machine's memory. */

@@ -9,7 +9,6 @@ from rocksdb_api import Database
 from support import TOOLS, ToolTest, lines
 
 TOOLS["shipped"] = os.environ.get("EXAMPLE_ROCKSDB")
-TOOLS["rocksdb-measure"] = os.environ.get("EXAMPLE_ROCKSDB_MEASURE")
 if not TOOLS["shipped"]:
     sys.exit(77)
 

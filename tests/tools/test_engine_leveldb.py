@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""examples/leveldb: no row is lost, whatever has happened to filters, and the measurements."""
+"""examples/leveldb: no row is lost, whatever has happened to filters."""
 
 import os
 import random
 import re
 import signal
 import sys
-import time
 import unittest
 
 from support import (NAMESPACE, SANITIZED, TOOLS, UNPRIVILEGED, ToolTest, lines, main, needs, works)
 
 TOOLS["levelfilter"] = os.environ.get("EXAMPLE_LEVELDB")
-TOOLS["leveldb-measure"] = os.environ.get("EXAMPLE_LEVELDB_MEASURE")
 N = 20_000 if SANITIZED else 1_000_000
 NO_FILTER = b"levelfilter: db: tables have no filter of this policy, or a damaged one: " \
             b"they were read instead\n"
@@ -280,64 +278,6 @@ class Trouble(LevelTest):
                 result = self.run_tool("levelfilter", *arguments, stdout=full)
             self.assertEqual(result.returncode, 2)
             self.check_message("levelfilter", result.stderr, "standard output", "No space left")
-
-
-@unittest.skipUnless(TOOLS["leveldb-measure"], "built without C++")
-class Measure(LevelTest):
-    def measure(self, *options):
-        """The rows of the table, each a dict by the names in its first line."""
-        out = self.output("leveldb-measure", *options, ".").decode()
-        self.assertEqual(os.listdir(self.folder), [])
-        names, rule, *rows = [line.strip("|").split("|") for line in out.splitlines()]
-        self.assertTrue(all(re.fullmatch("-+:?", cell) for cell in rule), rule)
-        self.assertEqual({len(row) for row in [names, rule, *rows]}, {len(names)})
-        return [{name.strip(): cell.strip() for name, cell in zip(names, row)} for row in rows]
-
-    def test_databases(self):
-        for keys in [], ["-k"]:
-            none, builtin, ours, larger = self.measure(
-                "-n", 20000, "-r", 2, "-w", 5000, "-c", 30, *keys)
-            self.assertEqual([row["filters"] for row in (none, builtin, ours, larger)],
-                             ["none", "built-in", "bloomfile", "built-in"])
-            self.assertEqual([row["bits a key"] for row in (none, builtin, ours, larger)],
-                             ["", "10", "10", "12"])
-            self.assertLess(float(builtin["bytes a key"]), float(ours["bytes a key"]))
-            self.assertAlmostEqual(float(larger["bytes a key"]), float(ours["bytes a key"]), delta=0.2)
-            self.assertLess(float(ours["false positives"].removesuffix(" %")), 1.5)
-            for row in none, builtin, ours, larger:
-                self.assertGreater(float(row["present, warm, ns"].split()[0]), 0)
-
-    def test_filters(self):
-        rows = self.measure("-f", "-q", "-r", 1)
-        self.assertEqual([(row["keys"], row["filters"]) for row in rows],
-                         [(n, f) for n in ("20", "30", "40")
-                          for f in ("built-in", "bloomfile", "built-in")])
-        for row in rows:
-            if row["filters"] == "bloomfile":
-                self.assertEqual(int(row["bytes"]), (int(row["keys"]) * 10 + 7) // 8 + 8)
-                self.assertAlmostEqual(float(row["ratio"]), 1, delta=0.3)
-
-    def test_stopped(self):
-        for i, number in enumerate([signal.SIGINT, signal.SIGTERM, signal.SIGHUP]):
-            process = self.start("leveldb-measure", ".")
-            self.until(lambda: list(self.folder.glob("*/0/CURRENT")), process)
-            time.sleep(0.2 * i)
-            process.send_signal(number)
-            status, out, _ = self.result(process)
-            self.assertEqual((status, out), (128 + number, b""))
-            self.assertEqual(os.listdir(self.folder), [])
-
-    def test_trouble(self):
-        self.trouble("leveldb-measure", "none", names=["none", "No such file"])
-        for arguments in ["-n", "x"], ["-r", 0], ["-r", 100], ["-b", -1], ["-c", "9" * 30]:
-            self.trouble("leveldb-measure", *arguments, names=["is no number from"])
-        self.assertEqual(self.run_tool("leveldb-measure", "a", "b").returncode, 2)
-        self.assertEqual(self.run_tool("leveldb-measure", "-x").returncode, 2)
-        self.assertTrue(self.output("leveldb-measure", "--help").startswith(b"usage: "))
-        with open("/dev/full", "wb") as full:
-            result = self.run_tool("leveldb-measure", "-f", "-q", ".", stdout=full)
-        self.assertEqual(result.returncode, 2)
-        self.check_message("leveldb-measure", result.stderr, "standard output", "No space left")
 
 
 if __name__ == "__main__":

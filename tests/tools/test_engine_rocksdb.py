@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from rocksdb_shipped import ABSENT, ALONE, SEVERAL, Shipped, rows
-from support import NAMESPACE, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs, works
+from support import NAMESPACE, SANITIZED, UNPRIVILEGED, lines, main, needs, works
 
 MANY = 20_000 if SANITIZED else 1_000_000
 
@@ -244,45 +244,6 @@ class Trouble(Shipped):
                 result = self.run_tool("shipped", *arguments, stdin=lines(*SEVERAL), stdout=full)
             self.assertEqual(result.returncode, 2)
             self.check_message("shipped", result.stderr, "standard output", "No space left")
-
-
-class Measure(ToolTest):
-    BRIEFLY = ["-n", 2000, "-g", 500, "-c", 20, "-r", 2]
-
-    def test_table(self):
-        result = self.run_tool("rocksdb-measure", *self.BRIEFLY, ".")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        if result.stderr:  # not every file system lets files be evicted
-            self.check_message("rocksdb-measure", result.stderr, "stayed in memory")
-        head, rule, *table = result.stdout.decode().splitlines()
-        self.assertEqual(head.split(" | ")[1:5], ["none", "RocksDB's", "bloomfile", "both"])
-        self.assertEqual(len(table), 13)
-        for row in table:
-            cells = row.strip("| ").split(" | ")
-            self.assertEqual(len(cells), 8, row)
-            for cell in cells[1:5]:
-                self.assertRegex(cell, r"\A\d+(\.\d+)?\Z")
-        sizes = next(row for row in table if row.startswith("| filters on disk")).split(" | ")
-        self.assertEqual(sizes[1], "0")
-        self.assertGreater(int(sizes[2]), 0)
-        self.assertGreater(int(sizes[4]), int(sizes[3]))
-        self.assertEqual(os.listdir(self.folder), [])
-
-    def test_stopped(self):
-        """By whatever signal: nothing is left."""
-        for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
-            process = self.start("rocksdb-measure", ".")
-            self.until(lambda: list(self.folder.glob("rocksdb-measure.*/*.sst")), process)
-            process.send_signal(number)
-            self.assertEqual(self.result(process)[:2], (-number, b""))
-            self.assertEqual(os.listdir(self.folder), [])
-
-    def test_trouble(self):
-        self.trouble("rocksdb-measure", "missing", names=["missing", "No such file"])
-        for arguments in ["-n", 0], ["-r", 102], ["-g", "x"], ["-c", -1]:
-            self.trouble("rocksdb-measure", *arguments, ".", names=["is no number"])
-        self.trouble("rocksdb-measure", ".", ".", names=["one directory"])
-        self.assertIn(b"usage: rocksdb-measure", self.output("rocksdb-measure", "--help"))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTes
                      numbered, works)
 
 TOOLS["sstable"] = os.environ.get("EXAMPLE_SSTABLE")
-TOOLS["sstable-measure"] = os.environ.get("EXAMPLE_SSTABLE_MEASURE")
 STOPPING_DISK = os.environ.get("STOPPING_DISK", "")
 FORMS = [], ["--embedded"]
 QUICK = ["--compression", "none"]
@@ -602,45 +601,6 @@ class Interrupted(SstableTest):
             reads += 1
         self.assertEqual(writer.returncode, 0)
         self.assertGreater(reads, 0)
-
-
-@unittest.skipUnless(TOOLS["sstable-measure"], "built without mtbl")
-class Measure(SstableTest):
-    TINY = ["--tables", 3, "--rows", 50, "--rounds", 3, "--ms", 1]
-
-    def test_table(self):
-        (self.folder / "here").mkdir()
-        head, line, *rows = self.output("sstable-measure", *self.TINY, "here").decode().splitlines()
-        self.assertTrue(head.startswith("| tables x rows | compression | filters | miss, us |"))
-        self.assertEqual({row.count("|") for row in rows}, {head.count("|")})
-        self.assertEqual(line.count("|"), head.count("|"))
-        cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
-        self.assertEqual([row[:3] for row in cells],
-                         [["3 x 50", compression, filters] for compression in ("none", "zstd")
-                          for filters in ("none", "sidecar", "embedded")])
-        for row in cells:
-            for cell in row[3:7]:
-                self.assertRegex(cell, r"^[0-9.e+-]+( \([0-9.e+-]+ x less\))?$")
-                self.assertGreater(float(cell.split()[0]), 0)
-            for cell in row[7:]:
-                self.assertRegex(cell, r"^(-|[0-9.e+-]+( \([0-9.einf+-]+ x less\))?)$")
-        self.assertEqual(os.listdir(self.folder / "here"), [])
-
-    def test_interrupted(self):
-        process = subprocess.Popen(self.command("sstable-measure", "--rows", 1000, "--ms", 60000, "."),
-                                   cwd=self.folder, env=self.environment(), stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE)
-        self.until(lambda: list(self.folder.glob("sstable-measure.*/embedded/000020.mtbl")))
-        process.send_signal(signal.SIGINT)
-        _, message = process.communicate(timeout=TIMEOUT)
-        self.assertEqual((process.returncode, message), (128 + signal.SIGINT, b""))
-        self.assertEqual(os.listdir(self.folder), [])
-
-    def test_trouble(self):
-        self.trouble("sstable-measure", "missing", names=["cannot use missing", "No such file"])
-        for option in ["--rows", "0"], ["--rounds", "x"], ["--ms", "-1"], ["--tables", "1001"]:
-            self.trouble("sstable-measure", *option, names=[option[1], "is no number from 1"])
-        self.assertTrue(self.output("sstable-measure", "--help").startswith(b"usage: sstable-measure"))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "subject.h"
+#include "leveldb_subject.h"
 
-#include "builtin.h"
-#include "policy.h"
-
-#include <err.h>
+#include <errno.h>
 #include <stdlib.h>
+
+#include "bench.h"
+#include "leveldb_builtin.h"
+#include "policy.h"
 
 struct subject_ways {
     const char *label;
@@ -15,21 +16,22 @@ struct subject_ways {
     void (*release)(void *);
 };
 
-static const struct subject_ways builtin = { "built-in", builtin_create_filter,
-                                             builtin_key_may_match, builtin_name, builtin_free };
-static const struct subject_ways bloomfile = { "bloomfile", policy_create_filter,
-                                               policy_key_may_match, policy_name, free };
+static const struct subject_ways ways_of_leveldb = { "built-in", builtin_create_filter,
+                                                     builtin_key_may_match, builtin_name,
+                                                     builtin_free };
+static const struct subject_ways ways_of_bloomfile = { "bloomfile", policy_create_filter,
+                                                       policy_key_may_match, policy_name, free };
 
 struct subject subject_new(enum subject_kind kind, int bits_per_key)
 {
     if (kind == SUBJECT_NONE)
         return (struct subject){ 0 };
-    struct subject s = { .ways = kind == SUBJECT_BUILTIN ? &builtin : &bloomfile,
+    struct subject s = { .ways = kind == SUBJECT_BUILTIN ? &ways_of_leveldb : &ways_of_bloomfile,
                          .bits_per_key = bits_per_key };
     s.policy = kind == SUBJECT_BUILTIN ? builtin_new(bits_per_key)
                                        : (void *)policy_new(bits_per_key, NULL);
     if (s.policy == NULL)
-        err(2, "cannot make a filter policy");
+        bench_fail(errno, "make a filter policy");
     return s;
 }
 

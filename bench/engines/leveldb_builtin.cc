@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "builtin.h"
+#include "leveldb_builtin.h"
 
 #include <leveldb/filter_policy.h>
 #include <leveldb/slice.h>

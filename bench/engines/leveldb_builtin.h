@@ -3,8 +3,8 @@
  * The policy that LevelDB brings along, in the form of policy.h. C++, for LevelDB's C interface can
  * make it but not ask it.
  */
-#ifndef BUILTIN_H
-#define BUILTIN_H
+#ifndef BLOOMFILE_BENCH_LEVELDB_BUILTIN_H
+#define BLOOMFILE_BENCH_LEVELDB_BUILTIN_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
-#include "trouble.h"
+#include "rocksdb.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
+#include "trouble.h"
 
 #define POOL_SIZE ((size_t)1 << 20)
 
@@ -23,15 +24,9 @@ void measure_key(char key[MEASURE_KEY_SIZE], uint64_t number)
 static const char *value_of(uint64_t row)
 {
     static char pool[POOL_SIZE + MEASURE_VALUE_SIZE];
-    if (pool[0] == '\0') {
-        uint64_t x = 88172645463325252;
-        for (size_t i = 0; i < sizeof pool; i++) {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            pool[i] = (char)(x | 1);
-        }
-    }
+    if (pool[0] == '\0')
+        for (size_t i = 0; i < sizeof pool; i++)
+            pool[i] = (char)(bench_random(i) | 1);
     return pool + row * MEASURE_VALUE_SIZE % POOL_SIZE;
 }
 
@@ -62,36 +57,36 @@ static void add_rows(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, u
 
 static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, const char *path)
 {
-    char *error = NULL, *filter = measure_path("set.bloom");
+    static const char filter[] = "set.bloom";
+    char *error = NULL;
     rocksdb_sstfilewriter_finish(sst, &error);
     check_rocksdb(error, "write", path);
     if (builder != NULL)
         check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_REPLACE), "write",
                         filter);
-    free(filter);
 }
 
 double measure_write(enum measure_mode mode, uint64_t rows)
 {
-    char *error = NULL, *path = measure_path(files[has_rocksdb_filter(mode)]);
+    const char *path = files[has_rocksdb_filter(mode)];
+    char *error = NULL;
     rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
     rocksdb_options_t *options = sst_options(has_rocksdb_filter(mode));
     rocksdb_sstfilewriter_t *sst = rocksdb_sstfilewriter_create(environment, options);
     bloomfile_builder *builder = NULL;
     value_of(0);
-    const double begin = measure_now();
+    const double begin = bench_seconds();
     if (has_our_filter(mode))
         check_bloomfile(bloomfile_builder_new(&builder, NULL), "begin a filter for", path);
     rocksdb_sstfilewriter_open(sst, path, &error);
     check_rocksdb(error, "create", path);
     add_rows(sst, builder, rows, path);
     finish(sst, builder, path);
-    const double seconds = measure_now() - begin;
+    const double seconds = bench_seconds() - begin;
     bloomfile_builder_free(builder);
     rocksdb_sstfilewriter_destroy(sst);
     rocksdb_options_destroy(options);
     rocksdb_envoptions_destroy(environment);
-    free(path);
     return seconds;
 }
 
@@ -101,15 +96,12 @@ void measure_ingest(void)
     rocksdb_ingestexternalfileoptions_t *ingestion = rocksdb_ingestexternalfileoptions_create();
     rocksdb_options_set_create_if_missing(options, 1);
     for (unsigned i = 0; i < 2; i++) {
-        char *error = NULL, *path = measure_path(databases[i]), *file = measure_path(files[i]);
-        const char *list[] = { file };
-        rocksdb_t *db = rocksdb_open(options, path, &error);
-        check_rocksdb(error, "create", path);
-        rocksdb_ingest_external_file(db, list, 1, ingestion, &error);
-        check_rocksdb(error, "ingest", file);
+        char *error = NULL;
+        rocksdb_t *db = rocksdb_open(options, databases[i], &error);
+        check_rocksdb(error, "create", databases[i]);
+        rocksdb_ingest_external_file(db, &files[i], 1, ingestion, &error);
+        check_rocksdb(error, "ingest", files[i]);
         rocksdb_close(db);
-        free(file);
-        free(path);
     }
     rocksdb_ingestexternalfileoptions_destroy(ingestion);
     rocksdb_options_destroy(options);

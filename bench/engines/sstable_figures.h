@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sstable-measure finds, as a table in Markdown.
+ * What bench-sstable finds, as a table in Markdown.
  */
-#ifndef FIGURES_H
-#define FIGURES_H
+#ifndef BLOOMFILE_BENCH_SSTABLE_FIGURES_H
+#define BLOOMFILE_BENCH_SSTABLE_FIGURES_H
 
-#include "sample.h"
-
-enum {
-    MAX_ROUNDS = 99
-};
+#include "engine.h"
+#include "sstable_sample.h"
 
 enum kind {
     WITHOUT,
@@ -30,10 +27,11 @@ enum figure {
 
 /* NaN: it could not be found out. */
 struct figures {
-    double values[KINDS][FIGURES][MAX_ROUNDS];
+    double values[KINDS][FIGURES][ENGINE_MAX_ROUNDS];
 };
 
-void figures_print_head(void);
+/* Title and head. */
+void figures_print_head(const struct sample *s, uint64_t rounds);
 
 /* The medians of all rounds, three lines; sorts the values. */
 void figures_print(struct figures *f, const struct sample *s, const char *compression,

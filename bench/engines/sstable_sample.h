@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sstable-measure measures on: tables whose keys come from the whole range of keys, so that
+ * What bench-sstable measures on: tables whose keys come from the whole range of keys, so that
  * every one must be searched for a key that is absent.
  */
-#ifndef SAMPLE_H
-#define SAMPLE_H
+#ifndef BLOOMFILE_BENCH_SSTABLE_SAMPLE_H
+#define BLOOMFILE_BENCH_SSTABLE_SAMPLE_H
 
 #include "tablet.h"
 
@@ -26,8 +26,5 @@ void sample_make(const struct sample *s, mtbl_compression_type compression,
 
 #define SIDECAR  "sidecar"
 #define EMBEDDED "embedded"
-
-/* Ends the program if it was told to stop. */
-void stop_if_told(void);
 
 #endif

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "leveldb.h"
 
-#include "cold.h"
-#include "database.h"
-#include "keys.h"
-#include "subject.h"
-
-#include <err.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
+#include "database.h"
+#include "engine.h"
+#include "leveldb_keys.h"
+#include "leveldb_subject.h"
+#include "leveldb_tables.h"
+#include "residence.h"
 
 #define BATCH            1000
 #define STEP             500
@@ -36,7 +38,7 @@ struct trial {
     struct subject subject;
     char path[16];
     uint64_t size;
-    double samples[COLUMNS][MAX_ROUNDS];
+    double samples[COLUMNS][ENGINE_MAX_ROUNDS];
 };
 
 static struct database open_trial(struct trial *t, bool create, size_t cache)
@@ -45,11 +47,11 @@ static struct database open_trial(struct trial *t, bool create, size_t cache)
 }
 
 /* The first half of a value is as good as random, so it is compressed to about that half. */
-static void put_row(leveldb_writebatch_t *batch, const struct trial *t, unsigned row, char *value)
+static void put_row(leveldb_writebatch_t *batch, const struct trial *t, uint64_t row, char *value)
 {
-    const unsigned size = t->options->value_size;
-    for (unsigned i = 0; i < size / 2; i++)
-        value[i] = (char)scattered((uint64_t)row * size + i, 256);
+    const size_t size = t->options->value_size;
+    for (size_t i = 0; i < size / 2; i++)
+        value[i] = (char)scattered(row * size + i, 256);
     leveldb_writebatch_put(batch, t->keys[2 * (size_t)row].text, KEY_SIZE, value, size);
 }
 
@@ -58,8 +60,8 @@ static void fill(struct trial *t)
     const struct measure_options *o = t->options;
     struct database database = open_trial(t, true, CACHE_OF_LEVELDB);
     leveldb_writebatch_t *batch = leveldb_writebatch_create();
-    char *value = must_have(calloc(1, o->value_size + 1));
-    for (unsigned row = 0; row < o->rows; row++) {
+    char *value = bench_memory(calloc(1, o->value_size + 1));
+    for (uint64_t row = 0; row < o->rows; row++) {
         put_row(batch, t, row, value);
         if ((row + 1) % BATCH == 0 || row + 1 == o->rows)
             database_write(&database, batch);
@@ -79,33 +81,33 @@ static void begin(struct trial *t, unsigned number, enum subject_kind kind, int 
     fill(t);
     struct database database = open_trial(t, false, CACHE_OF_LEVELDB);
     database_close(&database);
-    t->size = cold_size(t->path, ".ldb");
+    t->size = tables_size(t->path);
     t->subject.asked = t->subject.refused = 0;
 }
 
-static struct key *choose(const struct trial *t, unsigned count, bool present, unsigned round)
+static struct key *choose(const struct trial *t, uint64_t count, bool present, unsigned round)
 {
-    struct key *keys = must_have(malloc(count * sizeof *keys));
-    for (unsigned i = 0; i < count; i++) {
-        const uint64_t place = (uint64_t)round * count + i;
+    struct key *keys = bench_memory(malloc(count * sizeof *keys));
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t place = round * count + i;
         keys[i] = t->keys[2 * scattered(place, t->options->rows) + !present];
     }
     return keys;
 }
 
 /* ns a get. */
-static double time_gets(const struct database *database, const struct key *keys, unsigned count,
+static double time_gets(const struct database *database, const struct key *keys, uint64_t count,
                         bool present)
 {
-    const double start = now_ns();
-    for (unsigned i = 0; i < count; i++) {
+    const double start = bench_seconds();
+    for (uint64_t i = 0; i < count; i++) {
         size_t size;
         char *value = database_get(database, (struct bytes){ keys[i].text, KEY_SIZE }, &size);
         if ((value != NULL) != present)
-            errx(2, "%.*s: %s", KEY_SIZE, keys[i].text, present ? "lost" : "found");
+            bench_fail(0, present ? "find a row" : "trust a row that nobody put");
         leveldb_free(value);
     }
-    return (now_ns() - start) / count;
+    return (bench_seconds() - start) * 1e9 / (double)count;
 }
 
 static void ignore(void *context, struct bytes key, struct bytes value)
@@ -153,23 +155,23 @@ static void read_filters(const struct trial *t, const struct database *database)
 /* The gets find the filters in memory, and no data. */
 static void cold_round(struct trial *t, unsigned round, bool present)
 {
-    const unsigned count = t->options->cold;
+    const uint64_t count = t->options->cold;
     const struct subject before = t->subject;
     struct key *keys = choose(t, count, present, round);
     struct database database = open_trial(t, false, CACHE_OF_LEVELDB);
     open_tables(t, &database);
-    cold_map_pages_alone(".ldb");
-    cold_evict(t->path);
-    const uint64_t begin = cold_bytes_read();
+    tables_map_pages_alone();
+    engine_evict(t->path);
+    const uint64_t begin = residence_read_bytes();
     read_filters(t, &database);
-    const uint64_t start = cold_bytes_read();
+    const uint64_t start = residence_read_bytes();
     const double time = time_gets(&database, keys, count, present);
-    const uint64_t end = cold_bytes_read();
+    const uint64_t end = residence_read_bytes();
     database_close(&database);
     free(keys);
     t->subject = before;
     t->samples[present ? COLD_PRESENT : COLD_ABSENT][round] = time;
-    t->samples[present ? READ_PRESENT : READ_ABSENT][round] = (double)(end - start) / count;
+    t->samples[present ? READ_PRESENT : READ_ABSENT][round] = (double)(end - start) / (double)count;
     t->samples[READ_FILTERS][round] = (double)(start - begin);
 }
 
@@ -177,10 +179,10 @@ static void print(struct trial *t, struct trial *none)
 {
     double m[COLUMNS], ratio[COLUMNS];
     for (enum column c = 0; c < COLUMNS; c++) {
-        m[c] = median(t->samples[c], t->options->rounds);
-        ratio[c] = m[c] / median(none->samples[c], t->options->rounds);
+        m[c] = bench_median(t->samples[c], t->options->rounds);
+        ratio[c] = m[c] / bench_median(none->samples[c], t->options->rounds);
     }
-    const double filters = ((double)t->size - (double)none->size) / t->options->rows;
+    const double filters = ((double)t->size - (double)none->size) / (double)t->options->rows;
     printf("| %s", subject_label(&t->subject));
     if (t == none)
         printf(" | | | |");
@@ -201,14 +203,14 @@ static void begin_all(struct trial *trials, const struct key *keys, const struct
     begin(&trials[0], 0, SUBJECT_NONE, 0, keys, o);
     begin(&trials[1], 1, SUBJECT_BUILTIN, bits, keys, o);
     begin(&trials[2], 2, SUBJECT_BLOOMFILE, bits, keys, o);
-    const double more = 8 * ((double)trials[2].size - (double)trials[1].size) / o->rows;
+    const double more = 8 * ((double)trials[2].size - (double)trials[1].size) / (double)o->rows;
     begin(&trials[3], 3, SUBJECT_BUILTIN, bits + (int)lround(more), keys, o);
 }
 
 void measure_databases(const struct measure_options *o)
 {
-    struct trial *trials = must_have(calloc(TRIALS, sizeof *trials));
-    struct key *keys = keys_make(2 * (size_t)o->rows, !o->sequential);
+    struct trial *trials = bench_memory(calloc(TRIALS, sizeof *trials));
+    struct key *keys = keys_make(2 * (size_t)o->rows, o->sequential == 0);
     begin_all(trials, keys, o);
     for (unsigned round = 0; round < o->rounds; round++) {
         for (struct trial *t = trials; t < trials + TRIALS; t++) {
@@ -218,10 +220,12 @@ void measure_databases(const struct measure_options *o)
         }
     }
     printf(
+        "### bench-leveldb: %" PRIu64 " rows of %s keys, medians of %" PRIu64 " rounds\n\n"
         "| filters | bits a key | bytes a key | false positives | tables, MB | absent, warm, ns |"
         " present, warm, ns | absent, cold, us | present, cold, us | KiB read, absent |"
         " KiB read, present | filters read, KiB |\n"
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        o->rows, o->sequential == 0 ? "random" : "sequential", o->rounds);
     for (struct trial *t = trials; t < trials + TRIALS; t++) {
         print(t, trials);
         subject_free(&t->subject);

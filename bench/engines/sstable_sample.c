@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-#include "sample.h"
-#include "change.h"
+#include "sstable_sample.h"
 
-#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
+#include "change.h"
 
 /* Even numbers are present: row r of table t has 2 * (r * tables + t). */
 static void print_key(uint64_t number, char key[SAMPLE_KEY + 1])
@@ -50,17 +51,14 @@ void sample_make(const struct sample *s, mtbl_compression_type compression,
                  const struct reporter *reporter)
 {
     struct table_options beside = { .compression = compression, .fpr = 0.01 }, inside = beside;
-    struct stored *stored = calloc(s->rows, sizeof *stored);
-    struct row *rows = calloc(s->rows, sizeof *rows);
-    if (stored == NULL || rows == NULL)
-        err(2, "cannot keep a table in memory");
+    struct stored *stored = bench_memory(calloc(s->rows, sizeof *stored));
+    struct row *rows = bench_memory(calloc(s->rows, sizeof *rows));
     inside.embedded = true;
     for (uint64_t table = 0; table < s->tables; table++) {
         fill_table(s, table, stored, rows);
         if (tablet_put(SIDECAR, rows, s->rows, &beside, reporter) != 0 ||
             tablet_put(EMBEDDED, rows, s->rows, &inside, reporter) != 0)
-            exit(2);
-        stop_if_told();
+            bench_fail(0, "make a tablet");
     }
     free(rows);
     free(stored);

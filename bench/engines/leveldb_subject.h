@@ -2,8 +2,8 @@
  *
  * A filter policy that is measured: what it was asked, and what it answered.
  */
-#ifndef SUBJECT_H
-#define SUBJECT_H
+#ifndef BLOOMFILE_BENCH_LEVELDB_SUBJECT_H
+#define BLOOMFILE_BENCH_LEVELDB_SUBJECT_H
 
 #include <leveldb/c.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "rocksdb.h"
 
-#include <stdlib.h>
+#include "residence.h"
 
-double measured[FIGURES][MODES][MEASURE_MAX_ROUNDS];
+double measured[FIGURES][MODES][ENGINE_MAX_ROUNDS];
 
 /* Each mode is the first of a round as often as the others, since what comes first may find caches
  * and disk in another state. */
@@ -23,8 +23,9 @@ static void warm_gets(const struct measure_options *o, const struct opened opene
                   { ONE_PRESENT, measure_get_each, true },
                   { MANY_ABSENT, measure_get_batches, false },
                   { MANY_PRESENT, measure_get_batches, true } };
-    for (unsigned k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        struct keys keys = measure_keys(o->gets, o->rows, kinds[k].present);
+    const unsigned count = sizeof kinds / sizeof kinds[0];
+    for (unsigned k = 0; k < count; k++) {
+        struct keys keys = measure_keys(o->gets, o->rows, kinds[k].present, round * count + k);
         for (unsigned i = 0; i < MODES; i++) {
             const enum measure_mode mode = turn(i, round);
             measured[kinds[k].figure][mode][round] =
@@ -35,19 +36,16 @@ static void warm_gets(const struct measure_options *o, const struct opened opene
 }
 
 static void cold_gets(const struct measure_options *o, enum measure_mode mode, unsigned round,
-                      bool present, double *stayed)
+                      bool present)
 {
-    srandom(round); /* the same keys for all modes */
-    struct keys keys = measure_keys(o->cold_gets, o->rows, present);
-    const double share = measure_evict();
-    if (share > *stayed)
-        *stayed = share;
+    struct keys keys = measure_keys(o->cold_gets, o->rows, present, round);
+    engine_evict(".");
     struct opened opened = measure_open(mode, o->rows);
-    const uint64_t bytes = measure_read_bytes();
+    const uint64_t bytes = residence_read_bytes();
     measured[present ? COLD_PRESENT : COLD_ABSENT][mode][round] =
         measure_time(measure_get_each, &opened.guard, &keys, present);
     measured[present ? COLD_PRESENT_BYTES : COLD_ABSENT_BYTES][mode][round] =
-        (double)(measure_read_bytes() - bytes) / (double)o->cold_gets;
+        (double)(residence_read_bytes() - bytes) / (double)o->cold_gets;
     measured[COLD_OPEN_BYTES][mode][round] = (double)opened.read_bytes;
     measure_close(&opened);
     measure_free_keys(&keys);
@@ -83,13 +81,11 @@ void measure_gets(const struct measure_options *o)
         measure_close(&opened[mode]);
 }
 
-double measure_cold(const struct measure_options *o)
+void measure_cold(const struct measure_options *o)
 {
-    double stayed = 0;
     for (unsigned round = 0; round < o->rounds; round++)
         for (unsigned i = 0; i < MODES; i++) {
-            cold_gets(o, turn(i, round), round, false, &stayed);
-            cold_gets(o, turn(i, round), round, true, &stayed);
+            cold_gets(o, turn(i, round), round, false);
+            cold_gets(o, turn(i, round), round, true);
         }
-    return stayed;
 }

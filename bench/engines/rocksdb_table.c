@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
+#include "rocksdb.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "bench.h"
 
 static const struct {
     const char *name;
@@ -26,20 +26,6 @@ static const struct {
     [PROCESS_BYTES] = { "RocksDB's indexes and filters in each process, KiB", 1024, 0 },
 };
 
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(enum figure figure, enum measure_mode mode, unsigned rounds)
-{
-    double sorted[MEASURE_MAX_ROUNDS];
-    memcpy(sorted, measured[figure][mode], rounds * sizeof *sorted);
-    qsort(sorted, rounds, sizeof *sorted, compare);
-    return (sorted[(rounds - 1) / 2] + sorted[rounds / 2]) / 2;
-}
-
 static void print_ratio(double a, double b)
 {
     if (a > 0 && b > 0)
@@ -48,12 +34,12 @@ static void print_ratio(double a, double b)
         printf(" | -");
 }
 
-static void print_figure(enum figure figure, unsigned rounds)
+static void print_figure(enum figure figure, uint64_t rounds)
 {
     double value[MODES];
     printf("| %s", figures[figure].name);
     for (unsigned mode = 0; mode < MODES; mode++) {
-        value[mode] = median(figure, mode, rounds);
+        value[mode] = bench_median(measured[figure][mode], rounds);
         printf(" | %.*f", figures[figure].decimals, value[mode] / figures[figure].unit);
     }
     print_ratio(value[NO_FILTER], value[OUR_FILTER]);
@@ -62,18 +48,14 @@ static void print_figure(enum figure figure, unsigned rounds)
     printf(" |\n");
 }
 
-void measure_print(const struct measure_options *o, double stayed)
+void measure_print(const struct measure_options *o)
 {
-    printf("| %" PRIu64 " rows; medians of %u rounds | none | RocksDB's | bloomfile | both "
+    printf("### bench-rocksdb: a filter in front of RocksDB, its own, and none\n\n"
+           "| %" PRIu64 " rows; medians of %" PRIu64
+           " rounds | none | RocksDB's | bloomfile | both "
            "| none / bloomfile | RocksDB's / bloomfile | RocksDB's / both |\n"
            "|---|---:|---:|---:|---:|---:|---:|---:|\n",
            o->rows, o->rounds);
     for (unsigned figure = 0; figure < FIGURES; figure++)
         print_figure(figure, o->rounds);
-    if (stayed > 0)
-        fprintf(
-            stderr,
-            "rocksdb-measure: up to %.1f %% of the files stayed in memory: the cold figures are "
-            "too good\n",
-            100 * stayed);
 }

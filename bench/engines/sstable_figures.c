@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "figures.h"
+#include "sstable_figures.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-static int compare(const void *left, const void *right)
-{
-    const double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static double median(double *values, uint64_t count)
-{
-    qsort(values, count, sizeof *values, compare);
-    return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
+#include "bench.h"
 
 static void print_number(double value)
 {
@@ -46,7 +35,7 @@ void figures_print(struct figures *f, const struct sample *s, const char *compre
         printf("| %" PRIu64 " x %" PRIu64 " | %s | %s |", s->tables, s->rows, compression,
                names[kind]);
         for (enum figure figure = MISS; figure < FIGURES; figure++) {
-            const double value = median(f->values[kind][figure], rounds);
+            const double value = bench_median(f->values[kind][figure], rounds);
             print_figure(value, kind == WITHOUT || figure == COLD_OPEN ? 0 : without[figure]);
             if (kind == WITHOUT)
                 without[figure] = value;
@@ -55,9 +44,12 @@ void figures_print(struct figures *f, const struct sample *s, const char *compre
     }
 }
 
-void figures_print_head(void)
+void figures_print_head(const struct sample *s, uint64_t rounds)
 {
-    printf("| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
+    printf("### bench-sstable: %" PRIu64 " tables whose keys overlap, medians of %" PRIu64
+           " rounds\n\n"
+           "| tables x rows | compression | filters | miss, us | hit, us | miss of 256, us | "
            "hit of 256, us | cold open, kB | cold miss, kB | cold hit, kB |\n"
-           "|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n");
+           "|--:|---|---|--:|--:|--:|--:|--:|--:|--:|\n",
+           s->tables, rounds);
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "measure.h"
-#include "trouble.h"
+#include "rocksdb.h"
 
-#include <dirent.h>
-#include <err.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
+
+#include "bench.h"
+#include "residence.h"
+#include "trouble.h"
 
 /* RocksDB's filters are used if the files have them and there is a policy, of whichever size. */
 static rocksdb_options_t *reading_options(enum measure_mode mode, uint64_t rows)
@@ -27,23 +26,20 @@ static rocksdb_options_t *reading_options(enum measure_mode mode, uint64_t rows)
 struct opened measure_open(enum measure_mode mode, uint64_t rows)
 {
     struct opened o = { .options = reading_options(mode, rows) };
-    char *error = NULL, *path = measure_path(has_rocksdb_filter(mode) ? "bloom" : "plain");
-    char *filter = measure_path("set.bloom");
-    const char *family = "default";
-    const uint64_t bytes = measure_read_bytes();
-    const double begin = measure_now();
+    const char *path = has_rocksdb_filter(mode) ? "bloom" : "plain", *family = "default";
+    char *error = NULL;
+    const uint64_t bytes = residence_read_bytes();
+    const double begin = bench_seconds();
     o.guard.db = rocksdb_open_for_read_only_column_families(
         o.options, path, 1, &family, (const rocksdb_options_t *const *)&o.options, &o.guard.rows, 0,
         &error);
     check_rocksdb(error, "open", path);
     if (has_our_filter(mode))
-        check_bloomfile(bloomfile_open(&o.guard.filter, filter, BLOOMFILE_PREFAULT), "open",
-                        filter);
-    o.seconds = measure_now() - begin;
-    o.read_bytes = measure_read_bytes() - bytes;
+        check_bloomfile(bloomfile_open(&o.guard.filter, "set.bloom", BLOOMFILE_PREFAULT), "open",
+                        "set.bloom");
+    o.seconds = bench_seconds() - begin;
+    o.read_bytes = residence_read_bytes() - bytes;
     o.guard.options = rocksdb_readoptions_create();
-    free(filter);
-    free(path);
     return o;
 }
 
@@ -67,41 +63,10 @@ void measure_warm(const struct opened *o)
     rocksdb_iter_destroy(at);
 }
 
-static void evict_folder(const char *name, uint64_t *pages, uint64_t *stayed)
-{
-    char *path = measure_path(name);
-    DIR *folder = opendir(path);
-    if (folder == NULL)
-        err(2, "cannot open %s", path);
-    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
-        if (entry->d_name[0] == '.')
-            continue;
-        char *file = join(path, "/", entry->d_name);
-        measure_evict_file(file, pages, stayed);
-        free(file);
-    }
-    closedir(folder);
-    free(path);
-}
-
-double measure_evict(void)
-{
-    uint64_t pages = 0, stayed = 0;
-    char *filter = measure_path("set.bloom");
-    evict_folder("plain", &pages, &stayed);
-    evict_folder("bloom", &pages, &stayed);
-    measure_evict_file(filter, &pages, &stayed);
-    free(filter);
-    return (double)stayed / (double)pages;
-}
-
 static uint64_t file_bytes(const char *name)
 {
     struct stat status;
-    char *path = measure_path(name);
-    if (stat(path, &status) == -1)
-        err(2, "cannot find the size of %s", path);
-    free(path);
+    bench_call(stat(name, &status), "find the size of a file");
     return (uint64_t)status.st_size;
 }
 
@@ -119,6 +84,6 @@ uint64_t measure_process_bytes(const struct opened *o)
 {
     uint64_t bytes;
     if (rocksdb_property_int(o->guard.db, "rocksdb.estimate-table-readers-mem", &bytes) != 0)
-        errx(2, "cannot ask RocksDB for the memory of its tables");
+        bench_fail(0, "ask RocksDB for the memory of its tables");
     return bytes;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Keys to measure with, and what else the measurements share.
+ * Keys to measure LevelDB with.
  */
-#ifndef KEYS_H
-#define KEYS_H
+#ifndef BLOOMFILE_BENCH_LEVELDB_KEYS_H
+#define BLOOMFILE_BENCH_LEVELDB_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,12 +21,5 @@ struct key *keys_make(size_t count, bool random);
 
 /* The i-th of a fixed sequence that looks random, below `end`. */
 uint64_t scattered(uint64_t i, uint64_t end);
-
-double now_ns(void);
-
-/* Sorts them. */
-double median(double *values, size_t count);
-
-void *must_have(void *memory);
 
 #endif

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #define CHUNK 1024
@@ -109,6 +110,16 @@ double bench_sample_error(const struct bench_sample *s)
 uint64_t bench_random(uint64_t i)
 {
     return bloomfile_hash(0, &i, sizeof i);
+}
+
+void *bench_random_bytes(size_t size)
+{
+    uint8_t *bytes = bench_memory(malloc(size));
+    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
+        const uint64_t word = bench_random(at);
+        memcpy(bytes + at, &word, sizeof word);
+    }
+    return bytes;
 }
 
 void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count)

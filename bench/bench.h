@@ -54,6 +54,9 @@ double bench_sample_error(const struct bench_sample *s);
 /* The i-th of a fixed sequence that looks random, in which no number comes twice. */
 uint64_t bench_random(uint64_t i);
 
+/* Of such numbers; a multiple of 8 bytes, from malloc(). */
+void *bench_random_bytes(size_t size);
+
 /* The digests of `count` keys under a seed. The keys are the numbers from `first` up, each as the 8
  * bytes it has in this machine's memory. */
 void bench_digests(uint64_t seed, uint64_t first, bloomfile_digest *digests, size_t count);

@@ -16,7 +16,7 @@ if [ $# -lt 1 ] || [ $# -gt 2 ]; then
     exit 2
 fi
 build=$1
-where=${2:-${TMPDIR:-/tmp}}
+where=${2:-${TMPDIR:-/var/tmp}}
 
 room=$(df -Pk "$where" | awk 'NR == 2 { printf "%.0f", $4 * 1024 }')
 if [ "$room" -lt $NEED_DISK ]; then

@@ -8,18 +8,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench.h"
+#include "options.h"
 #include "residence.h"
 #include "scratch.h"
 
 #define SIZE         1024 /* MiB */
+#define LEAST_SIZE   64
 #define MAX_SIZE     65536
 #define KEYS         2000
 #define MAX_KEYS     100000
@@ -149,13 +149,7 @@ static void make_filter(size_t size)
     params.bits = (uint64_t)size * 8;
     params.hashes = 6;
     params.capacity = params.bits / 10;
-    uint8_t *body = malloc(size);
-    if (body == NULL)
-        bench_fail(ENOMEM, "get memory for a filter");
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        const uint64_t word = bloomfile_hash(0, &at, sizeof at);
-        memcpy(body + at, &word, sizeof word);
-    }
+    uint8_t *body = bench_random_bytes(size);
     bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, 0), "make a filter");
     free(body);
     subject.pages = size / PAGE;
@@ -219,35 +213,17 @@ static bool compare(unsigned turns)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "mib", required_argument, NULL, 'm' },
-        { "keys", required_argument, NULL, 'k' },
-        { "turns", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    uint64_t size, keys, turns;
+    const struct bench_option options[] = {
+        { "mib", &size, SIZE, 0, LEAST_SIZE, MAX_SIZE },
+        { "keys", &keys, KEYS, 0, 1, MAX_KEYS },
+        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
     };
-    uint64_t size = SIZE, keys = KEYS, turns = TURNS;
-    bool usage = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'm')
-            size = bench_number(optarg);
-        else if (option == 'k')
-            keys = bench_number(optarg);
-        else if (option == 't')
-            turns = bench_number(optarg);
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
-        else
-            usage = true;
-    }
-    const uint64_t most_keys =
-        size << 20 < MAX_KEYS * 2 * PAGE ? (size << 20) / PAGE / 2 : MAX_KEYS;
-    if (usage || argc - optind > 1 || size < 64 || size > MAX_SIZE || keys > most_keys ||
-        turns > MAX_TURNS) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(optind < argc ? argv[optind] : NULL, "bench-cold", (size << 20) / 100 * 101);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    if (keys > (size << 20) / PAGE / 2)
+        bench_fail(0, "find as many pages: at most one in two can have a key");
+    scratch_make(where, "bench-cold", (size << 20) / 100 * 101);
     scratch_enter();
     make_filter((size_t)size << 20);
     choose_keys((size_t)keys);

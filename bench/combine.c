@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,7 @@
 
 #include "bench.h"
 #include "kernel.h"
+#include "options.h"
 #include "scratch.h"
 
 #define SIZE       256 /* MiB */
@@ -245,30 +245,14 @@ static bool compare_layouts(size_t size, unsigned turns)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "mib", required_argument, NULL, 'm' },
-        { "turns", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    uint64_t size, turns;
+    const struct bench_option options[] = {
+        { "mib", &size, SIZE, 0, LEAST_SIZE, MAX_SIZE },
+        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
     };
-    uint64_t size = SIZE, turns = TURNS;
-    bool usage = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'm')
-            size = bench_number(optarg);
-        else if (option == 't')
-            turns = bench_number(optarg);
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
-        else
-            usage = true;
-    }
-    if (usage || argc - optind > 1 || size < LEAST_SIZE || size > MAX_SIZE || turns > MAX_TURNS) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(optind < argc ? argv[optind] : "/dev/shm", "bench-combine",
-                 (SOURCES + 2) * size << 20);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    scratch_make(where != NULL ? where : "/dev/shm", "bench-combine", (SOURCES + 2) * size << 20);
     scratch_enter();
     const bool good = compare_layouts((size_t)size << 20, (unsigned)turns);
     bench_flush();

@@ -2,7 +2,6 @@
  *
  * bench-insert - building from digests, beside copying them and a bare partition
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <time.h>
 
 #include "bench.h"
+#include "options.h"
 #include "scratch.h"
 
 static const char help[] =
@@ -271,26 +271,14 @@ static void measure(unsigned rounds)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "rounds", required_argument, NULL, 'r' },
-        { "keys", required_argument, NULL, 'n' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    uint64_t only, rounds;
+    const struct bench_option options[] = {
+        { "rounds", &rounds, ROUNDS, 0, 1, ROUNDS_MOST },
+        { "keys", &only, 0, 0, 1000, UINT64_MAX >> 8 },
     };
-    uint64_t only = 0, rounds = ROUNDS;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'r') {
-            rounds = bench_number(optarg);
-        } else if (option == 'n') {
-            only = bench_number(optarg);
-        } else {
-            fputs(help, option == 'h' ? stdout : stderr);
-            return option == 'h' ? 0 : BENCH_TROUBLE;
-        }
-    }
-    if (rounds > ROUNDS_MOST || only > (UINT64_MAX >> 8) || (only > 0 && only < 1000))
-        bench_fail(0, "go on: at most 101 rounds, and at least 1000 keys");
-    scratch_make(optind < argc ? argv[optind] : "/dev/shm", "bench-insert", ROOM);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    scratch_make(where != NULL ? where : "/dev/shm", "bench-insert", ROOM);
     scratch_enter();
     for (keys = only > 0 ? only : 1000000; keys <= (only > 0 ? only : 100000000); keys *= 10)
         measure((unsigned)rounds);

@@ -7,14 +7,13 @@
  * that a busy machine slows all alike; the ratio is the median of the ratios of the turns.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "bench.h"
+#include "options.h"
 #include "scratch.h"
 
 #define MEGABYTES     1250
@@ -91,13 +90,7 @@ static void make_filters(uint64_t megabytes)
     params.hashes = 6;
     params.capacity = params.bits / 10;
     const size_t size = (size_t)(params.bits / 8);
-    uint8_t *body = malloc(size);
-    if (body == NULL)
-        bench_fail(ENOMEM, "get memory for a filter");
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        const uint64_t word = bloomfile_hash(0, &at, sizeof at);
-        memcpy(body + at, &word, sizeof word);
-    }
+    uint8_t *body = bench_random_bytes(size);
     assemble(paths[DISK], &params, body, 0);
     assemble(NULL, &params, body, BLOOMFILE_TO_FD(shared_memory()));
     free(body);
@@ -171,29 +164,14 @@ static void compare(unsigned turns)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "mb", required_argument, NULL, 'm' },
-        { "turns", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    uint64_t megabytes, turns;
+    const struct bench_option options[] = {
+        { "mb", &megabytes, MEGABYTES, 0, 1, MAX_MEGABYTES },
+        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
     };
-    uint64_t megabytes = MEGABYTES, turns = TURNS;
-    bool usage = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'm')
-            megabytes = bench_number(optarg);
-        else if (option == 't')
-            turns = bench_number(optarg);
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
-        else
-            usage = true;
-    }
-    if (usage || argc - optind > 1 || megabytes > MAX_MEGABYTES || turns > MAX_TURNS) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(optind < argc ? argv[optind] : NULL, "bench-memory", megabytes * 1001000);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    scratch_make(where, "bench-memory", megabytes * 1001000);
     scratch_enter();
     paths[DISK] = "filter.bloom";
     make_filters(megabytes);

@@ -6,7 +6,6 @@
  * of reading text. One process builds, another one looks up; the memory of each is its own.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "bench.h"
+#include "options.h"
 #include "scratch.h"
 
 #define KEYS             5000000000
@@ -42,7 +42,7 @@ static const char help[] =
     "memory and rates in Markdown. Takes 8 bytes a key of disk, and the filter.\n"
     "The exit status is 1 if a figure misses its target.\n";
 
-static uint64_t keys = KEYS, memory = (uint64_t)MEMORY << 20, threads = THREADS;
+static uint64_t keys, memory, threads;
 
 /* What the processes tell one another; shared. */
 struct figures {
@@ -260,31 +260,15 @@ static bool run(const char *where)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "keys", required_argument, NULL, 'k' },
-        { "memory", required_argument, NULL, 'm' },
-        { "threads", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    const struct bench_option options[] = {
+        { "keys", &keys, KEYS, 0, 1, MAX_KEYS },
+        { "memory", &memory, MEMORY, 0, 1, UINT64_MAX >> 20 },
+        { "threads", &threads, THREADS, 0, 1, MAX_THREADS },
     };
-    bool usage = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'k')
-            keys = bench_number(optarg);
-        else if (option == 'm')
-            memory = bench_number(optarg) << 20;
-        else if (option == 't')
-            threads = bench_number(optarg);
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
-        else
-            usage = true;
-    }
-    if (usage || argc - optind > 1 || keys > MAX_KEYS || threads > MAX_THREADS) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
-    const bool good = run(optind < argc ? argv[optind] : NULL);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    memory <<= 20;
+    const bool good = run(where);
     bench_flush();
     return good ? 0 : BENCH_MISSED;
 }

@@ -19,7 +19,7 @@ if [ $# -lt 1 ] || [ $# -gt 2 ]; then
     exit 2
 fi
 build=$1
-work=$(mktemp -d "${2:-${TMPDIR:-/tmp}}/bench-uniq.XXXXXX")
+work=$(mktemp -d "${2:-${TMPDIR:-/var/tmp}}/bench-uniq.XXXXXX")
 memory=$(mktemp -d /dev/shm/bench-uniq.XXXXXX)
 trap 'rm -rf "$work" "$memory"' EXIT
 trap 'exit 2' HUP INT PIPE TERM

@@ -7,7 +7,6 @@
  * turns.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <libdeflate.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <zlib.h>
 
 #include "bench.h"
+#include "options.h"
 #include "scratch.h"
 
 #define SIZE      1024 /* MiB */
@@ -113,13 +113,7 @@ static void make_filter(size_t size)
     params.bits = (uint64_t)size * 8;
     params.hashes = 6;
     params.capacity = params.bits / 10;
-    uint8_t *body = malloc(size);
-    if (body == NULL)
-        bench_fail(ENOMEM, "get memory for a filter");
-    for (size_t at = 0; at < size; at += sizeof(uint64_t)) {
-        const uint64_t word = bloomfile_hash(0, &at, sizeof at);
-        memcpy(body + at, &word, sizeof word);
-    }
+    uint8_t *body = bench_random_bytes(size);
     bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, 0), "make a filter");
     free(body);
     body_size = size;
@@ -162,29 +156,14 @@ static bool compare(unsigned turns)
 
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "mib", required_argument, NULL, 'm' },
-        { "turns", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    uint64_t size, turns;
+    const struct bench_option options[] = {
+        { "mib", &size, SIZE, 0, 1, MAX_SIZE },
+        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
     };
-    uint64_t size = SIZE, turns = TURNS;
-    bool usage = false;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'm')
-            size = bench_number(optarg);
-        else if (option == 't')
-            turns = bench_number(optarg);
-        else if (option == 'h')
-            return fputs(help, stdout) < 0 ? BENCH_TROUBLE : 0;
-        else
-            usage = true;
-    }
-    if (usage || argc - optind > 1 || size > MAX_SIZE || turns > MAX_TURNS) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(optind < argc ? argv[optind] : NULL, "bench-verify", (size << 20) / 100 * 101);
+    const char *where =
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
+    scratch_make(where, "bench-verify", (size << 20) / 100 * 101);
     scratch_enter();
     make_filter((size_t)size << 20);
     printf("a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n", size, turns);

@@ -7,6 +7,7 @@
 #include "bench.h"
 #include "engine.h"
 #include "leveldb_keys.h"
+#include "options.h"
 #include "scratch.h"
 
 static const char help[] =
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 {
     struct measure_options o;
     uint64_t only_filters;
-    const struct engine_setting settings[] = {
+    const struct bench_option options[] = {
         { "rows", &o.rows, 1000000, 50000, 1000, 100000000 },
         { "size", &o.value_size, 100, 100, 0, 1000000 },
         { "bits", &o.bits_per_key, 10, 10, 1, 50 },
@@ -51,7 +52,7 @@ int main(int argc, char **argv)
         { "filters", &only_filters, 0, 0, 0, 0 },
     };
     const char *where =
-        engine_options(argc, argv, help, settings, sizeof settings / sizeof settings[0]);
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
     o.filters = o.rows / 50;
     if (only_filters != 0) {
         measure_filters(&o);

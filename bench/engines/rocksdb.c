@@ -5,6 +5,7 @@
 #include "rocksdb.h"
 
 #include "bench.h"
+#include "options.h"
 #include "scratch.h"
 
 #define ROW_ROOM 700 /* bytes */
@@ -25,14 +26,14 @@ static const char help[] =
 int main(int argc, char **argv)
 {
     struct measure_options o;
-    const struct engine_setting settings[] = {
+    const struct bench_option options[] = {
         { "rows", &o.rows, 1000000, 100000, 1, 1000000000 },
         { "gets", &o.gets, 200000, 20000, 1, 100000000 },
         { "cold", &o.cold_gets, 1000, 100, 1, 100000000 },
         { "rounds", &o.rounds, 8, 8, 1, ENGINE_MAX_ROUNDS },
     };
     const char *where =
-        engine_options(argc, argv, help, settings, sizeof settings / sizeof settings[0]);
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
     scratch_make(where, "bench-rocksdb", o.rows * ROW_ROOM);
     scratch_enter();
     measure_writes(&o);

@@ -8,6 +8,7 @@
 
 #include "bench.h"
 #include "engine.h"
+#include "options.h"
 #include "residence.h"
 #include "scratch.h"
 #include "sstable_figures.h"
@@ -167,14 +168,14 @@ int main(int argc, char **argv)
 {
     static const uint64_t sizes[] = { 20000, 1000000 };
     struct settings s;
-    const struct engine_setting settings[] = {
+    const struct bench_option options[] = {
         { "tables", &s.sample.tables, 20, 20, 1, MANIFEST_TABLES },
         { "rows", &s.sample.rows, 0, sizes[0], 1, 10000000 },
         { "rounds", &s.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS },
         { "ms", &s.ms, 100, 20, 1, 60000 },
     };
     const char *where =
-        engine_options(argc, argv, help, settings, sizeof settings / sizeof settings[0]);
+        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
     const bool both = s.sample.rows == 0;
     const uint64_t most_rows = both ? sizes[1] : s.sample.rows;
     scratch_make(where, "bench-sstable", s.sample.tables * most_rows * ROW_ROOM);

@@ -26,7 +26,7 @@ static const char help[] =
     "/var/tmp), which must be on a disk for the cold figures to mean anything.\n"
     "\n"
     "  --rows N     rows of each table; without it, 20000 and then 1000000 (8 GB of disk)\n"
-    "  --rounds N   rounds, whose median counts (5)\n"
+    "  --rounds N   rounds, whose median counts (7)\n"
     "  --ms N       how long each kind of lookup is measured in a round (100)\n"
     "  --quick      20000 rows, 3 rounds of 20 ms\n";
 
@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     const struct bench_option options[] = {
         { "tables", &s.sample.tables, 20, 20, 1, MANIFEST_TABLES },
         { "rows", &s.sample.rows, 0, sizes[0], 1, 10000000 },
-        { "rounds", &s.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS },
+        { "rounds", &s.rounds, 7, 3, 1, ENGINE_MAX_ROUNDS },
         { "ms", &s.ms, 100, 20, 1, 60000 },
     };
     const char *where =

@@ -21,7 +21,7 @@ def key(number):
 
 
 def as_lines(rows):
-    return lines(*(k + b"\t" + v for k, v in rows.items()))
+    return b"".join(b"%s\t%s\n" % row for row in rows.items())
 
 
 class LevelTest(ToolTest):
@@ -59,21 +59,20 @@ class LevelTest(ToolTest):
 class Rows(LevelTest):
     def test_a_million(self):
         """Put in at random, overwritten, deleted, compacted; a new process opens it for each step."""
-        numbers = list(range(0, 2 * N, 2))
-        random.Random(1).shuffle(numbers)
-        rows = {key(i): b"value %d" % i for i in numbers}
-        self.load(rows)
+        rows = {key(i): b"value %d" % i for i in range(0, 2 * N, 2)}
+        shuffled = random.Random(1).sample(list(rows), N)
+        self.load({k: rows[k] for k in shuffled})
         self.assert_rows(rows)
-        self.load({key(i): b"other %d" % i for i in numbers[::5]})
-        rows.update((key(i), b"other %d" % i) for i in numbers[::5])
-        deleted = [key(i) for i in numbers[1::5]]
+        others = {k: b"other " + k for k in shuffled[::5]}
+        self.load(others)
+        self.assert_rows(others)
+        rows.update(others)
+        deleted = shuffled[1::5]
         self.level("delete", "db", "-", stdin=lines(*deleted))
         for k in deleted:
             del rows[k]
-        rows = dict(sorted(rows.items()))
         self.assert_rows(rows)
         self.level("compact", "db")
-        self.assert_rows(rows)
         self.assertEqual(self.check(), {"keys": len(rows), "lost": 0, "without filter": 0})
         self.assertEqual(self.level("get", "db", "-", stdin=lines(*deleted), status=1), b"")
         self.assertTrue(self.level("dump", "db") == as_lines(rows))
@@ -160,7 +159,8 @@ class Damage(LevelTest):
             self.assertRegex(result.stdout, rb"\Akeys +%d\nlost +0\n" % len(rows))
             self.assertIn(result.stderr, [b"", NO_FILTER])
             seen["unusable" if result.stderr else "whole"] += 1
-            self.assert_rows(rows)
+            if sum(seen.values()) % 8 == 0:
+                self.assert_rows(rows)
         self.assertGreater(seen["unusable"], 10, seen)
         self.assertGreater(seen["trouble"], 10, seen)
         table.write_bytes(whole)

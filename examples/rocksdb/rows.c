@@ -67,14 +67,21 @@ static int compare(const void *a, const void *b)
     return difference != 0 ? difference : (x->size > y->size) - (x->size < y->size);
 }
 
+static size_t line_of(const struct rows *rows, const struct row *row)
+{
+    size_t line = 1;
+    for (const char *at = rows->text; at < (const char *)row->key.data; at++)
+        line += *at == '\n';
+    return line;
+}
+
+/* A key that is printed could be an order to the terminal. */
 static void check_unique(const struct rows *rows, const char *path)
 {
-    for (size_t i = 1; i < rows->count; i++) {
-        const struct bloomfile_key *key = &rows->row[i].key;
+    for (size_t i = 1; i < rows->count; i++)
         if (compare(&rows->row[i - 1], &rows->row[i]) == 0)
-            errx(2, "cannot use %s: the key '%.*s' is there twice", path,
-                 key->size < 64 ? (int)key->size : 64, (const char *)key->data);
-    }
+            errx(2, "cannot use %s: lines %zu and %zu have the same key", path,
+                 line_of(rows, &rows->row[i - 1]), line_of(rows, &rows->row[i]));
 }
 
 struct rows rows_read(const char *path)

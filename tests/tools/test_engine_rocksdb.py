@@ -151,7 +151,7 @@ class Trouble(Shipped):
 
     def test_rows(self):
         for text, says in ((b"a\tb\nno tab\n", "line 2 has no TAB"), (b"", "no rows"),
-                           (b"a\tb\nb\tc\na\tb\n", "the key 'a' is there twice")):
+                           (b"\33\tb\nb\tc\n\33\tb\n", "have the same key")):
             self.trouble("shipped", "ship", "set", stdin=text, names=[says])
         self.trouble("shipped", "ship", "set", "missing", names=["missing", "No such file"])
         self.trouble("shipped", "ship", "set", ".", names=["Is a directory"])

@@ -104,10 +104,16 @@ static void publish_filter(const bloomfile *filter, const char *database)
     free(path);
 }
 
+static unsigned other_set(unsigned set)
+{
+    return (set + 1) % DATABASE_SETS;
+}
+
+/* Even if the set is there already: its files may be damaged. */
 static unsigned ingest_rows(struct database *d, const struct record *current, const char *folder,
                             const struct manifest *manifest)
 {
-    const unsigned set = current->is_there ? (current->set + 1) % DATABASE_SETS : 0;
+    const unsigned set = current->is_there ? other_set(current->set) : 0;
     if (d->rows[set] != NULL) /* of an ingestion that did not come to its end */
         database_drop_rows(d, set);
     database_create_rows(d, set);
@@ -121,18 +127,12 @@ void set_ingest(const char *folder, const char *database)
     bloomfile *filter = open_filter(folder, &manifest.identity);
     struct database d = database_open(database);
     const struct record current = record_read(&d);
-    unsigned set = current.set;
-    const bool is_here =
-        current.is_there && current.holds && identity_equal(&current.identity, &manifest.identity);
-    if (!is_here)
-        set = ingest_rows(&d, &current, folder, &manifest);
+    const unsigned set = ingest_rows(&d, &current, folder, &manifest);
     prove(&d, set, &manifest.identity, filter, folder);
     publish_filter(filter, database);
-    if (!is_here)
-        record_write(&d, &manifest.identity, set);
-    for (unsigned other = 0; other < DATABASE_SETS; other++)
-        if (other != set && d.rows[other] != NULL)
-            database_drop_rows(&d, other);
+    record_write(&d, &manifest.identity, set);
+    if (d.rows[other_set(set)] != NULL)
+        database_drop_rows(&d, other_set(set));
     database_close(&d);
     bloomfile_close(filter);
 }

@@ -150,6 +150,17 @@ class Sets(Shipped):
         path.unlink()
         self.refused("second")
 
+    def test_damaged_rows_are_mended(self):
+        """By the same set once more."""
+        path = max(self.folder.glob("db/*.sst"), key=lambda path: path.stat().st_size)
+        data = path.read_bytes()
+        path.write_bytes(data[:200] + b"?" + data[201:])
+        self.trouble("shipped", "get", "db", "-", stdin=lines(*SEVERAL), names=["read db"],
+                     changes=True)
+        self.ingest("first")
+        self.check_first()
+        self.assertTrue(self.in_use())
+
     def test_filter_that_lacks_keys(self):
         self.create("--tag", self.tag("second"), name="second/set.bloom", stdin=lines(*ABSENT[1:]))
         self.refused("second", "lacks 1 of its keys")

@@ -92,21 +92,27 @@ static char *get(const struct database *d)
     return text;
 }
 
+static bool is_as_now(const char *text, const struct database *d, const struct record *record)
+{
+    char *now = describe(d, &record->identity, record->set);
+    const bool same = strcmp(text, now) == 0;
+    free(now);
+    return same && !has_unflushed_rows(d, record->set);
+}
+
 struct record record_read(const struct database *d)
 {
     struct record record = { 0 };
     char *text = get(d);
     if (text == NULL)
         return record;
-    if (!parse(text, &record) || d->rows[record.set] == NULL)
+    if (!parse(text, &record))
         errx(2,
              "cannot use %s: its record of the set is not understood; ingest the set into a new "
              "database",
              d->path);
-    char *now = describe(d, &record.identity, record.set);
     record.is_there = true;
-    record.holds = strcmp(text, now) == 0 && !has_unflushed_rows(d, record.set);
-    free(now);
+    record.holds = d->rows[record.set] != NULL && is_as_now(text, d, &record);
     free(text);
     return record;
 }

@@ -24,7 +24,7 @@ struct record {
     bool is_there;
     bool holds; /* the rows are as ingestion left them */
     struct identity identity;
-    unsigned set;
+    unsigned set; /* database.rows[set] is NULL if it was not there yet when it was opened */
 };
 
 /* All that follow end the program on trouble. */

@@ -28,13 +28,27 @@ static void report(const struct reader *r, const char *why)
     warnx("cannot use %s: %s; RocksDB is asked about every key", r->filter_path, why);
 }
 
+/* RocksDB lists the column families before it opens those wanted. In between an ingestion may put
+ * rows in force whose family was not listed; then it is opened again. */
+static void open_database(struct reader *r, const char *path)
+{
+    for (unsigned tries = 0; tries < 5; tries++) {
+        r->database = database_open_reading(path);
+        r->record = record_read(&r->database);
+        if (!r->record.is_there)
+            errx(2, "cannot use %s: no set has been ingested", path);
+        if (r->database.rows[r->record.set] != NULL)
+            return;
+        database_close(&r->database);
+    }
+    errx(2, "cannot use %s: the column family %s is missing; ingest the set again", path,
+         database_set_name(r->record.set));
+}
+
 static struct reader open_reader(const char *path)
 {
-    struct reader r = { .database = database_open_reading(path),
-                        .filter_path = set_filter_path(path) };
-    r.record = record_read(&r.database);
-    if (!r.record.is_there)
-        errx(2, "cannot use %s: no set has been ingested", path);
+    struct reader r = { .filter_path = set_filter_path(path) };
+    open_database(&r, path);
     r.guard = (struct guard){ .db = r.database.db,
                               .rows = r.database.rows[r.record.set],
                               .options = rocksdb_readoptions_create() };
@@ -54,19 +68,21 @@ static void close_reader(struct reader *r)
     database_close(&r->database);
 }
 
-struct batch {
-    struct bloomfile_key keys[GUARD_BATCH];
-    size_t count;
-};
-
-static void print(const struct bloomfile_key *key, const rocksdb_pinnableslice_t *value)
+/* Releases the value, NULL for none. */
+static void answer(struct reader *r, const struct bloomfile_key *key,
+                   rocksdb_pinnableslice_t *value, char *error)
 {
     size_t size;
+    check_rocksdb(error, "read", r->database.path);
+    if (value == NULL)
+        return;
     const char *data = rocksdb_pinnableslice_value(value, &size);
     fwrite(key->data, 1, key->size, stdout);
     putchar('\t');
     fwrite(data, 1, size, stdout);
     putchar('\n');
+    rocksdb_pinnableslice_destroy(value);
+    r->found = true;
 }
 
 /* A bad page that a lookup has met has answered "maybe": nothing is lost. */
@@ -80,34 +96,36 @@ static void report_damage(struct reader *r)
           bloomfile_strerror(damage));
 }
 
+static void ask(struct reader *r, const char *text)
+{
+    const struct bloomfile_key key = { text, strlen(text) };
+    char *error = NULL;
+    rocksdb_pinnableslice_t *value = guard_get(&r->guard, key.data, key.size, &error);
+    answer(r, &key, value, error);
+}
+
+struct batch {
+    struct bloomfile_key keys[GUARD_BATCH];
+    size_t count;
+};
+
 /* Releases the keys. */
-static void answer(struct reader *r, struct batch *batch)
+static void ask_batch(struct reader *r, struct batch *batch)
 {
     rocksdb_pinnableslice_t *values[GUARD_BATCH];
     char *errors[GUARD_BATCH];
     guard_get_many(&r->guard, batch->keys, batch->count, values, errors);
     for (size_t i = 0; i < batch->count; i++) {
-        check_rocksdb(errors[i], "read", r->database.path);
-        if (values[i] != NULL) {
-            print(&batch->keys[i], values[i]);
-            rocksdb_pinnableslice_destroy(values[i]);
-            r->found = true;
-        }
+        answer(r, &batch->keys[i], values[i], errors[i]);
         free((void *)(uintptr_t)batch->keys[i].data);
     }
     batch->count = 0;
     report_damage(r);
 }
 
-static void ask(struct reader *r, struct batch *batch, char *key, size_t size)
+static void ask_lines(struct reader *r)
 {
-    batch->keys[batch->count++] = (struct bloomfile_key){ key, size };
-    if (batch->count == GUARD_BATCH)
-        answer(r, batch);
-}
-
-static void ask_lines(struct reader *r, struct batch *batch)
-{
+    struct batch batch = { .count = 0 };
     for (;;) {
         char *line = NULL;
         size_t room = 0;
@@ -118,8 +136,11 @@ static void ask_lines(struct reader *r, struct batch *batch)
         }
         if (line[size - 1] == '\n')
             size--;
-        ask(r, batch, line, (size_t)size);
+        batch.keys[batch.count++] = (struct bloomfile_key){ line, (size_t)size };
+        if (batch.count == GUARD_BATCH)
+            ask_batch(r, &batch);
     }
+    ask_batch(r, &batch);
     if (!feof(stdin))
         err(2, "cannot read standard input");
 }
@@ -127,14 +148,13 @@ static void ask_lines(struct reader *r, struct batch *batch)
 bool set_get(const char *database, char *const *keys, int count)
 {
     struct reader r = open_reader(database);
-    struct batch batch = { .count = 0 };
     for (int i = 0; i < count; i++) {
         if (strcmp(keys[i], "-") == 0)
-            ask_lines(&r, &batch);
+            ask_lines(&r);
         else
-            ask(&r, &batch, join(keys[i], "", ""), strlen(keys[i]));
+            ask(&r, keys[i]);
     }
-    answer(&r, &batch);
+    report_damage(&r);
     close_reader(&r);
     return r.found;
 }

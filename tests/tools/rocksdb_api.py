@@ -58,6 +58,11 @@ class Database:
         self.checked("put", self.db, self.new("writeoptions"), BYTES(key), SIZE(len(key)),
                      BYTES(value), SIZE(len(value)))
 
+    def create_family(self, name):
+        handle = self.checked("create_column_family", self.db, self.options, BYTES(name.encode()),
+                              result=POINTER)
+        self.call("column_family_handle_destroy", POINTER(handle))
+
     def flush(self):
         self.checked("flush_cf", self.db, self.new("flushoptions"), self.rows)
 

@@ -39,6 +39,27 @@ class Rows(Shipped):
         self.assertEqual(out, lines(*rows([b"c", b"b", b"a"])))
         self.assertEqual(self.output("shipped", "get", "db", "x", status=1), b"")
 
+    def test_one_by_one_as_in_batches(self):
+        """Whether the filter is sound, damaged or missing."""
+        self.ship_and_ingest(rows(SEVERAL))
+        sound = self.read("db.bloom")
+        keys = [*SEVERAL[:300], *ABSENT[:300]]
+        for content in sound, sound[:4096] + bytes(3000) + sound[7096:], b"":
+            self.write("db.bloom", content)
+            one_by_one = self.run_tool("shipped", "get", "db", *(key.decode() for key in keys))
+            batches = self.run_tool("shipped", "get", "db", "-", stdin=lines(*keys))
+            for result in one_by_one, batches:
+                self.assertEqual((result.returncode, result.stdout), (0, lines(*rows(SEVERAL[:300]))))
+            self.assertEqual(one_by_one.stderr, batches.stderr)
+
+    def test_absent_key_alone_does_not_reach_rocksdb(self):
+        self.ship_and_ingest(rows(SEVERAL), "-p", "0.000001")
+        path = max(self.folder.glob("db/*.sst"), key=lambda path: path.stat().st_size)
+        data = path.read_bytes()
+        path.write_bytes(data[:100] + bytes(4000) + data[4100:])
+        self.assertEqual(self.output("shipped", "get", "db", "key 1", status=1), b"")
+        self.trouble("shipped", "get", "db", "key 2", names=["read db"], changes=True)
+
     def test_same_rows_same_set(self):
         self.ship(rows(SEVERAL))
         self.ship(rows(SEVERAL[::-1]), name="again")

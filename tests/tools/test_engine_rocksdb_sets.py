@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import time
+import unittest
 
 from rocksdb_api import Database
 from rocksdb_shipped import ABSENT, ALONE, SEVERAL, Shipped, rows
@@ -95,6 +96,13 @@ class Changes(Shipped):
             with Database(self.folder / "db", "set-a") as database:
                 database.put_elsewhere(b"shipped set", record)
             self.trouble("shipped", "get", "db", "a", names=["db", "not understood"], changes=True)
+
+    def test_record_of_a_family_that_is_missing(self):
+        with self.database() as database:
+            database.put_elsewhere(b"shipped set", self.tag().encode() + b" set-b /000001.sst")
+        self.trouble("shipped", "get", "db", "a", names=["db", "set-b is missing"], changes=True)
+        self.ingest()
+        self.check_all_there()
 
 
 class Sets(Shipped):
@@ -204,6 +212,20 @@ class Sets(Shipped):
         self.assertEqual((result.returncode, result.stdout), (2, b""))
         self.check_message("shipped", result.stderr, "open db", "lock")
         self.check_first()
+
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_opening_meanwhile(self):
+        """The families were listed, then the second set came, and the first has not gone yet."""
+        shutil.copytree(self.folder / "db", self.folder / "first db")
+        self.ingest("second")
+        with self.database() as database:
+            database.create_family("set-a")
+        (self.folder / "db").rename(self.folder / "second db")
+        (self.folder / "first db").rename(self.folder / "db")
+        out = self.output("shipped", "get", "db", "-", stdin=lines(*SEVERAL, *ABSENT),
+                          env={"LD_PRELOAD": os.environ["AFTER_LISTING_MODULE"],
+                               "AFTER_LISTING": "mv db gone && mv 'second db' db"})
+        self.assertTrue(out == lines(*rows(ABSENT, self.OTHER)), "other rows")
 
     def test_reading_meanwhile(self):
         """A reader has the one set or the other, never parts or none."""

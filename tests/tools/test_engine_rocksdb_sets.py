@@ -10,7 +10,7 @@ import unittest
 
 from rocksdb_api import Database
 from rocksdb_shipped import ABSENT, ALONE, SEVERAL, Shipped, rows
-from support import SANITIZED, TOOLS, lines, main
+from support import NAMESPACE, SANITIZED, TOOLS, lines, main, works
 
 STALE = "rows were written to the database after the set was ingested"
 
@@ -205,6 +205,32 @@ class Sets(Shipped):
             seen.add(result.stdout)
         self.ingest("first")
         self.check_first()
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
+                         "no file system can be mounted here")
+    def test_full_disk(self):
+        """With more and more room: the first set and a message, or the second."""
+        script = """
+            mount -t tmpfs -o size=$0k none disk && cp -r db db.bloom disk || exit 77
+            "$1" ingest second disk/db; status=$?
+            "$1" get disk/db -
+            exit $status"""
+        (self.folder / "disk").mkdir()
+        used = sum(-path.stat().st_size // 4096 * -4 for path in self.folder.glob("db*/**/*"))
+        seen = set()
+        for room in range(32, 300, 12):
+            result = subprocess.run(
+                [*NAMESPACE, "sh", "-c", script, str(used + room), TOOLS["shipped"]],
+                input=lines(*SEVERAL, *ABSENT), capture_output=True, cwd=self.folder,
+                env=self.environment())
+            if result.returncode == 77:  # no room for the first
+                continue
+            self.assertIn(result.returncode, [0, 2], (room, result.stderr))
+            the_rows = rows(SEVERAL) if result.returncode else rows(ABSENT, self.OTHER)
+            self.assertTrue(result.stdout == lines(*the_rows), (room, result.stderr))
+            self.assertEqual(b"No space left" in result.stderr, result.returncode == 2)
+            seen.add(result.returncode)
+        self.assertEqual(seen, {0, 2})
 
     def test_one_at_a_time(self):
         with self.database():  # nothing here may open its lock file, as closing that unlocks it

@@ -116,18 +116,10 @@ static void delete_row(void *context, struct bytes key)
 
 int command_load(const struct request *r)
 {
-    struct lines lines = { .file = stdin, .name = "standard input" };
-    if (r->arguments[0] != NULL) {
-        lines.name = r->arguments[0];
-        lines.file = fopen(lines.name, "re");
-        if (lines.file == NULL)
-            err(2, "cannot open %s", lines.name);
-    }
-    struct changes changes = changes_begin(r->database, lines.name);
-    each_line(lines, put_row, &changes);
+    const char *name = r->arguments[0] != NULL ? r->arguments[0] : "standard input";
+    struct changes changes = changes_begin(r->database, name);
+    each_line((struct lines){ .file = stdin, .name = name }, put_row, &changes);
     changes_end(&changes);
-    if (lines.file != stdin)
-        fclose(lines.file);
     return 0;
 }
 

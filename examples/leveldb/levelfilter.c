@@ -107,6 +107,13 @@ static leveldb_filterpolicy_t *policy_for(const struct settings *s, struct polic
     return policy;
 }
 
+/* Before the database, which would be made. */
+static void open_input(const char *path)
+{
+    if (path != NULL && freopen(path, "re", stdin) == NULL)
+        err(2, "cannot open %s", path);
+}
+
 static void report(const char *path, struct policy_counts *counts)
 {
     if (counts->unusable > 0)
@@ -118,6 +125,8 @@ static void report(const char *path, struct policy_counts *counts)
 static int run(const struct command *command, const struct settings *settings, char **arguments)
 {
     struct policy_counts counts = { 0 };
+    if (command->takes_file)
+        open_input(arguments[1]);
     struct database database =
         database_open(arguments[0], command->creates, policy_for(settings, &counts), CACHE);
     const bool counted = strcmp(settings->policy, "bloomfile") == 0;

@@ -206,6 +206,27 @@ class Sets(Shipped):
         self.ingest("first")
         self.check_first()
 
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_killed_at_each_call(self):
+        """Of those that sync or rename. And never is the record in the write-ahead log, where a
+        reader could see it without the files that it names."""
+        shutil.copytree(self.folder / "db", self.folder / "first db")
+        seen = []
+        while not seen or seen[-1] != 0:
+            shutil.rmtree(self.folder / "db")
+            shutil.copytree(self.folder / "first db", self.folder / "db")
+            shutil.copy(self.folder / "first/set.bloom", self.folder / "db.bloom")
+            seen.append(self.run_tool(
+                "shipped", "ingest", "second", "db",
+                env={"LD_PRELOAD": os.environ["STOPPING_DISK"], "STOPS_AT": str(len(seen)),
+                     "STOPS_BY": "kill"}).returncode)
+            for log in self.folder.glob("db/*.log"):
+                self.assertNotIn(b"shipped set", log.read_bytes())
+            found = self.run_tool("shipped", "get", "db", "-", stdin=lines(*SEVERAL, *ABSENT)).stdout
+            self.assertIn(found, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
+        self.assertGreater(len(seen), 10)
+        self.check_second()
+
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")
     def test_full_disk(self):

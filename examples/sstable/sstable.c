@@ -9,6 +9,7 @@
 #include "manifest.h"
 
 #include <err.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,11 +50,19 @@ static const struct option OPTIONS[] = {
     { "help", no_argument, NULL, 'h' },      { 0 },
 };
 
+/* fclose() speaks of the last write alone. */
+static void close_output(void)
+{
+    const bool failed = ferror(stdout) != 0;
+    errno = EIO;
+    if (fclose(stdout) != 0 || failed)
+        err(2, "cannot write to standard output");
+}
+
 static _Noreturn void help(void)
 {
     fputs(HELP, stdout);
-    if (fclose(stdout) != 0)
-        err(2, "cannot write to standard output");
+    close_output();
     exit(0);
 }
 
@@ -120,7 +129,6 @@ int main(int argc, char **argv)
     c.directory = argv[optind + 1];
     c.rest = argv + optind + 2;
     const int status = command_run(argv[optind], &c);
-    if (fclose(stdout) != 0)
-        err(2, "cannot write to standard output");
+    close_output();
     return status;
 }

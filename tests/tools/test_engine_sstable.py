@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """examples/sstable: whatever becomes of a filter or of the program, no row is lost."""
 
+import fcntl
 import os
 import random
 import re
@@ -18,6 +19,7 @@ TOOLS["sstable"] = os.environ.get("EXAMPLE_SSTABLE")
 STOPPING_DISK = os.environ.get("STOPPING_DISK", "")
 FORMS = [], ["--embedded"]
 QUICK = ["--compression", "none"]
+F_SETPIPE_SZ = 1031  # fcntl has no name for it before Python 3.10
 ROWS = 100_000 if SANITIZED else 1_000_000
 
 
@@ -469,6 +471,20 @@ class Trouble(SstableTest):
             result = self.run_tool("sstable", "get", "t", "key 5", stdout=full)
         self.assertEqual(result.returncode, 2)
         self.check_message("sstable", result.stderr, "standard output", "No space left")
+
+    def test_output_that_fails_for_a_while(self):
+        """The pipe takes what is written at the end, and not what came before it."""
+        rows = table(0, 300)
+        self.put(rows, *QUICK)
+        reader, writer = os.pipe2(os.O_NONBLOCK)
+        with open(reader, "rb"), open(writer, "wb", buffering=0) as pipe:
+            fcntl.fcntl(pipe, F_SETPIPE_SZ, 4096)
+            pipe.write(b"x")
+            self.assertGreater(len(text(rows)), 4096)
+            result = self.run_tool("sstable", "get", "t", "-", stdout=pipe,
+                                   stdin=b"".join(key + b"\n" for key in rows))
+        self.assertEqual(result.returncode, 2)
+        self.check_message("sstable", result.stderr, "cannot write to standard output")
 
     @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
                          "no file system can be mounted here")

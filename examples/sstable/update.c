@@ -26,15 +26,25 @@ static bool parse_name(const char *name, uint64_t *number, const char **suffix)
            strcmp(end, TABLE_SUFFIX ".tmp") == 0;
 }
 
-/* bloomfile's temporary file has a name for a moment, which a kill may leave behind. */
+/* Numbers after the next one are not from this tablet. bloomfile's temporary file has a name for a
+ * moment, which a kill may leave behind. */
 static bool is_left_over(const struct manifest *m, const char *name)
 {
     uint64_t number;
     const char *suffix;
     if (parse_name(name, &number, &suffix))
-        return !manifest_names(m, number) || strcmp(suffix, TABLE_SUFFIX ".tmp") == 0;
+        return number <= m->next &&
+               (!manifest_names(m, number) || strcmp(suffix, TABLE_SUFFIX ".tmp") == 0);
     return fnmatch(".bloomfile.????????????.tmp", name, 0) == 0 ||
            strcmp(name, "MANIFEST.tmp") == 0;
+}
+
+/* NULL: the end, or an error, if errno is not 0. */
+static const char *next_name(DIR *directory)
+{
+    errno = 0;
+    const struct dirent *entry = readdir(directory);
+    return entry == NULL ? NULL : entry->d_name;
 }
 
 static void sweep(const struct update *u, const struct manifest *m)
@@ -44,30 +54,40 @@ static void sweep(const struct update *u, const struct manifest *m)
         report(u->reporter, errno, "cannot look for leftovers in %s", u->directory);
         return;
     }
-    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (is_left_over(m, entry->d_name) && unlinkat(dirfd(directory), entry->d_name, 0) == -1)
-            report(u->reporter, errno, "cannot remove %s/%s", u->directory, entry->d_name);
+    for (const char *name; (name = next_name(directory)) != NULL;) {
+        if (is_left_over(m, name) && unlinkat(dirfd(directory), name, 0) == -1)
+            report(u->reporter, errno, "cannot remove %s/%s", u->directory, name);
     }
+    if (errno != 0)
+        report(u->reporter, errno, "cannot look for leftovers in %s", u->directory);
     closedir(directory);
 }
 
 /* ---- a new tablet */
 
-/* Tables without a manifest are somebody's rows, and no leftovers of ours: the manifest comes
- * before the first table. */
+static bool is_table_or_filter(const char *name)
+{
+    return fnmatch("*" TABLE_SUFFIX, name, 0) == 0 || fnmatch("*" FILTER_SUFFIX, name, 0) == 0;
+}
+
+/* Without a manifest they are somebody's, and no leftovers of ours: the manifest comes before the
+ * first table. */
 static int refuse_tables(const struct update *u)
 {
     DIR *directory = opendir(u->directory);
     if (directory == NULL)
         return report(u->reporter, errno, "cannot read %s", u->directory);
-    bool found = false;
-    for (const struct dirent *entry; !found && (entry = readdir(directory)) != NULL;)
-        found = fnmatch("*" TABLE_SUFFIX, entry->d_name, 0) == 0;
+    const char *name = next_name(directory);
+    while (name != NULL && !is_table_or_filter(name))
+        name = next_name(directory);
+    const int error = name == NULL ? errno : EEXIST;
+    if (name != NULL)
+        report(u->reporter, 0, "cannot make a tablet of %s: it has %s, but no MANIFEST",
+               u->directory, name);
+    else if (error != 0)
+        report(u->reporter, error, "cannot read %s", u->directory);
     closedir(directory);
-    if (!found)
-        return 0;
-    return report(u->reporter, EEXIST, "cannot make a tablet of %s, it has tables but no MANIFEST",
-                  u->directory);
+    return error;
 }
 
 static int read_or_create_manifest(struct update *u, bool create)

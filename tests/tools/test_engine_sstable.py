@@ -436,8 +436,20 @@ class Trouble(SstableTest):
             for command in ["get", "t", "key"], ["compact", "t"], ["delete", "t", "key"]:
                 self.trouble("sstable", *command, names=["manifest of t" if len(content) > 40000 else "t/MANIFEST"])
         (self.folder / "t/MANIFEST").unlink()
-        self.trouble("sstable", "delete", "t", "key", names=["it has tables but no MANIFEST"])
+        self.trouble("sstable", "put", "t", names=["cannot make a tablet of t", "but no MANIFEST"])
         self.trouble("sstable", "compact", "t", names=["is no tablet"])
+
+    def test_files_of_others(self):
+        """What a tablet removes are leftovers of its own."""
+        self.write("t/000001.bloom", b"somebody's")
+        self.trouble("sstable", "put", "t", stdin=b"a\tb\n",
+                     names=["cannot make a tablet of t: it has 000001.bloom, but no MANIFEST"])
+        os.rename(self.folder / "t", self.folder / "other")
+        self.put(table(0, 10))
+        self.write("t/20261122.bloom", b"somebody's")
+        self.put(table(10, 20))
+        self.assertEqual(self.read("t/20261122.bloom"), b"somebody's")
+        self.check(table(0, 20), [b"absent"])
 
     def test_command_line(self):
         for arguments in ([], ["get"], ["frobnicate", "t"], ["get", "t"], ["put", "t", "a", "b"],

@@ -59,8 +59,9 @@ int write_file(const char *path, const void *data, size_t size)
 int sync_directory(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int error = fd == -1 || fsync(fd) == -1 ? errno : 0;
-    if (fd != -1)
-        close(fd);
+    if (fd == -1)
+        return errno;
+    const int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    close(fd);
     return error;
 }

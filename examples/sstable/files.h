@@ -18,7 +18,7 @@ int write_file(const char *path, const void *data, size_t size);
 
 int write_all(int fd, const void *data, size_t size);
 
-/* The names in a directory, to disk. */
+/* The names in a directory, to disk; where the file system has no such call, nothing is done. */
 int sync_directory(const char *path);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "update.h"
+#include "files.h"
 #include "table.h"
 
 #include <dirent.h>
@@ -90,19 +91,31 @@ static int refuse_tables(const struct update *u)
     return error;
 }
 
-static int read_or_create_manifest(struct update *u, bool create)
+/* The directory's own name goes to disk before there is anything in it. */
+static int create_manifest(struct update *u)
 {
     bool in_force;
-    int error = manifest_read(&u->manifest, u->directory, u->reporter);
+    int error = refuse_tables(u);
+    if (error != 0)
+        return error;
+    char *parent = file_path(u->directory, "..");
+    error = parent == NULL ? ENOMEM : sync_directory(parent);
+    free(parent);
+    if (error != 0)
+        return report(u->reporter, error, "cannot write the name of %s to disk", u->directory);
+    u->manifest = (struct manifest){ .next = 1 };
+    return manifest_write(&u->manifest, u->directory, &in_force, u->reporter);
+}
+
+static int read_or_create_manifest(struct update *u, bool create)
+{
+    const int error = manifest_read(&u->manifest, u->directory, u->reporter);
     if (error != ENOENT)
         return error;
-    if (!create) {
-        report(u->reporter, 0, "%s is no tablet: it has no MANIFEST", u->directory);
-        return ENOENT;
-    }
-    error = refuse_tables(u);
-    u->manifest = (struct manifest){ .next = 1 };
-    return error != 0 ? error : manifest_write(&u->manifest, u->directory, &in_force, u->reporter);
+    if (create)
+        return create_manifest(u);
+    report(u->reporter, 0, "%s is no tablet: it has no MANIFEST", u->directory);
+    return ENOENT;
 }
 
 /* ---- a change */
@@ -121,9 +134,10 @@ static int lock_directory(struct update *u)
         report(u->reporter, 0, "cannot change %s: another process does", u->directory);
         return error;
     }
-    if (fsync(u->lock) == -1)
-        return report(u->reporter, errno, "cannot write the names in %s to disk", u->directory);
-    return 0;
+    const int error = sync_directory(u->directory);
+    if (error != 0)
+        report(u->reporter, error, "cannot write the names in %s to disk", u->directory);
+    return error;
 }
 
 int update_begin(struct update *u, const char *directory, bool create,

@@ -2,6 +2,7 @@
  *
  * For LD_PRELOAD: of the calls that sync or rename or remove files, the one with the number
  * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails.
+ * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +14,20 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static bool stops(void)
+static void note(const char *call, const char *path)
+{
+    const char *log = getenv("STOPS_LOG");
+    FILE *file = log == NULL ? NULL : fopen(log, "a");
+    if (file == NULL)
+        return;
+    fprintf(file, "%s %s\n", call, path);
+    fclose(file);
+}
+
+static bool stops(const char *call, const char *path)
 {
     static int calls;
+    note(call, path);
     const char *at = getenv("STOPS_AT"), *by = getenv("STOPS_BY");
     if (at == NULL || calls++ != atoi(at))
         return false;
@@ -27,20 +39,29 @@ static bool stops(void)
 
 int fsync(int fd)
 {
-    return stops() ? -1 : (int)syscall(SYS_fsync, fd);
+    char link[64], path[4096] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    if (readlink(link, path, sizeof path - 1) == -1)
+        path[0] = '\0';
+    return stops("fsync", path) ? -1 : (int)syscall(SYS_fsync, fd);
 }
 
 int rename(const char *from, const char *to)
 {
-    return stops() ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
-    return stops() ? -1 : (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+    return stops("linkat", to) ? -1 : (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
 }
 
 int unlinkat(int fd, const char *path, int flags)
 {
-    return stops() ? -1 : (int)syscall(SYS_unlinkat, fd, path, flags);
+    return stops("unlinkat", path) ? -1 : (int)syscall(SYS_unlinkat, fd, path, flags);
+}
+
+int renameat(int from_fd, const char *from, int to_fd, const char *to)
+{
+    return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, 0);
 }

@@ -586,6 +586,34 @@ class Interrupted(SstableTest):
     def test_failed(self):
         self.check_stops("fail")
 
+    def calls(self, *arguments, **options):
+        """What goes to disk, gets and loses names, in order; names as they are in the folder."""
+        self.output("sstable", *arguments, **options, env={
+            "LD_PRELOAD": STOPPING_DISK, "STOPS_LOG": str(self.folder / "log")})
+        log = self.read("log").decode().replace(f"{self.folder.resolve()}", ".").splitlines()
+        (self.folder / "log").unlink()
+        return [call.replace(" ./t", " t") for call in log]
+
+    @unittest.skipIf(SANITIZED, "the sanitizer comes first")
+    def test_order_of_writes(self):
+        """No name gets to disk before what it stands for, which a loss of power would show."""
+        manifest = ["fsync t/MANIFEST.tmp", "rename t/MANIFEST", "fsync t"]
+
+        def new_table(number):
+            return [f"fsync t/{number}.mtbl.tmp", f"rename t/{number}.mtbl", "fsync t"]
+
+        first = self.calls("put", "t", "--embedded", stdin=b"k\tv\n")
+        self.assertEqual(first, ["fsync t", "fsync .", *manifest, *new_table("000001"), *manifest])
+        second = self.calls("put", "t", stdin=b"l\tv\n")
+        filter_calls = second[1:-6]
+        self.assertEqual(second, ["fsync t", *filter_calls, *new_table("000002"), *manifest])
+        self.assertRegex(filter_calls[0], "^fsync t/")
+        self.assertEqual(filter_calls[-2:], ["rename 000002.bloom", "fsync t"])
+        compacted = self.calls("compact", "t", "--embedded")
+        self.assertEqual(compacted[:-3], ["fsync t", *new_table("000003"), *manifest])
+        self.assertEqual(sorted(compacted[-3:]), [
+            "unlinkat 000001.mtbl", "unlinkat 000002.bloom", "unlinkat 000002.mtbl"])
+
     def test_killed_while_writing(self):
         """At any moment; nothing is said by the next."""
         rows = table(0, 50000)

@@ -46,9 +46,9 @@ int table_writer_new(struct table_writer **out, const char *directory, uint64_t 
 /* Keys must ascend. */
 int table_writer_add(struct table_writer *w, const struct row *row);
 
-/* Before the first row: the filter becomes the union of these, and is not built from the keys.
- * false: that cannot be, as has been reported, and it is built all the same. */
-bool table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
+/* Before the first row: the filter becomes the union of these, and is not built from the keys. If
+ * that cannot be, this is reported, and it is built all the same. */
+void table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
                                 size_t count);
 
 /* Publishes filter and table; they are on disk when it returns 0. A failure may leave files that no

@@ -13,6 +13,8 @@
 static enum filter_state state_for(int error)
 {
     switch (error) {
+    case 0:
+        return FILTER_IN_USE;
     case ENOENT:
         return FILTER_MISSING;
     case EISDIR:
@@ -44,7 +46,7 @@ static enum filter_state judge(const bloomfile *filter, const struct footer *foo
         *error = BLOOMFILE_EDIFFERENTSEED;
     else if (info.state != BLOOMFILE_SEALED)
         *error = BLOOMFILE_ELIVE;
-    return *error == 0 ? FILTER_IN_USE : FILTER_FOREIGN;
+    return state_for(*error);
 }
 
 static void open_filter(struct table *t, int fd, const struct footer *footer, uint64_t seed)

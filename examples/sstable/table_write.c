@@ -127,14 +127,13 @@ int table_writer_new(struct table_writer **out, const char *directory, uint64_t 
     return error;
 }
 
-bool table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
+void table_writer_merge_filters(struct table_writer *w, const bloomfile *const *filters,
                                 size_t count)
 {
     const int error = filter_writer_merge(&w->filter, w->directory, filters, count);
     if (error != 0)
         report(w->reporter, error, "%s: filters are not merged, it is built from the keys",
                w->filter_path);
-    return error == 0;
 }
 
 void table_writer_free(struct table_writer *w)

@@ -12,6 +12,10 @@
 int tablet_put(const char *directory, const struct row *rows, size_t count,
                const struct table_options *options, const struct reporter *reporter);
 
+/* The same of deletions; but where there is no tablet, there is nothing to delete. */
+int tablet_delete(const char *directory, const struct row *deletions, size_t count,
+                  const struct table_options *options, const struct reporter *reporter);
+
 struct compaction {
     size_t tables;      /* so many become one; 0, or more than there are: all */
     bool newest;        /* the newest tables, not the oldest */

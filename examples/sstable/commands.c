@@ -65,11 +65,17 @@ static void keys_free(struct keys *k)
 
 /* ---- commands */
 
+static void check_last(char *const *arguments)
+{
+    if (*arguments != NULL)
+        usage("one argument too many: ", *arguments);
+}
+
 static int put(const struct command_line *c)
 {
     size_t count;
-    if (c->rest[0] != NULL && c->rest[1] != NULL)
-        usage("more than one file: ", c->rest[1]);
+    if (c->rest[0] != NULL)
+        check_last(c->rest + 1);
     struct lines input = lines_read(c->rest[0]);
     struct row *rows = rows_from_lines(&input, &count);
     const int error = tablet_put(c->directory, rows, count, &c->table, &REPORTER);
@@ -82,7 +88,7 @@ static int delete (const struct command_line *c)
 {
     struct keys keys = keys_read(c->rest);
     struct row *rows = deletions_of(keys.keys, &keys.count);
-    const int error = tablet_put(c->directory, rows, keys.count, &c->table, &REPORTER);
+    const int error = tablet_delete(c->directory, rows, keys.count, &c->table, &REPORTER);
     free(rows);
     keys_free(&keys);
     return error == 0 ? 0 : 2;
@@ -148,12 +154,14 @@ static int get(const struct command_line *c)
 
 static int compact(const struct command_line *c)
 {
+    check_last(c->rest);
     return tablet_compact(c->directory, &c->compaction, &c->table, &REPORTER) == 0 ? 0 : 2;
 }
 
 static int list(const struct command_line *c)
 {
     struct tablet tablet;
+    check_last(c->rest);
     if (tablet_open(&tablet, c->directory, c->table.seed, 0, &REPORTER) != 0)
         return 2;
     for (size_t i = 0; i < tablet.manifest.count; i++) {

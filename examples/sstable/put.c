@@ -26,11 +26,11 @@ static int write_table(const struct update *u, const struct row *rows, size_t co
     return error;
 }
 
-int tablet_put(const char *directory, const struct row *rows, size_t count,
-               const struct table_options *options, const struct reporter *reporter)
+static int add_table(const char *directory, bool create, const struct row *rows, size_t count,
+                     const struct table_options *options, const struct reporter *reporter)
 {
     struct update u;
-    int error = update_begin(&u, directory, true, reporter);
+    int error = update_begin(&u, directory, create, reporter);
     if (error != 0)
         return error;
     if (count > 0) {
@@ -40,4 +40,16 @@ int tablet_put(const char *directory, const struct row *rows, size_t count,
     }
     update_end(&u);
     return error;
+}
+
+int tablet_put(const char *directory, const struct row *rows, size_t count,
+               const struct table_options *options, const struct reporter *reporter)
+{
+    return add_table(directory, true, rows, count, options, reporter);
+}
+
+int tablet_delete(const char *directory, const struct row *deletions, size_t count,
+                  const struct table_options *options, const struct reporter *reporter)
+{
+    return add_table(directory, false, deletions, count, options, reporter);
 }

@@ -161,9 +161,10 @@ int update_commit(struct update *u, size_t first, size_t replaced, bool has_tabl
     struct manifest *m = &u->manifest;
     const size_t added = has_table ? 1 : 0, last = first + replaced;
     bool in_force;
-    if (m->count - replaced + added > MANIFEST_TABLES)
-        return report(u->reporter, ENOSPC, "%s has %zu tables, compact it first", u->directory,
-                      m->count);
+    if (m->count - replaced + added > MANIFEST_TABLES) {
+        report(u->reporter, 0, "%s has %zu tables: compact it first", u->directory, m->count);
+        return ENOSPC;
+    }
     memmove(&m->tables[first + added], &m->tables[last], (m->count - last) * sizeof m->tables[0]);
     m->count = m->count - replaced + added;
     if (has_table)

@@ -454,7 +454,7 @@ class Trouble(SstableTest):
     def test_command_line(self):
         for arguments in ([], ["get"], ["frobnicate", "t"], ["get", "t"], ["put", "t", "a", "b"],
                           ["--fpr", "2", "put", "t"], ["--compression", "x", "put", "t"],
-                          ["--tables", "0", "compact", "t"], ["--tables", "x", "compact", "t"]):
+                          ["compact", "t", "2"], ["list", "t", "u"], ["--tables", "0", "compact", "t"], ["--tables", "x", "compact", "t"]):
             self.trouble("sstable", *arguments, names=["try 'sstable --help'"])
         self.assertEqual(self.run_tool("sstable", "--frobnicate").returncode, 2)
         self.assertTrue(self.output("sstable", "--help").startswith(b"usage: sstable put DIR"))
@@ -464,6 +464,9 @@ class Trouble(SstableTest):
         self.trouble("sstable", "put", "t", "missing", names=["missing", "No such file"])
         self.write("file", b"")
         self.trouble("sstable", "put", "file", names=["file", "Not a directory"])
+        self.trouble("sstable", "delete", "missing", "key", names=["missing", "No such file"])
+        (self.folder / "empty").mkdir()
+        self.trouble("sstable", "delete", "empty", "key", names=["empty is no tablet"])
         self.trouble("sstable", "put", "missing/t", names=["missing/t", "No such file"])
 
     @needs(*UNPRIVILEGED)

@@ -99,7 +99,7 @@ class Tablet(SstableTest):
         for form in FORMS:
             shutil.rmtree(self.folder / "t", ignore_errors=True)
             for i in range(5):
-                self.put(table(i * 1000, i * 1000 + 1000), *form)
+                self.put(table(i * 1000, i * 1000 + 1000), *form, *QUICK)
             absent = numbered(10000, "absent ")
             self.assertLess(self.check({}, absent), 5 * 10000 * 0.03)
             self.assertEqual(self.get(absent, "--no-filters")[2], 5 * 10000)
@@ -177,15 +177,15 @@ class Tablet(SstableTest):
                          [b"4", b"3", b"5"])
 
     def test_no_row_is_lost(self):
-        """A million rows, in tables that overlap, with compactions in between."""
+        """A million rows, in tables that overlap, with compactions in between. What is lost once stays
+        lost, so it is enough to look at the end and after each of the last."""
         rows, step = {}, ROWS // 10
         for i in range(10):
             part = table(i * step, i * step + step + step // 4, b"v%d" % i)
-            self.put(part, *FORMS[i % 2], "--compression", ["zstd", "none", "none"][i % 3])
+            self.put(part, *FORMS[i % 2], *(QUICK if i < 8 else []))
             rows.update(part)
             if i % 4 == 3:
                 self.output("sstable", "compact", "t", "--tables", 3, *QUICK)
-                self.check(rows)
         self.check(rows)
         for options in ["--merge-filters", "--tables", "4", *QUICK], ["--embedded", *QUICK]:
             self.run_tool("sstable", "compact", "t", *options)
@@ -620,14 +620,16 @@ class Interrupted(SstableTest):
     def test_killed_while_writing(self):
         """At any moment; nothing is said by the next."""
         rows = table(0, 50000)
-        self.put(rows)
         self.write("more", text(rows))
+        started = time.monotonic()
+        self.output("sstable", "put", "t", "more", *QUICK)
+        usual = time.monotonic() - started
         generator = random.Random(1)
         for i in range(4 if SANITIZED else 12):
             command = [["put", "t", "more"], ["compact", "t"]][i % 2]
-            process = subprocess.Popen(self.command("sstable", *command), cwd=self.folder,
+            process = subprocess.Popen(self.command("sstable", *command, *QUICK), cwd=self.folder,
                                        env=self.environment(), stdin=subprocess.DEVNULL)
-            time.sleep(generator.random() * 0.15)
+            time.sleep(generator.random() * usual)
             process.send_signal([signal.SIGKILL, signal.SIGINT, signal.SIGTERM][i % 3])
             process.wait(timeout=TIMEOUT)
             self.check(rows, [b"absent"])

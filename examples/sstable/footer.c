@@ -28,16 +28,12 @@ void footer_encode(const struct footer *footer, uint8_t bytes[FOOTER_SIZE])
     mtbl_fixed_encode64(bytes + CHECKSUM, checksum(bytes));
 }
 
-enum footer_state footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE],
-                                uint64_t place)
+enum footer_state footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE])
 {
     if (memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
         return FOOTER_ABSENT;
     memcpy(footer->identity, bytes + IDENTITY, sizeof footer->identity);
     footer->image_offset = mtbl_fixed_decode64(bytes + OFFSET);
     footer->image_size = mtbl_fixed_decode64(bytes + SIZE);
-    const bool sound = mtbl_fixed_decode64(bytes + CHECKSUM) == checksum(bytes) &&
-                       footer->image_offset <= place &&
-                       footer->image_size <= place - footer->image_offset;
-    return sound ? FOOTER_SOUND : FOOTER_DAMAGED;
+    return mtbl_fixed_decode64(bytes + CHECKSUM) == checksum(bytes) ? FOOTER_SOUND : FOOTER_DAMAGED;
 }

@@ -40,8 +40,7 @@ enum footer_state {
 
 void footer_encode(const struct footer *footer, uint8_t bytes[FOOTER_SIZE]);
 
-/* `place`: where in the file the footer begins. */
-enum footer_state footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE],
-                                uint64_t place);
+/* Whether the place of the filter is in the file, bloomfile_open_fd() checks. */
+enum footer_state footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE]);
 
 #endif

@@ -81,7 +81,7 @@ static int read_end(int fd, uint64_t *size, struct footer *footer, enum footer_s
     const ssize_t got = pread(fd, to, wanted, (off_t)(*size - wanted));
     if (got != (ssize_t)wanted)
         return got == -1 ? errno : EBADMSG;
-    *state = footer_decode(footer, end, *size - wanted);
+    *state = footer_decode(footer, end);
     return 0;
 }
 

@@ -49,12 +49,10 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
-/* Whether nobody has looked at the byte's page so far. */
+/* Whether nobody has looked at the byte's page so far; not for a guard that trusts. */
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;
-    if (g->trust)
-        return false;
     const uint64_t known = atomic_load_explicit(&g->known_good[page / 64], memory_order_relaxed) |
                            atomic_load_explicit(&g->known_bad[page / 64], memory_order_relaxed);
     return (known >> page % 64 & 1) == 0;

@@ -50,16 +50,17 @@ int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, 
         return BLOOMFILE_ECAPACITY;
     if (!(fpr > 0 && fpr < 1))
         return BLOOMFILE_ERATE;
+    const bool chooses = layout == 0;
     uint32_t hashes = 0;
-    const uint32_t first = layout == 0 ? BLOOMFILE_CLASSIC : layout;
-    uint64_t bits = sizing_bits(first, n, fpr, &hashes);
-    if (layout == 0 && bits >= CLASSIC_BITS) {
+    if (chooses)
+        layout = BLOOMFILE_CLASSIC;
+    uint64_t bits = sizing_bits(layout, n, fpr, &hashes);
+    if (chooses && bits >= CLASSIC_BITS) {
+        layout = BLOOMFILE_BLOCKED;
         hashes = 0;
-        bits = sizing_bits(BLOOMFILE_BLOCKED, n, fpr, &hashes);
-        return bits == 0 ? BLOOMFILE_EUNREACHABLE
-                         : bloomfile_view_init(out, BLOOMFILE_BLOCKED, bits, hashes);
+        bits = sizing_bits(layout, n, fpr, &hashes);
     }
-    return bits == 0 ? BLOOMFILE_EUNREACHABLE : bloomfile_view_init(out, first, bits, hashes);
+    return bits == 0 ? BLOOMFILE_EUNREACHABLE : bloomfile_view_init(out, layout, bits, hashes);
 }
 
 void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,

@@ -38,7 +38,8 @@ struct manifest manifest_read(const char *folder)
         err(2, "cannot open %s", path);
     if (fscanf(file, "set %32s rows %" SCNu64 " files %u%c", identity, &manifest.rows,
                &manifest.files, &end) != 4 ||
-        end != '\n' || !identity_parse(identity, &manifest.identity) || manifest.files == 0)
+        end != '\n' || !identity_parse(identity, &manifest.identity) || manifest.files == 0 ||
+        manifest.files > manifest.rows) /* none is empty */
         errx(2, "cannot use %s: it is no list of a set's contents; ship the set again", path);
     fclose(file);
     free(path);

@@ -182,7 +182,8 @@ class Sets(Shipped):
             self.refused("bloom", says)
 
     def test_no_manifest(self):
-        for content in b"", b"set 12\n", self.read("second/MANIFEST")[:-1]:
+        whole = self.read("second/MANIFEST")
+        for content in b"", b"set 12\n", whole[:-1], whole[:-1] + b"00000000\n":
             self.write("second/MANIFEST", content)
             self.refused("second/MANIFEST", "no list")
         os.unlink(self.folder / "second/MANIFEST")

@@ -18,16 +18,27 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
                          .trust = trust,
                          .doubts = trust ? 0 : pages };
     size_t words = (size_t)(pages / 64 + 1);
-    g->known_bad = calloc(words, sizeof *g->known_bad);
-    if (!trust)
-        g->known_good = calloc(words, sizeof *g->known_good);
-    return g->known_bad != NULL && (trust || g->known_good != NULL) ? 0 : ENOMEM;
+    g->known_good = calloc(2 * words, sizeof *g->known_good);
+    if (g->known_good == NULL)
+        return ENOMEM;
+    g->known_bad = g->known_good + words;
+    return 0;
+}
+
+/* What was found so far stays: a page known to be bad, the error. */
+void guard_restart(struct guard *g, uint32_t body_crc)
+{
+    const uint64_t pages = checksum_pages(g->body_size);
+    for (size_t word = 0; word <= pages / 64; word++)
+        atomic_store(&g->known_good[word], 0);
+    g->body_crc = body_crc;
+    g->trust = false;
+    atomic_store(&g->doubts, pages + atomic_load(&g->distrust));
 }
 
 void guard_release(struct guard *g)
 {
-    free(g->known_good);
-    free(g->known_bad);
+    free(g->known_good); /* and known_bad */
 }
 
 static void set_error(struct guard *g, int error)

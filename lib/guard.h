@@ -18,7 +18,7 @@ struct guard {
     uint64_t body_size;
     uint32_t body_crc;            /* what binds the page checksums to the record in force */
     bool trust;                   /* a page is good unless known to be bad */
-    _Atomic uint64_t *known_good; /* a bit a page; NULL if trusted */
+    _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
     _Atomic uint64_t bad;
@@ -31,6 +31,11 @@ struct guard {
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
+
+/* The body has page checksums from now on, as that of a live filter that was sealed: no page is
+ * known to be good, nor trusted, and each is checked before the next answer that relies on it.
+ * Nobody else uses the guard meanwhile. */
+void guard_restart(struct guard *g, uint32_t body_crc);
 
 /* Says that a page was found good or bad. Bad is for good. */
 void guard_set(struct guard *g, uint64_t page, bool good);

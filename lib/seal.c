@@ -9,7 +9,7 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
 {
     f->header = *sealed;
     f->live = NULL;
-    atomic_store(&f->guard->doubts, 0);
+    guard_restart(f->guard, sealed->record.body_crc);
     session_free(f->session);
     f->session = NULL;
 }

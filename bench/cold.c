@@ -6,6 +6,7 @@
  * in a page of its own. What was read is told by mincore(), in pages of the file that are in the
  * page cache afterwards, and by /proc/self/io, in bytes that came from the disk.
  */
+#include <bloomfile_combine.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

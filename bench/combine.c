@@ -10,6 +10,8 @@
  * Half of the bits are ones. All take turns, so that a busy machine slows all alike; the ratio is
  * the median of the ratios of the turns.
  */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

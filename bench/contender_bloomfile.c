@@ -8,6 +8,9 @@
  */
 #include "contender.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,6 +7,8 @@
  * chance any more, only which absent keys are asked for; so the standard error is that of a
  * proportion.
  */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +52,7 @@ static double planned_rate(const bloomfile *f, uint64_t factor)
 
 static bool row(uint32_t layout, uint64_t factor, double planned, const bloomfile *f)
 {
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bench_check(bloomfile_measure(f, &measure), "measure a filter");
     if (bench_count_hits(f, 0, KEYS) != KEYS)
         bench_fail(0, "go on: a filter does not know a key of its own");

@@ -2,6 +2,7 @@
  *
  * bench-insert - building from digests, beside copying them and a bare partition
  */
+#include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -162,7 +163,7 @@ static void add_all(bloomfile_builder *builder, unsigned threads)
 static void inspect(bloomfile *f, struct built *built)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile_get_info(f, &info);
     bench_check(bloomfile_measure(f, &measure), "measure a filter");
     built->bits = info.bits;

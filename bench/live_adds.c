@@ -3,6 +3,7 @@
  * Adds by one to four threads or processes. A filter for each measurement, so that all begin with
  * an empty one; its workers have it in their page tables and are writers before the clock starts.
  */
+#include <bloomfile_live.h>
 #include <pthread.h>
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
  * the kernel writes back in its own time, or bloomfile_sync() every few seconds, called by a thread
  * of its own. One run a row: each is long enough for many write-backs.
  */
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <stdio.h>
 #include <unistd.h>
 

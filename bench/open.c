@@ -9,6 +9,7 @@
  * Sharing: processes open the same file and look up a key in every page of its body. While all are
  * alive, the proportional set size (PSS) counts each page once, however many processes map it.
  */
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

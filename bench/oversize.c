@@ -12,6 +12,8 @@
  * evenly spread from 1 to 32, to which the target applies, and over their logarithms evenly spread,
  * which has a fifth of them between 1 and 2.
  */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>

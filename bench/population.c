@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "population.h"
 
+#include <bloomfile_inspect.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ static bloomfile *build(const struct bloomfile_params *params, uint64_t first, u
 
 static double exact_rate(const bloomfile *f)
 {
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bench_check(bloomfile_measure(f, &measure), "measure a filter");
     return measure.fpr;
 }

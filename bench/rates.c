@@ -2,6 +2,7 @@
  *
  * bench-rates - the false-positive rates that were promised, and those that are measured
  */
+#include <bloomfile_inspect.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>

@@ -5,6 +5,7 @@
  * The keys are numbers, hashed as they are added, so that this is the builder's time and not that
  * of reading text. One process builds, another one looks up; the memory of each is its own.
  */
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -131,7 +132,7 @@ static void build(struct figures *figures)
 static void look_up(struct figures *figures)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile *f;
     bench_check(bloomfile_open(&f, "keys.bloom", BLOOMFILE_VERIFY_FULL),
                 "open and verify the filter");

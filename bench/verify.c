@@ -6,6 +6,8 @@
  * turns, so that a busy machine slows all alike; the ratio is the median of the ratios of the
  * turns.
  */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libdeflate.h>

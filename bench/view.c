@@ -2,6 +2,8 @@
  *
  * bench-view - filters without a file: rates of tiny ones, what each layout costs, and lookups
  */
+#include <bloomfile_inspect.h>
+#include <bloomfile_view.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

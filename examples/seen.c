@@ -8,6 +8,7 @@
  * is taken for seen though it is new, when the filter is as full as it was made for.
  */
 #include <bloomfile.h>
+#include <bloomfile_live.h>
 
 #include <err.h>
 #include <errno.h>

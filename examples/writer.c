@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "writer.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -5,6 +5,7 @@
  * Each input is taken twice: as it is, and with version, hash and checksum put right.
  */
 #include <bloomfile.h>
+#include <bloomfile_view.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,6 +5,8 @@
  * put right, which lets the fuzzer reach what lies behind them.
  */
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,7 +55,7 @@ static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
     for (int i = 0; i < 3; i++)
         expect(bloomfile_contains_digest(f, digests[i]) >= hits[i]);
 
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     double fill[5];
     expect(bloomfile_measure(f, &measure) == 0 && bloomfile_measure_map(f, fill, 5) == 0);
     expect(flags != BLOOMFILE_VERIFY_FULL || verified == 0);

@@ -5,6 +5,8 @@
  * reopening, and end up as a file that verifies.
  */
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +27,7 @@ static void expect(bool condition)
 static void add_and_seal(bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     size_t new_keys;
     bloomfile_digest digests[2] = { 0, UINT64_MAX };
     int error = bloomfile_add(f, "key", 3, NULL);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <string.h>
 
 #include "image.h"
@@ -14,6 +16,9 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     struct bloomfile_params p;
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
+    if (error != 0)
+        return error;
+    error = params_refuse_of_builder(&p);
     if (error != 0)
         return error;
     if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)

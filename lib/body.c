@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "body.h"
 
+#include <bloomfile_inspect.h>
 #include <pthread.h>
 
 #include "checksum.h"

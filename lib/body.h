@@ -3,6 +3,8 @@
 #ifndef BLOOMFILE_BODY_H
 #define BLOOMFILE_BODY_H
 
+#include <bloomfile_inspect.h>
+
 #include "guard.h"
 #include "header.h"
 #include "kernel.h"

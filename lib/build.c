@@ -189,6 +189,11 @@ int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *
     return 0;
 }
 
+void bloomfile_free(void *image)
+{
+    free(image);
+}
+
 void bloomfile_builder_set_tag(bloomfile_builder *b, const uint8_t tag[BLOOMFILE_TAG_SIZE])
 {
     memcpy(b->params.tag, tag, BLOOMFILE_TAG_SIZE);

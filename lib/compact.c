@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "compact.h"
 
+#include <bloomfile_view.h>
+
 #include "bytes.h"
 #include "checksum.h"
 #include "geometry.h"

@@ -7,6 +7,7 @@
 #define BLOOMFILE_COMPACT_H
 
 #include <bloomfile.h>
+#include <bloomfile_view.h>
 
 /* Writes the trailer behind a body of view->size bytes. */
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * New files of a filter that may be in use: projections and rescues. */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +94,7 @@ static int make_rescue(struct source *s, struct result *r, struct header *h, boo
     return error != 0 ? error : result_finish(r, h);
 }
 
-int bloomfile_rescue(const bloomfile *f, const char *path)
+int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
 {
     struct header h;
     struct source s;
@@ -108,7 +111,7 @@ int bloomfile_rescue(const bloomfile *f, const char *path)
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
     int error = source_start(&s, f);
     if (error == 0)
-        error = result_start(&r, &h, path, 0);
+        error = result_start(&r, &h, dst, flags);
     if (error == 0)
         error = make_rescue(&s, &r, &h, doubtful);
     result_abandon(&r);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,6 +16,8 @@ static int plan(const struct bloomfile_params *given, struct header *h)
 {
     struct bloomfile_params p;
     int error = params_take(&p, given);
+    if (error == 0)
+        error = params_refuse_of_builder(&p);
     if (error == 0 && p.capacity == 0 && p.bits == 0)
         error = BLOOMFILE_ECAPACITY;
     if (error == 0)
@@ -76,16 +80,6 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     return error;
 }
 
-static int create_in_memory(bloomfile **out, struct header *h, unsigned flags)
-{
-    int fd = memfd_create("bloomfile", MFD_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int error = open_new(out, fd, NULL, h, flags);
-    close(fd);
-    return error;
-}
-
 static int create_at(bloomfile **out, const char *path, struct header *h, unsigned flags)
 {
     struct publication *p;
@@ -109,11 +103,26 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
                      unsigned flags)
 {
     *out = NULL;
-    if ((flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT)) != 0)
+    if (path == NULL || (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ADD_EXACT)) != 0)
+        return BLOOMFILE_EPARAMS;
+    struct header h;
+    int error = plan(params, &h);
+    return error != 0 ? error : create_at(out, path, &h, flags);
+}
+
+int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params, unsigned flags)
+{
+    *out = NULL;
+    if ((flags & ~BLOOMFILE_ADD_EXACT) != 0)
         return BLOOMFILE_EPARAMS;
     struct header h;
     int error = plan(params, &h);
     if (error != 0)
         return error;
-    return path == NULL ? create_in_memory(out, &h, flags) : create_at(out, path, &h, flags);
+    int fd = memfd_create("bloomfile", MFD_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    error = open_new(out, fd, NULL, &h, flags);
+    close(fd);
+    return error;
 }

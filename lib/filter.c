@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "filter.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

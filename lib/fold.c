@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: MIT
  * One filter folded; by 1, a copy. */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+
 #include "combine.h"
 #include "image.h"
 

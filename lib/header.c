@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "header.h"
 
+#include <bloomfile_inspect.h>
+
 #include "bytes.h"
 #include "checksum.h"
 #include "hash.h"

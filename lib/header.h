@@ -7,6 +7,7 @@
 #define BLOOMFILE_HEADER_H
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #include "geometry.h"
 

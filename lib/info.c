@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <string.h>
 
 #include "live.h"
 #include "versioned.h"
+
+#define INFO_LEAST sizeof(struct bloomfile_info)
 
 static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
                              struct bloomfile_info *info)
@@ -42,8 +46,10 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
     memcpy(info->label, h->label, sizeof info->label);
 }
 
-void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 {
+    if (!versioned_known(out->struct_size, INFO_LEAST))
+        return BLOOMFILE_EPARAMS;
     struct bloomfile_info info;
     struct header h = f->header, now;
     if (f->live != NULL && live_load(f, &now) == 0)
@@ -55,6 +61,7 @@ void bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
     info_from_header(&h, f->geometry.image_size, f->geometry.pages, &info);
     info.bad_pages = atomic_load(&f->guard->bad);
     versioned_give(out, out->struct_size, &info, sizeof info);
+    return 0;
 }
 
 const void *bloomfile_body(const bloomfile *f, size_t *size)
@@ -66,6 +73,8 @@ const void *bloomfile_body(const bloomfile *f, size_t *size)
 int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
                       struct bloomfile_fault *list, size_t *count)
 {
+    if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))
+        return BLOOMFILE_EPARAMS;
     uint8_t copy[HEADER_MAX];
     if (size > 0)
         memcpy(copy, bytes, size < sizeof copy ? size : sizeof copy);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "live.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

@@ -6,6 +6,8 @@
 #ifndef BLOOMFILE_LIVE_H
 #define BLOOMFILE_LIVE_H
 
+#include <bloomfile_inspect.h>
+
 #include "handle.h"
 
 /* Decodes the mapped header anew: the commit record that is in force now. An error if it is not

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_inspect.h>
+
 #include "handle.h"
 #include "probe.h"
 #include "sizing.h"
 #include "versioned.h"
 
-int bloomfile_measure(const bloomfile *f, struct bloomfile_measure *out)
+#define MEASUREMENT_LEAST sizeof(struct bloomfile_measurement)
+
+int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
 {
-    if (out->struct_size <= sizeof out->struct_size)
+    if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return BLOOMFILE_EPARAMS;
     const struct header *h = &f->header;
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
     f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
-    struct bloomfile_measure m = {
+    struct bloomfile_measurement m = {
         .struct_size = out->struct_size,
         .ones = tally.ones,
         .fill = (double)tally.ones / (double)h->m,

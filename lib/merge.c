@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,7 @@
 #include "versioned.h"
 
 /* The struct of version 0.1, the oldest that callers can have. */
-#define PARAMS_LEAST (offsetof(struct bloomfile_merge_params, tag) + BLOOMFILE_TAG_SIZE)
+#define PARAMS_LEAST sizeof(struct bloomfile_merge_params)
 
 int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "params.h"
 
+#include <bloomfile_inspect.h>
 #include <string.h>
 
 #include "sizing.h"
 #include "team.h"
 #include "versioned.h"
 
-/* The struct of version 0.1, the oldest that callers can have. */
-#define PARAMS_LEAST (offsetof(struct bloomfile_params, tag) + BLOOMFILE_TAG_SIZE)
+#define PARAMS_LEAST sizeof(struct bloomfile_params)
 
 static int check(const struct bloomfile_params *p)
 {
@@ -37,6 +37,11 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     if (p->layout == 0)
         p->layout = BLOOMFILE_BLOCKED;
     return check(p);
+}
+
+int params_refuse_of_builder(const struct bloomfile_params *p)
+{
+    return p->memory != 0 || p->spool != NULL || p->threads != 0 ? BLOOMFILE_EPARAMS : 0;
 }
 
 bool params_need_keys(const struct bloomfile_params *p)

@@ -8,6 +8,9 @@
 /* Copies and checks what the caller gave, NULL too. The label still is the caller's. */
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given);
 
+/* BLOOMFILE_EPARAMS if they have what only builders use. */
+int params_refuse_of_builder(const struct bloomfile_params *p);
+
 /* Everything in *h that describes the filter, as image_new() needs it, for n keys so far. p->label
  * is valid. BLOOMFILE_EUNREACHABLE. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,

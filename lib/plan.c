@@ -6,6 +6,7 @@
  * F is folding by F / p and then by p. Each stretch of the body is folded down the tree, in cache;
  * a unit that is not complete with it waits for the next one.
  */
+#include <bloomfile_combine.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_live.h>
+
 #include "body.h"
 #include "image.h"
 #include "live.h"

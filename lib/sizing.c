@@ -2,6 +2,7 @@
 #include "sizing.h"
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 #include <math.h>
 
 #include "geometry.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "source.h"
 
+#include <bloomfile_combine.h>
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_live.h>
+
 #include "live.h"
 
 /* After the body was written to disk, or not. Holds LOCK_RECORDS. */

@@ -9,13 +9,20 @@
 #include <stdint.h>
 #include <string.h>
 
+#define VERSIONED_MOST 1024 /* no struct grows beyond; an uninitialised size is seldom below */
+
+/* Whether a version of the struct can have that size; `least` is that of the first release. */
+static inline bool versioned_known(size_t size, size_t least)
+{
+    return size >= least && size <= VERSIONED_MOST;
+}
+
 /* Takes a caller's struct into ours. Members that an older caller does not have become zero; a
- * member that we do not know must be zero: false if not, or if the caller's is smaller than
- * `least`. */
+ * member that we do not know must be zero: false if not, or if no version has the caller's size. */
 static inline bool versioned_take(void *ours, size_t our_size, const void *theirs,
                                   size_t their_size, size_t least)
 {
-    if (their_size < least)
+    if (!versioned_known(their_size, least))
         return false;
     for (size_t i = our_size; i < their_size; i++)
         if (((const uint8_t *)theirs)[i] != 0)
@@ -25,14 +32,12 @@ static inline bool versioned_take(void *ours, size_t our_size, const void *their
     return true;
 }
 
-/* Gives ours to a caller: what he has room for, zero in members that we do not know, and his own
- * struct_size, the first member. */
+/* Gives ours to a caller, whose size is known: what there is room for, zero in members that we do
+ * not know. The first member, struct_size, stays the caller's. */
 static inline void versioned_give(void *theirs, size_t their_size, const void *ours,
                                   size_t our_size)
 {
     const size_t first = sizeof(size_t);
-    if (their_size <= first)
-        return;
     size_t shared = their_size < our_size ? their_size : our_size;
     memcpy((uint8_t *)theirs + first, (const uint8_t *)ours + first, shared - first);
     memset((uint8_t *)theirs + shared, 0, their_size - shared);

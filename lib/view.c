@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Filters without a file. */
+#include <bloomfile_view.h>
 #include <stdatomic.h>
 #include <string.h>
 

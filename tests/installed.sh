@@ -8,7 +8,7 @@ trap 'rm -rf "$work"' EXIT
 root=$work/root
 
 DESTDIR=$root meson install -C "$build" --no-rebuild >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-header=$(find "$root" -name bloomfile.h)
+headers=$(dirname "$(find "$root" -name bloomfile.h)")
 shared=$(find "$root" -name libbloomfile.so)
 libdir=$(dirname "$shared")
 if nm "$shared" | grep -q __gcov_; then

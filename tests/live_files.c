@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "live_files.h"
 
+#include <bloomfile_live.h>
+
 #include "support.h"
 
 struct bloomfile_params sized(uint64_t capacity)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -102,7 +104,7 @@ const char *flaw_of_doubtful(bloomfile *f)
 
 const char *flaw_of_rescued(const bloomfile *f)
 {
-    if (bloomfile_rescue(f, "rescued") != 0)
+    if (bloomfile_rescue("rescued", f, 0) != 0)
         return "it cannot be rescued";
     struct bloomfile_info info = info_of_file("rescued");
     if (info.sequence != 1 || info.writers != 0 || info.keys_estimated != 1)

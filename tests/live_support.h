@@ -5,6 +5,7 @@
 
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <sys/types.h>
 
 enum {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "scenarios.h"
 
+#include <bloomfile_combine.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

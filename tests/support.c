@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #define ROWS(table) (sizeof(table) / sizeof(table)[0])
 

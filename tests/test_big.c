@@ -2,6 +2,7 @@
  * Filters of more than 2^36 bits and more than 2^32 keys, in sparse files. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

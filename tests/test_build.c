@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 

@@ -38,8 +38,18 @@ static=$(pkg-config --cflags --libs --static bloomfile)
 case $shared in *-lz* | *-lm*) fail "programs are told to link what the library does: $shared" ;; esac
 archive=$(echo "$static" | sed 's/-lbloomfile/-l:libbloomfile.a/')
 
+# alone COMPILER OPTION...: each header is complete in itself, without a warning.
+alone() {
+    for header in "$headers"/bloomfile*.h; do
+        echo "#include <$(basename "$header")>" | "$@" -I"$headers" -Wall -Wextra -Wpedantic -Wconversion \
+            -Wshadow -Wundef -Wredundant-decls -Werror -fsyntax-only - || fail "$*: $header cannot stand alone"
+    done
+}
+
 # all C-COMPILER C++-COMPILER
 all() {
+    alone "$1" -xc -std=c99 -Wc++-compat -Wstrict-prototypes
+    alone "$2" -xc++ -std=c++11 -Wold-style-cast -Wzero-as-null-pointer-constant
     for std in c99 c11 gnu17; do
         builds "$1, $std, shared" $1 -std=$std $for_c "$c" $shared
     done

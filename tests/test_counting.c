@@ -3,6 +3,9 @@
 #include "crew.h"
 #include "support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +163,7 @@ static void operate(uint64_t counters, uint32_t k, unsigned most, bool overflows
     for (uint64_t key = 0; key < UNIVERSE; key++)
         for (; count[key] > 0; count[key]--)
             assert_error(take_back(f, key), 0);
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &measure), 0);
     assert_int_equal(measure.ones, info_of(f).ones);
     if (overflows)

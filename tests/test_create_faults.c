@@ -4,6 +4,8 @@
  * was, and so is the filter that was to be copied. */
 #include "live_support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,7 +36,7 @@ static int create_replacement(void)
 static int create_in_memory(void)
 {
     struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
-    return bloomfile_create(&made, NULL, &params, 0);
+    return bloomfile_create_memory(&made, &params, 0);
 }
 
 static int seal_to_new(void)
@@ -54,7 +56,7 @@ static int project(void)
 
 static int rescue(void)
 {
-    return bloomfile_rescue(source, "new");
+    return bloomfile_rescue("new", source, 0);
 }
 
 static const struct operation {
@@ -258,7 +260,7 @@ static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void 
     bloomfile *reader = opened("other", 0), *writer = opened("other", BLOOMFILE_WRITE);
     assert_error(bloomfile_seal(writer), 0);
     bloomfile_close(writer);
-    assert_error(bloomfile_rescue(reader, "new"), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue("new", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(access("new", F_OK), -1);
     assert_error(bloomfile_seal_to("new", reader, 0), 0);
     assert_flawless(flaw_of_sealed_file("new"));

@@ -3,6 +3,7 @@
  * tried, and what a lookup may say is computed from the specification. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
 

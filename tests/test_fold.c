@@ -2,6 +2,9 @@
  * Folding: what it makes is what the same keys make at that size. */
 #include "support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -145,7 +148,7 @@ static void the_plan_tells_what_each_fold_will_measure(void **state)
             assert_int_equal(c->bits, s->bits / factor);
             assert_error(bloomfile_fold("folded", source, factor, BLOOMFILE_REPLACE), 0);
             bloomfile *folded = opened("folded");
-            struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+            struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
             assert_error(bloomfile_measure(folded, &m), 0);
             assert_int_equal(c->image_size, info_of(folded).image_size);
             assert_int_equal(c->ones, m.ones);
@@ -186,7 +189,7 @@ static double rate_with_more(const struct shape *s, uint64_t bits, uint64_t more
         assert_error(bloomfile_builder_finish(b, "more", BLOOMFILE_REPLACE), 0);
         bloomfile_builder_free(b);
         bloomfile *f = opened("more");
-        struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+        struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
         assert_error(bloomfile_measure(f, &m), 0);
         sum += m.fpr;
         bloomfile_close(f);

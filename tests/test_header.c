@@ -3,6 +3,7 @@
  * naming which field; and what lies next to it and is accepted. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
 

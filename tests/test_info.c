@@ -2,6 +2,8 @@
  * What a filter tells about itself: its header, whole or damaged, and what its bits say. */
 #include "support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,33 +89,52 @@ static void the_info_is_what_the_header_says(void **state)
     free(image.data);
 }
 
-static void a_caller_of_another_version_gets_what_its_struct_has_room_for(void **state)
+static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **state)
 {
     (void)state;
     struct bytes image = described_image();
     bloomfile *f = open_image(image, 0);
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(f, &whole);
-    static const size_t sizes[] = { 0,
-                                    1,
-                                    sizeof(size_t),
-                                    offsetof(struct bloomfile_info, bits),
-                                    offsetof(struct bloomfile_info, keys),
-                                    sizeof whole,
-                                    sizeof whole + 100 };
+    assert_error(bloomfile_get_info(f, &whole), 0);
+    union {
+        struct bloomfile_info info;
+        uint8_t bytes[sizeof whole + 200];
+    } room;
+    memset(&room, 0xEE, sizeof room);
+    room.info.struct_size = sizeof whole + 100;
+    assert_error(bloomfile_get_info(f, &room.info), 0);
+    assert_int_equal(room.info.struct_size, sizeof whole + 100);
+    for (size_t at = sizeof(size_t); at < sizeof room; at++)
+        assert_int_equal(room.bytes[at], at >= sizeof whole + 100 ? 0xEE
+                                         : at < sizeof whole      ? ((uint8_t *)&whole)[at]
+                                                                  : 0);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(void **state)
+{
+    (void)state;
+    struct bytes image = described_image();
+    bloomfile *f = open_image(image, 0);
+    static const size_t sizes[] = {
+        0,       1, sizeof(size_t), sizeof(struct bloomfile_measurement) - 1, 1025, (size_t)1 << 40,
+        SIZE_MAX
+    };
     for (size_t i = 0; i < ROWS(sizes); i++) {
-        union {
-            struct bloomfile_info info;
-            uint8_t bytes[sizeof whole + 200];
-        } room;
-        memset(&room, 0xEE, sizeof room);
-        room.info.struct_size = sizes[i];
-        bloomfile_get_info(f, &room.info);
-        assert_int_equal(room.info.struct_size, sizes[i]);
-        for (size_t at = sizeof(size_t); at < sizeof room; at++)
-            assert_int_equal(room.bytes[at], at >= sizes[i]      ? 0xEE
-                                             : at < sizeof whole ? ((uint8_t *)&whole)[at]
-                                                                 : 0);
+        struct bloomfile_info info, before;
+        struct bloomfile_measurement measurement, unmeasured;
+        memset(&info, 0xEE, sizeof info);
+        memset(&measurement, 0xEE, sizeof measurement);
+        info.struct_size = measurement.struct_size = sizes[i];
+        before = info;
+        unmeasured = measurement;
+        assert_error(bloomfile_get_info(f, &info), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL),
+                     BLOOMFILE_EPARAMS);
+        assert_memory_equal(&info, &before, sizeof info);
+        assert_error(bloomfile_measure(f, &measurement), BLOOMFILE_EPARAMS);
+        assert_memory_equal(&measurement, &unmeasured, sizeof measurement);
     }
     bloomfile_close(f);
     free(image.data);
@@ -229,10 +250,10 @@ static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
 
 /* ---- what the bits say */
 
-static struct bloomfile_measure measured(struct bytes image)
+static struct bloomfile_measurement measured(struct bytes image)
 {
     bloomfile *f = open_image(image, 0);
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &measure), 0);
     bloomfile_close(f);
     return measure;
@@ -267,7 +288,7 @@ static void the_real_rate_follows_from_the_bits(void **state)
             ones += here;
             rate += pow((double)here / (double)stretch, recipe->k);
         }
-        struct bloomfile_measure measure = measured(image);
+        struct bloomfile_measurement measure = measured(image);
         assert_int_equal(measure.ones, ones);
         assert_close(measure.fill, (double)ones / (double)recipe->m, 1e-12);
         assert_close(measure.fpr, rate * (double)stretch / (double)recipe->m, 1e-9);
@@ -295,23 +316,6 @@ static void an_empty_body_never_lies_and_a_full_one_always(void **state)
         free(empty.data);
         free(full.data);
     }
-}
-
-static void a_measure_fills_what_its_struct_has_room_for(void **state)
-{
-    (void)state;
-    struct bytes image = described_image();
-    bloomfile *f = open_image(image, 0);
-    struct bloomfile_measure measure = { .struct_size = 0, .fpr = -1, .fill = -1 };
-    assert_error(bloomfile_measure(f, &measure), BLOOMFILE_EPARAMS);
-    measure.struct_size = sizeof measure.struct_size;
-    assert_error(bloomfile_measure(f, &measure), BLOOMFILE_EPARAMS);
-    measure.struct_size = offsetof(struct bloomfile_measure, fpr);
-    assert_error(bloomfile_measure(f, &measure), 0);
-    assert_true(measure.fill > 0);
-    assert_true(measure.fpr == -1);
-    bloomfile_close(f);
-    free(image.data);
 }
 
 /* ---- the map of the fill */
@@ -364,14 +368,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_info_is_what_the_header_says),
-        cmocka_unit_test(a_caller_of_another_version_gets_what_its_struct_has_room_for),
+        cmocka_unit_test(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown),
+        cmocka_unit_test(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written),
         cmocka_unit_test(all_faults_are_listed_in_the_order_of_the_rules),
         cmocka_unit_test(nothing_is_said_of_the_fields_of_a_newer_version),
         cmocka_unit_test(a_damaged_header_is_told_as_far_as_it_can_be_read),
         cmocka_unit_test(a_header_cut_short_is_told_as_far_as_there_are_bytes),
         cmocka_unit_test(the_real_rate_follows_from_the_bits),
         cmocka_unit_test(an_empty_body_never_lies_and_a_full_one_always),
-        cmocka_unit_test(a_measure_fills_what_its_struct_has_room_for),
         cmocka_unit_test(a_map_of_cells_adds_up_to_the_fill),
         cmocka_unit_test(the_map_shows_where_the_ones_are_and_nothing_beyond_m),
     };

@@ -9,10 +9,11 @@ for tool in bfcreate bfquery bfinspect; do
     test -s "$(find "$root" -path "*/man1/$tool.1")"
 done
 readelf -d "$shared" | grep -q 'SONAME.*libbloomfile\.so\.0'
-if nm -D --defined-only "$shared" | awk '{print $3}' | grep -v '^bloomfile_\|^BLOOMFILE_0\|^__asan\|^__ubsan\|^__odr_asan'; then
-    echo "symbols that are not ours are exported"
-    exit 1
-fi
+cat "$headers"/bloomfile*.h | tr '\n' ' ' | grep -o 'BLOOMFILE_API [^;(]*bloomfile_[a-z_]*(' |
+    grep -o 'bloomfile_[a-z_]*(' | tr -d '(' | sort -u >declared
+nm -D --defined-only "$shared" | awk '{print $3}' | sed 's/@.*//' |
+    grep -v '^BLOOMFILE_\|^__asan\|^__ubsan\|^__odr_asan' | sort -u >exported
+diff declared exported || { echo "the headers declare (<) and the library exports (>) different functions"; exit 1; }
 if nm -g --defined-only "$libdir/libbloomfile.a" | awk 'NF == 3 {print $3}' |
     grep -v '^bloomfile_\|^__asan\|^__ubsan\|^__odr_asan\|^DW\.ref\|^__llvm\|^_GLOBAL_'; then
     echo "symbols in the archive could clash with a program's own"

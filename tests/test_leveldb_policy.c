@@ -6,6 +6,7 @@
 #include "faults.h"
 #include "support.h"
 
+#include <bloomfile_view.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

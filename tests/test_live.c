@@ -3,6 +3,8 @@
 #include "live_files.h"
 #include "support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -63,6 +65,10 @@ static void parameters_that_will_not_do_make_nothing(void **state)
     static const unsigned flags[] = { BLOOMFILE_WRITE, BLOOMFILE_ACCEPT_UNCLEAN, 1u << 31 };
     for (size_t i = 0; i < ROWS(flags); i++)
         assert_error(bloomfile_create(&f, "filter", &params, flags[i]), BLOOMFILE_EPARAMS);
+    for (size_t i = 0; i < ROWS(flags); i++)
+        assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_REPLACE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "/dev/null", &params, BLOOMFILE_REPLACE),
@@ -94,7 +100,9 @@ static void a_filter_in_memory_is_like_any_other(void **state)
 {
     (void)state;
     size_t descriptors = open_descriptors();
-    bloomfile *f = create(NULL, 1000);
+    struct bloomfile_params params = sized(1000);
+    bloomfile *f;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     add(f, 0, 500);
     assert_has(f, 500);
     assert_error(bloomfile_sync(f), 0);
@@ -114,8 +122,24 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
     bloomfile *f = (bloomfile *)&f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 1ULL << 59;
-    assert_error(bloomfile_create(&f, NULL, &params, 0), ENOMEM);
+    assert_error(bloomfile_create_memory(&f, &params, 0), ENOMEM);
     assert_null(f);
+}
+
+static void what_only_builders_use_is_refused_and_not_ignored(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    const struct bloomfile_params given[] = {
+        { .struct_size = sizeof *given, .capacity = 10, .memory = 1 << 20 },
+        { .struct_size = sizeof *given, .capacity = 10, .spool = "." },
+        { .struct_size = sizeof *given, .capacity = 10, .threads = 1 },
+    };
+    for (size_t i = 0; i < ROWS(given); i++) {
+        assert_error(bloomfile_create(&f, "filter", &given[i], 0), BLOOMFILE_EPARAMS);
+        assert_error(bloomfile_create_memory(&f, &given[i], 0), BLOOMFILE_EPARAMS);
+    }
+    assert_int_equal(entries_in_dir(), 0);
 }
 
 /* ---- adding */
@@ -212,7 +236,7 @@ static void readers_see_every_add_at_once(void **state)
     assert_int_equal(info_of(reader).writers, 1);
     bloomfile_close(f);
     assert_int_equal(info_of(reader).writers, 0);
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(reader, &measure), 0);
     assert_int_equal(info_of(reader).ones, measure.ones);
     bloomfile_close(reader);
@@ -255,6 +279,7 @@ int main(void)
         IN_NEW_DIR(a_filter_is_replaced_only_if_asked),
         IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
         IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
+        IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),
         IN_NEW_DIR(the_bits_are_those_of_a_filter_that_is_built),
         IN_NEW_DIR(who_reads_cannot_write),

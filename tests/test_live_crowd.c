@@ -2,6 +2,8 @@
  * Many rounds on a small filter, where writers meet in one word all the time: no add is lost.
  * Compiled with PLAIN_OR, for a library that sets bits without atomics: adds are lost, and that is
  * noticed. */
+#include <bloomfile_live.h>
+
 #include "crew.h"
 #include "support.h"
 

@@ -3,6 +3,8 @@
 #include "live_files.h"
 #include "support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +29,7 @@ static void sealing_ends_writing(void **state)
     assert_error(bloomfile_add(f, "a", 1, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_sync(f), BLOOMFILE_ESEALED);
     assert_error(bloomfile_seal(f), BLOOMFILE_ESEALED);
-    assert_error(bloomfile_rescue(f, "rescued"), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue("rescued", f, 0), BLOOMFILE_ESEALED);
     assert_not_opened("filter", BLOOMFILE_WRITE, BLOOMFILE_ESEALED);
     assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_ESEALED);
     bloomfile_close(f);
@@ -80,8 +82,8 @@ static void a_rescued_filter_goes_on_elsewhere(void **state)
     (void)state;
     bloomfile *f = create("filter", 1000);
     add(f, 0, 200);
-    assert_error(bloomfile_rescue(f, "rescued"), 0);
-    assert_error(bloomfile_rescue(f, "rescued"), EEXIST);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), EEXIST);
     bloomfile *rescued = open_for("rescued", BLOOMFILE_WRITE);
     assert_int_equal(info_of(rescued).keys_estimated, 1);
     add(rescued, 200, 400);
@@ -164,7 +166,7 @@ static void once_poisoned_everything_is_maybe(void **state)
     assert_error(bloomfile_seal(f), BLOOMFILE_EPOISONED);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
     assert_not_opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN, BLOOMFILE_EPOISONED);
-    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     bloomfile_close(reader);
     assert_not_opened("filter", 0, BLOOMFILE_EPOISONED);
@@ -232,7 +234,7 @@ static void another_filter_in_its_place_is_not_copied(void **state)
     assert_error(bloomfile_seal_to("copy", f, 0), BLOOMFILE_EHEADER);
     assert_int_equal(access("copy", F_OK), -1);
     assert_error(bloomfile_sync(f), BLOOMFILE_EHEADER);
-    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
     assert_not_opened("rescued", 0, BLOOMFILE_EUNCLEAN);
     bloomfile_close(f);
     assert_file_holds("filter", image.data, image.size);
@@ -252,7 +254,7 @@ static void a_rescued_filter_has_the_counts_of_the_record(void **state)
     bloomfile_close(f);
     change_records("filter", set_no_ones);
     f = open_for("filter", 0);
-    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
     rescued = open_for("rescued", 0);
     assert_int_equal(info_of(rescued).keys, 200);
     assert_int_equal(info_of(rescued).keys_estimated, 1);
@@ -265,7 +267,7 @@ static void a_filter_that_another_has_sealed_needs_no_rescue(void **state)
     (void)state;
     bloomfile *f = create("filter", 1000), *reader = open_for("filter", 0);
     assert_error(bloomfile_seal(f), 0);
-    assert_error(bloomfile_rescue(reader, "rescued"), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue("rescued", reader, 0), BLOOMFILE_ESEALED);
     assert_int_equal(entries_in_dir(), 1);
     bloomfile_close(reader);
     bloomfile_close(f);

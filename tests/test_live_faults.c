@@ -4,6 +4,8 @@
  * and only if msync failed. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

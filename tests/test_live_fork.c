@@ -3,6 +3,7 @@
 #include "crew.h"
 #include "support.h"
 
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -181,7 +182,7 @@ static void a_pool_of_children_shares_a_filter_in_memory(void **state)
 {
     (void)state;
     bloomfile *f;
-    assert_error(bloomfile_create(&f, NULL, &params, 0), 0);
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     for (unsigned exact = 0; exact < 2; exact++) {
         crew_run(
             &(struct crew){ .processes = 4, .threads = 2, .inherited = f, .work = add_thousand });

@@ -4,6 +4,7 @@
 #include "crew.h"
 #include "support.h"
 
+#include <bloomfile_live.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
  * The locks of format-spec.md, section 13.2: which bytes are held when, and who waits for whom. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

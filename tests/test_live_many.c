@@ -4,6 +4,8 @@
 #include "crew.h"
 #include "support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -64,7 +66,7 @@ static void assert_million_of_each(unsigned workers, uint32_t layout)
             digests[j] = number(0, i + j);
         assert_int_equal(bloomfile_contains_digests(f, digests, BATCH, NULL), BATCH);
     }
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     assert_error(bloomfile_measure(f, &measure), 0);
     struct bloomfile_info info = info_of(f);
     assert_int_equal(info.layout, layout);

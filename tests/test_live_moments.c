@@ -2,6 +2,8 @@
  * What others do between two system calls of a writer: they leave, or replace the file. */
 #include "live_support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -3,6 +3,8 @@
  * it leaves the other one in force; and what they do with what they do not know. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -150,7 +152,7 @@ static void a_torn_first_commit_leaves_a_file_as_it_was_created(void **state)
 {
     (void)state;
     bloomfile *f = opened("filter", 0);
-    assert_error(bloomfile_rescue(f, "new"), 0);
+    assert_error(bloomfile_rescue("new", f, 0), 0);
     bloomfile_close(f);
     struct bytes before = read_file("new");
     for (unsigned i = 0; i < RECORD_SIZE; i++)
@@ -298,7 +300,7 @@ static void copies_do_not_have_it(void **state)
     fill_what_is_unknown();
     bloomfile *f = opened("filter", 0);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
-    assert_error(bloomfile_rescue(f, "rescued"), 0);
+    assert_error(bloomfile_rescue("rescued", f, 0), 0);
     bloomfile_close(f);
     assert_unknown_not_copied("sealed", 0);
     assert_unknown_not_copied("rescued", RECORD_N_ESTIMATED);

@@ -2,6 +2,7 @@
  * Where the bytes of a filter are in memory: BLOOMFILE_PREFAULT, _LOCK and _COPY. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

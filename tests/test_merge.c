@@ -3,6 +3,8 @@
  */
 #include "support.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -365,7 +367,7 @@ static void chance_is_allowed_for_up_to_3_standard_errors(void **state)
         build("b", layouts[l], bits, 5000, 10000);
         assert_error(merge("union", ab, (struct bloomfile_merge_params){ .max_fpr = 1 }), 0);
         bloomfile *f = opened("union");
-        struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+        struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
         assert_error(bloomfile_measure(f, &m), 0);
         const double least = m.fpr - 3 * standard_error(f);
         bloomfile_close(f);

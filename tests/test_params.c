@@ -2,6 +2,7 @@
  * What the builder makes of its parameters. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,11 +29,10 @@ static void each_wrong_parameter_has_its_error(void **state)
     } rows[] = {
         { "struct_size 0", { .struct_size = 0 }, BLOOMFILE_EPARAMS },
         { "struct_size short",
-          { .struct_size = offsetof(struct bloomfile_params, memory) - 1 },
+          { .struct_size = sizeof(struct bloomfile_params) - 1 },
           BLOOMFILE_EPARAMS },
-        { "struct_size of version 0.1",
-          { .struct_size = offsetof(struct bloomfile_params, memory) },
-          0 },
+        { "struct_size never set", { .struct_size = 1025 }, BLOOMFILE_EPARAMS },
+        { "struct_size never set, huge", { .struct_size = SIZE_MAX / 2 }, BLOOMFILE_EPARAMS },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "1024 threads", { WITH, .threads = 1024 }, 0 },
         { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },

@@ -3,6 +3,8 @@
  */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,8 +211,8 @@ static void a_rescued_file_has_what_was_added_last(void **state)
     (void)state;
     add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
     assert_poisons(sync_writer, 1, true);
-    assert_error(bloomfile_rescue(reader, "rescued"), 0);
-    assert_error(bloomfile_rescue(writer, "rescued"), EEXIST);
+    assert_error(bloomfile_rescue("rescued", reader, 0), 0);
+    assert_error(bloomfile_rescue("rescued", writer, 0), EEXIST);
     bloomfile *rescued = opened("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
     assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
     add_digests_of(rescued, 200, 210);

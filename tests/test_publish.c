@@ -3,6 +3,7 @@
  * anything but a regular file. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>

@@ -2,6 +2,7 @@
  * Lookups, against a second implementation of the specification. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

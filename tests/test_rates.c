@@ -2,6 +2,7 @@
  * Rates, against published values, enumeration, and a second way to compute them. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <math.h>
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
  * The validity rules V21 to V26 of format-spec.md, section 11: commit records, torn and damaged. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,6 +3,8 @@
  * opens it all the time. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -3,6 +3,8 @@
  * that each of its prefixes is what a crash may leave (format-spec.md, section 13.5). */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

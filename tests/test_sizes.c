@@ -2,6 +2,7 @@
  * From keys and rate to bits and hashes. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <math.h>
 
 static uint64_t unit_of(uint32_t layout)

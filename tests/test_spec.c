@@ -2,6 +2,7 @@
  * The tables and the whole file of format-spec.md, taken from the text itself. */
 #include "spec_text.h"
 
+#include <bloomfile_inspect.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * When a filter is worth opening anew. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

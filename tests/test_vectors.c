@@ -2,6 +2,7 @@
  * The test vectors of format-spec.md, section 18, taken from the text itself. */
 #include "spec_text.h"
 
+#include <bloomfile_inspect.h>
 #include <stdio.h>
 #include <stdlib.h>
 

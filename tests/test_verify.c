@@ -3,6 +3,7 @@
  * says. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 
 enum {

@@ -2,6 +2,7 @@
  * bloomfile_verify() says the same whatever the number of threads. */
 #include "support.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>

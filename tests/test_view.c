@@ -2,6 +2,8 @@
  * Filters without a file: shapes, bodies at any alignment, the compact form. */
 #include "spec_text.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_view.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

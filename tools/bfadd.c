@@ -8,6 +8,8 @@
 #include "stop.h"
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -184,7 +186,7 @@ static _Noreturn void poisoned(const struct work *w, int error)
                  "cannot write %s to disk: %s: make it anew from all its keys (--rescue would have"
                  " saved what is in memory)",
                  r->path, words);
-    int rescue_error = bloomfile_rescue(w->f, r->rescue);
+    int rescue_error = bloomfile_rescue(r->rescue, w->f, 0);
     if (rescue_error != 0)
         cli_fail(rescue_error,
                  "cannot write %s to disk: %s: make it anew from all its keys; cannot rescue to %s",
@@ -207,7 +209,7 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 static void warn_if_crowded(struct work *w)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     if (w->request->quiet || w->request->remove)
         return;
     bloomfile_get_info(w->f, &info);

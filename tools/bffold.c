@@ -11,6 +11,8 @@
 #include "target.h"
 
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -217,7 +219,7 @@ static void report(const struct request *r, const struct fold_plan *p)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
     bool summary = r->verbose || isatty(STDERR_FILENO);
     if (r->quiet)

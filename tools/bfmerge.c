@@ -10,6 +10,8 @@
 #include "target.h"
 
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -324,7 +326,7 @@ static void report(const struct request *r)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&f, r->dest, 0);
     if (error != 0)
         cli_fail(error, "%s is merged, but cannot be opened", r->dest);

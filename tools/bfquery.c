@@ -10,6 +10,7 @@
 #include "say.h"
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #include <errno.h>
 #include <getopt.h>

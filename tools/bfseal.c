@@ -7,6 +7,9 @@
 #include "target.h"
 
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 
 #include <errno.h>
 #include <getopt.h>
@@ -111,7 +114,7 @@ static void report(const struct request *r, const char *path)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&f, path, 0);
     if (error != 0)
         cli_fail(error, "%s is sealed, but cannot be opened", path);

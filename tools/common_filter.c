@@ -3,6 +3,8 @@
 #include "cli.h"
 #include "common_lines.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <bsd/stdlib.h>
 
 enum {
@@ -23,7 +25,7 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     params.bits = bits;
     params.hashes = hashes < MOST_HASHES ? hashes : MOST_HASHES;
     params.seed = filter->seed;
-    int error = bloomfile_create(&filter->f, NULL, &params, 0);
+    int error = bloomfile_create_memory(&filter->f, &params, 0);
     if (error != 0)
         cli_fail(error, "cannot make a filter in memory");
 }

@@ -4,6 +4,8 @@
 #include "say.h"
 #include "target.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <inttypes.h>
 
 static void summarize(const struct create *c, const struct bloomfile_info *info)

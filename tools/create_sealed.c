@@ -7,6 +7,8 @@
 #include "sink.h"
 #include "temporary.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -146,12 +148,14 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
 {
     bloomfile *f;
     struct bloomfile_params params = c->params;
+    params.memory = params.threads = 0;
+    params.spool = NULL;
     uint64_t keys;
     int error = bloomfile_builder_count(builder, &keys);
     if (params.capacity == 0)
         params.capacity = keys > 0 ? keys : 1;
     if (error == 0)
-        error = bloomfile_create(&f, NULL, &params, 0);
+        error = bloomfile_create_memory(&f, &params, 0);
     if (error != 0) {
         cli_warn(error, "the filter is written, but cannot be described");
         return false;

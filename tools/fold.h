@@ -6,6 +6,8 @@
 #define BLOOMFILE_TOOLS_FOLD_H
 
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 
 #include <stdio.h>
 

@@ -4,6 +4,7 @@
 #include "inspect.h"
 #include "svg.h"
 
+#include <bloomfile_combine.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>

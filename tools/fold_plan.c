@@ -3,6 +3,8 @@
 #include "fold.h"
 #include "say.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,7 +36,7 @@ static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
 /* A live filter that is in use has keys that are not recorded yet. */
 static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info)
 {
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     if (info->keys_estimated == 0 && info->writers == 0)
         return info->keys;
     bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "fold.h"
 
+#include <bloomfile_combine.h>
 #include <inttypes.h>
 #include <string.h>
 

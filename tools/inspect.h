@@ -8,6 +8,7 @@
 #define BLOOMFILE_TOOLS_INSPECT_H
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -72,7 +73,7 @@ struct inspect_report {
     bool interrupted; /* the file shrank, or the disk failed, while the body was read */
     bool verified;    /* the whole body was checked and is right */
     bool measured;
-    struct bloomfile_measure measure;
+    struct bloomfile_measurement measure;
     struct picture map, image;
 
     bool keys_checked;

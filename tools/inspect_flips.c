@@ -6,6 +6,7 @@
  */
 #include "inspect.h"
 
+#include <bloomfile_inspect.h>
 #include <string.h>
 
 #define CRC_POLYNOMIAL 0xEDB88320u

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect.h"
 
+#include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <math.h>

@@ -3,6 +3,8 @@
 
 #include "cli.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

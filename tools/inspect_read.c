@@ -4,6 +4,8 @@
 #include "cli.h"
 #include "salvage.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -3,6 +3,8 @@
 
 #include "say.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -5,6 +5,8 @@
 #include "keys.h"
 #include "say.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 #define BLOOMFILE_TOOLS_MERGE_SOURCES_H
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #include <sys/stat.h>
 

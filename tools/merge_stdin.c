@@ -4,6 +4,7 @@
 #include "merge_sources.h"
 #include "temporary.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

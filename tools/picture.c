@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "picture.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

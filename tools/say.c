@@ -2,6 +2,7 @@
 #include "say.h"
 #include "cli.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 
@@ -36,7 +37,8 @@ double say_promised(const struct bloomfile_info *info)
     return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
 }
 
-uint64_t say_estimate(const struct bloomfile_info *info, const struct bloomfile_measure *measure)
+uint64_t say_estimate(const struct bloomfile_info *info,
+                      const struct bloomfile_measurement *measure)
 {
     double keys = measure->keys_estimate;
     return keys < (double)info->bits ? (uint64_t)(keys + 0.5) : info->bits; /* all bits are set */

@@ -7,6 +7,7 @@
 #define BLOOMFILE_TOOLS_SAY_H
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 /* Messages about what a library function returned, with what to do about it; then exits with
  * CLI_TROUBLE. */
@@ -23,7 +24,8 @@ struct say_rate {
 double say_promised(const struct bloomfile_info *info);
 
 /* The number of keys that the bits tell, where the filter's own count is missing some. */
-uint64_t say_estimate(const struct bloomfile_info *info, const struct bloomfile_measure *measure);
+uint64_t say_estimate(const struct bloomfile_info *info,
+                      const struct bloomfile_measurement *measure);
 
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);

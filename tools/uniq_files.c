@@ -2,6 +2,7 @@
 #include "uniq_files.h"
 #include "cli.h"
 
+#include <bloomfile_live.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

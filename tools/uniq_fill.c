@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "uniq_fill.h"
+
 #include "cli.h"
+#include <bloomfile_inspect.h>
 
 static const double most_keys = 1e18;
 
 static uint64_t estimate(const bloomfile *f)
 {
-    struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_measure(f, &m);
     if (error != 0)
         cli_fail(error, "cannot measure the filter");

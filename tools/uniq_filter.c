@@ -4,6 +4,8 @@
 #include "say.h"
 #include "target.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -60,7 +62,8 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
         params.fpr = default_fpr / filters_of(plan);
     if (path == NULL)
         check_memory(plan, &params);
-    int error = bloomfile_create(&f, path, &params, path != NULL ? BLOOMFILE_ADD_EXACT : 0);
+    int error = path != NULL ? bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT)
+                             : bloomfile_create_memory(&f, &params, 0);
     if (error != 0 && (error != EEXIST || path == NULL))
         cli_fail(error, "cannot make %s for %" PRIu64 " key%s",
                  path != NULL ? path : "a filter in memory", params.capacity,

@@ -4,6 +4,8 @@
 #include "say.h"
 #include "uniq_files.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,7 +112,7 @@ static uint64_t make_room(struct seen *s)
 static void warn_of_overflow(struct seen *s)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measure m = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     uint64_t keys = fill_keys(&s->fill, s->newest, s->warn_above);
     if (keys <= s->warn_above)
         return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "leveldb.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_view.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 #include "policy.h"
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_view.h>
 
 #include <stdlib.h>
 

@@ -10,6 +10,9 @@
 #include "shard.h"
 
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 
 #include <err.h>
 #include <errno.h>
@@ -86,7 +89,7 @@ static bool prepare(struct job *j)
         return failed(j, error, "cannot open %s", j->input);
     if (j->rank == 0 && !check_path(j))
         return false;
-    error = bloomfile_create(&j->filter, NULL, &j->params, 0);
+    error = bloomfile_create_memory(&j->filter, &j->params, 0);
     if (error != 0)
         return failed(j, error, "cannot make a filter in memory");
     if (j->rank != 0)
@@ -154,7 +157,7 @@ static bool report(struct job *j)
     if (j->rank != 0)
         return true;
     bloomfile *result;
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     int error = bloomfile_open(&result, j->path, 0);
     if (error == 0) {
         error = bloomfile_measure(result, &measure);

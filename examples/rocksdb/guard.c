@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "guard.h"
 
+#include <bloomfile_inspect.h>
 #include <stdbool.h>
 #include <string.h>
 

@@ -9,6 +9,7 @@
 #include "record.h"
 #include "trouble.h"
 
+#include <bloomfile_live.h>
 #include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>

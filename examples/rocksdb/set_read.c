@@ -8,6 +8,7 @@
 #include "set_ingest.h"
 #include "trouble.h"
 
+#include <bloomfile_inspect.h>
 #include <err.h>
 #include <inttypes.h>
 #include <stdio.h>

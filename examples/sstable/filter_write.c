@@ -2,6 +2,8 @@
 #include "filter_write.h"
 #include "files.h"
 
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "table.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

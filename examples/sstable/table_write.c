@@ -3,6 +3,7 @@
 #include "filter_write.h"
 #include "table.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

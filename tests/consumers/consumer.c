@@ -3,6 +3,7 @@
  * A program that uses the library as others would: builds a filter, opens it, asks it for keys.
  */
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static void ask(const bloomfile *f)
 int main(int argc, char **argv)
 {
     const char *path = argc > 1 ? argv[1] : "fruit.bloom";
-    struct bloomfile_measure measure = BLOOMFILE_MEASURE_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile *f = NULL;
     int error = publish(path);
     if (error == 0)

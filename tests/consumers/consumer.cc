@@ -3,6 +3,7 @@
 // The same in C++, with an owner for each handle.
 extern "C" { // as many do with every header of C
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 }
 #include <iostream>
 #include <memory>

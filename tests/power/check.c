@@ -12,6 +12,7 @@
  *     lost 500 0          of 500 keys
  */
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
  * "OK".
  */
 #include <bloomfile.h>
+#include <bloomfile_live.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
  * that keys 0 to 499 outlive the machine. Ends when killed, or with status 3 after an error.
  */
 #include <bloomfile.h>
+#include <bloomfile_live.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>

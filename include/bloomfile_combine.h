@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: folding, merging, projecting and assembling
+ *
+ * A filter folds by every divisor of its number of blocks (classic: bits, counting: counters): so
+ * many adjacent ones become one. The result is, byte for byte, the body that the same keys make at
+ * that size, a counter being at most 15; k stays. Filters of different sizes merge at the greatest
+ * size that all of them fold to.
+ *
+ * Sources are verified first, those that are live are synced, and all are left as they are. The
+ * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source. Of memory a
+ * thousandth of the result is needed, for its checksums, and 256 KiB for each live source.
+ */
+#ifndef BLOOMFILE_PUBLIC_COMBINE_H
+#define BLOOMFILE_PUBLIC_COMBINE_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers
+ * mean. */
+#define BLOOMFILE_FROM_INTERSECTION 1u /* bits of two filters ANDed: the rate is only an estimate  \
+                                        */
+#define BLOOMFILE_FROM_MERGE      2u   /* bits of several filters ORed */
+#define BLOOMFILE_FROM_PROJECTION 4u   /* a counting filter's nonzero counters */
+
+/* What folding by a factor would make. This struct never changes. */
+struct bloomfile_fold_choice {
+    uint64_t factor;     /* 1: as it is */
+    uint64_t bits;       /* m afterwards */
+    uint64_t image_size; /* bytes of the file */
+    uint64_t ones;       /* one bits, or counters above 0 */
+    double fpr;          /* the real false-positive rate of those bits, as in bloomfile_measure */
+    double fpr_more;     /* the rate to expect when `more` further keys have been added */
+};
+
+/* Computes what folding by each possible factor would make, from the bits, in one pass over the
+ * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
+ * Sets *count to how many there are; with choices NULL that is all.
+ * Errors: ENOMEM; BLOOMFILE_EPAGE, _EBODY, _EPOISONED; those of msync. */
+BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
+                                      struct bloomfile_fold_choice *choices, size_t *count);
+
+/* Writes the filter folded by `factor` to dst; flags as bloomfile_builder_finish().
+ * Errors: BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
+BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor,
+                                 unsigned flags);
+
+enum bloomfile_merge_op {
+    BLOOMFILE_UNION = 1,        /* has the keys of all sources; counters are added */
+    BLOOMFILE_INTERSECTION = 2, /* has the keys that all have, and more false positives than a
+                                   filter built of these; not of counting filters */
+};
+
+struct bloomfile_merge_params {
+    size_t struct_size;
+    uint32_t op;       /* enum bloomfile_merge_op; 0: BLOOMFILE_UNION */
+    uint32_t reserved; /* 0 */
+    double max_fpr;    /* union: refuse a result whose real rate is above this, by more than chance
+                          (3 standard errors); 0: the greatest that the sources record; 1: never */
+    uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
+    const char *label; /* of the result; NULL: none */
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the result */
+};
+#define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
+
+/* Merges `count` filters (at least 1) into dst; params may be NULL for all defaults; flags as
+ * bloomfile_builder_finish(). The number of keys of a union in which at most one source has any is
+ * that one's; otherwise, unless params->keys tells, it is estimated from the bits and marked so.
+ * Errors: those of bloomfile_compatible(); BLOOMFILE_ERATEPASSED; BLOOMFILE_ECOUNTING;
+ * BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL; BLOOMFILE_ERATE; those of bloomfile_seal_to(), and
+ * bloomfile_status() tells which source is damaged. */
+BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+                                  const struct bloomfile_merge_params *params, unsigned flags);
+
+/* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
+ * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED. */
+BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
+
+/* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter
+ * is above 0. It answers exactly as a classic filter with the same keys. Errors as
+ * bloomfile_seal_to(); BLOOMFILE_ENOTCOUNTING. */
+BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsigned flags);
+
+/* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
+ * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2.
+ * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
+ * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
+ * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_EBODY for bits beyond m;
+ * BLOOMFILE_EPARAMS for what is missing or unknown. */
+BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
+                                     const void *body, uint32_t provenance, uint64_t keys,
+                                     unsigned flags);
+
+/* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
+ * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()
+ * tells whether they are sound. */
+BLOOMFILE_API const void *bloomfile_body(const bloomfile *f, size_t *size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

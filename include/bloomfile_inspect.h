@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: planning sizes, and what a filter is and holds
+ */
+#ifndef BLOOMFILE_PUBLIC_INSPECT_H
+#define BLOOMFILE_PUBLIC_INSPECT_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ------------------------------------------------------------------------------------ sizing
+ *
+ * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
+ * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
+ * holds (the classic formula promises 0.86 % where 1 % is true). Digests of 64 bits put a floor of
+ * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A
+ * `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: to make
+ * many filters of one size, do it once and pass bits and hashes on.
+ */
+
+/* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
+ * `hashes` 0: the k that needs the fewest bits. Returns 0 if an argument is out of range (unknown
+ * layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES), or if no
+ * m <= BLOOMFILE_MAX_BITS will do, as for fpr <= n / 2^64. */
+BLOOMFILE_API uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes);
+
+/* The k with the lowest rate for n >= 1 keys in m bits; 0 if an argument is out of range. */
+BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
+
+/* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
+BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n);
+
+/* -------------------------------------------------------------------------------- inspecting */
+
+enum bloomfile_state {
+    BLOOMFILE_LIVE = 1,     /* writable, body not checksummed */
+    BLOOMFILE_SEALED = 2,   /* immutable, checksummed */
+    BLOOMFILE_POISONED = 3, /* a sync failed while it was live */
+};
+
+/* The header's contents. O(1): nothing here is computed from the body. Of a live filter the commit
+ * record is read anew each time. */
+struct bloomfile_info {
+    size_t struct_size;
+    uint32_t version;     /* of the format */
+    uint32_t header_size; /* 4096 in a file, 512 in an embedded image */
+    uint32_t compat;      /* feature words */
+    uint32_t ro_compat;
+    uint32_t incompat;
+    uint32_t provenance;    /* BLOOMFILE_FROM_* */
+    uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
+    uint32_t hash_id;       /* 1: XXH3, 64 bits */
+    uint32_t hashes;        /* k */
+    uint32_t state;         /* enum bloomfile_state, of the commit record in force */
+    uint64_t bits;          /* m */
+    uint64_t bits_unfolded; /* m before folding; equal to bits if never folded */
+    uint64_t seed;
+    uint64_t self_test;
+    uint64_t body_offset;    /* bytes from the start of the image */
+    uint64_t body_size;      /* bytes, a multiple of 64 */
+    uint64_t image_size;     /* bytes: header, body and page checksums */
+    uint64_t pages;          /* of 4096 bytes in the body, the last one perhaps shorter */
+    uint64_t capacity;       /* keys it was sized for */
+    double fpr;              /* the rate it was sized for; 0: none recorded */
+    uint64_t sequence;       /* of the commit record in force */
+    uint64_t keys;           /* n: distinct keys; live or once so: adds that were new */
+    uint64_t ones;           /* one bits; counting: counters above 0 */
+    uint64_t overflow;       /* counting: counters stuck at 15 */
+    uint64_t bad_pages;      /* found on this handle so far */
+    uint32_t keys_estimated; /* 1: `keys` is an estimate */
+    uint32_t body_crc;
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    uint8_t boot_id[16]; /* live files: the boot during which it was last written */
+    char label[BLOOMFILE_MAX_LABEL + 1];
+    uint8_t reserved[3]; /* 0 */
+    uint32_t writers;    /* live files: handles open for writing, and those killed while the
+                            others went on */
+};
+#define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
+
+/* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_EPARAMS (struct_size). */
+BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
+
+/* What the bits themselves say. Reads the whole body. */
+struct bloomfile_measurement {
+    size_t struct_size;
+    uint64_t ones;        /* one bits; counting: counters above 0 */
+    double fill;          /* ones / m */
+    double fpr;           /* the real false-positive rate of these bits, exactly */
+    double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full */
+};
+#define BLOOMFILE_MEASUREMENT_INIT BLOOMFILE_INIT_(struct bloomfile_measurement)
+
+/* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
+ * the mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked
+ * for. Error: BLOOMFILE_EPARAMS (struct_size). */
+BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out);
+
+/* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
+ * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
+ * Reads the whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
+BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
+
+/* One thing that is wrong with a file. */
+struct bloomfile_fault {
+    int error;         /* BLOOMFILE_E* */
+    uint64_t offset;   /* of the first byte concerned, from the start of the image */
+    uint64_t page;     /* BLOOMFILE_EPAGE: the page's number, from 0; else UINT64_MAX */
+    const char *field; /* the field's name in format-spec.md ("k", "record 0", "page"); static */
+};
+
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
+ * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
+ * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does.
+ * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
+ * them. SIGBUS (see above) may come in any of them.
+ * Errors: BLOOMFILE_EPAGE, _EBODY; BLOOMFILE_ELIVE if the filter is live, BLOOMFILE_EPARAMS
+ * (threads), and nothing is checked. */
+BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
+                                   struct bloomfile_fault *fault);
+
+/* Decodes and checks the header of an image, whole or damaged; never reads the body. `size` is the
+ * image's size; only the first min(size, 4096) bytes are touched. Fills *info (may be NULL) with
+ * what the bytes say, right or wrong; zero where there are no bytes. Fills up to *count faults, in
+ * the order of the checks, and sets *count to how many there are in all (faults and count may both
+ * be NULL). Returns BLOOMFILE_EPARAMS (struct_size), and nothing is filled; or the first fault's
+ * error, which is what bloomfile_open_memory() would return but for BLOOMFILE_ELIVE and _EPOISONED
+ * (not faults of the bytes), or 0. */
+BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *info,
+                                    struct bloomfile_fault *faults, size_t *count);
+
+/* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
+ * the fastest that the processor has; all give the same answers. The environment variable
+ * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
+ * layout does not have is ignored. */
+BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: live filters
+ *
+ * A live filter is a file that any number of threads and processes add to and query at once.
+ *
+ *     int err = bloomfile_open(&f, "seen.bloom", BLOOMFILE_WRITE);
+ *     ...
+ *     bool was_new;
+ *     err = bloomfile_add(f, url, size, &was_new);
+ *     if (err == 0 && was_new)
+ *         crawl(url, size);
+ *
+ * Adding sets bits atomically and takes no lock. An add is visible to everybody when it returns,
+ * and survives the death of any process; nothing has to be repaired afterwards. It survives the
+ * death of the machine once a bloomfile_sync() that began after it, on any handle, has returned 0.
+ *
+ * Unclean. A file that was open for writing when the machine died is BLOOMFILE_EUNCLEAN afterwards:
+ * what was added since the last sync may be lost, and adding it again mends that.
+ * BLOOMFILE_ACCEPT_UNCLEAN opens it all the same; with BLOOMFILE_WRITE that speaks for everybody,
+ * and the file is not unclean any more. What takes the file system away without the machine (a disk
+ * that is pulled out, an error that remounts it, a snapshot of the block device) is not noticed by
+ * itself: after that, treat a filter that was open for writing as unclean. All who use a live file
+ * must be on one host (no network file system).
+ *
+ * Disks. A live file never changes its size, and all of it is allocated when it is made: a full
+ * disk is ENOSPC then, and never a SIGBUS later (but for what copies on write, such as Btrfs, files
+ * with reflinks and thin volumes). A failed write to disk is final, because the kernel then forgets
+ * what it had to write. Once a sync, or the opening or closing of a writer, has been told of it,
+ * the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
+ * bloomfile_rescue() saves what is in memory.
+ *
+ * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers
+ * that add the same new key at the same moment, at least one is told that it is new. With
+ * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag. It costs a lock, which a killed
+ * process does not leave behind; a batch waits for all who add one by one, and is not favoured.
+ *
+ * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this
+ * handle has added since: advisory while other writers are at work. After all have closed they are
+ * exact, n being the number of adds that were new; after a writer was killed, keys_estimated is 1.
+ *
+ * fork. A child may go on using the handles it inherits, and becomes a writer of its own by its
+ * first add, which opens the file anew (it must be allowed to, and needs /proc). A handle that it
+ * does not use it should close: a copy of the descriptor keeps the parent's locks. Descriptors are
+ * closed by exec.
+ */
+#ifndef BLOOMFILE_PUBLIC_LIVE_H
+#define BLOOMFILE_PUBLIC_LIVE_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Makes a live filter at `path`, atomically, and opens it for writing; params say how large:
+ * `capacity` or `bits` must be given.
+ * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
+ * the old one (bloomfile_is_stale).
+ * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor
+ * bits is given; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
+BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
+                                   const struct bloomfile_params *params, unsigned flags);
+
+/* The same in memory only, for this process and its children; memory is taken as it is touched.
+ * flags: BLOOMFILE_ADD_EXACT, or 0. Errors: BLOOMFILE_EPARAMS and those of the params; ENOMEM,
+ * EMFILE. */
+BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params,
+                                          unsigned flags);
+
+/* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
+ * every add counts, of a key that is there too.
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT those of fcntl; the
+ * first time in a child of fork those of bloomfile_open(). After an error the key may or may not
+ * have been added. */
+BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
+
+/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
+BLOOMFILE_API int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new);
+
+/* n keys, one after the other, several times faster than one by one on filters larger than the
+ * caches. was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as
+ * bloomfile_add(). */
+BLOOMFILE_API int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
+                                     bool *was_new, size_t *new_keys);
+BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n,
+                                        bool *was_new, size_t *new_keys);
+
+/* Takes back one add of a key, in the counting layout. Only for adds that were made: a key that is
+ * certainly not there is refused (BLOOMFILE_EABSENT) and nothing changes, but one that is a false
+ * positive cannot be told from one that was added, and removing it may lose other keys. For the
+ * same reason a removal that was cut off by the death of its process or machine must not be
+ * repeated (what it leaves are false positives), and an add that was cut off must be, before the
+ * key may be removed. A counter that has reached 15 stays there: its keys may never go away, and
+ * are never lost.
+ * Errors: BLOOMFILE_ENOTCOUNTING, _EABSENT; those of bloomfile_add() and fcntl. */
+BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
+
+/* Writes all adds to disk: those that returned before this call are there, by whichever handle they
+ * were made, when it returns 0. An error of msync poisons the file (see above); any other may be
+ * tried again.
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; those of msync, fcntl and write. */
+BLOOMFILE_API int bloomfile_sync(bloomfile *f);
+
+/* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle
+ * stays open, for reading. EBUSY if there are other writers. A crash leaves the file live or
+ * sealed; one whose sealing was cut off in the middle of the last write, which readers refuse as
+ * BLOOMFILE_ERECORD, is completed when it is next opened with BLOOMFILE_WRITE (which says
+ * BLOOMFILE_ESEALED).
+ * Errors as bloomfile_sync(); one of that last write comes after the filter is sealed, as
+ * bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m, which nobody sets. */
+BLOOMFILE_API int bloomfile_seal(bloomfile *f);
+
+/* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
+ * live and in use: the copy has every key whose add returned before this call, and the source is
+ * synced, so that no page of it can have been lost. A sealed source is verified.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source; those
+ * of msync. */
+BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
+
+/* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
+ * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If it is poisoned,
+ * pages that the kernel has dropped since the failed write are as they were on disk, so the new
+ * file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If it
+ * turns out to be lost only now, that is an error: call it again. Errors as
+ * bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
+BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

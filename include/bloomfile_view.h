@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile: filters without a file
+ *
+ * For engines that keep a filter in a few bytes of their own: one for each data block of 20 to 40
+ * keys, say, where a header would be larger than the filter. A view is a shape (layout, m, k); the
+ * bytes are the caller's, at any alignment, and are passed to each call, so one view serves any
+ * number of bodies of its shape. Digests are made by bloomfile_hash(). Only plain loads and stores:
+ * many threads may look up, while nobody adds.
+ *
+ *     struct bloomfile_view view;
+ *     int err = bloomfile_view_for(&view, 0, n, 0.01);
+ *     ...
+ *     uint8_t *blob = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
+ *     bloomfile_view_add_digests(&view, blob, digests, n);
+ *     bloomfile_view_seal(&view, seed, blob);                      // blob is self-describing now
+ *     ...
+ *     struct bloomfile_view found;
+ *     bloomfile_view_open(&found, seed, blob, size);               // "maybe" to all if it fails
+ *     if (bloomfile_view_contains_digest(&found, blob, bloomfile_hash(seed, key, length)))
+ *         read_the_data_block();
+ *
+ * A body alone says nothing of its shape and has no checksum: then both are the caller's business.
+ * The compact form, a body and a trailer of 8 bytes, has both (format-spec.md, annex B).
+ */
+#ifndef BLOOMFILE_PUBLIC_VIEW_H
+#define BLOOMFILE_PUBLIC_VIEW_H
+
+#include <bloomfile.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Made by the functions below, may be copied within the process, needs no release. This struct
+ * never changes. */
+struct bloomfile_view {
+    uint32_t layout;    /* enum bloomfile_layout; 0: unknown, everything is "maybe" */
+    uint32_t hashes;    /* k */
+    uint64_t bits;      /* m */
+    size_t size;        /* bytes of the body: (m + 7) / 8, counting (m + 1) / 2 */
+    const void *kernel; /* the library's own, chosen once in a process */
+};
+
+/* The shape for n keys at rate fpr. `layout` 0: classic, with the exact m, as long as the body is
+ * smaller than 1 KiB, where whole blocks would take up to three times the bits (and save 2 ns of a
+ * lookup); else blocked. For 20 to 1600 keys the rates are those of bloomfile_fpr_for()
+ * (bench/README.md). Takes the time of bloomfile_bits_for(): for many filters, compute bits a key
+ * and k once and use bloomfile_view_init().
+ * Errors: BLOOMFILE_ELAYOUT, _ECAPACITY (n not in 1 to 2^60), _ERATE, _EUNREACHABLE, _ETOOBIG; the
+ * view then is one that answers "maybe" to everything. */
+BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,
+                                     double fpr);
+
+/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ETOOBIG,
+ * and a view of "maybe". */
+BLOOMFILE_API int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits,
+                                      uint32_t hashes);
+
+/* Adds n digests to a body of view->size bytes, which was all zeros before the first; it is the
+ * caller's alone meanwhile. Counting: every add counts, of equal digests too. */
+BLOOMFILE_API void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
+                                              const bloomfile_digest *digests, size_t n);
+
+/* false: the key of this digest was certainly not added. true: it may have been. */
+BLOOMFILE_API bool bloomfile_view_contains_digest(const struct bloomfile_view *view,
+                                                  const void *body, bloomfile_digest digest);
+
+/* n digests at once; hits[i] is set for each, hits may be NULL. Returns the number of hits. */
+BLOOMFILE_API size_t bloomfile_view_contains_digests(const struct bloomfile_view *view,
+                                                     const void *body,
+                                                     const bloomfile_digest *digests, size_t n,
+                                                     bool *hits);
+
+#define BLOOMFILE_TRAILER_SIZE 8u
+
+/* Completes the compact form: writes the trailer into the 8 bytes behind the body. `seed` is that
+ * of the digests added. */
+BLOOMFILE_API void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed,
+                                       void *blob);
+
+/* Takes the shape from a compact form of `size` bytes, whose body is then used where it lies:
+ * `blob` is the body in the calls above. The checksum of all of it is verified, and that it was
+ * made with this seed by a library that hashes as this one does: about 20 ns for 50 bytes, 50 ns
+ * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, cut short, of another seed, or no such thing at
+ * all); BLOOMFILE_EVERSION, _EHASH, _ELAYOUT, _EBITS, _EHASHES (of a writer that knows more than
+ * this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who reports
+ * nothing may ignore the error. */
+BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,
+                                      size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

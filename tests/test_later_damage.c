@@ -3,6 +3,8 @@
  * sealed, when its pages got checksums. */
 #include "live_support.h"
 
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <fcntl.h>
 #include <unistd.h>
 

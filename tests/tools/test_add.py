@@ -334,11 +334,23 @@ class Stopped(AddTest):
         with self.locked(1, 1):  # the commit records: nobody can sync
             writer.send_signal(signal.SIGINT)
             with self.assertRaises(subprocess.TimeoutExpired):
-                writer.wait(0.3)
+                writer.wait(1.2)
             writer.send_signal(signal.SIGTERM)
             self.assertEqual(writer.wait(TIMEOUT), -signal.SIGTERM)
         self.assertEqual(writer.stdout.read(), b"")
         self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
+
+    def test_timeout_sends_two_signals_that_are_one(self):
+        """timeout(1) signals the child, and then the group that the child is in."""
+        writer = self.waiting()
+        with self.locked(1, 1):
+            for _ in range(3):
+                writer.send_signal(signal.SIGTERM)
+                with self.assertRaises(subprocess.TimeoutExpired):
+                    writer.wait(0.1)
+        self.assertEqual(writer.wait(TIMEOUT), -signal.SIGTERM)
+        self.assertEqual(writer.stdout.read(), b"3 keys, 3 new\n")
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     def test_signals_in_the_middle_of_a_batch(self):
         """Of keys that never end."""

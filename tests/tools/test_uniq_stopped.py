@@ -98,7 +98,7 @@ class Stopped(UniqTest):
         process = self.start("keys", stdin=subprocess.DEVNULL)
         time.sleep(0.2)  # its output is a pipe that nobody reads
         process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
+        time.sleep(1.2)
         self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(TIMEOUT), -signal.SIGINT)

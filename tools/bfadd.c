@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "keys.h"
+#include "output.h"
 #include "say.h"
 #include "stop.h"
 
@@ -269,9 +270,11 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
     }
 }
 
-/* Nothing is added if an input is missing. */
+/* Nothing is added if an input is missing, or is where the counts go. */
 static void check_inputs(const struct request *r)
 {
+    if (!r->quiet)
+        output_check_inputs(r->inputs, r->inputs_count);
     keys_free(keys_new(&r->keys, r->inputs, r->inputs_count));
 }
 

@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "common_join.h"
+#include "output.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -144,6 +145,7 @@ static void parse(struct job *job, int argc, char **argv)
             take_option(job, option, optarg);
     }
     check_operands(argv + optind, argc - optind);
+    output_check_inputs(argv + optind, argc - optind);
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
 }

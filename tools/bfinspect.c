@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "inspect.h"
+#include "output.h"
 #include "params.h"
 
 #include <errno.h>
@@ -274,6 +275,8 @@ int main(int argc, char **argv)
     bool printed = false;
     cli_start(argv[0]);
     parse(&options, argc, argv);
+    if (options.keys != NULL)
+        output_check_inputs(&options.keys, 1);
     for (int i = optind; i < argc; i++) {
         int status = inspect(argv[i], &options, &printed);
         if (status > worst)

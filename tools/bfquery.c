@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "keys.h"
 #include "list.h"
+#include "output.h"
 #include "params.h"
 #include "relay.h"
 #include "say.h"
@@ -13,6 +14,7 @@
 #include <bloomfile_inspect.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -172,6 +174,18 @@ static void parse(struct request *r, int argc, char **argv)
     check_standard_input(r);
 }
 
+/* A list is read before the first answer, so answers may be appended to it. */
+static void check_output(const struct request *r)
+{
+    int mode = fcntl(STDOUT_FILENO, F_GETFL);
+    bool appends = mode >= 0 && (mode & O_APPEND) != 0;
+    if (output_is(r->path))
+        cli_fail(0, "cannot write to standard output: it is the filter to ask");
+    output_check_inputs(r->inputs, r->inputs_count);
+    if (!appends && r->lists_count > 0)
+        output_check_inputs(r->lists, r->lists_count);
+}
+
 static struct list *read_lists(const struct request *r)
 {
     struct list *list = NULL;
@@ -256,6 +270,8 @@ int main(int argc, char **argv)
     struct query q = { .request = &r };
     cli_start(argv[0]);
     parse(&r, argc, argv);
+    if (!r.quiet)
+        check_output(&r);
     cli_catch_bus_error(r.path);
     int error = bloomfile_open(&q.filter, r.path, r.open_flags);
     if (error != 0)

@@ -4,6 +4,7 @@
  */
 #include "cli.h"
 #include "keys.h"
+#include "output.h"
 #include "params.h"
 #include "relay.h"
 #include "stop.h"
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -224,24 +224,13 @@ static void print_counts(const struct request *r)
     check_output(n > 0 && fflush(stdout) == 0);
 }
 
-/* Lines that cannot be printed must not be marked as seen, and those that are appended to the file
- * they are read from never end. */
+/* Lines that cannot be printed must not be marked as seen. */
 static void check_output_file(const struct request *r)
 {
-    struct stat in, out;
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
-    if (r->count || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode))
-        return;
-    for (int i = 0; i < r->inputs_count || i == 0; i++) {
-        const char *path = r->inputs_count > 0 ? r->inputs[i] : "-";
-        bool standard = strcmp(path, "-") == 0;
-        int failed = standard ? fstat(STDIN_FILENO, &in) : stat(path, &in);
-        if (failed == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            cli_fail(0, "cannot read %s: it is also the output",
-                     standard ? "standard input" : path);
-    }
+    output_check_inputs(r->inputs, r->inputs_count);
 }
 
 /* ----------------------------------------------------------------------------------------- work */

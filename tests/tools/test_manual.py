@@ -147,7 +147,7 @@ class Manual(ToolTest):
                "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
-                    "was changed while")
+                    "was changed while|also the output")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

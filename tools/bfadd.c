@@ -309,7 +309,7 @@ static void take_input(struct work *w)
 static void print_counts(const struct work *w)
 {
     uint64_t absent = w->read - w->done;
-    printf("%" PRIu64 " key%s, %" PRIu64 " %s", w->read, w->read == 1 ? "" : "s", w->done,
+    printf("%" PRIu64 " key%s, %" PRIu64 " %s", w->read, cli_s(w->read), w->done,
            w->request->remove ? "removed" : "new");
     if (w->request->remove)
         printf(", %" PRIu64 " %s not there", absent, absent == 1 ? "was" : "were");

@@ -236,7 +236,7 @@ int main(int argc, char **argv)
     if (job.count_only)
         printf("%" PRIu64 "\n", lines);
     if (job.stats)
-        cli_warn(0, "%" PRIu64 " line%s found", lines, lines == 1 ? "" : "s");
+        cli_warn(0, "%" PRIu64 " line%s found", lines, cli_s(lines));
     cli_close_stdout();
     for (size_t i = 0; i < job.count; i++)
         input_close(&job.inputs[i]);

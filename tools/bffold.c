@@ -55,7 +55,7 @@ static const char help[] =
     "\n"
     "What there is to choose from:\n"
     "      --dry-run       print each factor, with the size and the rate it leads to\n"
-    "      --all           useless factors too, with a rate above 0.5\n"
+    "      --all           useless factors too, with a rate above 50 %\n"
     "      --svg FILE      draw rate against size ('-': on standard output)\n"
     "      --more N        tell the rate after N more keys (default: as many as there are)\n"
     "\n"
@@ -196,21 +196,25 @@ static void show(const struct request *r, const struct fold_plan *p)
 static void summarize(const struct request *r, const struct fold_plan *p, uint64_t size,
                       double rate)
 {
-    char before[32], after[32], promised[32] = "";
+    char before[32], after[32], now[32], promised[32] = "", note[64] = "";
     if (p->info.fpr > 0)
-        snprintf(promised, sizeof(promised), " (%.3g promised)", p->info.fpr);
-    cli_warn(0, "%s: %s -> %s, factor %" PRIu64 ", rate %.3g%s", r->path,
+        snprintf(note, sizeof(note), " (%s promised)",
+                 cli_percent(promised, sizeof(promised), p->info.fpr));
+    cli_warn(0, "%s: %s -> %s, factor %" PRIu64 ", rate %s%s", r->path,
              cli_bytes(before, sizeof(before), p->info.image_size),
-             cli_bytes(after, sizeof(after), size), p->choices[p->chosen].factor, rate, promised);
+             cli_bytes(after, sizeof(after), size), p->choices[p->chosen].factor,
+             cli_percent(now, sizeof(now), rate), note);
 }
 
 /* Rates above the promised one are no surprise to who has asked for one. */
 static void warn(const struct request *r, const struct bloomfile_info *info, double rate)
 {
+    char is[32], promised[32];
     say_warnings(r->dest, info, (struct say_rate){ rate, true });
     if (rate > say_promised(info) && info->keys <= info->capacity && r->wish.fpr <= 0)
-        cli_warn(0, "%s: the false-positive rate is %.3g, not the %.3g promised", r->dest, rate,
-                 say_promised(info));
+        cli_warn(0, "%s: the false-positive rate is %s, not the %s promised", r->dest,
+                 cli_percent(is, sizeof(is), rate),
+                 cli_percent(promised, sizeof(promised), say_promised(info)));
 }
 
 /* Opens what was made as any reader would, and tells about it: a live source may have changed since

@@ -273,14 +273,16 @@ static uint64_t common_bits(const struct merge_sources *s)
 static _Noreturn void fail_for_rate(const struct request *r, const struct merge_sources *s)
 {
     double promised = 0;
+    char rate[32];
     for (size_t i = 0; i < s->count; i++)
         promised = s->list[i].info.fpr > promised ? s->list[i].info.fpr : promised;
     bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
     cli_fail(0,
              "cannot merge into %s: in the common size of %" PRIu64
-             " %s its false-positive rate would pass %.3g (--fpr allows more)",
-             sink_name(r->dest), common_bits(s), counting ? "counters" : "bits",
-             r->params.max_fpr > 0 ? r->params.max_fpr : promised);
+             " %s%s its false-positive rate would pass %s (--fpr allows more)",
+             sink_name(r->dest), common_bits(s), counting ? "counter" : "bit",
+             cli_s(common_bits(s)),
+             cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }
 
 static int make(const struct request *r, const struct merge_sources *s)
@@ -315,10 +317,11 @@ static void merge(const struct request *r, const struct merge_sources *s)
 /* Where no source records a rate, nothing has been refused. */
 static void warn(const struct request *r, const struct bloomfile_info *info, struct say_rate rate)
 {
+    char is[32];
     say_warnings(r->dest, info, rate);
     if (r->mode == OPTION_UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
-        cli_warn(0, "%s: the false-positive rate is %.3g, and no SRC promises one (--fpr does)",
-                 r->dest, rate.rate);
+        cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
+                 r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
 /* Opens what was made as any reader would, and tells about it. */

@@ -211,8 +211,7 @@ static bool report_damage(const struct request *r, const bloomfile *f)
         cli_warn(error, "%s is damaged", r->path);
     else
         cli_warn(0, "%s: %" PRIu64 " page%s damaged: keys on %s were treated as present", r->path,
-                 info.bad_pages, info.bad_pages == 1 ? "" : "s",
-                 info.bad_pages == 1 ? "it" : "them");
+                 info.bad_pages, cli_s(info.bad_pages), info.bad_pages == 1 ? "it" : "them");
     return true;
 }
 

@@ -220,7 +220,7 @@ static void print_counts(const struct request *r)
 {
     const char *what = r->keys.form == KEYS_LINES ? "line" : "key";
     int n = printf("%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated\n", r->taken, what,
-                   r->taken == 1 ? "" : "s", r->new_ones, r->taken - r->new_ones);
+                   cli_s(r->taken), r->new_ones, r->taken - r->new_ones);
     check_output(n > 0 && fflush(stdout) == 0);
 }
 

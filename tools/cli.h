@@ -57,7 +57,7 @@ bool cli_parse_count(const char *text, uint64_t *out);
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */
 bool cli_parse_u64(const char *text, uint64_t *out);
 
-/* A rate: a decimal fraction above 0 and below 1, "0.01", "1e-3". */
+/* A rate: a decimal fraction above 0 and below 1, "0.01", "1e-3", or "1%". */
 bool cli_parse_rate(const char *text, double *out);
 
 /* Pairs of hexadecimal digits, 1 to `size` of them; the rest of out becomes zero. */
@@ -65,6 +65,12 @@ bool cli_parse_hex(const char *text, uint8_t *out, size_t size);
 
 /* "64 bytes", "1.2 MiB". Returns buffer. */
 char *cli_bytes(char *buffer, size_t size, uint64_t bytes);
+
+/* A rate or another share as all tools print it: 0.00985 is "0.985 %". Returns buffer. */
+char *cli_percent(char *buffer, size_t size, double share);
+
+/* The end of a noun of which there are so many: "" or "s". */
+const char *cli_s(uint64_t count);
 
 /* Progress on stderr, at most five times a second, and only if stderr is a terminal. With bytes and
  * keys both 0 only `doing` is shown. A message erases the line; there is one at a time. */

@@ -97,9 +97,16 @@ bool cli_parse_u64(const char *text, uint64_t *out)
 
 bool cli_parse_rate(const char *text, double *out)
 {
+    char fraction[64], *end;
+    size_t digits = strspn(text, "0123456789.");
+    if (digits > 0 && strcmp(text + digits, "%") == 0) { /* the same double as that of "0.01" */
+        if (snprintf(fraction, sizeof(fraction), "%.*se-2", (int)digits, text) >=
+            (int)sizeof(fraction))
+            return false;
+        text = fraction;
+    }
     if (text[0] == '\0' || text[strspn(text, "0123456789.eE-")] != '\0' || text[0] == '-')
         return false;
-    char *end;
     double value = strtod(text, &end);
     if (end == text || *end != '\0' || !(value > 0 && value < 1))
         return false;
@@ -129,8 +136,19 @@ char *cli_bytes(char *buffer, size_t size, uint64_t bytes)
     for (; value >= 1023.95 && prefix < 6; prefix++)
         value /= 1024;
     if (bytes < 1024)
-        snprintf(buffer, size, "%" PRIu64 " byte%s", bytes, bytes == 1 ? "" : "s");
+        snprintf(buffer, size, "%" PRIu64 " byte%s", bytes, cli_s(bytes));
     else
         snprintf(buffer, size, "%.1f %ciB", value, "?KMGTPE"[prefix]);
     return buffer;
+}
+
+char *cli_percent(char *buffer, size_t size, double share)
+{
+    snprintf(buffer, size, "%.3g %%", 100 * share);
+    return buffer;
+}
+
+const char *cli_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
 }

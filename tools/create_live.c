@@ -10,9 +10,10 @@
 
 static void summarize(const struct create *c, const struct bloomfile_info *info)
 {
-    char size[32];
-    cli_warn(0, "%s: live, room for %" PRIu64 " key%s at a false-positive rate of %.3g, %s",
-             c->path, info->capacity, info->capacity == 1 ? "" : "s", say_promised(info),
+    char size[32], rate[32];
+    cli_warn(0, "%s: live, room for %" PRIu64 " key%s at a false-positive rate of %s, %s", c->path,
+             info->capacity, cli_s(info->capacity),
+             cli_percent(rate, sizeof(rate), say_promised(info)),
              cli_bytes(size, sizeof(size), info->image_size));
 }
 

@@ -109,7 +109,7 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
                                                      .quiet = c->quiet },
                              &count);
     if (error == ENOMEM)
-        cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " keys", count);
+        cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " key%s", count, cli_s(count));
     if (error != 0)
         cli_fail(0, "cannot write a temporary file in the folder %s: %s (more --memory needs less)",
                  spool_of(params), bloomfile_strerror(error));

@@ -113,8 +113,7 @@ static void put_axes(FILE *out, const struct axes *a)
     for (double power = a->rate_high; power >= a->rate_low; power -= every) {
         double y = place_of_rate(a, pow(10, power));
         put_stroke(out, "grid", LEFT, y, RIGHT, y);
-        snprintf(text, sizeof(text), "%.0g", pow(10, power));
-        svg_text(out, "end", LEFT - 10, y + 5, text);
+        svg_text(out, "end", LEFT - 10, y + 5, cli_percent(text, sizeof(text), pow(10, power)));
     }
     every = step(a->size_low, a->size_high, SIZE_TICKS);
     for (double power = a->size_low; power <= a->size_high; power += every) {
@@ -141,27 +140,29 @@ static void put_curve(FILE *out, const struct fold_plan *p, const struct axes *a
 
 static void put_points(FILE *out, const struct fold_plan *p, const struct axes *a)
 {
+    char rate[SHORT];
     for (size_t i = 0; i < p->count; i++) {
         const struct bloomfile_fold_choice *c = &p->choices[i];
         if (is_shown(p, i) && c->fpr > 0)
             fprintf(out,
                     "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>factor %" PRIu64
-                    ": %.3g</title></circle>\n",
-                    place_of_size(a, c->image_size), place_of_rate(a, c->fpr), c->factor, c->fpr);
+                    ": %s</title></circle>\n",
+                    place_of_size(a, c->image_size), place_of_rate(a, c->fpr), c->factor,
+                    cli_percent(rate, sizeof(rate), c->fpr));
     }
 }
 
 static void put_chosen(FILE *out, const struct fold_plan *p, const struct axes *a)
 {
-    char text[2 * SHORT], size[SHORT];
+    char text[4 * SHORT], size[SHORT], rate[SHORT];
     if (p->chosen == p->count)
         return;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
     double x = place_of_size(a, c->image_size);
     double y = c->fpr > 0 ? place_of_rate(a, c->fpr) : BOTTOM;
     bool has_room = x - LEFT > LABEL_WIDTH; /* below and to the left of the curves */
-    snprintf(text, sizeof(text), "factor %" PRIu64 ": %s, rate %.3g", c->factor,
-             cli_bytes(size, sizeof(size), c->image_size), c->fpr);
+    snprintf(text, sizeof(text), "factor %" PRIu64 ": %s, rate %s", c->factor,
+             cli_bytes(size, sizeof(size), c->image_size), cli_percent(rate, sizeof(rate), c->fpr));
     fprintf(out, "<circle class=\"chosen\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>\n", x, y);
     svg_text(out, has_room ? "end strong" : "strong", has_room ? x - 12 : x + 12,
              has_room ? y + 22 : y - 14, text);
@@ -169,9 +170,10 @@ static void put_chosen(FILE *out, const struct fold_plan *p, const struct axes *
 
 static void put_legend(FILE *out, const struct fold_plan *p)
 {
-    char more[SHORT], target[SHORT];
-    snprintf(more, sizeof(more), "with %" PRIu64 " more keys", p->more);
-    snprintf(target, sizeof(target), "%.3g %s", p->target, p->wanted);
+    char more[SHORT], rate[SHORT], target[2 * SHORT];
+    snprintf(more, sizeof(more), "with %" PRIu64 " more key%s", p->more, cli_s(p->more));
+    snprintf(target, sizeof(target), "%s %s", cli_percent(rate, sizeof(rate), p->target),
+             p->wanted);
     const struct {
         const char *class, *text;
     } rows[] = { { "rate", "of the bits, exactly" }, { "more", more }, { "target", target } };
@@ -188,8 +190,8 @@ static void put_title(FILE *out, const struct fold_plan *p)
     const char *slash = strrchr(p->path, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : p->path;
     char *title = inspect_safe(base, strlen(base), true);
-    snprintf(caption, sizeof(caption), "%" PRIu64 " keys, %" PRIu64 " %s, k = %" PRIu32, p->keys,
-             fold_units(p), fold_unit(p), p->info.hashes);
+    snprintf(caption, sizeof(caption), "%" PRIu64 " key%s, %" PRIu64 " %s, k = %" PRIu32, p->keys,
+             cli_s(p->keys), fold_units(p), fold_unit(p), p->info.hashes);
     svg_start(out, WIDTH, HEIGHT, title);
     put_style(out);
     svg_start_picture(out, WIDTH, HEIGHT);

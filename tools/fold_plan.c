@@ -63,13 +63,13 @@ void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const cha
 
 /* --------------------------------------------------------------------- why it cannot be folded */
 
-/* As few digits as tell it from the other one, at least three. */
+/* In percent: as few digits as tell it from the other one, at least three. */
 static char *rate_text(char *text, size_t size, double rate, double other)
 {
     char same[64];
     for (int digits = 3; digits <= 17; digits++) {
-        snprintf(text, size, "%.*g", digits, rate);
-        snprintf(same, sizeof(same), "%.*g", digits, other);
+        snprintf(text, size, "%.*g %%", digits, 100 * rate);
+        snprintf(same, sizeof(same), "%.*g %%", digits, 100 * other);
         if (strcmp(text, same) != 0)
             break;
     }
@@ -78,18 +78,19 @@ static char *rate_text(char *text, size_t size, double rate, double other)
 
 static _Noreturn void fail_for_rate(const struct fold_plan *p)
 {
-    char rate[64];
+    char rate[64], target[64];
+    cli_percent(target, sizeof(target), p->target);
     if (p->choices[0].fpr > p->target)
-        cli_fail(0, "cannot fold %s: its false-positive rate is %s as it is, more than the %.3g %s",
-                 p->path, rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), p->target,
+        cli_fail(0, "cannot fold %s: its false-positive rate is %s as it is, more than the %s %s",
+                 p->path, rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), target,
                  p->wanted);
     if (p->count == 1)
         cli_fail(0, "cannot fold %s: it is as small as can be", p->path);
     cli_fail(0,
              "cannot fold %s: factor %" PRIu64 " would give a false-positive rate of %s, more than"
-             " the %.3g %s",
+             " the %s %s",
              p->path, p->choices[1].factor,
-             rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target), p->target, p->wanted);
+             rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target), target, p->wanted);
 }
 
 static _Noreturn void fail_for_size(const struct fold_plan *p, uint64_t max_bytes)

@@ -22,13 +22,14 @@ size_t fold_shown(const struct fold_plan *p)
 
 const char *fold_unit(const struct fold_plan *p)
 {
+    bool one = fold_units(p) == 1;
     switch (p->info.layout) {
     case BLOOMFILE_BLOCKED:
-        return "blocks";
+        return one ? "block" : "blocks";
     case BLOOMFILE_CLASSIC:
-        return "bits";
+        return one ? "bit" : "bits";
     default:
-        return "counters";
+        return one ? "counter" : "counters";
     }
 }
 
@@ -40,14 +41,15 @@ uint64_t fold_units(const struct fold_plan *p)
 static void put_row(FILE *out, const struct fold_plan *p, size_t i, int width)
 {
     const struct bloomfile_fold_choice *c = &p->choices[i];
-    char size[SHORT], each[SHORT] = "-", fill[SHORT];
+    char size[SHORT], each[SHORT] = "-", fill[SHORT], rate[SHORT], later[SHORT];
     unsigned bits = p->info.layout == BLOOMFILE_COUNTING ? 4 : 1;
     if (p->keys > 0)
         snprintf(each, sizeof(each), "%.2f", bits * (double)c->bits / (double)p->keys);
     snprintf(fill, sizeof(fill), "%.1f %%", 100 * (double)c->ones / (double)c->bits);
-    fprintf(out, "%c %8" PRIu64 "  %11s  %10s  %7s  %9.3g  %*.3g\n", i == p->chosen ? '*' : ' ',
-            c->factor, cli_bytes(size, sizeof(size), c->image_size), each, fill, c->fpr, width,
-            c->fpr_more);
+    fprintf(out, "%c %8" PRIu64 "  %11s  %10s  %7s  %10s  %*s\n", i == p->chosen ? '*' : ' ',
+            c->factor, cli_bytes(size, sizeof(size), c->image_size), each, fill,
+            cli_percent(rate, sizeof(rate), c->fpr), width,
+            cli_percent(later, sizeof(later), c->fpr_more));
 }
 
 /* What the rows leave away. */
@@ -55,6 +57,7 @@ static void put_rest(FILE *out, const struct fold_plan *p, size_t shown)
 {
     size_t rest = 0, first = 0, last = 0;
     double least = 1;
+    char rate[SHORT];
     for (size_t i = shown; i < p->count; i++) {
         if (i == p->chosen)
             continue;
@@ -65,21 +68,20 @@ static void put_rest(FILE *out, const struct fold_plan *p, size_t shown)
     }
     if (rest == 0)
         return;
-    fprintf(out, "%zu more factor%s, %" PRIu64, rest, rest == 1 ? "" : "s",
-            p->choices[first].factor);
+    fprintf(out, "%zu more factor%s, %" PRIu64, rest, cli_s(rest), p->choices[first].factor);
     if (rest > 1)
         fprintf(out, " to %" PRIu64, p->choices[last].factor);
-    fprintf(out, ": rate %.3g%s (--all shows %s)\n", least, rest == 1 ? "" : " or more",
-            rest == 1 ? "it" : "them");
+    fprintf(out, ": rate %s%s (--all shows %s)\n", cli_percent(rate, sizeof(rate), least),
+            rest == 1 ? "" : " or more", rest == 1 ? "it" : "them");
 }
 
 void fold_table(FILE *out, const struct fold_plan *p)
 {
     char more[SHORT];
     size_t shown = fold_shown(p);
-    snprintf(more, sizeof(more), "+%" PRIu64 " keys", p->more);
-    int width = strlen(more) < 9 ? 9 : (int)strlen(more);
-    fprintf(out, "  %8s  %11s  %10s  %7s  %9s  %*s\n", "factor", "size", "bits a key", "fill",
+    snprintf(more, sizeof(more), "+%" PRIu64 " key%s", p->more, cli_s(p->more));
+    int width = strlen(more) < 10 ? 10 : (int)strlen(more);
+    fprintf(out, "  %8s  %11s  %10s  %7s  %10s  %*s\n", "factor", "size", "bits a key", "fill",
             "rate", width, more);
     for (size_t i = 0; i < p->count; i++) {
         if (i < shown || i == p->chosen)

@@ -159,9 +159,8 @@ char *inspect_safe(const void *bytes, size_t size, bool utf8);
 
 bool inspect_is_utf8(const void *bytes, size_t size);
 
-/* "1,234,567"; "0.998 %"; the shortest decimal that reads back as the same number. Return text. */
+/* "1,234,567"; the shortest decimal that reads back as the same number. Return text. */
 char *inspect_count(char *text, size_t size, uint64_t count);
-char *inspect_percent(char *text, size_t size, double share);
 char *inspect_double(char *text, size_t size, double value);
 
 /* "blocked", or "unknown (7)". Return text. */

@@ -45,10 +45,10 @@ static void put_rate(FILE *out, const struct inspect_report *r)
     char promised[SHORT] = "none", real[SHORT] = "not measured", fill[SHORT];
     bool estimate = (r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0;
     if (r->info.fpr > 0)
-        inspect_percent(promised, sizeof(promised), r->info.fpr);
+        cli_percent(promised, sizeof(promised), r->info.fpr);
     if (r->measured) {
-        inspect_percent(real, sizeof(real), r->measure.fpr);
-        row(out, "fill", "%s", inspect_percent(fill, sizeof(fill), r->measure.fill));
+        cli_percent(real, sizeof(real), r->measure.fpr);
+        row(out, "fill", "%s", cli_percent(fill, sizeof(fill), r->measure.fill));
     }
     row(out, "real rate", "%s%s", real,
         !r->measured    ? ""
@@ -70,10 +70,10 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
         row(out, "body", "without checksums until it is sealed");
     else if (r->verified)
         row(out, "body", "verified, all %" PRIu64 " page%s good", r->info.pages,
-            r->info.pages == 1 ? "" : "s");
+            cli_s(r->info.pages));
     else if (r->info.bad_pages > 0)
-        row(out, "body", "%" PRIu64 " of %" PRIu64 " pages bad%s", r->info.bad_pages, r->info.pages,
-            place);
+        row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
+            r->info.pages, cli_s(r->info.pages), place);
     else if (r->error != 0)
         row(out, "body", "%s", bloomfile_strerror(r->error));
     else
@@ -90,21 +90,22 @@ static void put_shape(FILE *out, const struct inspect_report *r)
     cli_bytes(whole, sizeof(whole), r->size);
     row(out, "layout", "%s", inspect_layout(layout, sizeof(layout), info->layout));
     if (info->layout == BLOOMFILE_BLOCKED)
-        row(out, "m", "%s bits, %s block%s of 512", m, blocks, info->bits == 512 ? "" : "s");
+        row(out, "m", "%s bits, %s block%s of 512", m, blocks, cli_s(info->bits / 512));
     else
-        row(out, "m", "%s %s", m, info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
+        row(out, "m", "%s %s%s", m, info->layout == BLOOMFILE_COUNTING ? "counter" : "bit",
+            cli_s(info->bits));
     row(out, "k", "%" PRIu32, info->hashes);
     if (info->keys > 0)
         row(out, "bits per key", "%.2f",
             (info->layout == BLOOMFILE_COUNTING ? 4 : 1) * (double)info->bits / (double)info->keys);
     row(out, "size", "%s, body %s in %" PRIu64 " page%s", whole, body, info->pages,
-        info->pages == 1 ? "" : "s");
+        cli_s(info->pages));
     if (info->bits_unfolded != info->bits)
         row(out, "folded", "by %" PRIu64 ", from m = %s", info->bits_unfolded / info->bits,
             inspect_count(m, sizeof(m), info->bits_unfolded));
     if (info->overflow > 0)
-        row(out, "overflow", "%s counters stuck at 15",
-            inspect_count(m, sizeof(m), info->overflow));
+        row(out, "overflow", "%s counter%s stuck at 15",
+            inspect_count(m, sizeof(m), info->overflow), cli_s(info->overflow));
 }
 
 static void put_hex(FILE *out, const char *name, const uint8_t *bytes, size_t size)
@@ -242,12 +243,13 @@ static void put_map(FILE *out, const struct inspect_report *r, bool utf8)
     fprintf(out, "\n%*s page\n", (int)picture_label_width(p->pages) - 5, "");
     picture_print(out, p, utf8);
     fputc('\n', out);
-    row(out, "cells", "%zu, %.0f %s each, fill %s to %s", p->columns * p->rows, p->cell_size,
-        p->unit, inspect_percent(text[0], SHORT, low), inspect_percent(text[1], SHORT, high));
+    row(out, "cells", "%zu, %.0f %s%s each, fill %s to %s", p->columns * p->rows, p->cell_size,
+        p->unit, cli_s((uint64_t)llround(p->cell_size)), cli_percent(text[0], SHORT, low),
+        cli_percent(text[1], SHORT, high));
     row(out, "glyphs", "%s%s the mean, %s; %s below %s, %s above %s; blank: no bit set",
-        picture_glyph(4, utf8), picture_glyph(5, utf8), inspect_percent(text[0], SHORT, p->mean),
-        picture_glyph(1, utf8), inspect_percent(text[1], SHORT, fmax(p->mean - reach, 0)),
-        picture_glyph(8, utf8), inspect_percent(text[2], SHORT, fmin(p->mean + reach, 1)));
+        picture_glyph(4, utf8), picture_glyph(5, utf8), cli_percent(text[0], SHORT, p->mean),
+        picture_glyph(1, utf8), cli_percent(text[1], SHORT, fmax(p->mean - reach, 0)),
+        picture_glyph(8, utf8), cli_percent(text[2], SHORT, fmin(p->mean + reach, 1)));
     row(out, "unlikely", "cells further from the mean than chance explains: %zu",
         picture_outliers(p));
 }
@@ -289,12 +291,13 @@ void inspect_caption(char *text, size_t size, const struct inspect_report *r)
     const struct bloomfile_info *info = &r->info;
     char layout[SHORT], m[SHORT], keys[SHORT], fill[SHORT], real[SHORT], promised[SHORT] = "none";
     if (info->fpr > 0)
-        inspect_percent(promised, sizeof(promised), info->fpr);
-    snprintf(text, size, "%s, %s %s, k = %" PRIu32 ", %s keys; fill %s, real rate %s, promised %s",
+        cli_percent(promised, sizeof(promised), info->fpr);
+    snprintf(text, size,
+             "%s, %s %s%s, k = %" PRIu32 ", %s key%s; fill %s, real rate %s, promised %s",
              inspect_layout(layout, sizeof(layout), info->layout),
              inspect_count(m, sizeof(m), info->bits),
-             info->layout == BLOOMFILE_COUNTING ? "counters" : "bits", info->hashes,
-             inspect_count(keys, sizeof(keys), info->keys),
-             inspect_percent(fill, sizeof(fill), r->measure.fill),
-             inspect_percent(real, sizeof(real), r->measure.fpr), promised);
+             info->layout == BLOOMFILE_COUNTING ? "counter" : "bit", cli_s(info->bits),
+             info->hashes, inspect_count(keys, sizeof(keys), info->keys), cli_s(info->keys),
+             cli_percent(fill, sizeof(fill), r->measure.fill),
+             cli_percent(real, sizeof(real), r->measure.fpr), promised);
 }

@@ -94,12 +94,6 @@ char *inspect_count(char *text, size_t size, uint64_t count)
     return text;
 }
 
-char *inspect_percent(char *text, size_t size, double share)
-{
-    snprintf(text, size, "%.3g %%", 100 * share);
-    return text;
-}
-
 char *inspect_double(char *text, size_t size, double value)
 {
     for (int digits = 15; digits <= 17; digits++) {

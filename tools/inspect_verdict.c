@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect.h"
 
+#include "cli.h"
 #include "say.h"
 
 #include <bloomfile_combine.h>
@@ -120,14 +121,14 @@ static void judge_truncated(struct inspect_report *r)
         verdict(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size, whole);
     else
         verdict(r, "truncated: only %" PRIu64 " byte%s, not even a header", r->size,
-                r->size == 1 ? "" : "s");
+                cli_s(r->size));
     advise(r, "copy it again, or build it again");
 }
 
 static void judge_trailing(struct inspect_report *r)
 {
     uint64_t extra = r->size - r->info.image_size;
-    verdict(r, "%" PRIu64 " extra byte%s at the end", extra, extra == 1 ? "" : "s");
+    verdict(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
     advise(r, "copy it again, or cut them off: truncate --size=%" PRIu64, r->info.image_size);
 }
 
@@ -240,7 +241,7 @@ static void judge_damaged_body(struct inspect_report *r)
             verdict(r, " (%" PRIu64 " pages bad)", r->info.bad_pages);
     } else if (r->error == BLOOMFILE_EPAGE) {
         verdict(r, "damaged: %" PRIu64 " bad page%s met while looking up keys", r->info.bad_pages,
-                r->info.bad_pages == 1 ? "" : "s");
+                cli_s(r->info.bad_pages));
         advise(r, "%s; --verify finds all bad pages", rebuild);
     } else if (r->error == BLOOMFILE_EBODY && fault != NULL) {
         bool padding = strcmp(fault->field, "padding") == 0;
@@ -298,8 +299,8 @@ static void judge_rate(struct inspect_report *r)
     bool can_tell = r->measured && info->fpr > 0;
     inspect_count(keys, sizeof(keys), n);
     inspect_count(capacity, sizeof(capacity), info->capacity);
-    inspect_percent(real, sizeof(real), r->measure.fpr);
-    inspect_percent(promised, sizeof(promised), info->fpr);
+    cli_percent(real, sizeof(real), r->measure.fpr);
+    cli_percent(promised, sizeof(promised), info->fpr);
 
     if (can_tell ? rate_is_kept(r, crowded) : !crowded)
         return;
@@ -326,7 +327,7 @@ static void judge_keys(struct inspect_report *r)
     inspect_count(missing, sizeof(missing), r->keys_missing);
     inspect_count(count, sizeof(count), r->keys_count);
     also(r);
-    verdict(r, "%s of %s keys missing", missing, count);
+    verdict(r, "%s of %s key%s missing", missing, count, cli_s(r->keys_count));
     advise(r, "this filter was made from other keys, or from other bytes (line ends? -0? --crlf?)");
     r->status = INSPECT_PROMISE_BROKEN;
 }
@@ -338,7 +339,7 @@ static void judge_live(struct inspect_report *r)
     advise(r, "seal it when no more keys are to be added (bfseal): then it can be verified");
     if (r->in_use) {
         verdict(r, "live: open for writing by %" PRIu32 " program%s", r->info.writers,
-                r->info.writers == 1 ? "" : "s");
+                cli_s(r->info.writers));
     } else if (r->unclean) {
         verdict(r, "live, unclean: %s", why_unclean(r));
         advise(r, "%s", mend);

@@ -28,7 +28,7 @@ struct list {
 
 static _Noreturn void no_memory(const struct list *list)
 {
-    cli_fail(ENOMEM, "cannot hold a list of more than %zu keys", list->count);
+    cli_fail(ENOMEM, "cannot hold a list of more than %zu key%s", list->count, cli_s(list->count));
 }
 
 static void *allocate(const struct list *list, size_t count, size_t size)

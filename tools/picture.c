@@ -39,7 +39,7 @@ static int measure(struct picture *p, const bloomfile *f, double mean)
     if (p->fill == NULL)
         return ENOMEM;
     p->pages = info.pages;
-    p->unit = info.layout == BLOOMFILE_COUNTING ? "counters" : "bits";
+    p->unit = info.layout == BLOOMFILE_COUNTING ? "counter" : "bit";
     p->mean = mean;
     p->cell_size = (double)info.bits / (double)cells;
     p->scatter = chance_scatter(&info, mean, p->cell_size);

@@ -22,7 +22,7 @@ struct picture {
     double *fill;         /* of each cell, row by row; NULL: no picture */
     double mean, scatter; /* of the cells */
     double cell_size;     /* in ... */
-    const char *unit;     /* ... "bits" or "counters" */
+    const char *unit;     /* ... "bit" or "counter" */
     uint64_t pages;
 };
 

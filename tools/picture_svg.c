@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "cli.h"
 #include "picture.h"
 #include "svg.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 enum {
@@ -62,8 +64,8 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
 
     char note[256];
     snprintf(note, sizeof(note),
-             "Cells: %zu, %.0f %s each, in the order of the body, row by row from the top left.",
-             p->columns * p->rows, p->cell_size, p->unit);
+             "Cells: %zu, %.0f %s%s each, in the order of the body, row by row from the top left.",
+             p->columns * p->rows, p->cell_size, p->unit, cli_s((uint64_t)llround(p->cell_size)));
     svg_text(out, "start", MARGIN, below + 28, note);
     snprintf(
         note, sizeof(note),

@@ -53,32 +53,35 @@ void say_warnings(const char *path, const struct bloomfile_info *info, struct sa
 {
     double promised = say_promised(info);
     const char *about = rate.measured ? "" : "about ";
+    char is[32], should_be[32];
     if (info->ones == 0)
         cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
     if (rate.rate <= promised)
         return;
+    cli_percent(is, sizeof(is), rate.rate);
+    cli_percent(should_be, sizeof(should_be), promised);
     if (info->keys > info->capacity)
         cli_warn(0,
                  "%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
-                 ": the false-positive rate is %s%.3g, not %.3g",
-                 path, estimated(info), info->keys, info->capacity, about, rate.rate, promised);
+                 ": the false-positive rate is %s%s, not %s",
+                 path, estimated(info), info->keys, info->capacity, about, is, should_be);
     else if (!rate.measured)
-        cli_warn(0, "%s: too few bits for the rate: it is about %.3g, not %.3g", path, rate.rate,
-                 promised);
+        cli_warn(0, "%s: too few bits for the rate: it is about %s, not %s", path, is, should_be);
 }
 
 void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
                  uint64_t repeated)
 {
-    char size[32], each[64] = "", again[64] = "", promised[64] = "";
+    char size[32], each[64] = "", again[64] = "", is[32], promised[32], note[64] = "";
     if (info->keys > 0)
         snprintf(each, sizeof(each), ", %.2f %s each", (double)info->bits / (double)info->keys,
                  info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
     if (repeated > 0)
         snprintf(again, sizeof(again), " (%" PRIu64 " repeated)", repeated);
     if (info->fpr > 0)
-        snprintf(promised, sizeof(promised), " (%.3g promised)", info->fpr);
-    cli_warn(0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %.3g%s, %s", path,
-             estimated(info), info->keys, info->keys == 1 ? "" : "s", again, each, rate.rate,
-             promised, cli_bytes(size, sizeof(size), info->image_size));
+        snprintf(note, sizeof(note), " (%s promised)",
+                 cli_percent(promised, sizeof(promised), info->fpr));
+    cli_warn(0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %s%s, %s", path, estimated(info),
+             info->keys, cli_s(info->keys), again, each, cli_percent(is, sizeof(is), rate.rate),
+             note, cli_bytes(size, sizeof(size), info->image_size));
 }

@@ -30,7 +30,7 @@ uint64_t say_estimate(const struct bloomfile_info *info,
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);
 
-/* "words.bloom: 663473 keys (2 repeated), 9.95 bits each, false-positive rate 0.00985 (0.01
+/* "words.bloom: 663473 keys (2 repeated), 9.95 bits each, false-positive rate 0.985 % (1 %
  * promised), 812.8 KiB" */
 void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
                  uint64_t repeated);

@@ -67,7 +67,7 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
     if (error != 0 && (error != EEXIST || path == NULL))
         cli_fail(error, "cannot make %s for %" PRIu64 " key%s",
                  path != NULL ? path : "a filter in memory", params.capacity,
-                 params.capacity == 1 ? "" : "s");
+                 cli_s(params.capacity));
     return f;
 }
 

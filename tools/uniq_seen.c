@@ -114,6 +114,7 @@ static void warn_of_overflow(struct seen *s)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     uint64_t keys = fill_keys(&s->fill, s->newest, s->warn_above);
+    char is[32], promised[32];
     if (keys <= s->warn_above)
         return;
     s->warn_above = keys < UINT64_MAX / 2 ? 2 * keys : UINT64_MAX;
@@ -123,8 +124,9 @@ static void warn_of_overflow(struct seen *s)
         cli_fail(error, "cannot measure %s", name_of(s));
     cli_warn(0,
              "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
-             ": the false-positive rate is now %.3g (%.3g promised)",
-             name_of(s), keys, info.capacity, m.fpr, say_promised(&info));
+             ": the false-positive rate is now %s (%s promised)",
+             name_of(s), keys, info.capacity, cli_percent(is, sizeof(is), m.fpr),
+             cli_percent(promised, sizeof(promised), say_promised(&info)));
 }
 
 /* --------------------------------------------------------------------------------------- adding */

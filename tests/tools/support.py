@@ -58,6 +58,11 @@ def numbered(count, prefix="key "):
     return [b"%s%d" % (prefix.encode(), i) for i in range(count)]
 
 
+def percent(share):
+    """As the tools print a rate."""
+    return f"{100 * share:.3g} %"
+
+
 def sha256(data):
     return hashlib.sha256(data).hexdigest()
 

@@ -9,7 +9,7 @@ import signal
 import struct
 import subprocess
 
-from support import SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered
+from support import SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered, percent
 
 KEYS = numbered(1000)
 OTHERS = numbered(1000, "absent ")
@@ -97,7 +97,7 @@ class Counts(AddTest):
         rate = report["measure"]["fpr"]
         self.assertEqual(result.stderr.decode(),
                          f"bfadd: live: {report['record']['n']} keys, more than the capacity of "
-                         f"400: the false-positive rate is {rate:.3g}, not 0.01\n")
+                         f"400: the false-positive rate is {percent(rate)}, not 1 %\n")
         self.assertGreater(rate, 0.02)
 
     def test_a_stream_is_told_early_and_at_the_end(self):
@@ -269,14 +269,14 @@ class Stopped(AddTest):
         self.assertEqual(message, b"")
         message = self.run_tool("bfadd", "live").stderr.decode()
         self.assertRegex(message, "^bfadd: live: about 1[45][0-9][0-9] keys, more than the capacity "
-                                  "of 500: the false-positive rate is 0[.][0-9]+, not 0.01\n$")
+                                  "of 500: the false-positive rate is [0-9.]+ %, not 1 %\n$")
         self.assertRegex(self.inspected("live")["verdict"], "; over capacity: 1,[45][0-9][0-9] keys ")
 
     def test_a_full_filter_says_so_though_its_count_was_killed(self):
         self.killed_with(50, numbered(10_000))
         message = self.run_tool("bfseal", "live").stderr.decode()
         keys = re.match("bfseal: live: about ([0-9]+) keys, more than the capacity of 50: "
-                        "the false-positive rate is 1, not 0.01\n$", message)
+                        "the false-positive rate is 100 %, not 1 %\n$", message)
         self.assertGreater(int(keys[1]), 300)
 
     def test_nobody_reads_the_counts(self):

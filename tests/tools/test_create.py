@@ -225,7 +225,7 @@ class Parameters(ToolTest):
     def test_more_keys_than_the_capacity(self):
         message = self.run_tool("bfcreate", "-n", 50, "new.bloom",
                                 stdin=lines(*numbered(200))).stderr
-        self.check_message("bfcreate", message, "new.bloom", "200", "50", "0.01")
+        self.check_message("bfcreate", message, "new.bloom", "200", "50", "1 %")
         made = craft.Image(self.read("new.bloom"), "new.bloom")
         self.assertEqual((made.record["n"], made.header["capacity"]), (200, 50))
         self.output("bfcreate", "-q", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
@@ -257,7 +257,7 @@ class Parameters(ToolTest):
     def test_bits_that_do_not_reach_the_rate(self):
         says = self.run_tool("bfcreate", "-m", 512, "-p", "0.001", "new.bloom",
                              stdin=lines(*numbered(100))).stderr
-        self.check_message("bfcreate", says, "new.bloom", "0.001")
+        self.check_message("bfcreate", says, "new.bloom", "0.1 %")
         header = craft.Image(self.read("new.bloom"), "new.bloom").header
         self.assertEqual((header["m"], struct.pack("<Q", header["fpr"])),
                          (512, struct.pack("<d", 0.001)))

@@ -34,7 +34,7 @@ class Mpi(Distributed):
         result = self.run_tool("bfcreate_mpi", *arguments, "filter", "keys", before=self.ranks(ranks))
         self.assertEqual((result.returncode, result.stdout), (0, b""), result.stderr)
         self.assertRegex(result.stderr, rb"\Abfcreate_mpi: filter: about \d+ keys, sized for \d+; "
-                                        rb"false-positive rate \S+, \S+ promised\n\Z")
+                                        rb"false-positive rate \S+ %, \S+ % promised\n\Z")
         return self.body("filter")
 
     def test_same_body(self):

@@ -4,7 +4,7 @@
 import re
 import xml.etree.ElementTree as ElementTree
 
-from support import ToolTest, craft, lines, main, numbered
+from support import ToolTest, craft, lines, main, numbered, percent
 
 KEYS = numbered(3000)
 OTHERS = numbered(3000, "absent ")
@@ -33,9 +33,10 @@ class FoldTest(ToolTest):
         text = self.run_tool("bffold", "--dry-run", *options, name).stdout.decode()
         for row in text.splitlines()[1:]:
             match = re.fullmatch(r"([* ]) +(\d+)  +([\d.]+ (?:bytes|[KM]iB)) +([\d.]+|-) +"
-                                 r"([\d.]+) % +([\d.e+-]+) +([\d.e+-]+)", row)
+                                 r"([\d.]+) % +([\d.e+-]+) % +([\d.e+-]+) %", row)
             if match:
-                rows.append((int(match[2]), match[3], *map(float, match.group(5, 6, 7))))
+                fill, rate, later = map(float, match.group(5, 6, 7))
+                rows.append((int(match[2]), match[3], fill, rate / 100, later / 100))
                 chosen = rows[-1] if match[1] == "*" else chosen
         return rows, chosen
 
@@ -204,7 +205,7 @@ class Table(FoldTest):
     def test_the_words(self):
         self.create("-q", "-m", 512 * 4, "-k", 3, "-p", 0.01, stdin=lines(*KEYS[:20]), name="big")
         head, *rows = self.output("bffold", "--dry-run", "--all", "big").decode().splitlines()
-        self.assertEqual(head, "    factor         size  bits a key     fill       rate   +20 keys")
+        self.assertEqual(head, "    factor         size  bits a key     fill        rate    +20 keys")
         self.assertEqual({len(row) for row in rows}, {len(head)})
         self.assertEqual([row[0] for row in self.rates("big", "--all")[0]], [1, 2, 4])
 
@@ -231,7 +232,7 @@ class Table(FoldTest):
         self.assertGreater(len(rest), 2)
         self.assertEqual(text.splitlines()[-1],
                          f"{len(rest)} more factors, {rest[0][0]} to {rest[-1][0]}: rate "
-                         f"{min(row[3] for row in rest):.3g} or more (--all shows them)")
+                         f"{percent(min(row[3] for row in rest))} or more (--all shows them)")
         last = every[-1]
         rows, chosen = self.rates("big", "--factor", last[0])
         self.assertEqual((rows[-1], chosen), (last, last))
@@ -266,7 +267,7 @@ class Curve(FoldTest):
         header = self.inspected("small")["header"]
         factor = header["m_unfolded"] // header["m"]
         self.assertEqual(texts[0], "big")
-        self.assertIn("0.01 promised", texts)
+        self.assertIn("1 % promised", texts)
         self.assertIn("with 3000 more keys", texts)
         self.assertEqual(len([text for text in texts if text.startswith(f"factor {factor}: ")]), 1)
         circles = [element for element in root.iter(SVG + "circle")]
@@ -290,7 +291,7 @@ class Curve(FoldTest):
         drawn = self.output("bffold", "--dry-run", "--svg", "-", "--fpr", 0.2, "big")
         self.run_tool("bffold", "--dry-run", "--svg", "a.svg", "--fpr", 0.2, "big")
         self.assertEqual(self.read("a.svg"), drawn)
-        self.assertIn("0.2 asked for", self.svg(drawn)[1])
+        self.assertIn("20 % asked for", self.svg(drawn)[1])
 
     def test_any_name(self):
         for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
@@ -310,8 +311,8 @@ class Words(FoldTest):
         header = self.inspected("small")["header"]
         self.assertEqual(message,
                          f"bffold: big: {sizes[0]} -> {sizes[1]}, factor "
-                         f"{header['m_unfolded'] // header['m']}, rate {self.rate('small'):.3g} "
-                         "(0.01 promised)\n")
+                         f"{header['m_unfolded'] // header['m']}, rate {percent(self.rate('small'))} "
+                         "(1 % promised)\n")
         again = self.run_tool("bffold", "-v", "big", "-")
         self.assertEqual(again.stderr.decode(), message)
         self.output("bffold", "-vqf", "big", "small")
@@ -320,7 +321,7 @@ class Words(FoldTest):
         self.filled()
         rows, chosen = self.rates("big", "--all")
         factor, size, _, rate, _ = rows[rows.index(chosen) + 1]
-        warning = f"bffold: small: the false-positive rate is {rate:.3g}, not the 0.01 promised\n"
+        warning = f"bffold: small: the false-positive rate is {percent(rate)}, not the 1 % promised\n"
         self.output("bffold", "--factor", factor, "big", "small", says=warning.encode())
         self.output("bffold", "-qf", "--factor", factor, "big", "small")
         self.output("bffold", "-f", "--fpr", 1.01 * rate, "big", "small")  # as asked for
@@ -328,7 +329,7 @@ class Words(FoldTest):
         self.filled("-p", 1e-4)
         result = self.run_tool("bffold", "-f", "--max-bytes", "9k", "big", "small")
         self.assertEqual(result.stderr.decode(), "bffold: small: the false-positive rate is "
-                         f"{self.rate('small'):.3g}, not the 0.0001 promised\n")
+                         f"{percent(self.rate('small'))}, not the 0.01 % promised\n")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from support import (NAMESPACE, REFUSED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
-                     numbered, table)
+                     numbered, percent, table)
 
 KEYS = numbered(3000)
 
@@ -39,17 +39,17 @@ class Factors(TroubleTest):
 
     def test_no_factor_keeps_the_rate(self):
         fpr = self.inspected("big")["measure"]["fpr"]
-        self.assertIn(f"its false-positive rate is {fpr:.3g} as it is, more than the 1e-12 asked "
+        self.assertIn(f"its false-positive rate is {percent(fpr)} as it is, more than the 1e-10 % asked "
                       "for", self.refused("-p", "1e-12"))
         self.output("bffold", "--factor", 2, "big", "half")
         half = self.inspected("half")["measure"]["fpr"]
         (self.folder / "half").unlink()
         message = self.refused("-p", (half + fpr) / 2)
-        self.assertRegex(message, f"factor 2 would give a false-positive rate of {half:.3g}, more "
-                                  "than the [0-9.e-]+ asked for\n$")
+        self.assertRegex(message, f"factor 2 would give a false-positive rate of {percent(half)}, more "
+                                  "than the [0-9.e-]+ % asked for\n$")
         message = self.refused("-p", repr(half * (1 - 1e-9)))
-        rates = re.search(r"rate of (\S+), more than the (\S+) asked", message).groups()
-        self.assertGreater(float(rates[0]), half * (1 - 1e-9))
+        rates = re.search(r"rate of (\S+) %, more than the (\S+) % asked", message).groups()
+        self.assertGreater(float(rates[0]) / 100, half * (1 - 1e-9))
 
     def test_one_block(self):
         self.create("-q", "-m", 512, "-p", 0.1, stdin=b"a\n", name="block")

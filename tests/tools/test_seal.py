@@ -9,7 +9,7 @@ import subprocess
 import time
 
 from support import (GOLDEN, NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines,
-                     main, needs, numbered)
+                     main, needs, numbered, percent)
 
 KEYS = numbered(500)
 OTHERS = numbered(500, "absent ")
@@ -283,8 +283,8 @@ class Words(SealTest):
         keys = self.inspected("live")["record"]["n"]
         for name, summary in ("copy", copied), ("live", sealed):
             self.assertRegex(summary, f"^bfseal: {name}: {keys} keys, [0-9.]+ bits each, "
-                                      f"false-positive rate {re.escape(f'{rate:.3g}')} "
-                                      r"\(0.01 promised\), 8.0 KiB\n$")
+                                      f"false-positive rate {re.escape(percent(rate))} "
+                                      r"\(1 % promised\), 8.0 KiB\n$")
         self.output("bfseal", "-vq", "live", "quiet")
 
     def test_keys_of_a_filter_in_use_are_estimated(self):
@@ -307,8 +307,8 @@ class Words(SealTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
         self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "
-                                           b"the false-positive rate is %.3g, not 0.01\n"
-                                           % (keys, rate))
+                                           b"the false-positive rate is %s, not 1 %%\n"
+                                           % (keys, percent(rate).encode()))
 
 
 if __name__ == "__main__":

@@ -112,19 +112,19 @@ class Capacity(UniqTest):
             self.check_message("bfuniq", message)
         return [tuple(map(float, re.fullmatch(
             r"bfuniq: (?:the filter in memory|seen): (\d+) keys, more than its capacity of (\d+): "
-            r"the false-positive rate is now (\S+) \((\S+) promised\)\n",
+            r"the false-positive rate is now (\S+) % \((\S+) % promised\)\n",
             message.decode()).groups())) for message in found]
 
     def test_warns_each_time_the_keys_double(self):
         found = self.warnings("-n", "10k", "-p", "0.01", stdin=lines(*numbered(100_000)))
         self.assertEqual([(capacity, promised) for _, capacity, _, promised in found],
-                         [(10_000, 0.01)] * 2)
+                         [(10_000, 1)] * 2)
         keys = [row[0] for row in found]
         self.assertTrue(10_000 < keys[0] <= 11_024)
         for before, now in zip(keys, keys[1:]):
             self.assertTrue(2 * before < now <= 2 * before + 1024, keys)
         rates = [row[2] for row in found]
-        self.assertTrue(0.009 < rates[0] < 0.02 < 0.1 < rates[1] < 0.5, rates)
+        self.assertTrue(0.9 < rates[0] < 2 < 10 < rates[1] < 50, rates)
 
     def test_none_up_to_the_capacity(self):
         self.assertEqual(self.warnings("-n", "10k", *EXACT[:2], stdin=lines(*numbered(10_000))), [])

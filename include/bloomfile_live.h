@@ -98,9 +98,17 @@ BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
 
 /* Writes all adds to disk: those that returned before this call are there, by whichever handle they
  * were made, when it returns 0. An error of msync poisons the file (see above); any other may be
- * tried again.
- * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; those of msync, fcntl and write. */
+ * tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does not name any
+ * more, so that nobody will open it again; what was added belongs into the one that is there now.
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED; those of msync, fcntl and write. */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
+
+/* Ends writing: what the handle counted is recorded, and the last writer of a file writes all of it
+ * to disk and marks it clean. Whatever it returns, the handle is one opened for reading from then
+ * on; adds are BLOOMFILE_EREADONLY. bloomfile_close() is still due, and before it
+ * bloomfile_rescue() may save what could not be written. bloomfile_close() does the same, and
+ * cannot tell what failed. 0 if the handle was not open for writing. Errors as bloomfile_sync(). */
+BLOOMFILE_API int bloomfile_finish(bloomfile *f);
 
 /* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle
  * stays open, for reading. EBUSY if there are other writers. A crash leaves the file live or

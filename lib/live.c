@@ -183,38 +183,57 @@ int live_writable(bloomfile *f)
 
 /* ---- leaving */
 
-static void resign(bloomfile *f)
+/* Nobody else has it open for writing. Holds LOCK_RECORDS. */
+static int leave_clean(bloomfile *f, struct header *now, struct record next)
+{
+    int error = map_sync(&f->map, f->map.base_size);
+    if (error != 0)
+        return live_poison(f, now, error);
+    if (next.writers > 0)
+        next.flags |= RECORD_N_ESTIMATED;
+    next.writers = 0;
+    memset(next.boot_id, 0, sizeof next.boot_id);
+    return live_commit(f, now, next);
+}
+
+static int resign(bloomfile *f)
 {
     struct header now;
-    bool others = true;
-    if (live_load_to_commit(f, &now) != 0 || lock_held_by_others(f->fd, LOCK_WRITERS, &others) != 0)
-        return;
-    if (live_in_doubt(f)) {
-        live_poison(f, &now, 0);
-        return;
-    }
+    bool others;
+    int error = live_load_to_commit(f, &now);
+    if (error == 0)
+        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+    if (error != 0)
+        return error;
+    if (live_in_doubt(f))
+        return live_poison(f, &now, BLOOMFILE_EPOISONED);
     struct kernel_change counted = session_take(f->session);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
-    if (!others) {
-        if (map_sync(&f->map, f->map.base_size) != 0) {
-            live_poison(f, &now, 0);
-            return;
-        }
-        if (next.writers > 0)
-            next.flags |= RECORD_N_ESTIMATED;
-        next.writers = 0;
-        memset(next.boot_id, 0, sizeof next.boot_id);
-    }
-    live_commit(f, &now, next);
+    return others ? live_commit(f, &now, next) : leave_clean(f, &now, next);
 }
 
-void live_leave(bloomfile *f)
+int live_leave(bloomfile *f)
 {
-    if (!atomic_load(&f->session->joined) || lock_wait(f->fd, LOCK_RECORDS, 1) != 0)
-        return;
-    resign(f);
+    if (!atomic_load(&f->session->joined))
+        return 0;
+    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error == 0)
+        error = resign(f);
     lock_drop(f->fd, LOCK_WRITERS, 1);
     lock_drop(f->fd, LOCK_RECORDS, 1);
+    return error;
+}
+
+int live_check_path(const bloomfile *f)
+{
+    struct stat own, now;
+    if (f->path == NULL)
+        return 0;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
+    int error = map_stat(f->fd, &own);
+    bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
+    return same ? error : BLOOMFILE_EREPLACED;
 }

@@ -54,7 +54,10 @@ int live_commit(bloomfile *f, struct header *now, struct record next);
 /* For the holder of LOCK_RECORDS, after a failed sync; changes *now. Returns `error`. */
 int live_poison(bloomfile *f, struct header *now, int error);
 
-/* Records what was counted; the last writer leaves the file clean. */
-void live_leave(bloomfile *f);
+/* Records what was counted; the last writer syncs and leaves the file clean. What of that failed. */
+int live_leave(bloomfile *f);
+
+/* BLOOMFILE_EREPLACED if the path names another file by now, or none. */
+int live_check_path(const bloomfile *f);
 
 #endif

@@ -34,5 +34,17 @@ int bloomfile_sync(bloomfile *f)
         lock_drop(f->fd, LOCK_RECORDS, 1);
     }
     pthread_mutex_unlock(&f->session->records);
-    return body_error != 0 ? body_error : error;
+    if (body_error != 0)
+        return body_error;
+    return error != 0 ? error : live_check_path(f);
+}
+
+int bloomfile_finish(bloomfile *f)
+{
+    if (f->session == NULL)
+        return 0;
+    int error = live_leave(f);
+    session_free(f->session);
+    f->session = NULL;
+    return error != 0 ? error : live_check_path(f);
 }

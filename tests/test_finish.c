@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ * How writing ends, and what is told of it; a file that is not the one at its path any more. */
+#include "live_support.h"
+
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+static bloomfile *writer;
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    return 0;
+}
+
+static int end(void **state)
+{
+    bloomfile_close(writer);
+    return leave_temp_dir(state);
+}
+
+static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
+{
+    (void)state;
+    add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
+    assert_error(bloomfile_finish(writer), 0);
+    assert_flawless(flaw_of_clean_file("filter"));
+    assert_int_equal(info_of_file("filter").keys, LIVE_KEYS + 50);
+    assert_flawless(flaw_of_sound(writer));
+    assert_true(has_numbers(writer, 0, LIVE_KEYS + 50));
+    assert_int_equal(info_of(writer).keys, LIVE_KEYS + 50);
+    assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_seal(writer), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_finish(writer), 0);
+    assert_error(bloomfile_seal_to("copy", writer, 0), 0);
+
+    bloomfile *next = opened("filter", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(next).writers, 1);
+    add_digests_of(next, 500, 510);
+    assert_true(has_numbers(writer, 500, 510));
+    assert_error(bloomfile_seal(next), 0); /* nothing of the first one's is held */
+    assert_error(bloomfile_finish(next), 0);
+    bloomfile_close(next);
+}
+
+static void a_handle_for_reading_has_nothing_to_finish(void **state)
+{
+    (void)state;
+    bloomfile *reader = opened("filter", 0);
+    assert_error(bloomfile_finish(reader), 0);
+    assert_flawless(flaw_of_sound(reader));
+    bloomfile_close(reader);
+}
+
+/* As bloomfile_close() cannot. */
+static void finishing_tells_what_failed(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call;
+        int error;
+    } rows[] = { { ON_fcntl64, ENOLCK }, { ON_pwrite64, ENOSPC }, { ON_msync, EIO } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct faults faults = from_then_on(rows[i].call, 1, rows[i].error);
+        faults_begin(&faults);
+        int error = bloomfile_finish(writer);
+        faults_end();
+        assert_error(error, rows[i].error);
+        assert_error(bloomfile_add_digest(writer, 1, NULL),
+                     BLOOMFILE_EREADONLY);
+        assert_true(has_numbers(writer, 0, LIVE_KEYS));
+        bloomfile_close(writer);
+        if (rows[i].call == ON_msync)
+            break;
+        writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    }
+    writer = NULL;
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+static void what_could_not_be_written_can_be_rescued_after_finishing(void **state)
+{
+    (void)state;
+    add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 50);
+    struct faults faults = once(ON_msync, 1, EIO);
+    faults_begin(&faults);
+    int error = bloomfile_finish(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_rescue("rescued", writer, 0), 0);
+    bloomfile *rescued = opened("rescued", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_true(has_numbers(rescued, 0, LIVE_KEYS + 50));
+    bloomfile_close(rescued);
+}
+
+/* ---- the path names another file */
+
+static void replace_it(void)
+{
+    make_live("other", BLOOMFILE_BLOCKED);
+    assert_int_equal(rename("other", "filter"), 0);
+}
+
+static void remove_it(void)
+{
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void swap_a_folder_for_it(void)
+{
+    remove_it();
+    assert_int_equal(symlink("nowhere", "filter"), 0);
+}
+
+static void (*const ways[])(void) = { replace_it, remove_it, swap_a_folder_for_it };
+
+static void a_writer_is_told_that_its_file_was_replaced(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        assert_error(bloomfile_sync(writer), 0);
+        ways[i]();
+        add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
+        assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
+        add_digests_of(writer, LIVE_KEYS + 10, LIVE_KEYS + 11);
+        assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
+        assert_flawless(flaw_of_sound(writer));
+        assert_int_equal(info_of(writer).writers, 0); /* it was done all the same */
+        assert_int_equal(info_of(writer).keys, LIVE_KEYS + 11);
+        bloomfile_close(writer);
+        unlink("filter");
+        make_live("filter", BLOOMFILE_BLOCKED);
+        writer = opened("filter", BLOOMFILE_WRITE);
+    }
+}
+
+static void a_writer_of_memory_is_never_replaced(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    assert_error(bloomfile_sync(f), 0);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+}
+
+static void a_failed_sync_is_told_rather_than_a_replaced_file(void **state)
+{
+    (void)state;
+    replace_it();
+    struct faults faults = once(ON_msync, 1, EIO);
+    faults_begin(&faults);
+    int error = bloomfile_sync(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading),
+        ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish),
+        ON_NEW_FILTER(finishing_tells_what_failed),
+        ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing),
+        ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced),
+        ON_NEW_FILTER(a_writer_of_memory_is_never_replaced),
+        ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: MIT
+"""doc/errors.md has each error of the header once, with its value, a cause and a remedy."""
+
+import re
+import unittest
+
+from support import SOURCE_ROOT, main
+
+HEADER = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
+PAGE = (SOURCE_ROOT / "doc" / "errors.md").read_text()
+
+
+class ErrorsPage(unittest.TestCase):
+    def test_errors_and_values_are_those_of_the_header(self):
+        declared = re.findall(r"X\((BLOOMFILE_E\w+), (-\d+),", HEADER)
+        explained = re.findall(r"^\| (BLOOMFILE_E\w+) \| (-\d+) \|", PAGE, re.M)
+        self.assertGreater(len(declared), 40)
+        self.assertEqual(sorted(declared), sorted(explained))
+
+    def test_each_has_a_cause_and_a_remedy(self):
+        for row in re.findall(r"^\| (?:BLOOMFILE_)?E\w+ \|.*$", PAGE, re.M):
+            cells = [cell.strip() for cell in row.strip("|").split("|")]
+            for cell in cells[2 if row.startswith("| BLOOMFILE") else 1:]:
+                self.assertGreater(len(cell), 10, row)
+
+    def test_options_it_names_exist(self):
+        for tool, option in re.findall(r"`(bf\w+)[^`]* (--[a-z-]+)", PAGE):
+            manual = (SOURCE_ROOT / "man" / f"{tool}.1").read_text().replace("\\", "")
+            self.assertIn("Fl " + option[1:], manual, f"{tool} {option}")
+
+
+if __name__ == "__main__":
+    main()

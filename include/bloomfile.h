@@ -80,6 +80,7 @@ template <typename T> static inline T bloomfile_init_()
 #define BLOOMFILE_MAX_BITS   (1ULL << 60) /* m: bits, or counters in the counting layout */
 #define BLOOMFILE_MAX_LABEL  112u         /* bytes of UTF-8 */
 #define BLOOMFILE_TAG_SIZE 16u
+#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu
 
 /* ------------------------------------------------------------------------------------ errors */
 
@@ -166,6 +167,15 @@ enum bloomfile_layout {
     BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
 };
 
+/* How a program cut keys out of an input; cut in another way, the same input has other keys. */
+enum bloomfile_framing {
+    BLOOMFILE_FRAMING_UNKNOWN = 0, /* not recorded: there was no input, or nobody said */
+    BLOOMFILE_LINES = 1,           /* each key ends before a newline */
+    BLOOMFILE_LINES_CRLF = 2,      /* the same, and a carriage return before it is no part of it */
+    BLOOMFILE_NULL = 3,            /* each key ends before a zero byte */
+    BLOOMFILE_FIXED = 4,           /* each key has framing_size bytes */
+};
+
 /* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */
 BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size);
 
@@ -192,6 +202,8 @@ struct bloomfile_params {
     uint64_t seed;                /* of the hash; 0 unless an adversary chooses the keys */
     const char *label;            /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
+    uint32_t framing;             /* enum bloomfile_framing: recorded for those who ask later */
+    uint32_t framing_size;        /* BLOOMFILE_FIXED: 1 to BLOOMFILE_MAX_FRAMING_SIZE; else 0 */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
     uint64_t memory;   /* bytes to take, about, at least 1 MiB; 0: as many as there are */
@@ -203,8 +215,8 @@ struct bloomfile_params {
 
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
- * Errors: BLOOMFILE_EPARAMS (struct_size, threads), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ERATE,
- * _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
+ * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES,
+ * _ERATE, _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 

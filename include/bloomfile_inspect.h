@@ -75,9 +75,11 @@ struct bloomfile_info {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     uint8_t boot_id[16]; /* live files: the boot during which it was last written */
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint8_t reserved[3]; /* 0 */
-    uint32_t writers;    /* live files: handles open for writing, and those killed while the
-                            others went on */
+    uint8_t reserved[3];   /* 0 */
+    uint32_t writers;      /* live files: handles open for writing, and those killed while the
+                              others went on */
+    uint32_t framing;      /* enum bloomfile_framing; one that is not known here: unknown */
+    uint32_t framing_size; /* BLOOMFILE_FIXED: bytes of each key; else 0 */
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 

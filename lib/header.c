@@ -46,6 +46,26 @@ static uint64_t bits_from_double(double x)
     return bits;
 }
 
+/* ---- framing: the kind in the lowest byte, the size above it */
+
+uint32_t header_framing(uint32_t kind, uint32_t size)
+{
+    const bool sized = kind == BLOOMFILE_FIXED;
+    if (kind > BLOOMFILE_FIXED || sized != (size != 0) || size > BLOOMFILE_MAX_FRAMING_SIZE)
+        return BLOOMFILE_FRAMING_UNKNOWN;
+    return kind | size << 8;
+}
+
+uint32_t header_framing_kind(const struct header *h)
+{
+    return h->framing & 0xFF;
+}
+
+uint32_t header_framing_size(const struct header *h)
+{
+    return h->framing >> 8;
+}
+
 /* ---- encode */
 
 uint32_t header_record_size(const struct header *h)
@@ -92,6 +112,7 @@ void header_encode(struct header *h, uint8_t *bytes)
     put32(bytes + AT_layout, h->layout);
     put32(bytes + AT_hash_id, h->hash_id);
     put32(bytes + AT_k, h->k);
+    put32(bytes + AT_framing, h->framing);
     put64(bytes + AT_m, h->m);
     put64(bytes + AT_seed, h->seed);
     put64(bytes + AT_self_test, h->self_test);
@@ -137,6 +158,9 @@ static void decode_static(const uint8_t *bytes, struct header *h)
     h->layout = get32(bytes + AT_layout);
     h->hash_id = get32(bytes + AT_hash_id);
     h->k = get32(bytes + AT_k);
+    const uint32_t framing = get32(bytes + AT_framing);
+    if ((h->compat & HEADER_COMPAT_FRAMING) != 0)
+        h->framing = header_framing(framing & 0xFF, framing >> 8);
     h->m = get64(bytes + AT_m);
     h->seed = get64(bytes + AT_seed);
     h->self_test = get64(bytes + AT_self_test);

@@ -29,6 +29,7 @@
     X(layout, 32, 4)                                                                               \
     X(hash_id, 36, 4)                                                                              \
     X(k, 40, 4)                                                                                    \
+    X(framing, 44, 4)                                                                              \
     X(m, 48, 8)                                                                                    \
     X(seed, 56, 8)                                                                                 \
     X(self_test, 64, 8)                                                                            \
@@ -55,6 +56,8 @@
 
 #define RECORD_N_ESTIMATED 1u /* bit of `flags` */
 
+#define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
+
 struct record {
     uint64_t sequence;
     uint32_t state;
@@ -77,6 +80,7 @@ struct header {
     uint32_t layout;
     uint32_t hash_id;
     uint32_t k;
+    uint32_t framing; /* as header_framing() packs it; 0: unknown */
     uint64_t m;
     uint64_t seed;
     uint64_t self_test;
@@ -109,6 +113,11 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
 /* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
  * sealed and in slot 0 if it is live. Sets h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
+
+/* How keys were framed, in one word. 0 if that is unknown, or no framing. */
+uint32_t header_framing(uint32_t kind, uint32_t size);
+uint32_t header_framing_kind(const struct header *h);
+uint32_t header_framing_size(const struct header *h);
 
 /* Where a record stands, and its size. */
 uint32_t header_record_size(const struct header *h);

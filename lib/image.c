@@ -27,6 +27,8 @@ int image_new(struct header *h, uint8_t **image, size_t *size)
 void image_describe(struct header *h)
 {
     h->version = HEADER_VERSION;
+    h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
+    h->ro_compat = h->incompat = 0;
     h->hash_id = HASH_XXH3_64;
     h->self_test = hash_self_test(h->seed);
     h->body_offset = h->header_size;

@@ -7,8 +7,8 @@
 #include "kernel.h"
 
 /* Allocates an image whose body is empty. In *h the caller has set what describes the filter
- * (header_size, layout, k, m, seed, capacity, fpr, m_unfolded, provenance, tag, label); the rest is
- * set here. *image is released with free(). ENOMEM or BLOOMFILE_ETOOBIG. */
+ * (header_size, layout, k, framing, m, seed, capacity, fpr, m_unfolded, provenance, tag, label);
+ * the rest is set here. *image is released with free(). ENOMEM or BLOOMFILE_ETOOBIG. */
 int image_new(struct header *h, uint8_t **image, size_t *size);
 
 /* Sets the rest of *h, of which the caller has set what image_new() says. */

@@ -40,6 +40,8 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
         .body_crc = r->body_crc,
         .writers = r->writers,
+        .framing = header_framing_kind(h),
+        .framing_size = header_framing_size(h),
     };
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);

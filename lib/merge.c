@@ -61,6 +61,8 @@ static void describe_also(struct header *h, const struct header *source)
 {
     h->m = greatest_common_divisor(h->m, source->m);
     h->provenance |= source->provenance;
+    if (h->framing != source->framing)
+        h->framing = BLOOMFILE_FRAMING_UNKNOWN;
     h->capacity = source->capacity > h->capacity ? source->capacity : h->capacity;
     h->fpr = source->fpr > h->fpr ? source->fpr : h->fpr;
     if (has_keys(h) && has_keys(source))

@@ -14,6 +14,9 @@ static int check(const struct bloomfile_params *p)
 {
     if (p->threads > TEAM_MOST || p->reserved != 0)
         return BLOOMFILE_EPARAMS;
+    const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
+    if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
+        return BLOOMFILE_EPARAMS;
     if (!geometry_layout_known(p->layout))
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
@@ -61,6 +64,7 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
     *h = (struct header){ .header_size = header_size,
                           .layout = p->layout,
                           .k = p->hashes,
+                          .framing = header_framing(p->framing, p->framing_size),
                           .m = p->bits,
                           .seed = p->seed,
                           .fpr = p->fpr == 0 ? 0 : p->fpr }; /* not -0.0 */

@@ -25,7 +25,6 @@ int source_describe(const bloomfile *f, struct header *h)
     bool counted_by_others = h->record.writers > own;
     h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
     h->header_size = GEOMETRY_FILE_HEADER;
-    h->compat = h->ro_compat = 0;
     h->provenance &= BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
     image_describe(h);
     return error;

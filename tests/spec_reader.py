@@ -39,10 +39,11 @@ def le(data, offset, size=8):
 HEADER = {
     "magic": (0, "8s"), "version": (8, "I"), "header_size": (12, "I"), "compat": (16, "I"),
     "ro_compat": (20, "I"), "incompat": (24, "I"), "provenance": (28, "I"), "layout": (32, "I"),
-    "hash_id": (36, "I"), "k": (40, "I"), "m": (48, "Q"), "seed": (56, "Q"),
-    "self_test": (64, "Q"), "body_offset": (72, "Q"), "body_size": (80, "Q"),
+    "hash_id": (36, "I"), "k": (40, "I"), "framing": (44, "I"), "m": (48, "Q"),
+    "seed": (56, "Q"), "self_test": (64, "Q"), "body_offset": (72, "Q"), "body_size": (80, "Q"),
     "capacity": (88, "Q"), "fpr": (96, "Q"), "m_unfolded": (104, "Q"), "tag": (112, "16s"),
     "label": (128, "112s"), "header_crc": (-4, "I")}
+FRAMED = 1  # bit of `compat`
 RECORD = {
     "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
     "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
@@ -51,6 +52,8 @@ MAGIC = bytes.fromhex("BF 42 4C 4D 0D 0A 1A 0A")
 TEXT_MODE = [
     "BF 42 4C 4D 0A 1A 0A", "BF 42 4C 4D 0D 0D 0A 1A 0D 0A", "BF 42 4C 4D 0D 0A 1A 0D 0A",
     "BF 42 4C 4D 0D 0D 1A 0D", "BF 42 4C 4D 0A 0A 1A 0A", "3F 42 4C 4D 0D 0A 1A 0A"]
+FRAMINGS = {"unknown": 0, "lines": 1, "lines-crlf": 2, "null": 3, "fixed": 4}
+FIXED = FRAMINGS["fixed"]
 LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
 BLOCKED, CLASSIC, COUNTING = LAYOUTS.values()
 INTERSECTION, UNION, PROJECTION, KNOWN_PROVENANCE = 1, 2, 4, 7
@@ -70,6 +73,17 @@ def serialise(fields, values, size):
         value = values[name] if offset >= 0 else crc32(part[:-4])
         struct.pack_into("<" + form, part, offset, value)
     return bytes(part)
+
+
+def known_framing(kind, size):
+    """The field, or 0 for no framing that the text knows."""
+    known = kind in FRAMINGS.values() and (1 <= size < 2**24 if kind == FIXED else size == 0)
+    return kind | size << 8 if known else 0
+
+
+def framing_of(header):
+    value = header["framing"] if header["compat"] & FRAMED else 0
+    return known_framing(value & 255, value >> 8)
 
 
 # --- 7 From key to digest, 8 From digest to positions ---
@@ -244,8 +258,9 @@ def load(path, offset=0, length=None):
 def seal(path, header, body, n, flags=0):
     """Writes a sealed image if it keeps the rules of section 11."""
     H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
+    compat = FRAMED if header["framing"] else 0
     start = serialise(HEADER, {
-        **header, "magic": MAGIC, "version": 1, "compat": 0, "ro_compat": 0, "incompat": 0,
+        **header, "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0, "incompat": 0,
         "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
         "body_size": len(body)}, H // 2)
     record = serialise(RECORD, {
@@ -272,11 +287,17 @@ def combined_body(header, sources):
     return make_body(header, counts)
 
 
+def common_framing(sources):
+    framings = {framing_of(source.header) for source in sources}
+    return framings.pop() if len(framings) == 1 else 0
+
+
 def combine(out, sources, provenance=0, **changes):
-    """Section 14.5: what is not in `changes` is as in the first source."""
+    """Section 14.6: what is not in `changes` is as in the first source."""
     for source in sources:
         provenance |= source.header["provenance"] & KNOWN_PROVENANCE
-    header = {**sources[0].header, **changes, "provenance": provenance}
+    header = {**sources[0].header, "framing": common_framing(sources), **changes,
+              "provenance": provenance}
     record = {**sources[0].record, **changes}
     body = combined_body(header, [(source.header, source.body) for source in sources])
     seal(out, header, body, record["n"], record["flags"] & N_ESTIMATED)
@@ -308,7 +329,8 @@ def intersection(_, out, *paths):
         raise ValueError(f"{out}: the sources differ in layout, k or seed")
     if headers[0]["layout"] == COUNTING:
         raise ValueError(f"{out}: counting filters have no intersection")
-    header = {**headers[0], "m": gcd(*(h["m"] for h in headers))}
+    header = {**headers[0], "m": gcd(*(h["m"] for h in headers)),
+              "framing": common_framing(sources)}
     bodies = [combined_body(header, [(source.header, source.body)]) for source in sources]
     body = bytes(reduce(and_, column) for column in zip(*bodies))
     provenance = reduce(or_, (h["provenance"] & KNOWN_PROVENANCE for h in headers), INTERSECTION)
@@ -541,7 +563,8 @@ def info(options, path):
     [fpr] = struct.unpack("<d", struct.pack("<Q", image.header["fpr"]))
     shown = {"size": len(image.data), "record_in_force": image.in_force,
              "records_identical": image.records_identical, "state": "sealed",
-             "header": {**image.header, "label": image.label, "fpr": fpr}, "record": image.record}
+             "header": {**image.header, "label": image.label, "fpr": fpr,
+                        "framing": framing_of(image.header)}, "record": image.record}
     print(json.dumps(shown, indent=2, default=bytes.hex))
 
 
@@ -564,7 +587,9 @@ def write(options, out):
     if len(label) > 112 or len(options.tag) != 16:
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
     digests = {xxh3(key, options.seed) for key in read_keys(options)[0]}
+    framing = known_framing(FRAMINGS[options.framing], options.framing_size)
     header = {
+        "framing": framing,
         "header_size": 512 if options.embedded else 4096, "layout": LAYOUTS[options.layout],
         "k": options.k, "m": options.m, "m_unfolded": options.m, "seed": options.seed,
         "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,
@@ -586,9 +611,10 @@ def main():
     add("--embedded", action="store_true")
     for name in "-x", "--length", "--capacity":
         add(name, type=number)
-    for name in "--offset", "--m", "--k", "--seed":
+    for name in "--offset", "--m", "--k", "--seed", "--framing-size":
         add(name, type=number, default=0)
     add("--layout", choices=LAYOUTS, default="blocked")
+    add("--framing", choices=FRAMINGS, default="unknown")
     add("--fpr", type=float, default=0.0)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))

@@ -447,9 +447,10 @@ def poison(path):
 
 def create(path, header):
     """`header`: what distinguishes the image. It gets its name when it is on disk."""
-    header = {**header, "header_size": H}
+    header = {"framing": 0, **header, "header_size": H}
     static = serialise(HEADER, {
-        **header, "magic": MAGIC, "version": 1, "compat": 0, "ro_compat": 0, "incompat": 0,
+        **header, "magic": MAGIC, "version": 1, "ro_compat": 0, "incompat": 0,
+        "compat": spec_reader.FRAMED if header["framing"] else 0,
         "provenance": 0, "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
         "body_size": body_size(header), "fpr": le(struct.pack("<d", header["fpr"]), 0),
         "m_unfolded": header["m"]}, H // 2)
@@ -482,8 +483,9 @@ def run_create(options):
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
     create(options.file, {
         "layout": LAYOUTS[options.layout], "k": options.k, "m": options.m, "seed": options.seed,
-        "capacity": options.capacity, "fpr": options.fpr, "tag": options.tag,
-        "label": label})
+        "capacity": options.capacity, "fpr": options.fpr, "tag": options.tag, "label": label,
+        "framing": spec_reader.known_framing(spec_reader.FRAMINGS[options.framing],
+                                             options.framing_size)})
 
 
 def run_add(options):
@@ -535,7 +537,9 @@ def run_info(options):
     shown = {"size": len(image.data), "record_in_force": image.in_force,
              "records_identical": image.records_identical,
              "state": "live" if image.is_live() else "sealed",
-             "header": {**image.header, "label": image.label, "fpr": fpr}, "record": image.record}
+             "header": {**image.header, "label": image.label, "fpr": fpr,
+                        "framing": spec_reader.framing_of(image.header)},
+             "record": image.record}
     print(json.dumps(shown, indent=2, default=bytes.hex))
 
 
@@ -551,9 +555,11 @@ def main():
     add("-x", type=number)
     for name in "-v", "--accept-unclean", "--die":
         add(name, action="store_true")
-    for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), ("--until", 6):
+    for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), ("--until", 6), \
+            ("--framing-size", 0):
         add(name, type=number, default=default)
     add("--layout", choices=LAYOUTS, default="blocked")
+    add("--framing", choices=spec_reader.FRAMINGS, default="unknown")
     add("--fpr", type=float, default=0.0)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))

@@ -119,6 +119,7 @@ enum inspect_kind {
     INSPECT_LABEL,
     INSPECT_LAYOUT,
     INSPECT_STATE,
+    INSPECT_FRAMING,
 };
 
 struct inspect_field {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inspect.h"
 
+#include "framing.h"
+
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,11 +16,12 @@ static const struct inspect_field static_fields[] = {
     { "ro_compat", -1, 20, 4, INSPECT_U32 },   { "incompat", -1, 24, 4, INSPECT_U32 },
     { "provenance", -1, 28, 4, INSPECT_U32 },  { "layout", -1, 32, 4, INSPECT_LAYOUT },
     { "hash_id", -1, 36, 4, INSPECT_U32 },     { "k", -1, 40, 4, INSPECT_U32 },
-    { "m", -1, 48, 8, INSPECT_U64 },           { "seed", -1, 56, 8, INSPECT_HEX64 },
-    { "self_test", -1, 64, 8, INSPECT_HEX64 }, { "body_offset", -1, 72, 8, INSPECT_U64 },
-    { "body_size", -1, 80, 8, INSPECT_U64 },   { "capacity", -1, 88, 8, INSPECT_U64 },
-    { "fpr", -1, 96, 8, INSPECT_RATE },        { "m_unfolded", -1, 104, 8, INSPECT_U64 },
-    { "tag", -1, 112, 16, INSPECT_RAW },       { "label", -1, 128, 112, INSPECT_LABEL },
+    { "framing", -1, 44, 4, INSPECT_FRAMING }, { "m", -1, 48, 8, INSPECT_U64 },
+    { "seed", -1, 56, 8, INSPECT_HEX64 },      { "self_test", -1, 64, 8, INSPECT_HEX64 },
+    { "body_offset", -1, 72, 8, INSPECT_U64 }, { "body_size", -1, 80, 8, INSPECT_U64 },
+    { "capacity", -1, 88, 8, INSPECT_U64 },    { "fpr", -1, 96, 8, INSPECT_RATE },
+    { "m_unfolded", -1, 104, 8, INSPECT_U64 }, { "tag", -1, 112, 16, INSPECT_RAW },
+    { "label", -1, 128, 112, INSPECT_LABEL },
 };
 static const struct inspect_field record_fields[] = {
     { "sequence", 0, 0, 8, INSPECT_HEX64 },    { "state", 0, 8, 4, INSPECT_STATE },
@@ -139,6 +142,9 @@ char *inspect_field_text(const struct inspect_report *r, const struct inspect_fi
         break;
     case INSPECT_STATE:
         inspect_state(text, size, (uint32_t)number);
+        break;
+    case INSPECT_FRAMING:
+        framing_text(text, size, r->info.framing, r->info.framing_size);
         break;
     }
     return text;

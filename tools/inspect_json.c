@@ -107,6 +107,7 @@ static void put_field(json *object, const struct inspect_report *r,
     case INSPECT_LABEL:
     case INSPECT_LAYOUT:
     case INSPECT_STATE:
+    case INSPECT_FRAMING:
         put_text(object, field->name, inspect_field_text(r, field, true, text, sizeof(text)));
         break;
     }

@@ -2,6 +2,7 @@
 #include "inspect.h"
 
 #include "cli.h"
+#include "framing.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -12,7 +13,8 @@
 #include <string.h>
 
 enum {
-    SHORT = 64
+    SHORT = 64,
+    KNOWN_COMPAT = 1, /* bits that say no more than a field does: framing */
 };
 
 __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *name,
@@ -141,7 +143,7 @@ static void put_origin(FILE *out, const struct bloomfile_info *info)
 static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
 {
     const struct bloomfile_info *info = &r->info;
-    char state[SHORT];
+    char state[SHORT], framing[FRAMING_ROOM];
     if (info->label[0] != '\0') {
         char *label = inspect_safe(info->label, strlen(info->label), utf8);
         row(out, "label", "%s", label);
@@ -152,13 +154,16 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "seed", "0x%016" PRIx64, info->seed);
     else
         row(out, "seed", "0");
+    if (info->framing != BLOOMFILE_FRAMING_UNKNOWN)
+        row(out, "framing", "%s",
+            framing_text(framing, sizeof(framing), info->framing, info->framing_size));
     put_origin(out, info);
     row(out, "state", "%s", inspect_state(state, sizeof(state), info->state));
     if (info->state == BLOOMFILE_LIVE)
         row(out, "writers", "%" PRIu32 "%s", info->writers,
             info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
-    if ((info->compat | info->ro_compat | info->incompat) != 0)
+    if (((info->compat & ~(uint32_t)KNOWN_COMPAT) | info->ro_compat | info->incompat) != 0)
         row(out, "features",
             "compat 0x%08" PRIx32 ", ro_compat 0x%08" PRIx32 ", incompat 0x%08" PRIx32,
             info->compat, info->ro_compat, info->incompat);

@@ -18,7 +18,7 @@ READER = TESTS / "spec_reader.py"
 sys.path.insert(0, str(TESTS))
 
 import spec_reader  # noqa: E402
-from spec_reader import HEADER, RECORD, Image  # noqa: E402
+from spec_reader import FRAMINGS, HEADER, RECORD, Image, framing_of  # noqa: E402
 
 SEALED_SEQUENCE = 2**64 - 1
 LIVE, SEALED, POISONED = 1, 2, 3
@@ -68,7 +68,7 @@ def make(layout, m, k, keys=(), *, embedded=False, **options):
     data, form = feed(keys)
     words = ["--layout", layout, "--m", m, "--k", k, *form]
     for name, value in options.items():
-        words += [f"--{name}", value]
+        words += ["--" + name.replace("_", "-"), value]
     if embedded:
         words.append("--embedded")
     with tempfile.TemporaryDirectory() as folder:
@@ -110,6 +110,13 @@ def field(image, name, record=None):
     """The value of a field of the static header, or of commit record 0 or 1."""
     _, start, form = locate(image, name, record)
     return struct.unpack_from("<" + form, image, start)[0]
+
+
+def framing_words(image):
+    """How an Image says that its keys were framed."""
+    value = framing_of(image.header)
+    kind = next(word for word, number in FRAMINGS.items() if number == value & 255)
+    return f"{kind} {value >> 8}" if kind == "fixed" else kind
 
 
 def locate(image, name, record=None):

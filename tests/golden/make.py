@@ -16,10 +16,10 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-from craft import (LIVE, Image, body_of, derive, edit, field, header_size, lines,  # noqa: E402
-                   make, write_folder)
+from craft import (LIVE, Image, body_of, derive, edit, field, framing_words,  # noqa: E402
+                   header_size, lines, make, write_folder)
 
-COLUMNS = "file keys n layout m k seed sha256 form maybes bfcreate".split()
+COLUMNS = "file keys n layout m k seed framing sha256 form maybes bfcreate".split()
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
 LABEL = "Wörter, слова, λέξεις, 言葉, คำ, 🌸 filter; žluťoučký kůň; 1 % maybe, no false no ✓."
@@ -88,6 +88,26 @@ def keys_and_parameters(out):
         out.make(f"{layout}-no-keys.bloom", "none.keys", layout, m, 4, embedded=layout != "blocked")
 
 
+def framings(out):
+    for framing in "lines", "lines-crlf", "null":
+        out.make(f"framing-{framing}.bloom", "few.keys", "blocked", 1024, 6, True, framing=framing)
+    for size in 1, 2**24 - 1:
+        out.make(f"framing-fixed-{size}.bloom", "few.keys", "classic", 999, 4, True,
+                 framing="fixed", framing_size=size)
+    in_file = make("counting", 501, 4, KEYS["few.keys"], framing="null")
+    out.add("framing-null-counting.bloom", "few.keys", in_file)
+    lines_, crlf = (make("blocked", 8 * 512, 6, KEYS["few.keys"], embedded=True, framing=framing)
+                    for framing in ("lines", "lines-crlf"))
+    out.add("framing-lines-folded.bloom", "few.keys", derive("fold", 4, lines_))
+    out.add("framing-lines-union.bloom", "few.keys", derive("union", lines_, lines_))
+    out.add("framings-united.bloom", "few.keys", derive("union", lines_, crlf))
+    for name, compat, value in (("not-said", 0, 1), ("kind-0", 1, 0), ("kind-5", 1, 5),
+                                ("kind-255", 1, 255), ("lines-with-a-size", 1, 0x101),
+                                ("fixed-without-a-size", 1, 4), ("all-ones", 1, 2**32 - 1)):
+        out.add(f"framing-unknown-{name}.bloom", "few.keys",
+                edit(lines_, header={"compat": compat, "framing": value}))
+
+
 def operations(out):
     few, urls = KEYS["few.keys"], KEYS["urls.keys"]
     wide = make("blocked", 5 * 4 * 512, 6, few, embedded=True, fpr=0.001)
@@ -145,8 +165,8 @@ def row(name, keys, image, bfcreate):
     opened = Image(image, name)
     maybes = sum(opened.maybe(key) for key in KEYS["absent.keys"])
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
-            field(image, "k"), field(image, "seed"), hashlib.sha256(image).hexdigest(), form,
-            maybes, bfcreate]
+            field(image, "k"), field(image, "seed"), framing_words(opened),
+            hashlib.sha256(image).hexdigest(), form, maybes, bfcreate]
 
 
 def main():
@@ -156,6 +176,7 @@ def main():
     out = Folder()
     layouts(out)
     keys_and_parameters(out)
+    framings(out)
     operations(out)
     odd_but_valid(out)
     rows = [COLUMNS, *(row(*image) for image in out.images)]

@@ -189,7 +189,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * memory matter: same keys, same parameters, same bytes.
  *
  * Digests beyond `memory` go to temporary files that have no name, as sorted runs, and the filter
- * is written part by part. Nothing of it remains after a crash.
+ * is written part by part. Nothing of it remains after a crash. The files take 8 bytes a key; for
+ * the classic and the counting layout up to 24, if the filter is many times larger than `memory`.
  */
 
 struct bloomfile_params {

@@ -9,6 +9,7 @@
 #include "hash.h"
 #include "image.h"
 #include "params.h"
+#include "reader.h"
 #include "result.h"
 
 #define CHUNK         1024 /* keys hashed before they are added */
@@ -17,7 +18,6 @@
 #define WORKER_LEAST  ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
 #define READ_BEST     ((uint64_t)1 << 17) /* digests at once: stay in the cache */
 #define READ_MOST     ((uint64_t)1 << 20) /* where memory is no concern */
-#define READ_EACH     12                  /* bytes for one of them */
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -46,16 +46,17 @@ static void share_memory(bloomfile_builder *b, struct digests_plan *d)
     if (memory != 0) {
         memory = memory < MEMORY_LEAST ? MEMORY_LEAST : memory < SIZE_MAX ? memory : SIZE_MAX;
         threads = threads > memory / WORKER_LEAST ? memory / WORKER_LEAST : threads;
-        uint64_t share = memory / 2 / threads, room = share / 2 / READ_EACH;
+        uint64_t share = memory / 2 / threads, room = share / 2 / READER_EACH;
         room = room < READ_BEST ? room : READ_BEST;
         d->lane.most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
         d->lane.scatter = memory >= SCATTER_LEAST;
         d->room = (size_t)room;
-        b->fill.part = (size_t)((share - room * READ_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
+        b->fill.part = (size_t)((share - room * READER_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
     }
     d->lane.bits = lane_bits(threads);
     d->threads = b->fill.threads = (unsigned)threads;
     b->fill.room = d->room;
+    b->fill.folder = d->folder;
 }
 
 static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)

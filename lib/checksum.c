@@ -9,6 +9,11 @@ uint32_t checksum(const uint8_t *bytes, size_t size)
     return libdeflate_crc32(0, bytes, size);
 }
 
+uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
+{
+    return libdeflate_crc32(crc, bytes, size);
+}
+
 void checksum_append(struct checksum_sum *sum, uint32_t page_crc, size_t page_size)
 {
     if (page_size != CHECKSUM_PAGE) {

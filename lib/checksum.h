@@ -12,6 +12,9 @@
 
 uint32_t checksum(const uint8_t *bytes, size_t size);
 
+/* That of what `crc` is the CRC-32 of, and of these bytes behind it. */
+uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size);
+
 static inline uint64_t checksum_pages(uint64_t body_size)
 {
     return (body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;

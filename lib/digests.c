@@ -261,7 +261,9 @@ const struct runs *digests_runs(struct digests *d)
     if (runs_reserve(&d->runs, d->spooled + d->count) != 0)
         return NULL;
     struct preparing preparing = { .d = d };
-    team_run(d->plan.threads, prepare_lanes, &preparing);
+    const uint64_t shares = count_held(d) / READER_SHARE;
+    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_lanes,
+             &preparing);
     if (preparing.error != 0)
         return NULL;
     d->runs.count = d->spooled;
@@ -313,7 +315,7 @@ int digests_count(struct digests *d, uint64_t *count)
         if (digests_runs(d) == NULL)
             return ENOMEM;
         struct counting c = { .d = d };
-        team_run(d->plan.threads, count_slices, &c);
+        team_run(team_size(d->plan.threads, d->runs.held / READER_SHARE), count_slices, &c);
         if (c.error != 0 || c.sum != d->runs.sum)
             return c.error != 0 ? c.error : EIO;
         d->counted = c.distinct;

@@ -6,26 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "aside.h"
 #include "checksum.h"
 #include "image.h"
+#include "kernel_add.h"
 #include "map.h"
 #include "probe.h"
 #include "reader.h"
 #include "team.h"
 
-#define PART_BEST ((size_t)1 << 18) /* where a part's keys are its own: stays in the cache */
+#define SLICES_LOG 6 /* of the digests, which threads take when they put positions aside */
 
 struct fill {
     const struct header *h;
     const struct runs *runs;
     const struct kernel *kernel;
     struct geometry g;
-    size_t room, part;
-    uint64_t parts;
+    struct parts parts;
     uint8_t *body;
     int fd;
     uint8_t *table;
-    atomic_uint_least64_t next; /* part */
+    struct aside *aside;        /* NULL: each part reads the digests */
+    uint64_t begin, end;        /* the window of parts, else all */
+    atomic_uint_least64_t next; /* part; while positions are put aside: slice of the digests */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* of the digests read from a file */
     atomic_int error;
@@ -35,6 +38,8 @@ struct fill {
 struct worker {
     struct fill *fill;
     struct reader *reader;
+    uint32_t *positions; /* room for some that were put aside */
+    struct aside_writer *writer;
     uint8_t *room;        /* for a part; NULL: parts are made where they belong */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
@@ -80,6 +85,22 @@ static int add_keys(struct worker *w, uint64_t start, size_t size)
     return reader_read(w->reader, first, last, add, w);
 }
 
+static void put(void *context, const uint32_t *positions, size_t n)
+{
+    struct worker *w = context;
+    if (w->fill->h->layout == BLOOMFILE_COUNTING)
+        kernel_put_counting(w->bytes, positions, n);
+    else
+        kernel_put_classic(w->bytes, positions, n);
+}
+
+/* Adds what was put aside for a part. */
+static int add_positions(struct worker *w, uint64_t number)
+{
+    const struct fill *f = w->fill;
+    return aside_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
+}
+
 static void sum_pages(struct worker *w, uint64_t start, size_t size)
 {
     const struct fill *f = w->fill;
@@ -93,12 +114,13 @@ static void sum_pages(struct worker *w, uint64_t start, size_t size)
 static int make_part(struct worker *w, uint64_t number)
 {
     struct fill *f = w->fill;
-    uint64_t start = number * f->part, rest = f->g.body_size - start, used = f->g.need - start;
-    size_t size = rest < f->part ? (size_t)rest : f->part;
+    const size_t part = f->parts.size;
+    uint64_t start = number * part, rest = f->g.body_size - start, used = f->g.need - start;
+    size_t size = rest < part ? (size_t)rest : part;
     size_t in_use = used < size ? (size_t)used : size;
     w->bytes = f->body != NULL ? f->body + start : memset(w->room, 0, size);
     w->added = 0;
-    int error = add_keys(w, start, in_use);
+    int error = f->aside != NULL ? add_positions(w, number) : add_keys(w, start, in_use);
     if (error != 0)
         return error;
     f->kernel->tally(w->bytes, in_use, &w->tally);
@@ -108,46 +130,103 @@ static int make_part(struct worker *w, uint64_t number)
     return f->body != NULL ? 0 : map_write(f->fd, f->h->body_offset + start, w->bytes, size);
 }
 
+static int get_ready(struct worker *w)
+{
+    const struct fill *f = w->fill;
+    if (f->aside != NULL && (w->positions = malloc(ASIDE_EXTENT)) == NULL)
+        return ENOMEM;
+    if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
+        return ENOMEM;
+    return f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
+}
+
+static void release(struct worker *w, int error)
+{
+    struct fill *f = w->fill;
+    if (error != 0)
+        atomic_store(&f->error, error);
+    atomic_fetch_add(&f->ones, w->tally.ones);
+    atomic_fetch_add(&f->overflow, w->tally.overflow);
+    atomic_fetch_add(&f->sum, w->reader != NULL ? reader_sum(w->reader) : 0);
+    free(w->positions);
+    free(w->room);
+    reader_free(w->reader);
+}
+
 static void make_parts(void *context)
 {
     struct fill *f = context;
     struct worker w = { .fill = f };
-    int error = reader_new(&w.reader, f->runs, f->room);
-    if (error == 0 && f->body == NULL && (w.room = malloc(f->part)) == NULL)
-        error = ENOMEM;
+    int error = get_ready(&w);
     while (error == 0 && atomic_load(&f->error) == 0) {
         uint64_t number = atomic_fetch_add(&f->next, 1);
-        if (number >= f->parts)
+        if (number >= f->end)
             break;
         error = make_part(&w, number);
     }
-    if (error != 0)
-        atomic_store(&f->error, error);
-    atomic_fetch_add(&f->ones, w.tally.ones);
-    atomic_fetch_add(&f->overflow, w.tally.overflow);
-    atomic_fetch_add(&f->sum, w.reader != NULL ? reader_sum(w.reader) : 0);
-    free(w.room);
-    reader_free(w.reader);
+    release(&w, error);
 }
 
-/* Positions of classic and counting keys are everywhere: each part is a pass over all keys. */
-static uint64_t part_size(const struct fill *f, const struct fill_plan *plan)
+/* ---- with positions put aside */
+
+static void put_aside(void *context, const uint64_t *digests, size_t n)
 {
-    uint64_t threads = plan->threads > 1 ? plan->threads : 1;
-    uint64_t part =
-        f->h->layout == BLOOMFILE_BLOCKED ? PART_BEST : (f->g.body_size + threads - 1) / threads;
-    if (plan->part != 0 && part > plan->part && f->body == NULL)
-        part = plan->part;
-    return (part + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
+    struct worker *w = context;
+    aside_add(w->writer, digests, n);
+    w->added += n;
 }
 
-/* The part of a thread that works alone. Threads would not share out the passes: the less memory
- * each has, the more there are. */
-static size_t with_memory_of_all(const struct fill *f, unsigned threads)
+static void put_slices_aside(void *context)
 {
-    const size_t others = (f->part + f->room * sizeof(uint64_t)) * (threads - 1);
-    const size_t part = f->part + others / CHECKSUM_PAGE * CHECKSUM_PAGE;
-    return part < f->g.body_size ? part : (size_t)f->g.body_size;
+    struct fill *f = context;
+    struct worker w = { .fill = f };
+    const unsigned log = f->parts.threads > 1 ? SLICES_LOG : 0;
+    int error = reader_new(&w.reader, f->runs, f->parts.room);
+    if (error == 0)
+        error = aside_writer_new(&w.writer, f->aside);
+    while (error == 0 && atomic_load(&f->error) == 0) {
+        uint64_t slice = atomic_fetch_add(&f->next, 1);
+        if (slice >> log != 0)
+            break;
+        uint64_t first = log > 0 ? slice << (64 - log) : 0;
+        error = reader_read(w.reader, first, first + (UINT64_MAX >> log), put_aside, &w);
+    }
+    if (error == 0)
+        error = aside_end(w.writer);
+    if (f->begin == 0)
+        atomic_fetch_add(&f->n, w.added);
+    aside_writer_free(w.writer);
+    release(&w, error);
+}
+
+static int make_window(struct fill *f)
+{
+    aside_start(f->aside, f->begin << f->parts.shift);
+    f->next = 0;
+    team_run(f->parts.threads, put_slices_aside, f);
+    f->next = f->begin;
+    if (f->error == 0)
+        team_run(f->parts.threads, make_parts, f);
+    return f->error;
+}
+
+static int make_windows(struct fill *f, const char *folder)
+{
+    const struct aside_plan plan = { .folder = folder,
+                                     .k = f->h->k,
+                                     .units = f->g.units,
+                                     .shift = f->parts.shift,
+                                     .parts = (size_t)f->parts.window,
+                                     .buffer = f->parts.buffer };
+    int error = aside_new(&f->aside, &plan);
+    for (; error == 0 && f->begin < f->parts.count; f->begin = f->end) {
+        f->end = f->begin + f->parts.window;
+        if (f->end > f->parts.count)
+            f->end = f->parts.count;
+        error = make_window(f);
+    }
+    aside_free(f->aside);
+    return error;
 }
 
 /* Puts the checksums of the pages together. */
@@ -160,6 +239,15 @@ static void sum_up(struct header *h, const struct fill *f)
                  &(struct kernel_tally){ .ones = f->ones, .overflow = f->overflow });
 }
 
+/* How often all digests were read. */
+static uint64_t passes(const struct fill *f)
+{
+    if (f->h->layout == BLOOMFILE_BLOCKED)
+        return 1;
+    const uint64_t window = f->parts.window;
+    return window > 0 ? (f->parts.count + window - 1) / window : f->parts.count;
+}
+
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
               uint8_t *body, int fd, uint8_t *table, uint64_t *n)
 {
@@ -168,22 +256,22 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .runs = runs,
         .kernel = kernel_for(h->layout),
         .g = geometry_of(h->layout, h->m, h->header_size),
-        .room = plan->room,
+        .parts = parts_plan(h, runs->held, plan, body != NULL),
         .body = body,
         .fd = fd,
         .table = table,
     };
-    unsigned threads = plan->threads > 1 ? plan->threads : 1;
-    f.part = (size_t)part_size(&f, plan);
-    if (threads > 1 && h->layout != BLOOMFILE_BLOCKED && f.g.body_size / threads > f.part) {
-        f.part = with_memory_of_all(&f, threads);
-        threads = 1;
+    int error = 0;
+    if (f.parts.window > 0) {
+        error = make_windows(&f, plan->folder);
+    } else {
+        f.end = f.parts.count;
+        team_run(f.parts.threads, make_parts, &f);
+        error = f.error;
     }
-    f.parts = (f.g.body_size + f.part - 1) / f.part;
-    team_run(threads, make_parts, &f);
-    if (f.error != 0)
-        return f.error;
-    if (f.sum != runs->sum * (h->layout == BLOOMFILE_BLOCKED ? 1 : f.parts))
+    if (error != 0)
+        return error;
+    if (f.sum != runs->sum * passes(&f))
         return EIO;
     sum_up(h, &f);
     *n = f.n;

@@ -6,14 +6,8 @@
 #ifndef BLOOMFILE_FILL_H
 #define BLOOMFILE_FILL_H
 
-#include "header.h"
+#include "parts.h"
 #include "runs.h"
-
-struct fill_plan {
-    unsigned threads;
-    size_t room; /* as for reader_new() */
-    size_t part; /* bytes of memory for a part, at least a page; 0: as seems best */
-};
 
 /* Computes the body of *h (as image_describe() leaves it) and the CRC-32 of its pages, and makes
  * h->record that of a sealed image but for n; *n: the number of distinct digests. The body goes to

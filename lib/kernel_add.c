@@ -4,6 +4,7 @@
 #include "probe.h"
 
 #define POSITIONS 512 /* whose cache lines are under way at once */
+#define AHEAD     64  /* positions whose cache lines are requested */
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
@@ -52,4 +53,24 @@ void kernel_add_part_counting(uint8_t *part, uint64_t first, uint64_t last, uint
                               unsigned k, const uint64_t *digests, size_t n)
 {
     add_scattered(part, first, last - first, counters, 2, k, digests, n, count_up);
+}
+
+static inline void put_positions(uint8_t *part, unsigned units_per_byte, const uint32_t *positions,
+                                 size_t n, void (*set)(uint8_t *part, uint64_t position))
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i + AHEAD < n)
+            __builtin_prefetch(part + positions[i + AHEAD] / units_per_byte, 1);
+        set(part, positions[i]);
+    }
+}
+
+void kernel_put_classic(uint8_t *part, const uint32_t *positions, size_t n)
+{
+    put_positions(part, 8, positions, n, set_bit);
+}
+
+void kernel_put_counting(uint8_t *part, const uint32_t *positions, size_t n)
+{
+    put_positions(part, 2, positions, n, count_up);
 }

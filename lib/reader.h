@@ -7,6 +7,9 @@
 
 #include "runs.h"
 
+#define READER_EACH  12u                /* bytes of memory for a digest that is taken in at once */
+#define READER_SHARE ((uint64_t)1 << 14) /* digests; for fewer a thread is not worth it */
+
 /* What one thread needs for reading. */
 struct reader;
 

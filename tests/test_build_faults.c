@@ -263,6 +263,29 @@ static void without_threads_the_caller_does_the_work(void **state)
     params.threads = 0;
 }
 
+/* A thread takes longer to start than a few keys take. */
+static void no_more_threads_are_started_than_there_is_work_for(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t keys;
+        unsigned least, most; /* calls, in a few teams */
+    } works[] = { { 0, 0, 0 }, { 1000, 0, 0 }, { KEYS, 5, 30 } };
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        for (size_t i = 0; i < ROWS(works); i++) {
+            faults_begin(&(struct faults){ 0 });
+            bloomfile_builder *b =
+                new_builder((struct bloomfile_params){ .layout = layout, .threads = 1024 });
+            assert_error(bloomfile_builder_add_digests(b, digests, works[i].keys), 0);
+            assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+            faults_end();
+            assert_in_range(fault_calls(ON_pthread_create), works[i].least, works[i].most);
+            bloomfile_builder_free(b);
+            assert_int_equal(unlink("built"), 0);
+        }
+    }
+}
+
 /* ---- killed */
 
 static unsigned until_kill;
@@ -312,6 +335,7 @@ int main(void)
         cmocka_unit_test(what_changes_in_a_temporary_file_is_noticed),
         cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
         cmocka_unit_test(without_threads_the_caller_does_the_work),
+        cmocka_unit_test(no_more_threads_are_started_than_there_is_work_for),
         cmocka_unit_test(a_kill_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, build_plainly, clean_up) != 0;

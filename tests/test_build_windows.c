@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT
+ * Builders of classic and counting filters with so little memory that positions are put aside: the
+ * bytes are those of a plain builder, digests are not read for each part of the body again, and
+ * what goes wrong with the file of positions is told. */
+#include "support.h"
+
+#include "faults.h"
+#include "parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KIB  ((uint64_t)1 << 10)
+#define MIB  ((uint64_t)1 << 20)
+#define KEYS 150000
+
+static uint64_t digests[KEYS];
+
+static int fill_digests(void **state)
+{
+    uint64_t random = 47;
+    for (size_t i = 0; i < KEYS; i++)
+        digests[i] = random64(&random);
+    return enter_temp_dir(state);
+}
+
+/* Large for their keys, so that there are many parts. */
+static const struct bloomfile_params kinds[] = {
+    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 4 * MIB + 1, .hashes = 1 },
+    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 16 * MIB, .hashes = 7 },
+    { .layout = BLOOMFILE_CLASSIC, .bits = 8 * 9 * MIB - 77, .hashes = 13 },
+    { .layout = BLOOMFILE_COUNTING, .bits = 2 * 4 * MIB + 1, .hashes = 3 },
+    { .layout = BLOOMFILE_COUNTING, .bits = 2 * 20 * MIB - 4095, .hashes = 30 },
+};
+
+static const struct how {
+    uint32_t threads;
+    uint64_t memory;
+} hows[] = { { 0, MIB }, { 4, MIB }, { 0, 3 * MIB }, { 3, 5 * MIB } };
+
+static bloomfile_builder *builder_with(struct bloomfile_params params, struct how how,
+                                       const uint64_t *values)
+{
+    params.threads = how.threads;
+    params.memory = how.memory;
+    params.spool = ".";
+    bloomfile_builder *b = new_builder(params);
+    assert_error(bloomfile_builder_add_digests(b, values, KEYS), 0);
+    return b;
+}
+
+static struct bytes built(bloomfile_builder *b)
+{
+    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
+    assert_int_equal(entries_in_dir(), 1);
+    struct bytes file = read_file("built");
+    assert_int_equal(unlink("built"), 0);
+    return file;
+}
+
+static void assert_makes(bloomfile_builder *b, struct bytes expected)
+{
+    struct bytes file = built(b);
+    assert_int_equal(file.size, expected.size);
+    assert_memory_equal(file.data, expected.data, file.size);
+    free(file.data);
+}
+
+static struct bytes plainly_built(struct bloomfile_params params, const uint64_t *values)
+{
+    bloomfile_builder *b = builder_with(params, (struct how){ 0, 0 }, values);
+    struct bytes file = built(b);
+    bloomfile_builder_free(b);
+    return file;
+}
+
+static struct parts parts_of(struct bloomfile_params params, struct how how)
+{
+    struct header h = {
+        .layout = params.layout, .m = params.bits, .k = params.hashes, .header_size = IN_FILE
+    };
+    const unsigned threads = how.threads > 1 ? how.threads : 1;
+    const size_t share = (size_t)how.memory / 2 / threads;
+    struct fill_plan plan = { .threads = threads, .room = share / 24, .part = share / 2 };
+    return parts_plan(&h, KEYS, &plan, false);
+}
+
+static void short_memory_makes_windows_of_parts(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ROWS(kinds); k++) {
+        for (size_t h = 0; h < ROWS(hows); h++) {
+            struct parts p = parts_of(kinds[k], hows[h]);
+            if (hows[h].memory == MIB)
+                assert_true(p.window > 0);
+            if (p.window > 0)
+                assert_in_range((p.window + 1) * p.buffer, 1, hows[h].memory / 2 / p.threads);
+        }
+    }
+    assert_true(parts_of(kinds[4], hows[0]).window < parts_of(kinds[4], hows[0]).count);
+    assert_true(parts_of(kinds[1], (struct how){ 3, 16 * MIB }).window == 0);
+}
+
+static void positions_put_aside_make_the_same_bytes(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ROWS(kinds); k++) {
+        struct bytes expected = plainly_built(kinds[k], digests);
+        for (size_t h = 0; h < ROWS(hows); h++) {
+            bloomfile_builder *b = builder_with(kinds[k], hows[h], digests);
+            assert_makes(b, expected);
+            assert_makes(b, expected);
+            bloomfile_builder_free(b);
+        }
+        free(expected.data);
+    }
+}
+
+static void digests_may_be_spread_unevenly_and_be_repeated(void **state)
+{
+    (void)state;
+    uint64_t *values = calloc(KEYS, sizeof *values);
+    assert_non_null(values);
+    for (unsigned shape = 0; shape < 3; shape++) {
+        for (uint64_t i = 0; i < KEYS; i++)
+            values[i] = shape == 0 ? i : shape == 1 ? UINT64_MAX - i / 2 : digests[i % 1000];
+        for (size_t k = 0; k < ROWS(kinds); k += 3) {
+            struct bytes expected = plainly_built(kinds[k], values);
+            bloomfile_builder *b = builder_with(kinds[k], hows[shape], values);
+            assert_makes(b, expected);
+            bloomfile_builder_free(b);
+            free(expected.data);
+        }
+    }
+    free(values);
+}
+
+static unsigned reads_of(struct bloomfile_params params)
+{
+    bloomfile_builder *b = builder_with(params, hows[0], digests);
+    faults_begin(&(struct faults){ 0 });
+    assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    faults_end();
+    bloomfile_builder_free(b);
+    assert_int_equal(unlink("built"), 0);
+    return fault_calls(ON_pread64);
+}
+
+/* A part of 256 KiB each: 16 MiB would take 64 passes. */
+static void digests_are_not_read_for_each_part(void **state)
+{
+    (void)state;
+    struct bloomfile_params small = kinds[1];
+    small.bits = 8 * 100 * KIB;
+    const unsigned once = reads_of(small);
+    assert_in_range(reads_of(kinds[1]), once, 8 * once);
+}
+
+/* ---- the file of positions */
+
+/* Small, so that it can be built often. */
+static const struct bloomfile_params few = { .layout = BLOOMFILE_COUNTING,
+                                             .bits = 2 * 4 * MIB,
+                                             .hashes = 2 };
+
+static const struct {
+    enum fault_call call;
+    int error;
+} rows[] = {
+    { ON_calloc, ENOMEM },  { ON_malloc, ENOMEM },   { ON_aligned_alloc, ENOMEM },
+    { ON_realloc, ENOMEM }, { ON_openat64, EMFILE }, { ON_pwrite64, ENOSPC },
+    { ON_pread64, EIO },
+};
+
+static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds(void **state)
+{
+    (void)state;
+    struct bytes expected = plainly_built(few, digests);
+    const size_t descriptors = open_descriptors();
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        struct how how = { threads, threads * MIB };
+        assert_int_equal(parts_of(few, how).threads, threads);
+        bloomfile_builder *b = builder_with(few, how, digests);
+        assert_makes(b, expected);
+        for (size_t i = 0; i < ROWS(rows); i++) {
+            unsigned nth = 1;
+            for (;; nth += 1 + nth / 2) {
+                struct faults faults = once(rows[i].call, nth, rows[i].error);
+                faults_begin(&faults);
+                int error = bloomfile_builder_finish(b, "built", 0);
+                faults_end();
+                if (error == 0)
+                    break;
+                assert_error(error, rows[i].error);
+                assert_int_equal(entries_in_dir(), 0);
+            }
+            assert_true(nth > 1);
+            assert_file_holds("built", expected.data, expected.size);
+            assert_int_equal(unlink("built"), 0);
+        }
+        bloomfile_builder_free(b);
+        assert_int_equal(open_descriptors(), descriptors);
+    }
+    free(expected.data);
+}
+
+/* Of the files without a name that are open, the last one; the builder's and the result are older.
+ */
+static int file_of_positions(void)
+{
+    struct stat status;
+    int last = -1, count = 0;
+    for (int fd = 3; fd < 100; fd++) {
+        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0) {
+            last = fd;
+            count++;
+        }
+    }
+    return count == 3 ? last : -1;
+}
+
+static void zero(uint8_t *page)
+{
+    memset(page, 0, 4096);
+}
+
+static void flip(uint8_t *page)
+{
+    page[1000] ^= 4;
+}
+
+static void shift(uint8_t *page)
+{
+    memmove(page, page + 8, 4096 - 8);
+}
+
+static void (*damage)(uint8_t *page);
+static off_t damaged_at;
+
+/* Once there is something. */
+static void damage_in_time(enum fault_call call)
+{
+    uint8_t page[4096];
+    int fd = call == ON_pread64 && damage != NULL ? file_of_positions() : -1;
+    if (fd < 0 || pread(fd, page, sizeof page, damaged_at) != sizeof page)
+        return;
+    damage(page);
+    assert_int_equal(pwrite(fd, page, sizeof page, damaged_at), sizeof page);
+    damage = NULL;
+}
+
+/* As after an error of writing to the disk, which comes later than the write. */
+static void positions_that_change_in_the_file_are_noticed(void **state)
+{
+    (void)state;
+    static void (*const damages[])(uint8_t *) = { zero, flip, shift };
+    bloomfile_builder *b = builder_with(few, hows[0], digests);
+    for (size_t i = 0; i < ROWS(damages); i++) {
+        for (damaged_at = 0; damaged_at < 10 * 65536; damaged_at += 65536) {
+            damage = damages[i];
+            faults_begin(&(struct faults){ .at_each_call = damage_in_time });
+            int error = bloomfile_builder_finish(b, "built", 0);
+            faults_end();
+            assert_null(damage);
+            assert_error(error, EIO);
+            assert_int_equal(entries_in_dir(), 0);
+        }
+    }
+    assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+    assert_int_equal(unlink("built"), 0);
+    bloomfile_builder_free(b);
+}
+
+/* ---- sizes */
+
+/* Of 2^35 bits, which are 2^32 bytes, with no limit of memory; and of as many as there can be. */
+static void parts_of_the_largest_bodies_fit_into_the_address_space(void **state)
+{
+    (void)state;
+    static const uint64_t bits[] = { 1ULL << 35, (1ULL << 35) + 1, BLOOMFILE_MAX_BITS };
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        for (size_t i = 0; i < ROWS(bits); i++) {
+            for (uint64_t memory = 0; memory <= 8 * MIB; memory += MIB) {
+                struct header h = {
+                    .layout = layout, .m = bits[i], .k = 64, .header_size = IN_FILE
+                };
+                struct fill_plan plan = { .threads = 3, .room = 5000, .part = (size_t)memory / 6 };
+                struct parts p = parts_plan(&h, UINT64_MAX / 16, &plan, false);
+                const uint64_t size = geometry_of(layout, h.m, IN_FILE).body_size;
+                assert_true(p.size > 0 && p.size <= SIZE_MAX / 4);
+                assert_true(p.count == (size + p.size - 1) / p.size);
+                assert_true(p.threads >= 1 && p.threads <= 3);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_memory_makes_windows_of_parts),
+        cmocka_unit_test(positions_put_aside_make_the_same_bytes),
+        cmocka_unit_test(digests_may_be_spread_unevenly_and_be_repeated),
+        cmocka_unit_test(digests_are_not_read_for_each_part),
+        cmocka_unit_test(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds),
+        cmocka_unit_test(positions_that_change_in_the_file_are_noticed),
+        cmocka_unit_test(parts_of_the_largest_bodies_fit_into_the_address_space),
+    };
+    return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;
+}

@@ -5,14 +5,15 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 static struct faults now;
-static bool active;
-static unsigned calls[FAULT_CALL_COUNT];
+static atomic_bool active;
+static atomic_uint calls[FAULT_CALL_COUNT];
 
 void faults_begin(const struct faults *faults)
 {
@@ -39,11 +40,11 @@ const char *fault_name(enum fault_call call)
     return names[call];
 }
 
-static bool strikes(const struct faults *faults, enum fault_call call)
+static bool strikes(const struct faults *faults, enum fault_call call, unsigned nth)
 {
     if (call != faults->call || faults->nth == 0)
         return false;
-    if (calls[call] != faults->nth && !(faults->for_ever && calls[call] > faults->nth))
+    if (nth != faults->nth && !(faults->for_ever && nth > faults->nth))
         return false;
     errno = faults->error;
     return true;
@@ -59,8 +60,8 @@ static bool fails(enum fault_call call)
         now.at_each_call(call);
         active = true;
     }
-    calls[call]++;
-    return strikes(&now, call) || (now.besides != NULL && strikes(now.besides, call));
+    const unsigned nth = ++calls[call];
+    return strikes(&now, call, nth) || (now.besides != NULL && strikes(now.besides, call, nth));
 }
 
 static bool lacks(bool what, int error)

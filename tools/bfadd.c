@@ -22,8 +22,7 @@ enum {
     BATCH = 1024
 };
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_REMOVE,
     OPTION_EXACT,
     OPTION_SYNC,
@@ -57,8 +56,8 @@ struct work {
 
 static const char help[] =
     "usage: bfadd [options] FILE [KEYFILE...]\n"
-    "Add the lines of each KEYFILE, or of standard input, to FILE, a live filter made by\n"
-    "'bfcreate --live'. Any number of programs may add to one file at once.\n"
+    "Add the lines of each KEYFILE, or of standard input, to FILE, a live filter made\n"
+    "by 'bfcreate --live'. Any number of programs may add to one file at once.\n"
     "\n"
     "Keys:\n"
     "  -0, --null          keys end with a zero byte, not with a newline\n"
@@ -67,21 +66,21 @@ static const char help[] =
     "\n"
     "What to do:\n"
     "      --remove        take one add of each key back (layout counting)\n"
-    "      --exact         of programs that add the same new key at once, only one counts it\n"
-    "                      as new, if all of them use --exact\n"
+    "      --exact         of programs that add the same new key at once, only one\n"
+    "                      counts it as new, if all of them use --exact\n"
     "      --sync EVERY    write to disk after every EVERY keys, not only at the end\n"
     "      --rescue NEWFILE\n"
     "                      if the disk fails, save what is in memory as this new file\n"
     "\n"
     "Other:\n"
     "      --accept-unclean\n"
-    "                      FILE was in use when its machine went down: go on with it\n"
+    "                      even if FILE was in use when its machine went down\n"
     "  -q, --quiet         errors only: no counts, progress or warnings\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "The exit status is 0 if all keys are on disk, 1 if --remove met a key that was not\n"
-    "there, 2 for trouble.\n"
+    "The exit status is 0 if all keys are on disk, 1 if --remove met a key that was\n"
+    "not there, 2 for trouble.\n"
     "\n"
     "Examples:\n"
     "  bfcreate --live -n 10M seen.bloom\n"
@@ -102,7 +101,7 @@ static void take_option(struct request *r, int option, const char *value)
         break;
     case OPTION_SYNC:
         if (!cli_parse_count(value, &r->sync_every) || r->sync_every == 0)
-            cli_usage("--sync takes a number of keys from 1, not '%s'", value);
+            cli_bad_count("--sync", "a number of keys from 1", value);
         break;
     case OPTION_RESCUE:
         r->rescue = value;
@@ -113,7 +112,7 @@ static void take_option(struct request *r, int option, const char *value)
     case 'q':
         r->quiet = true;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -132,13 +131,13 @@ static void parse(struct request *r, int argc, char **argv)
         { "rescue", required_argument, NULL, OPTION_RESCUE },
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
         { "quiet", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "q", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "qh", options, NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         if (!keys_take_option(&r->keys, option, optarg))
@@ -324,7 +323,7 @@ static void finish(struct work *w)
     bloomfile_close(w->f);
     if (!w->request->quiet)
         print_counts(w);
-    if (fflush(stdout) != 0 && errno == EPIPE && stop_signal == SIGPIPE)
+    if (cli_flush_stdout() == EPIPE && stop_signal == SIGPIPE)
         stop_die(); /* all is done; nobody wants to know */
     cli_close_stdout();
 }

@@ -24,8 +24,7 @@ enum {
     MAP_FROM = 1 << 17
 };
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_STATS,
     OPTION_MEMORY,
     OPTION_TEMP
@@ -47,7 +46,7 @@ static const char help[] =
     "      --crlf         a carriage return before a newline is no part of the key\n"
     "\n"
     "Output:\n"
-    "  -d, --difference   print the lines of the first FILE that are in none of the others\n"
+    "  -d, --difference   print the lines of the first FILE that no other one has\n"
     "  -c, --count        print only how many lines there are to print\n"
     "      --stats        tell on standard error what each pass read and kept\n"
     "  -q, --quiet        no progress\n"
@@ -57,7 +56,7 @@ static const char help[] =
     "      --temp DIR     folder for temporary files (default $TMPDIR, or /tmp)\n"
     "\n"
     "Other:\n"
-    "      --help         print this and exit\n"
+    "  -h, --help         print this and exit\n"
     "      --version      print the version and exit\n"
     "\n"
     "SIZE is a number such as 500M, 4Gi or 1e9.\n"
@@ -75,7 +74,7 @@ static uint64_t memory_size(const char *value)
 {
     uint64_t size;
     if (!cli_parse_count(value, &size) || size < LEAST_MEMORY || size > SIZE_MAX / 2)
-        cli_usage("--memory takes a number of bytes from 16Mi, not '%s'", value);
+        cli_bad_count("--memory", "a number of bytes from 16Mi", value);
     return size;
 }
 
@@ -102,7 +101,7 @@ static void take_option(struct job *job, int option, const char *value)
             cli_usage("--temp takes the name of a folder");
         job->folder = value;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -132,13 +131,13 @@ static void parse(struct job *job, int argc, char **argv)
         { "quiet", no_argument, NULL, 'q' },
         { "memory", required_argument, NULL, OPTION_MEMORY },
         { "temp", required_argument, NULL, OPTION_TEMP },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcq", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqh", options, NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         if (!keys_take_option(&job->form, option, optarg))
@@ -229,7 +228,7 @@ int main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
     if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
         cli_fail(ENOMEM, "cannot start writing");
-    job.quiet = job.quiet || isatty(STDOUT_FILENO);
+    job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
     open_inputs(&job, argv + optind, argc - optind);
 
     uint64_t lines = job.difference ? find_difference(&job) : find_common(&job);

@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_LABEL,
     OPTION_TAG,
     OPTION_LIVE,
@@ -45,18 +44,18 @@ static const char help[] =
     "      --tag HEX       an identity for programs, at most 16 bytes\n"
     "\n"
     "Other:\n"
-    "  -j, --threads N     work with N threads (default: as many as processors, up to 16)\n"
+    "  -j, --threads N     work with N threads (default: one a processor, up to 16)\n"
     "      --memory SIZE   take no more, and temporary files beside FILE beyond it\n"
     "                      (default: a quarter of the machine's)\n"
-    "      --live          make an empty filter to which bfadd adds keys; needs -n or -m\n"
+    "      --live          make an empty filter to which bfadd adds; needs -n or -m\n"
     "  -f, --force         replace FILE if it exists\n"
     "  -q, --quiet         errors only: no progress, summary or warnings\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete or\n"
-    "not at all; - is standard output.\n"
+    "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete\n"
+    "or not at all; - is standard output.\n"
     "\n"
     "Examples:\n"
     "  bfcreate words.bloom /usr/share/dict/words\n"
@@ -80,7 +79,7 @@ static uint64_t memory(const char *text)
 {
     uint64_t size;
     if (!cli_parse_count(text, &size) || size < CREATE_LEAST_MEMORY)
-        cli_usage("--memory takes a size from 16Mi such as 512M or 4Gi, not '%s'", text);
+        cli_bad_count("--memory", "a number of bytes from 16Mi", text);
     return size;
 }
 
@@ -127,11 +126,13 @@ static void take_option(struct create *c, int option, const char *value)
         break;
     case 'q':
         c->quiet = true;
+        c->verbose = false;
         break;
     case 'v':
         c->verbose = true;
+        c->quiet = false;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -169,13 +170,13 @@ static void parse(struct create *c, int argc, char **argv)
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "p:n:m:k:l:s:j:fqv", options,
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "p:n:m:k:l:s:j:fqvh", options,
                                  NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);

@@ -23,8 +23,7 @@
 #include <unistd.h>
 
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_FACTOR,
     OPTION_MAX_BYTES,
     OPTION_MORE,
@@ -45,8 +44,8 @@ struct request {
 static const char help[] =
     "usage: bffold [options] SRC DEST\n"
     "       bffold --dry-run [options] SRC\n"
-    "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the greatest\n"
-    "factor that keeps the false-positive rate which SRC promises.\n"
+    "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the\n"
+    "greatest factor that keeps the false-positive rate which SRC promises.\n"
     "\n"
     "How far:\n"
     "  -p, --fpr RATE      by the greatest factor that keeps this rate\n"
@@ -57,19 +56,20 @@ static const char help[] =
     "      --dry-run       print each factor, with the size and the rate it leads to\n"
     "      --all           useless factors too, with a rate above 50 %\n"
     "      --svg FILE      draw rate against size ('-': on standard output)\n"
-    "      --more N        tell the rate after N more keys (default: as many as there are)\n"
+    "      --more N        tell the rate after N more keys (default: as many again)\n"
     "\n"
     "Other:\n"
     "      --accept-unclean\n"
-    "                      SRC was in use when its machine went down: fold what is there\n"
-    "  -f, --force         replace DEST, which may be SRC, and the image, if they exist\n"
+    "                      even if SRC was in use when its machine went down\n"
+    "  -f, --force         replace DEST, which may be SRC, and the image\n"
     "  -q, --quiet         errors only: no progress, summary or warnings\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9. Rates are\n"
-    "computed from all bits, exactly. The exit status is 2 if SRC cannot be folded so.\n"
+    "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
+    "Rates are computed from all bits, exactly. The exit status is 2 if SRC cannot be\n"
+    "folded so.\n"
     "\n"
     "Examples:\n"
     "  bffold --dry-run urls.bloom\n"
@@ -109,11 +109,13 @@ static void take_option(struct request *r, int option, const char *value)
         break;
     case 'q':
         r->quiet = true;
+        r->verbose = false;
         break;
     case 'v':
         r->verbose = true;
+        r->quiet = false;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -152,13 +154,13 @@ static void parse(struct request *r, int argc, char **argv)
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":p:fqv", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":p:fqvh", options, NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         take_option(r, option, optarg);
@@ -188,9 +190,13 @@ static void save_curve(const struct request *r, const struct fold_plan *p)
 
 static void show(const struct request *r, const struct fold_plan *p)
 {
+    struct cli_page page;
     save_curve(r, p);
-    if (r->dry_run && (r->svg == NULL || strcmp(r->svg, "-") != 0))
-        fold_table(stdout, p);
+    if (!r->dry_run || (r->svg != NULL && strcmp(r->svg, "-") == 0))
+        return;
+    cli_page_start(&page);
+    fold_table(page.out, p);
+    cli_page_print(&page);
 }
 
 static void summarize(const struct request *r, const struct fold_plan *p, uint64_t size,

@@ -13,13 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_THREADS 1024
-
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_VERIFY,
-    OPTION_THREADS,
+    OPTION_JSON,
     OPTION_QUICK,
     OPTION_KEYS,
     OPTION_MAP,
@@ -35,18 +32,20 @@ static const char help[] =
     "What to do:\n"
     "      --quick         read the header only: no fill, no real rate\n"
     "      --verify        check the whole body against its checksums\n"
-    "      --threads N     verify with N threads (default: as many as processors, up to 16)\n"
-    "      --keys KEYFILE  check that every key of a list is in the filter ('-': standard input)\n"
+    "  -j, --threads N     verify with N threads (default: one a processor, up to 16)\n"
+    "      --keys KEYFILE  check that every key of a list is in the filter\n"
+    "                      ('-': standard input)\n"
     "  -0, --null          with --keys: keys end with a zero byte, not with a newline\n"
     "  -x, --fixed N       with --keys: keys are binary records of N bytes\n"
-    "      --crlf          with --keys: a carriage return before the end of a line is no part of\n"
-    "                      the key\n"
+    "      --crlf          with --keys: a carriage return before the end of a line is\n"
+    "                      no part of the key\n"
     "      --accept-unclean\n"
-    "                      look into a live filter that was in use when its machine went down\n"
+    "                      look into a live filter even if it was in use when its\n"
+    "                      machine went down\n"
     "\n"
     "What to print:\n"
     "  -H, --header        also every field of the header, with its offset\n"
-    "  -j, --json          one JSON object a line for each FILE\n"
+    "      --json          one JSON object a line for each FILE\n"
     "      --map           also a picture of how full the body is, for the terminal\n"
     "      --svg IMAGE     write that picture as an SVG image ('-': standard output)\n"
     "      --png IMAGE     write that picture as a PNG image\n"
@@ -54,12 +53,12 @@ static const char help[] =
     "  -q, --quiet         print nothing but messages about unusable files\n"
     "\n"
     "Other:\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise (rate,\n"
-    "capacity, a key missing) or is live, 2 if one is damaged or unreadable, or for other "
-    "trouble.\n"
+    "The exit status is 0 if every filter is healthy, 1 if one does not keep its\n"
+    "promise (rate, capacity, a key missing) or is live, 2 if one is damaged or\n"
+    "unreadable, or for other trouble.\n"
     "\n"
     "Examples:\n"
     "  bfinspect words.bloom\n"
@@ -74,7 +73,7 @@ static void take_option(struct inspect_options *o, int option, char *value)
     case 'H':
         o->header = true;
         break;
-    case 'j':
+    case OPTION_JSON:
         o->json = true;
         break;
     case 'f':
@@ -86,8 +85,8 @@ static void take_option(struct inspect_options *o, int option, char *value)
     case OPTION_VERIFY:
         o->verify = true;
         break;
-    case OPTION_THREADS:
-        o->threads = (unsigned)params_count("--threads", value, 1, MOST_THREADS);
+    case 'j':
+        o->threads = params_threads(value);
         break;
     case OPTION_QUICK:
         o->quick = true;
@@ -107,7 +106,7 @@ static void take_option(struct inspect_options *o, int option, char *value)
     case OPTION_ACCEPT_UNCLEAN:
         o->accept_unclean = true;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -136,8 +135,6 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->quick && (o->verify || o->map || image))
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
-    if (o->threads != 0 && !o->verify)
-        cli_usage("--threads goes with --verify");
     if (o->keys == NULL && memcmp(&o->keys_form, &none, sizeof(none)) != 0)
         cli_usage("-0, -x and --crlf go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
@@ -167,24 +164,25 @@ static void parse(struct inspect_options *o, int argc, char **argv)
         { "fixed", required_argument, NULL, 'x' },
         { "crlf", no_argument, NULL, KEYS_OPTION_CRLF },
         { "header", no_argument, NULL, 'H' },
-        { "json", no_argument, NULL, 'j' },
+        { "json", no_argument, NULL, OPTION_JSON },
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verify", no_argument, NULL, OPTION_VERIFY },
-        { "threads", required_argument, NULL, OPTION_THREADS },
+        { "threads", required_argument, NULL, 'j' },
         { "quick", no_argument, NULL, OPTION_QUICK },
         { "keys", required_argument, NULL, OPTION_KEYS },
         { "map", no_argument, NULL, OPTION_MAP },
         { "svg", required_argument, NULL, OPTION_SVG },
         { "png", required_argument, NULL, OPTION_PNG },
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "Hjfq", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "Hj:fqh", options, NULL)) !=
+           -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         if (!keys_take_option(&o->keys_form, option, optarg))
@@ -251,17 +249,18 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
     inspect_verdict(&r);
     if (r.status == INSPECT_UNUSABLE)
         warn_of(&r);
+    struct cli_page page;
+    cli_page_start(&page);
     if (o->json) {
-        inspect_json(stdout, &r);
+        inspect_json(page.out, &r);
     } else if (!o->quiet && !is_stdout(o->svg) && !is_stdout(o->png) &&
                r.depth != INSPECT_NOTHING) {
         if (*printed)
-            putchar('\n');
-        inspect_page(stdout, &r, o);
+            fputc('\n', page.out);
+        inspect_page(page.out, &r, o);
         *printed = true;
     }
-    if (fflush(stdout) != 0)
-        cli_fail(errno, "cannot write to standard output");
+    cli_page_print(&page);
     int image = save_images(&r, o);
     int status = r.status > image ? r.status : image;
     inspect_free(&r);

@@ -23,8 +23,7 @@
 #define USELESS 0.5
 
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_UNION,
     OPTION_INTERSECT,
     OPTION_PROJECT,
@@ -48,8 +47,9 @@ struct request {
 static const char help[] =
     "usage: bfmerge [options] DEST SRC...\n"
     "       bfmerge --project [options] DEST SRC\n"
-    "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ; layout, k and\n"
-    "seed may not. Filters of different sizes are first folded to the greatest common size.\n"
+    "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ;\n"
+    "layout, k and seed may not. Filters of different sizes are first folded to the\n"
+    "greatest common size.\n"
     "\n"
     "What DEST is:\n"
     "      --union         the keys that any SRC has (the default)\n"
@@ -58,7 +58,8 @@ static const char help[] =
     "\n"
     "  -p, --fpr RATE      let the union have this false-positive rate, or with 1 any\n"
     "                      (default: the greatest that a SRC promises)\n"
-    "      --disjoint      no key is in more than one SRC, so DEST has as many as all together\n"
+    "      --disjoint      no key is in more than one SRC, so DEST has as many as all\n"
+    "                      together\n"
     "      --label TEXT    text for people, at most 112 bytes of UTF-8\n"
     "      --tag HEX       an identity for programs, at most 16 bytes\n"
     "\n"
@@ -67,17 +68,18 @@ static const char help[] =
     "                      also the files that LIST names, one a line\n"
     "  -0, --null          names in LIST end with a zero byte, not with a newline\n"
     "      --accept-unclean\n"
-    "                      a live SRC was in use when its machine went down: take what is there\n"
+    "                      even if a live SRC was in use when its machine went down\n"
     "\n"
     "Other:\n"
     "  -f, --force         replace DEST, which may be a SRC, if it exists\n"
     "  -q, --quiet         errors only: no progress, summary or warnings\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "SRC '-' is standard input, which may hold many filters one after the other; DEST '-' is\n"
-    "standard output. The exit status is 0 if there is a DEST, 2 for trouble.\n"
+    "SRC '-' is standard input, which may hold many filters one after the other;\n"
+    "DEST '-' is standard output. The exit status is 0 if there is a DEST, 2 for\n"
+    "trouble.\n"
     "\n"
     "Examples:\n"
     "  bfmerge all.bloom shard-*.bloom\n"
@@ -133,11 +135,13 @@ static void take_option(struct request *r, int option, const char *value)
         break;
     case 'q':
         r->quiet = true;
+        r->verbose = false;
         break;
     case 'v':
         r->verbose = true;
+        r->quiet = false;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -174,13 +178,13 @@ static void parse(struct request *r, int argc, char **argv)
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":p:0fqv", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":p:0fqvh", options, NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         take_option(r, option, optarg);

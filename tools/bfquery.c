@@ -25,8 +25,7 @@ enum {
     PIECE_SIZE = 1 << 18 /* stays in the cache of a core with its keys and digests */
 };
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_VERIFY,
     OPTION_UNLESS,
     OPTION_ACCEPT_UNCLEAN
@@ -66,19 +65,19 @@ static const char help[] =
     "      --crlf          a carriage return before a newline is no part of the key\n"
     "\n"
     "Output:\n"
-    "      --unless LIST   leave out the keys of this file, compared exactly; may be given\n"
-    "                      several times\n"
+    "      --unless LIST   leave out the keys of this file, compared exactly; may be\n"
+    "                      given several times\n"
     "  -v, --invert-match  print the keys that are certainly not in the filter\n"
     "  -c, --count         print only how many keys there are to print\n"
     "  -q, --quiet         print nothing, stop at the first such key\n"
     "\n"
     "Other:\n"
-    "  -j, --threads N     work with N threads (default: as many as processors, up to 16);\n"
+    "  -j, --threads N     work with N threads (default: one a processor, up to 16);\n"
     "                      the output is the same\n"
     "      --verify        check the whole filter first, not only the pages used\n"
     "      --accept-unclean\n"
-    "                      FILE was in use when its machine went down: ask what is there\n"
-    "      --help          print this and exit\n"
+    "                      even if FILE was in use when its machine went down\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
     "The exit status is 0 if there was a key to print, 1 if none, 2 for trouble.\n"
@@ -114,7 +113,7 @@ static void take_option(struct request *r, int option, char *value)
     case OPTION_ACCEPT_UNCLEAN:
         r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -150,7 +149,7 @@ static void parse(struct request *r, int argc, char **argv)
         { "verify", no_argument, NULL, OPTION_VERIFY },
         { "unless", required_argument, NULL, OPTION_UNLESS },
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
@@ -159,7 +158,7 @@ static void parse(struct request *r, int argc, char **argv)
     r->lists = calloc((size_t)argc, sizeof(*r->lists));
     if (r->lists == NULL)
         cli_fail(ENOMEM, "cannot start");
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "vcqj:", options, NULL)) !=
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "vcqj:h", options, NULL)) !=
            -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
@@ -277,12 +276,16 @@ int main(int argc, char **argv)
         say_cannot_open(r.path, error);
     q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
+    bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
+    struct cli_progress progress = { .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
                                .seed = bloomfile_seed(q.filter),
                                .threads = r.threads,
+                               .progress = &progress,
                                .job = &q,
                                .work = choose,
                                .finish = answer });
+    cli_progress_end(&progress);
     int status = conclude(&q);
     keys_free(q.input);
     list_free(q.unless);

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_PROJECT,
     OPTION_ACCEPT_UNCLEAN
 };
@@ -32,17 +31,18 @@ struct request {
 
 static const char help[] =
     "usage: bfseal [options] FILE [DEST]\n"
-    "Seal the live filter FILE: its pages get checksums, and it can never be changed again.\n"
-    "With DEST, FILE stays as it is, also while programs add to it, and DEST becomes a\n"
-    "sealed copy of what it holds now.\n"
+    "Seal the live filter FILE: its pages get checksums, and it can never be changed\n"
+    "again. With DEST, FILE stays as it is, also while programs add to it, and DEST\n"
+    "becomes a sealed copy of what it holds now.\n"
     "\n"
-    "      --project       make DEST a classic filter, a quarter the size of the counting FILE\n"
+    "      --project       make DEST a classic filter, a quarter the size of the\n"
+    "                      counting FILE\n"
     "      --accept-unclean\n"
-    "                      FILE was in use when its machine went down: seal what is there\n"
+    "                      even if FILE was in use when its machine went down\n"
     "  -f, --force         replace DEST if it exists\n"
     "  -q, --quiet         errors only: no progress, summary or warnings\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "      --help          print this and exit\n"
+    "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
     "The exit status is 0 if there is a sealed filter, 2 for trouble.\n"
@@ -65,11 +65,13 @@ static void take_option(struct request *r, int option)
         break;
     case 'q':
         r->quiet = true;
+        r->verbose = false;
         break;
     case 'v':
         r->verbose = true;
+        r->quiet = false;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -84,13 +86,13 @@ static void parse(struct request *r, int argc, char **argv)
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
         { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":fqv", options, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, ":fqvh", options, NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
         take_option(r, option);

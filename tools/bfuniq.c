@@ -23,8 +23,7 @@ enum {
     MOST_GENERATIONS = 1000
 };
 enum {
-    OPTION_HELP = 0x100,
-    OPTION_VERSION,
+    OPTION_VERSION = 0x100,
     OPTION_FILTER,
     OPTION_ACCEPT_UNCLEAN,
     OPTION_GENERATIONS,
@@ -62,17 +61,17 @@ static const char help[] =
     "  -n, --capacity N      room for N different keys (default 10M)\n"
     "  -p, --fpr RATE        false-positive rate, then (default 0.001)\n"
     "  -l, --layout NAME     blocked (default, fastest) or classic (smallest)\n"
-    "  -s, --seed N          seed of the hash (default 0), or 'random' for hostile keys\n"
+    "  -s, --seed N          seed of the hash (default 0); 'random' for hostile keys\n"
     "      --filter FILE     what was seen is kept in FILE, made if missing: the next\n"
     "                        run goes on from there, and others at the same time\n"
-    "      --accept-unclean  use FILE even if the machine went down while it was in use\n"
+    "      --accept-unclean  even if FILE was in use when its machine went down\n"
     "      --generations G   forget keys again, after the last G-1 to G periods\n"
-    "      --every N         a period is N new keys; with --generations, instead of -n\n"
+    "      --every N         a period is N new keys; --generations needs it, not -n\n"
     "\n"
     "Other:\n"
-    "  -j, --threads N       work with N threads (default: as many as processors, up to\n"
+    "  -j, --threads N       work with N threads (default: one a processor, up to\n"
     "                        16); the output is the same\n"
-    "      --help            print this and exit\n"
+    "  -h, --help            print this and exit\n"
     "      --version         print the version and exit\n"
     "\n"
     "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
@@ -140,7 +139,7 @@ static void take_option(struct request *r, int option, const char *value)
     case 'q':
         r->quiet = r->seen.quiet = true;
         break;
-    case OPTION_HELP:
+    case 'h':
         cli_help(help);
     case OPTION_VERSION:
         cli_version();
@@ -184,13 +183,13 @@ static void parse(struct request *r, int argc, char **argv)
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
         { "generations", required_argument, NULL, OPTION_GENERATIONS },
         { "every", required_argument, NULL, OPTION_EVERY },
-        { "help", no_argument, NULL, OPTION_HELP },
+        { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
     };
     int option;
     opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqn:p:l:s:j:", options,
+    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqn:p:l:s:j:h", options,
                                  NULL)) != -1) {
         if (option == '?' || option == ':')
             cli_bad_option(option, argv);
@@ -274,7 +273,7 @@ static void print_new(void *request, struct batch *b)
 
 static void filter_lines(struct request *r, struct keys *input)
 {
-    bool silent = r->quiet || isatty(STDOUT_FILENO);
+    bool silent = r->quiet || (!r->count && isatty(STDOUT_FILENO));
     struct cli_progress progress = { .total = keys_total(input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = input,
                                .seed = seen_seed(&r->seen),

@@ -28,6 +28,7 @@ enum {
 
 void (*cli_before_failing)(void);
 
+static _Atomic int stdout_error; /* the first errno */
 static int shown_columns; /* of the progress line that stands on the terminal */
 
 void cli_start(const char *argv0)
@@ -58,7 +59,7 @@ static size_t make_harmless(char *out, size_t size, const char *text)
             memset(&state, 0, sizeof(state));
             n = 1;
         }
-        if (used + 4 * n >= size)
+        if (used + (printable ? n : 4 * n) >= size)
             break;
         for (size_t i = 0; i < n; i++) {
             if (printable)
@@ -95,7 +96,7 @@ __attribute__((format(printf, 3, 0))) static void message(const char *reason, co
 
     size_t end = make_harmless(line, sizeof(line) - 1, text);
     line[end++] = '\n';
-    fflush(stdout);
+    (void)cli_flush_stdout();
     flockfile(stderr);
     erase_progress();
     fwrite(line, 1, end, stderr);
@@ -181,7 +182,7 @@ void cli_bad_option(int returned, char *const *argv)
 
 void cli_help(const char *text)
 {
-    fputs(text, stdout);
+    cli_write(text, strlen(text));
     cli_close_stdout();
     exit(0);
 }
@@ -193,12 +194,53 @@ void cli_version(void)
     exit(0);
 }
 
+static int note_stdout_error(int error)
+{
+    int none = 0;
+    (void)atomic_compare_exchange_strong(&stdout_error, &none, error);
+    return stdout_error;
+}
+
+int cli_flush_stdout(void)
+{
+    bool failed = ferror(stdout) != 0;
+    if (fflush(stdout) != 0)
+        return note_stdout_error(errno);
+    return failed ? note_stdout_error(EIO) : 0;
+}
+
 void cli_close_stdout(void)
 {
-    errno = 0;
-    bool failed = ferror(stdout) != 0;
-    if (fflush(stdout) != 0 || close(STDOUT_FILENO) != 0 || failed)
-        cli_fail(errno != 0 ? errno : EIO, "cannot write to standard output");
+    int error = cli_flush_stdout();
+    if (close(STDOUT_FILENO) != 0 && error == 0)
+        error = errno;
+    if (error != 0)
+        cli_fail(error, "cannot write to standard output");
+}
+
+void cli_write(const void *bytes, size_t size)
+{
+    if (fwrite(bytes, 1, size, stdout) != size)
+        cli_fail(note_stdout_error(errno), "cannot write to standard output");
+}
+
+void cli_page_start(struct cli_page *p)
+{
+    p->out = open_memstream(&p->text, &p->size);
+    if (p->out == NULL)
+        cli_fail(errno, "cannot continue");
+}
+
+void cli_page_print(struct cli_page *p)
+{
+    bool failed = ferror(p->out) != 0;
+    if (fclose(p->out) != 0 || failed)
+        cli_fail(ENOMEM, "cannot continue");
+    cli_write(p->text, p->size);
+    free(p->text);
+    int error = cli_flush_stdout();
+    if (error != 0)
+        cli_fail(error, "cannot write to standard output");
 }
 
 /* ----------------------------------------------------------------------------------- progress */
@@ -231,32 +273,75 @@ static char *time_left(char *buffer, size_t size, double seconds)
     return buffer;
 }
 
-/* "12.3 M keys, 45 % of 1.2 GiB, 6.7 M/s, 400.1 MiB/s, 0:02 left: urls.txt"; what cannot be known
- * is left out. */
-static void describe(const struct cli_progress *p, int64_t now, char *text, size_t size)
+/* The parts of a progress line, in their order; those that cannot be known are empty. */
+enum {
+    PART_KEYS,
+    PART_DONE,
+    PART_TOTAL,
+    PART_KEY_RATE,
+    PART_BYTE_RATE,
+    PART_LEFT,
+    PARTS
+};
+typedef char parts[PARTS][64];
+
+static void describe(const struct cli_progress *p, int64_t now, parts part)
 {
-    char bytes[32], remaining[32], done[64], speed[96] = "", left[64] = "";
+    char text[32];
     double seconds = (double)(now - p->started_ns) / 1e9;
     bool measured = seconds > 0.1, known = p->total >= p->bytes && p->bytes > 0;
+    const size_t size = sizeof(part[0]);
+    memset(part, 0, sizeof(parts));
+    snprintf(part[PART_KEYS], size, "%.1f M keys", (double)p->keys / 1e6);
+    if (known) {
+        snprintf(part[PART_DONE], size, ", %d %%",
+                 (int)(100.0 * (double)p->bytes / (double)p->total));
+        snprintf(part[PART_TOTAL], size, " of %s", cli_bytes(text, sizeof(text), p->total));
+    } else {
+        snprintf(part[PART_DONE], size, ", %s", cli_bytes(text, sizeof(text), p->bytes));
+    }
+    if (!measured)
+        return;
+    snprintf(part[PART_KEY_RATE], size, ", %.1f M/s", (double)p->keys / seconds / 1e6);
+    snprintf(part[PART_BYTE_RATE], size, ", %s/s",
+             cli_bytes(text, sizeof(text), (uint64_t)((double)p->bytes / seconds)));
+    if (known)
+        snprintf(part[PART_LEFT], size, ", %s left",
+                 time_left(text, sizeof(text),
+                           seconds * (double)(p->total - p->bytes) / (double)p->bytes));
+}
+
+static size_t length_of(parts part)
+{
+    size_t length = 0;
+    for (int i = 0; i < PARTS; i++)
+        length += strlen(part[i]);
+    return length;
+}
+
+/* "12.3 M keys, 45 % of 1.2 GiB, 6.7 M/s, 400.1 MiB/s, 0:02 left: urls.txt". Where that does not
+ * fit into `columns`, the name is cut first, then go the parts that one can best do without, and
+ * the time that is left goes last. */
+static void put_together(const struct cli_progress *p, int64_t now, size_t columns, char *text,
+                         size_t size)
+{
+    static const int expendable[] = { PART_BYTE_RATE, PART_KEY_RATE, PART_TOTAL, PART_KEYS,
+                                      PART_DONE };
+    parts part;
     if (p->bytes == 0 && p->keys == 0) {
         snprintf(text, size, "%s", p->doing);
         return;
     }
-    if (known)
-        snprintf(done, sizeof(done), "%d %% of %s",
-                 (int)(100.0 * (double)p->bytes / (double)p->total),
-                 cli_bytes(bytes, sizeof(bytes), p->total));
-    else
-        cli_bytes(done, sizeof(done), p->bytes);
-    if (measured)
-        snprintf(speed, sizeof(speed), ", %.1f M/s, %s/s", (double)p->keys / seconds / 1e6,
-                 cli_bytes(bytes, sizeof(bytes), (uint64_t)((double)p->bytes / seconds)));
-    if (measured && known)
-        snprintf(left, sizeof(left), ", %s left",
-                 time_left(remaining, sizeof(remaining),
-                           seconds * (double)(p->total - p->bytes) / (double)p->bytes));
-    snprintf(text, size, "%.1f M keys, %s%s%s: %s", (double)p->keys / 1e6, done, speed, left,
-             p->doing);
+    describe(p, now, part);
+    for (size_t i = 0; length_of(part) > columns && i < sizeof(expendable) / sizeof(int); i++)
+        part[expendable[i]][0] = '\0';
+    text[0] = '\0';
+    for (int i = 0; i < PARTS; i++)
+        strlcat(text, text[0] == '\0' && part[i][0] == ',' ? part[i] + 2 : part[i], size);
+    if (strlen(text) + strlen(": ") < columns) {
+        strlcat(text, ": ", size);
+        strlcat(text, p->doing, size);
+    }
 }
 
 void cli_progress_step(struct cli_progress *p)
@@ -276,8 +361,8 @@ void cli_progress_step(struct cli_progress *p)
     p->shown_ns = now;
 
     char text[LINE_SIZE], line[LINE_SIZE];
-    describe(p, now, text, sizeof(text));
     int columns = terminal_columns() - 1;
+    put_together(p, now, (size_t)columns, text, sizeof(text));
     flockfile(stderr);
     size_t size = columns < LINE_SIZE ? (size_t)columns + 1 : sizeof(line);
     int length = (int)make_harmless(line, size, text);

@@ -46,13 +46,33 @@ _Noreturn void cli_help(const char *text);
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
 
+/* Flushes stdout. Returns the errno of the first failure, in whatever call it was, or 0. */
+int cli_flush_stdout(void);
+
 /* Flushes and closes stdout; a failure is reported and exits with CLI_TROUBLE. */
 void cli_close_stdout(void);
+
+/* Bytes to stdout; a failure is reported, with its reason, and exits with CLI_TROUBLE. */
+void cli_write(const void *bytes, size_t size);
+
+/* Text for stdout that several calls of fprintf() make: it is put together in memory, because a
+ * stream that has failed in one of them does not remember why. */
+struct cli_page {
+    FILE *out;
+    char *text;
+    size_t size;
+};
+void cli_page_start(struct cli_page *p);
+void cli_page_print(struct cli_page *p); /* at once, and ends it */
 
 /* A count: decimal digits, then nothing, or k M G T (powers of 1000), Ki Mi Gi Ti (powers of 1024),
  * or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is anything else.
  */
 bool cli_parse_count(const char *text, uint64_t *out);
+
+/* "-x/--fixed takes a number of bytes from 1, not '0'" for a count that cannot be taken, naming the
+ * suffixes if it ends in something else; see cli_usage(). */
+_Noreturn void cli_bad_count(const char *option, const char *wanted, const char *text);
 
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */
 bool cli_parse_u64(const char *text, uint64_t *out);

@@ -65,6 +65,17 @@ bool cli_parse_count(const char *text, uint64_t *out)
     return true;
 }
 
+void cli_bad_count(const char *option, const char *wanted, const char *text)
+{
+    uint64_t value;
+    bool has_digits = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != '\0';
+    bool is_unknown = has_digits && !cli_parse_count(text, &value);
+    cli_usage("%s takes %s%s, not '%s'", option, wanted,
+              is_unknown ? ", a whole one, perhaps with k, M, G, T, Ki, Mi, Gi, Ti or e9 behind it"
+                         : "",
+              text);
+}
+
 static int hex_digit(char c)
 {
     static const char digits[] = "0123456789abcdef0123456789ABCDEF";

@@ -55,7 +55,7 @@ bool keys_take_option(struct keys_options *options, int returned, const char *va
         if (options->form == KEYS_NUL || options->crlf)
             break;
         if (!cli_parse_count(value, &size) || size == 0 || size > PTRDIFF_MAX)
-            cli_usage("-x/--fixed takes a number of bytes from 1, not '%s'", value);
+            cli_bad_count("-x/--fixed", "a number of bytes from 1", value);
         options->form = KEYS_RECORDS;
         options->record_size = (size_t)size;
         return true;

@@ -2,6 +2,8 @@
 #include "params.h"
 #include "cli.h"
 
+#include <bloomfile.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -13,12 +15,21 @@ enum {
     MOST_THREADS = 1024
 };
 
+static _Noreturn void bad_count(const char *option, const char *text, uint64_t min, uint64_t max)
+{
+    char wanted[80];
+    if (max == BLOOMFILE_MAX_BITS)
+        snprintf(wanted, sizeof(wanted), "a number from %" PRIu64 " to 2^60", min);
+    else
+        snprintf(wanted, sizeof(wanted), "a number from %" PRIu64 " to %" PRIu64, min, max);
+    cli_bad_count(option, wanted, text);
+}
+
 uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max)
 {
     uint64_t value;
     if (!cli_parse_count(text, &value) || value < min || value > max)
-        cli_usage("%s takes a number from %" PRIu64 " to %" PRIu64 ", not '%s'", option, min, max,
-                  text);
+        bad_count(option, text, min, max);
     return value;
 }
 

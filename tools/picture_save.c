@@ -118,7 +118,7 @@ void picture_save(const char *path, const void *bytes, size_t size, bool replace
                   const struct stat *keep)
 {
     if (is_stdout(path)) {
-        fwrite(bytes, 1, size, stdout);
+        cli_write(bytes, size);
         return;
     }
     struct stat now;

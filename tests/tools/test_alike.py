@@ -1,9 +1,145 @@
 # SPDX-License-Identifier: MIT
-"""What is the same in all tools: how they print rates and numbers of things."""
+"""What is the same in all tools: options, numbers, rates, and what a full disk makes of output."""
 
+import os
 import re
 
-from support import GOLDEN, ToolTest, lines, main, numbered
+from support import GOLDEN, SOURCE_ROOT, TOOLS, ToolTest, lines, main, numbered
+
+
+class Options(ToolTest):
+    def test_help_fits_80_columns(self):
+        for tool in TOOLS:
+            text = self.output(tool, "--help").decode()
+            self.assertEqual([line for line in text.splitlines() if len(line) > 80], [], tool)
+
+    def test_h_is_help(self):
+        for tool in TOOLS:
+            text = self.output(tool, "--help")
+            self.assertEqual(self.output(tool, "-h"), text)
+            self.assertEqual(self.output(tool, "-h", "no-such-file", "--nonsense"), text)
+
+    def test_j_is_threads_wherever_there_are_threads(self):
+        for tool in TOOLS:
+            text = self.output(tool, "--help").decode()
+            self.assertEqual("-j" in text, "-j, --threads N" in text, tool)
+            if "--threads" in text:
+                message = self.trouble(tool, "-j", "some", "x")
+                self.assertIn("-j/--threads takes a number from 1 to 1024, not 'some'", message)
+        self.create("-q", stdin=lines("a"), name="filter")
+        page = self.output("bfinspect", "--verify", "filter")
+        self.assertEqual(self.output("bfinspect", "-j2", "--verify", "filter"), page)
+
+    def test_j_is_not_taken_for_json_anywhere(self):
+        """In the scripts, examples and texts neither."""
+        for path in SOURCE_ROOT.rglob("*"):
+            if path.is_file() and path.suffix in ("", ".py", ".sh", ".md", ".1", ".c", ".h"):
+                text = path.read_bytes()
+                self.assertNotRegex(text, rb"bfinspect[^|\n]* -[a-iHqx]*j(?![ \d])", path)
+
+    def test_of_quiet_and_verbose_the_last_one_wins(self):
+        self.write("key", lines("a"))
+        self.create_live("-n", 10)
+        self.create("-q", "key", name="big")
+        for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "new", "big"]),
+                            ("bffold", ["-f", "--factor", 1, "big", "new"]),
+                            ("bfseal", ["-f", "live", "new"])):
+            for options in (["-v", "-q"], ["-vq"], ["--verbose", "--quiet"], ["-vqvq"]):
+                self.output(tool, *options, *words)
+            for options in (["-q", "-v"], ["-qv"], ["--quiet", "--verbose"], ["-vqv"]):
+                result = self.run_tool(tool, *options, *words)
+                self.assertEqual(result.returncode, 0)
+                self.assertIn(b"new: " if tool != "bffold" else b"big: ", result.stderr)
+
+
+class Numbers(ToolTest):
+    HINT = "a whole one, perhaps with k, M, G, T, Ki, Mi, Gi, Ti or e9 behind it, not "
+    TAKERS = (("bfcreate", "-n"), ("bfcreate", "-m"), ("bfcreate", "-k"), ("bfcreate", "-x"),
+              ("bfcreate", "--memory"), ("bfadd", "--sync"), ("bffold", "--factor"),
+              ("bffold", "--max-bytes"), ("bffold", "--more"), ("bfuniq", "-n"),
+              ("bfuniq", "--every"), ("bfcommon", "--memory"), ("bfquery", "-j"))
+
+    def test_wrong_ones_name_the_suffixes(self):
+        for tool, option in self.TAKERS:
+            for wrong in "1K", "1.5k", "10MB", "1kb", "5 M", "0x10", "1_000":
+                self.assertIn(f"{self.HINT}'{wrong}' (try", self.trouble(tool, option, wrong))
+
+    def test_others_are_told_what_is_wrong_with_them(self):
+        for tool, option in self.TAKERS:
+            for wrong in "", "-1", "none", "99999999999999999999":
+                message = self.trouble(tool, option, wrong)
+                self.assertIn(f"not '{wrong}'", message)
+                self.assertNotIn("Ki", message)
+        self.assertIn("takes a number from 1 to 64, not '65'", self.trouble("bfcreate", "-k", 65))
+
+
+class FullDisk(ToolTest):
+    """Every path to standard output: /dev/full takes nothing, and the message says why."""
+
+    def full(self, tool, *arguments, **options):
+        with self.subTest(tool=tool, arguments=arguments), open("/dev/full", "wb") as full:
+            result = self.run_tool(tool, *arguments, stdout=full, **options)
+            self.assertEqual(result.returncode, 2)
+            last = result.stderr.splitlines(keepends=True)[-1]
+            self.check_message(tool, last, "standard output", "No space left on device")
+
+    def test_every_output_says_so(self):
+        keys = lines(*numbered(20_000))
+        self.write("keys", keys)
+        self.create("-q", "-m", 512 * 5040, "-n", 20_000, "-p", 0.01, "keys", name="filter")
+        self.create_live("-n", 20_000)
+        self.create_live("-n", 20_000, "-l", "counting", name="counts")
+        self.output("bfadd", "-q", "counts", "keys")
+        for tool in TOOLS:
+            self.full(tool, "--help")
+            self.full(tool, "--version")
+        for words in ([], ["-v"], ["--remove"]):
+            if "-v" not in words:
+                self.full("bfadd", *words, "counts", "keys")
+        self.full("bfadd", "live", "keys")
+        for words in ["keys", "keys"], ["-c", "keys", "keys"], ["-d", "keys", "/dev/null"]:
+            self.full("bfcommon", *words)
+        for words in ["-", "keys"], ["-q", "-", "keys"], ["-n", "1M", "-", "keys"]:
+            self.full("bfcreate", *words)
+        for words in (["--dry-run", "filter"], ["--dry-run", "--all", "filter"],
+                      ["--dry-run", "--svg", "-", "filter"], ["--svg", "-", "filter", "folded"],
+                      ["-f", "filter", "-"], ["-f", "--factor", 2, "filter", "-"]):
+            self.full("bffold", *words)
+        for words in (["filter"], ["-H", "filter"], ["--json", "filter"], ["--map", "filter"],
+                      ["--svg", "-", "filter"], ["--png", "-", "filter"], ["keys"],
+                      ["filter"] * 9):
+            self.full("bfinspect", *words)
+        for words in ["-", "filter"], ["--project", "-", "counts"], ["--intersect", "-", "filter"]:
+            self.full("bfmerge", *words)
+        for words in ["keys"], ["-c", "keys"], ["-v", "keys"], ["-j1", "keys"]:
+            absent = "absent" if "-v" in words else "keys"
+            self.write("absent", lines(*numbered(20_000, "absent ")))
+            self.full("bfquery", *words[:-1], "filter", absent)
+        for words in [], ["-c"], ["-d"], ["-j1"], ["--filter", "seen"]:
+            self.full("bfuniq", "-n", 40_000, *words, stdin=keys + keys)
+
+    def test_a_page_of_any_length(self):
+        """Whether the stream's buffer holds all of it or not."""
+        self.create("-q", "-m", 512 * 720720, stdin=lines("a"), name="filter")
+        for more in [], ["--all"]:
+            for rate in 0.1, 0.5, 0.99:
+                self.full("bffold", "--dry-run", *more, "-p", rate, "filter")
+
+    def test_a_closed_pipe_is_told_as_well(self):
+        self.create("-q", stdin=lines("a"), name="filter")
+        for words in ["--svg", "-", "filter"], ["--map", "filter"], ["filter"]:
+            result = self.run_tool("bfinspect", *words, stdout=closed_pipe(self),
+                                   restore_signals=False)
+            self.assertEqual(result.returncode, 2)
+            self.check_message("bfinspect", result.stderr, "standard output", "Broken pipe")
+
+
+def closed_pipe(test):
+    """The end of a pipe that nobody reads."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    test.addCleanup(os.close, writing)
+    return writing
 
 
 class Rates(ToolTest):

@@ -201,7 +201,7 @@ class Json(InspectTest):
             self.assertIsNone(report["header"]["fpr"])
 
     def test_one_line_a_file(self):
-        result = self.run_tool("bfinspect", "-j", "filter", "no-such-file", "keys", "filter")
+        result = self.run_tool("bfinspect", "--json", "filter", "no-such-file", "keys", "filter")
         self.assertEqual(result.returncode, 2)
         reports = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual([(report["file"], report["status"], report["error"])
@@ -374,11 +374,11 @@ class Trouble(InspectTest):
     def test_command_line(self):
         self.trouble("bfinspect")
         for words in (["-Z"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
-                      ["--quick", "--verify"], ["--threads", "2"], ["--verify", "--threads", "0"],
-                      ["--verify", "--threads", "1025"], ["--quick", "--map"], ["-j", "-H"], ["-j", "--map"],
-                      ["-q", "-j"], ["-q", "-H"], ["-f"], ["--json=1"],
+                      ["--quick", "--verify"], ["--verify", "--threads", "0"],
+                      ["--verify", "--threads", "1025"], ["--quick", "--map"], ["--json", "-H"], ["--json", "--map"],
+                      ["-q", "--json"], ["-q", "-H"], ["-f"], ["--json=1"],
                       ["--keys", "keys", "-0", "-x4"], ["--keys", "keys", "-x0"],
-                      ["--svg", "-", "--png", "-"], ["--svg", "-", "-j"], ["--svg", "x", "filter"]):
+                      ["--svg", "-", "--png", "-"], ["--svg", "-", "--json"], ["--svg", "x", "filter"]):
             with self.subTest(words):
                 self.trouble("bfinspect", *words, "filter")
 

@@ -59,7 +59,7 @@ class Manual(ToolTest):
             text = self.help(tool)
             self.assertTrue(text.startswith(f"usage: {tool} "))
             self.assertIn("Examples:", text)
-            self.assertLessEqual(max(map(len, text.splitlines())), 96)
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
             self.assertEqual(self.output(tool, "--help", "no-such-file", "--nonsense").decode(),
                              text)
 
@@ -85,7 +85,7 @@ class Manual(ToolTest):
                   "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg", "--png": "new.png"}
         for tool in TOOLS:
             for name, takes_value in options_of_manual(tool).items():
-                if name in ("--help", "--version"):
+                if name in ("-h", "--help", "--version"):
                     continue
                 value = [values.get(name, "3")] if takes_value else []
                 message = self.run_tool(tool, name, *value, "no-such-folder/x").stderr.decode()

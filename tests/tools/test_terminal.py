@@ -90,6 +90,39 @@ class Terminal(ToolTest):
             progress = seen.rsplit(b"bfcreate: ", 1)[0]
             self.assertLess(max(map(len, re.split(rb"[\r\n]", progress))), columns)
 
+    def test_a_narrow_terminal_shows_the_time_left_longest(self):
+        """Of a line that does not fit, the name goes first and the time that is left last."""
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate((1 if SANITIZED else 2) * 2**30)
+        size, rate, left = rb" of [12]\.0 GiB", rb"\d+\.\d M/s", rb"\d+:\d\d left"
+        keys, done = rb"\d+\.\d M keys", rb"\d+ %"
+        for columns, shown in ((100, (keys, done + size, rate, rb"\d+\.\d [MG]iB/s", left)),
+                               (55, (keys, done + size, rate, left)),
+                               (40, (keys, done + rb"(?:" + size + rb")?", left)),
+                               (35, (keys, done, left)), (20, (done, left))):
+            _, seen = self.on_terminal("stderr", "bfcreate", "-x256", "-j1", "-f", "new.bloom",
+                                       "sparse", columns=columns)
+            found = re.findall(rb"\r" + rb", ".join(shown) + rb"(?:: [spare]*)? *(?=\r)", seen)
+            self.assertGreater(len(found), 0, (columns, seen))
+            self.assertLess(max(map(len, found)), columns + 1)
+
+    def test_every_tool_that_reads_keys_shows_progress(self):
+        """Unless they go to the terminal themselves, or nothing is to be said."""
+        self.write("keys", lines(*numbered(KEYS)))
+        self.create("-q", "keys", name="filter")
+        for tool, loud, silent in (("bfquery", [["filter", "keys"], ["-c", "filter", "keys"],
+                                                ["-v", "filter", "keys"]],
+                                    [["-q", "filter", "keys"], ["-vq", "filter", "keys"]]),
+                                   ("bfuniq", [["keys"], ["-c", "keys"]], [["-q", "keys"]]),
+                                   ("bfcommon", [["keys", "keys"]], [["-q", "keys", "keys"]])):
+            for words in loud:
+                result, seen = self.on_terminal("stderr", tool, *words)
+                self.assertLess(result.returncode, 2)
+                self.assertRegex(seen, rb"\r\d+\.\d M keys, .*: keys")
+                self.assertEqual(seen.replace(b" ", b"").split(b"\r")[-1], b"")
+            for words in silent:
+                self.assertEqual(self.on_terminal("stderr", tool, *words)[1], b"")
+
     def test_nothing_with_quiet(self):
         result, seen = self.on_terminal("stderr", "bfcreate", "-q", "new.bloom",
                                         stdin=lines(*numbered(1000)))

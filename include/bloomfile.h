@@ -273,6 +273,9 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * Opening validates the whole header and checks every size against the file. It does not read the
  * body. By default the checksum of a body page is checked the first time a lookup touches the page;
  * a page that fails answers "maybe" from then on and sets bloomfile_status() to BLOOMFILE_EPAGE.
+ * Each page is checked once. Damage that comes later, when a page has left memory and a bad disk
+ * gives back another, is a silent "no" until bloomfile_verify() finds it: let long-lived handles
+ * call that from time to time, or keep what was checked by BLOOMFILE_LOCK or BLOOMFILE_COPY.
  *
  * The file is mapped. A page that is not in memory is read from disk when a lookup first needs it,
  * and nothing around it: one read of 4 KiB at most for an absent key (blocked layout), and one of
@@ -334,12 +337,17 @@ BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size
 /* Ends the use of a handle. Of a writer see bloomfile_live.h. */
 BLOOMFILE_API void bloomfile_close(bloomfile *f);
 
-/* 1 if the path given to bloomfile_open() or _create() now names another file, or none: time to
- * open it anew. 0 if not, if it cannot be told, or if the handle has no path. */
+/* 1 if it is time to open the path given to bloomfile_open() or _create() anew: it names another
+ * file by now, or none; or the file has another size or header or, if it was opened sealed, other
+ * times (ctime too, so a new mode or link counts). 0 if not, if that cannot be told, or if the
+ * handle has no path. */
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle, or
- * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk. */
+ * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk, or
+ * BLOOMFILE_ECHANGED if the mapped header is not the one that was opened, or is gone: somebody has
+ * overwritten the file, and answers since then may be wrong; from now on all are "maybe". Lookups
+ * do not notice that themselves. Ask after the answers that count; it takes about 1 us. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 /* The seed that digests for this filter are made with. */

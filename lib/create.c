@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "changed.h"
 #include "filter.h"
 #include "image.h"
 #include "live.h"
@@ -72,7 +73,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     if (error == 0 && path != NULL)
         error = map_stat(own, &status);
     if (error == 0 && path != NULL)
-        error = filter_set_path(f, path, &status);
+        error = changed_note(f, path, &status);
     if (error != 0)
         bloomfile_close(f);
     else

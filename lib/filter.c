@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "body.h"
+#include "changed.h"
 #include "live.h"
 #include "sealing.h"
 
@@ -58,6 +59,7 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
     f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
+    f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
@@ -136,28 +138,6 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     return error != 0 ? error : filter_new(out, &header, &map, flags);
 }
 
-/* The path as it is understood now, whatever the working directory will be; links stay links. */
-static char *absolute_path(const char *path)
-{
-    if (path[0] == '/')
-        return strdup(path);
-    char *absolute, *directory = getcwd(NULL, 0);
-    if (directory == NULL && errno != ENOMEM)
-        return strdup(path); /* the directory has no name any more: the path is all there is */
-    if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
-        absolute = NULL;
-    free(directory);
-    return absolute;
-}
-
-int filter_set_path(bloomfile *f, const char *path, const struct stat *status)
-{
-    f->path = absolute_path(path);
-    f->device = status->st_dev;
-    f->inode = status->st_ino;
-    return f->path == NULL ? ENOMEM : 0;
-}
-
 static int open_path(bloomfile **out, const char *path, unsigned flags)
 {
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
@@ -171,10 +151,12 @@ static int open_path(bloomfile **out, const char *path, unsigned flags)
         error = open_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
     if (error == 0 && writing)
         error = filter_make_writer(f, fd, flags);
+    else if (error == 0 && f->copied)
+        f->fd = fd;
     else
         close(fd);
     if (error == 0)
-        error = filter_set_path(f, path, &status);
+        error = changed_note(f, path, &status);
     if (error != 0)
         bloomfile_close(f);
     else
@@ -243,23 +225,6 @@ void bloomfile_close(bloomfile *f)
         close(f->fd);
     free(f->path);
     free(f);
-}
-
-int bloomfile_is_stale(const bloomfile *f)
-{
-    if (f->path == NULL)
-        return 0;
-    struct stat now;
-    if (stat(f->path, &now) != 0)
-        return errno == ENOENT || errno == ENOTDIR;
-    return now.st_dev != f->device || now.st_ino != f->inode;
-}
-
-int bloomfile_status(const bloomfile *f)
-{
-    int error = atomic_load(&f->guard->error);
-    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
-    return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
 uint64_t bloomfile_seed(const bloomfile *f)

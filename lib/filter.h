@@ -14,7 +14,4 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
 /* Makes it a writer of a live file; fd is its own from here on, also on failure. */
 int filter_make_writer(bloomfile *f, int fd, unsigned flags);
 
-/* Remembers which file it is, for bloomfile_is_stale(). */
-int filter_set_path(bloomfile *f, const char *path, const struct stat *status);
-
 #endif

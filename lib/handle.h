@@ -5,6 +5,7 @@
 
 #include <bloomfile.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "geometry.h"
 #include "guard.h"
@@ -13,20 +14,29 @@
 #include "map.h"
 #include "session.h"
 
+/* By what a file is known again. */
+struct file_looks {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    bool final;                        /* sealed when it was opened: its times do not change */
+    struct timespec modified, touched; /* its contents; those, or its owner, mode or links */
+};
+
 struct bloomfile {
     struct kernel_view view;
     const struct kernel *kernel;
     struct guard *guard;     /* what a lookup may write to */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
     struct session *session; /* of a writer; NULL: opened for reading */
-    int fd;                  /* of a writer; -1 */
+    int fd;                  /* of a writer, or of what was copied, whose inode it holds; -1 */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
+    bool copied;             /* BLOOMFILE_COPY: the file may change */
     struct header header;    /* as it was when opened */
     struct geometry geometry;
     struct map map;
     char *path; /* NULL: not opened by path */
-    dev_t device;
-    ino_t inode;
+    struct file_looks file; /* of the path */
     struct guard guard_storage;
 };
 

@@ -331,6 +331,19 @@ bool header_seal_unfinished(const struct header *h, const struct header_faults *
            h->record.state == BLOOMFILE_SEALED && !h->records_identical;
 }
 
+bool header_is_still(const struct header *h, const uint8_t *image)
+{
+    const uint32_t half = static_size(h->header_size), size = record_size(h->header_size);
+    if (get32(image + half - 4) != h->crc || checksum(image, half - 4) != h->crc)
+        return false;
+    if (h->record.state != BLOOMFILE_SEALED)
+        return true;
+    uint8_t expected[HEADER_RECORD_MAX];
+    const uint8_t *record = image + half + h->in_force * size;
+    header_encode_record(h, &h->record, record, expected);
+    return memcmp(record, expected, size) == 0;
+}
+
 uint32_t header_state_now(const uint8_t *image)
 {
     return shared_load32(image + static_size(GEOMETRY_FILE_HEADER) + RECORD_AT_state);

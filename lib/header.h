@@ -128,6 +128,10 @@ uint32_t header_record_offset(const struct header *h, unsigned slot);
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *bytes);
 
+/* Whether the header of an image is still the one that was decoded to *h: the static part, and of a
+ * sealed one the record that was in force. */
+bool header_is_still(const struct header *h, const uint8_t *image);
+
 /* The state that record 0 of a live or once live image tells, which may be changing right now. */
 uint32_t header_state_now(const uint8_t *image);
 

@@ -11,6 +11,8 @@
 int live_load(const bloomfile *f, struct header *now)
 {
     struct header_faults faults;
+    if (!map_is_there(&f->map, f->live, HEADER_MAX))
+        return BLOOMFILE_ETRUNCATED;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         memcpy(bytes, f->live, sizeof bytes);

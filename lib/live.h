@@ -11,7 +11,7 @@
 #include "handle.h"
 
 /* Decodes the mapped header anew: the commit record that is in force now. An error if it is not
- * that of a valid image with the same static header. */
+ * that of a valid image with the same static header, or BLOOMFILE_ETRUNCATED if it is gone. */
 int live_load(const bloomfile *f, struct header *now);
 
 /* The same for who is about to commit: BLOOMFILE_EPOISONED or _ESEALED unless it is live. */

@@ -209,6 +209,14 @@ void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
 }
 
+bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size)
+{
+    const size_t before = (uintptr_t)bytes % page_size();
+    return map->base == NULL ||
+           madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ) == 0 ||
+           (errno != EFAULT && errno != EHWPOISON);
+}
+
 void map_release(const struct map *map)
 {
     if (map->base != NULL)

@@ -15,8 +15,8 @@ static bool scattered_contains(const bloomfile *f, uint64_t digest)
     uint64_t g = digest;
     for (uint32_t i = 0; i < f->header.k; i++, g *= PROBE_MULTIPLIER) {
         uint64_t x = probe_reduce(g, f->view.units), byte = x / per_byte;
-        unsigned value = f->view.body[byte] >> (width * (x % per_byte)) & mask;
-        if (guard_ok(f->guard, byte) && value == 0)
+        const unsigned shift = width * (unsigned)(x % per_byte);
+        if (guard_ok(f->guard, byte) && (f->view.body[byte] >> shift & mask) == 0)
             return false;
     }
     return true;

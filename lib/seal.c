@@ -28,6 +28,7 @@ static int seal(bloomfile *f)
         return BLOOMFILE_EBODY;
     struct header sealed = now;
     struct kernel_change counted = session_counted(f->session);
+    sealed.in_force = 1 - now.in_force;
     sealed.record = live_add_counts(&now, now.record, &counted);
     if (now.record.writers > 1)
         sealed.record.flags |= RECORD_N_ESTIMATED;

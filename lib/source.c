@@ -82,7 +82,8 @@ int source_verdict(struct source *s)
 {
     if (s->f->live != NULL)
         return live_verdict(s->f);
-    return body_check_end(&s->check, NULL);
+    int error = body_check_end(&s->check, NULL);
+    return bloomfile_status(s->f) == BLOOMFILE_ECHANGED ? BLOOMFILE_ECHANGED : error;
 }
 
 void source_release(struct source *s)

@@ -33,7 +33,7 @@ const uint8_t *source_take(struct source *s, size_t size);
 int source_status(const struct source *s);
 
 /* Once all bytes that m uses were taken: whether they were good, all the time. BLOOMFILE_EPAGE,
- * _EBODY, _EPOISONED, or an error of msync. */
+ * _EBODY, _ECHANGED, _EPOISONED, or an error of msync. */
 int source_verdict(struct source *s);
 
 void source_release(struct source *s);

@@ -84,10 +84,12 @@ static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
     int error = open_it(&f);
     faults_end();
     assert_int_equal(f == NULL, error != 0);
-    assert_int_equal(open_descriptors(), descriptors);
+    const bool keeps_one = f != NULL && open_it == open_copied;
+    assert_int_equal(open_descriptors(), descriptors + keeps_one);
     if (f != NULL)
         assert_true(bloomfile_contains_digest(f, number(0, 77)));
     bloomfile_close(f);
+    assert_int_equal(open_descriptors(), descriptors);
     return error;
 }
 

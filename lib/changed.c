@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "changed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "live.h"
+
+/* ---- which file it is */
+
+/* The path as it is understood now, whatever the working directory will be; links stay links. */
+static char *absolute_path(const char *path)
+{
+    if (path[0] == '/')
+        return strdup(path);
+    char *absolute, *directory = getcwd(NULL, 0);
+    if (directory == NULL && errno != ENOMEM)
+        return strdup(path); /* the directory has no name any more: the path is all there is */
+    if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
+        absolute = NULL;
+    free(directory);
+    return absolute;
+}
+
+int changed_note(bloomfile *f, const char *path, const struct stat *status)
+{
+    f->path = absolute_path(path);
+    f->file = (struct file_looks){ .device = status->st_dev,
+                                   .inode = status->st_ino,
+                                   .size = status->st_size,
+                                   .final = f->live == NULL,
+                                   .modified = status->st_mtim,
+                                   .touched = status->st_ctim };
+    return f->path == NULL ? ENOMEM : 0;
+}
+
+/* ---- what is in it */
+
+/* A sequence only grows, so a lower one is that of another file. */
+static bool live_changed(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load(f, &now);
+    return error == 0 ? now.record.sequence < f->header.record.sequence
+                      : error == BLOOMFILE_EHEADER;
+}
+
+bool changed_header(const bloomfile *f)
+{
+    if (f->copied)
+        return false;
+    if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
+        return true;
+    return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f));
+}
+
+/* The file itself, behind a copy of it. */
+static bool changed_behind_copy(const bloomfile *f)
+{
+    uint8_t bytes[HEADER_MAX];
+    return f->copied && (map_read(f->fd, 0, bytes, f->header.header_size) != 0 ||
+                         !header_is_still(&f->header, bytes));
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whether the file system tells of a change. A live filter is changed all the time, but for its
+ * size. */
+static bool file_changed(const struct file_looks *then, const struct stat *now)
+{
+    if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
+        return true;
+    return then->final &&
+           !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
+}
+
+int bloomfile_is_stale(const bloomfile *f)
+{
+    struct stat now;
+    if (f->path == NULL)
+        return 0;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f);
+}
+
+/* Other bytes than those that were opened are the worse news: not only pages that were found to be
+ * damaged are wrong. */
+int bloomfile_status(const bloomfile *f)
+{
+    if (changed_header(f)) {
+        guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+        return BLOOMFILE_ECHANGED;
+    }
+    int error = atomic_load(&f->guard->error);
+    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
+    return poisoned ? BLOOMFILE_EPOISONED : error;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ * Whether a file is still what it was when it was opened. */
+#ifndef BLOOMFILE_CHANGED_H
+#define BLOOMFILE_CHANGED_H
+
+#include <sys/stat.h>
+
+#include "handle.h"
+
+/* Remembers which file it is, and what it looks like. 0 or ENOMEM. */
+int changed_note(bloomfile *f, const char *path, const struct stat *status);
+
+/* Whether the mapped header is no longer the one that was opened, or gone; of a live filter what
+ * others do not change in it. Never true of a copy. */
+bool changed_header(const bloomfile *f);
+
+#endif

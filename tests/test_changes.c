@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ * The one rule, for files that change under an open handle: either it still answers right for the
+ * file that is at its path now, or it tells, by bloomfile_is_stale() or bloomfile_status(). Every
+ * way to open a file, and every way to change it. */
+#include "live_support.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    KEYS = 1000,
+    BITS = 512 * 64 * 8, /* several pages */
+    PAGE = 4096,
+    ROUNDS = 4 /* a file system may give the number of a deleted inode to every second file */
+};
+
+struct range {
+    uint64_t from, to;
+};
+static const struct range before = { 0, KEYS }, after = { KEYS, 2 * KEYS }, nothing = { 0, 0 };
+
+/* ---- files */
+
+static struct bloomfile_params shape_of(uint32_t layout)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.bits = BITS;
+    params.hashes = 5;
+    params.capacity = KEYS;
+    return params;
+}
+
+static void build_sealed(const char *path, uint32_t layout, struct range keys)
+{
+    bloomfile_builder *b = new_builder(shape_of(layout));
+    add_numbers(b, keys.from, keys.to);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+static void build_live(const char *path, uint32_t layout, struct range keys)
+{
+    struct bloomfile_params params = shape_of(layout);
+    params.tag[0] = (uint8_t)(keys.from != before.from);
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_REPLACE), 0);
+    add_digests_of(f, keys.from, keys.to);
+    bloomfile_close(f);
+}
+
+struct kind {
+    const char *name;
+    void (*build)(const char *path, uint32_t layout, struct range keys);
+    struct bytes images[BLOOMFILE_COUNTING + 1][2]; /* of each layout, once they were built */
+};
+static struct kind sealed = { .name = "sealed", .build = build_sealed },
+                   live = { .name = "live", .build = build_live };
+
+static void make(const char *path, struct kind *kind, uint32_t layout, struct range keys)
+{
+    struct bytes *image = &kind->images[layout][keys.from != before.from];
+    if (image->data == NULL) {
+        kind->build("image", layout, keys);
+        *image = read_file("image");
+    }
+    write_file(path, image->data, image->size);
+}
+
+static int free_images(void **state)
+{
+    (void)state;
+    struct kind *kinds[] = { &sealed, &live };
+    for (size_t i = 0; i < 2 * (BLOOMFILE_COUNTING + 1); i++)
+        for (size_t k = 0; k < ROWS(kinds); k++)
+            free(kinds[k]->images[i / 2][i % 2].data);
+    return 0;
+}
+
+/* ---- changes of the file at "filter"; what it holds then */
+
+static struct range rename_over(struct kind *kind, uint32_t layout)
+{
+    make("newer", kind, layout, after);
+    assert_int_equal(rename("newer", "filter"), 0);
+    return after;
+}
+
+static struct range rebuild(struct kind *kind, uint32_t layout)
+{
+    assert_int_equal(unlink("filter"), 0);
+    make("filter", kind, layout, after);
+    return after;
+}
+
+static struct range delete (struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    assert_int_equal(unlink("filter"), 0);
+    return nothing;
+}
+
+static struct range truncate_all(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    assert_int_equal(truncate("filter", 0), 0);
+    return nothing;
+}
+
+static struct range truncate_half(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    assert_int_equal(truncate("filter", IN_FILE + 2 * PAGE), 0);
+    return nothing;
+}
+
+static struct range grow(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    struct stat status;
+    assert_int_equal(stat("filter", &status), 0);
+    assert_int_equal(truncate("filter", status.st_size + PAGE), 0);
+    return before;
+}
+
+static void overwrite(const char *path, const uint8_t *bytes, size_t size, int flags)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    assert_int_equal(close(fd), 0);
+}
+
+/* As cp does. */
+static struct range copy_over(struct kind *kind, uint32_t layout)
+{
+    make("newer", kind, layout, after);
+    struct bytes newer = read_file("newer");
+    overwrite("filter", newer.data, newer.size, O_TRUNC);
+    free(newer.data);
+    return after;
+}
+
+/* As cp --preserve does, or rsync --inplace, with an older copy of which a page is lost. The file
+ * system's clock may tick a hundred times a second. */
+static struct range copy_damaged_over(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    struct stat status;
+    assert_int_equal(stat("filter", &status), 0);
+    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    struct bytes same = read_file("filter");
+    memset(same.data + IN_FILE, 0, PAGE);
+    overwrite("filter", same.data, same.size, 0);
+    free(same.data);
+    const struct timespec times[] = { status.st_atim, status.st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, "filter", times, 0), 0);
+    return before;
+}
+
+/* Another's writer adds and seals. */
+static struct range seal(struct kind *kind, uint32_t layout)
+{
+    (void)kind, (void)layout;
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    add_digests_of(f, after.from, after.to);
+    assert_error(bloomfile_seal(f), 0);
+    bloomfile_close(f);
+    return (struct range){ before.from, after.to };
+}
+
+/* ---- the table */
+
+static const struct opening {
+    const char *name;
+    struct kind *kind;
+    unsigned flags;
+} openings[] = {
+    { "plain", &sealed, 0 },
+    { "VERIFY_FULL", &sealed, BLOOMFILE_VERIFY_FULL },
+    { "VERIFY_NONE", &sealed, BLOOMFILE_VERIFY_NONE },
+    { "PREFAULT", &sealed, BLOOMFILE_PREFAULT },
+    { "LOCK", &sealed, BLOOMFILE_LOCK },
+    { "COPY", &sealed, BLOOMFILE_COPY },
+    { "COPY|LOCK", &sealed, BLOOMFILE_COPY | BLOOMFILE_LOCK },
+    { "COPY|VERIFY_FULL", &sealed, BLOOMFILE_COPY | BLOOMFILE_VERIFY_FULL },
+    { "COPY|VERIFY_NONE", &sealed, BLOOMFILE_COPY | BLOOMFILE_VERIFY_NONE },
+    { "plain", &live, 0 },
+    { "VERIFY_NONE", &live, BLOOMFILE_VERIFY_NONE },
+    { "ACCEPT_UNCLEAN", &live, BLOOMFILE_ACCEPT_UNCLEAN },
+    { "PREFAULT", &live, BLOOMFILE_PREFAULT },
+    { "LOCK", &live, BLOOMFILE_LOCK },
+    { "WRITE", &live, BLOOMFILE_WRITE },
+    { "WRITE|ADD_EXACT", &live, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT },
+    { "WRITE|ACCEPT_UNCLEAN", &live, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN },
+    { "WRITE|PREFAULT", &live, BLOOMFILE_WRITE | BLOOMFILE_PREFAULT },
+    { "WRITE|LOCK", &live, BLOOMFILE_WRITE | BLOOMFILE_LOCK },
+};
+
+enum who {
+    SEALED = 1,
+    READERS = 2, /* of live ones */
+    WRITERS = 4,
+    LIVE = READERS | WRITERS,
+    ALL = SEALED | LIVE
+};
+
+static const struct change {
+    const char *name;
+    struct range (*make)(struct kind *kind, uint32_t layout);
+    unsigned who;
+    bool is_news; /* the handle must tell */
+    unsigned rounds;
+} changes[] = {
+    { "renamed over", rename_over, ALL, true, ROUNDS },
+    { "unlinked and rebuilt", rebuild, ALL, true, ROUNDS },
+    { "unlinked", delete, ALL, true, 1 },
+    { "truncated to nothing", truncate_all, ALL, true, 1 },
+    { "truncated to a half", truncate_half, ALL, true, 1 },
+    { "grown", grow, ALL, true, 1 },
+    { "overwritten", copy_over, ALL, true, 1 },
+    { "overwritten, same header and time", copy_damaged_over, SEALED, true, 1 },
+    { "sealed in place", seal, READERS, false, 1 },
+};
+
+static unsigned who_opens(const struct opening *o)
+{
+    return o->kind == &sealed ? SEALED : (o->flags & BLOOMFILE_WRITE) != 0 ? WRITERS : READERS;
+}
+
+static bool all_may_be_there(const bloomfile *f, struct range keys)
+{
+    static uint64_t digests[2 * KEYS];
+    const size_t n = (size_t)(keys.to - keys.from);
+    for (size_t i = 0; i < n; i++)
+        digests[i] = number(0, keys.from + i);
+    return has_numbers(f, keys.from, keys.to) &&
+           bloomfile_contains_digests(f, digests, n, NULL) == n;
+}
+
+static void check_rule(const struct opening *o, const struct change *c, uint32_t layout)
+{
+    make("filter", o->kind, layout, before);
+    bloomfile *f = opened("filter", o->flags);
+    assert_true(all_may_be_there(f, before)); /* and all pages are known */
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_error(bloomfile_status(f), 0);
+
+    struct range now = c->make(o->kind, layout);
+    int stale = bloomfile_is_stale(f), status = bloomfile_status(f);
+    bool told = stale == 1 || status != 0;
+    if (c->is_news ? !told : !told && !all_may_be_there(f, now))
+        fail_msg("%s %s, layout %u, %s: is_stale %d, status %s", o->kind->name, o->name, layout,
+                 c->name, stale, bloomfile_errname(status));
+    if (status != 0) {
+        assert_error(status, BLOOMFILE_ECHANGED);
+        assert_true(all_may_be_there(f, before));
+        assert_true(all_may_be_there(f, after));
+        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    }
+    bloomfile_close(f);
+}
+
+static void every_open_flag_times_every_change(void **state)
+{
+    (void)state;
+    for (size_t o = 0; o < ROWS(openings); o++)
+        for (size_t c = 0; c < ROWS(changes); c++)
+            for (unsigned i = 0; i < changes[c].rounds; i++)
+                if ((changes[c].who & who_opens(&openings[o])) != 0)
+                    check_rule(&openings[o], &changes[c],
+                               BLOOMFILE_BLOCKED + (uint32_t)(o + c) % 3);
+}
+
+/* What a live file of the same shape is told by: the sequence of its records, which only grows. */
+static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_WRITE };
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        make("filter", &live, BLOOMFILE_BLOCKED, before);
+        struct bytes older = read_file("filter");
+        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        add_digests_of(f, after.from, after.to);
+        bloomfile_close(f);
+
+        f = opened("filter", flags[i]);
+        overwrite("filter", older.data, older.size, O_TRUNC);
+        assert_int_equal(bloomfile_is_stale(f), 1);
+        assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+        assert_true(has_numbers(f, before.from, after.to));
+        bloomfile_close(f);
+        free(older.data);
+    }
+}
+
+/* There is no path to look at, but what is mapped can be. */
+static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_NONE, BLOOMFILE_LOCK, BLOOMFILE_COPY };
+    static const enum {
+        OVERWRITTEN,
+        TRUNCATED
+    } ways[] = { OVERWRITTEN, TRUNCATED };
+    const size_t offset = 12345;
+    make("newer", &sealed, BLOOMFILE_BLOCKED, after);
+    struct bytes newer = read_file("newer");
+    for (size_t i = 0; i < ROWS(flags) * ROWS(ways); i++) {
+        make("filter", &sealed, BLOOMFILE_BLOCKED, before);
+        struct bytes older = read_file("filter");
+        int fd = open("container", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        assert_int_equal(pwrite(fd, older.data, older.size, (off_t)offset), older.size);
+        bloomfile *f;
+        const unsigned how = flags[i / ROWS(ways)];
+        assert_error(bloomfile_open_fd(&f, fd, offset, older.size, how), 0);
+        assert_true(all_may_be_there(f, before));
+        if (ways[i % ROWS(ways)] == OVERWRITTEN)
+            assert_int_equal(pwrite(fd, newer.data, newer.size, (off_t)offset), newer.size);
+        else
+            assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_status(f), how == BLOOMFILE_COPY ? 0 : BLOOMFILE_ECHANGED);
+        assert_true(all_may_be_there(f, before));
+        bloomfile_close(f);
+        close(fd);
+        free(older.data);
+    }
+    free(newer.data);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(every_open_flag_times_every_change),
+        IN_NEW_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told),
+        IN_NEW_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, free_images) != 0;
+}

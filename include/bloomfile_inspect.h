@@ -114,13 +114,15 @@ struct bloomfile_fault {
     const char *field; /* the field's name in format-spec.md ("k", "record 0", "page"); static */
 };
 
-/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Damage becomes
- * the sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
- * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, every lookup does.
+/* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were
+ * found good before are checked again, and lookups may go on in other threads. Damage becomes the
+ * sticky error, and *fault (may be NULL) tells the first. From then on damaged pages answer
+ * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, and BLOOMFILE_ECHANGED every
+ * lookup does.
  * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
  * them. SIGBUS (see above) may come in any of them.
- * Errors: BLOOMFILE_EPAGE, _EBODY; BLOOMFILE_ELIVE if the filter is live, BLOOMFILE_EPARAMS
- * (threads), and nothing is checked. */
+ * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_status()); BLOOMFILE_ELIVE if the filter
+ * is live, BLOOMFILE_EPARAMS (threads), and nothing is checked. *fault tells each of them. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
                                    struct bloomfile_fault *fault);
 

@@ -6,6 +6,10 @@
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 enum {
@@ -39,6 +43,115 @@ static void assert_all_may_be_there(const bloomfile *f)
         assert_true(bloomfile_contains_digest(f, digests[i]));
     }
     assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
+}
+
+/* ---- after the check */
+
+static void write_filter(const struct recipe *recipe)
+{
+    struct bytes image = image_from(*recipe);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+}
+
+struct watch {
+    bloomfile *f;
+    atomic_bool found; /* by bloomfile_verify(): from then on no key may be missing */
+    atomic_bool stop;
+    atomic_uint rounds, lost;
+};
+
+static void *look_up(void *argument)
+{
+    struct watch *w = argument;
+    uint64_t digests[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = number(0, i);
+    while (!atomic_load(&w->stop)) {
+        bool was_found = atomic_load(&w->found);
+        size_t hits = bloomfile_contains_digests(w->f, digests, KEYS, NULL);
+        for (unsigned i = 0; i < 10; i++)
+            hits += bloomfile_contains_digest(w->f, digests[i]) - 1u;
+        if (was_found && hits != KEYS)
+            atomic_fetch_add(&w->lost, 1);
+        atomic_fetch_add(&w->rounds, 1);
+    }
+    return NULL;
+}
+
+static void wait_for_round(struct watch *w)
+{
+    for (unsigned before = atomic_load(&w->rounds); atomic_load(&w->rounds) < before + 5;)
+        sched_yield();
+}
+
+static void verify_looks_again_at_good_pages_beside_lookups(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        write_filter(&recipes[r]);
+        struct watch w = { .f = opened("filter", 0) };
+        assert_all_may_be_there(w.f);
+        assert_error(bloomfile_verify(w.f, 1, NULL), 0);
+        pthread_t readers[3];
+        for (size_t i = 0; i < ROWS(readers); i++)
+            assert_int_equal(pthread_create(&readers[i], NULL, look_up, &w), 0);
+        wait_for_round(&w);
+        zero_page("filter", BAD_PAGE);
+        assert_error(bloomfile_status(w.f), 0); /* nobody has looked */
+        struct bloomfile_fault fault;
+        assert_error(bloomfile_verify(w.f, 2, &fault), BLOOMFILE_EPAGE);
+        assert_int_equal(fault.page, BAD_PAGE);
+        atomic_store(&w.found, true);
+        assert_error(bloomfile_status(w.f), BLOOMFILE_EPAGE);
+        assert_all_may_be_there(w.f);
+        wait_for_round(&w);
+        assert_error(bloomfile_verify(w.f, 1, NULL), BLOOMFILE_EPAGE);
+        atomic_store(&w.stop, true);
+        for (size_t i = 0; i < ROWS(readers); i++)
+            assert_int_equal(pthread_join(readers[i], NULL), 0);
+        assert_int_equal(atomic_load(&w.lost), 0);
+        assert_int_equal(info_of(w.f).bad_pages, 1);
+        bloomfile_close(w.f);
+    }
+}
+
+static void damage_to_the_file_does_not_reach_a_copy(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        write_filter(&recipes[r]);
+        bloomfile *f = opened("filter", BLOOMFILE_COPY);
+        zero_page("filter", BAD_PAGE);
+        assert_all_may_be_there(f);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
+        assert_error(bloomfile_status(f), 0);
+        bloomfile_close(f);
+    }
+}
+
+static void verify_tells_that_the_header_is_another(void **state)
+{
+    (void)state;
+    struct bloomfile_fault fault;
+    write_filter(&recipes[0]);
+    bloomfile *f = opened("filter", 0);
+    struct bytes other =
+        image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, recipes[0].m, 6, KEYS - 1, 0 });
+    int fd = open("filter", O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, other.data, other.size, 0), other.size);
+    assert_int_equal(close(fd), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_ECHANGED);
+        assert_error(fault.error, BLOOMFILE_ECHANGED);
+        assert_string_equal(fault.field, "header");
+        assert_int_equal(fault.offset, 0);
+        assert_int_equal(fault.page, UINT64_MAX);
+    }
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ECHANGED);
+    assert_all_may_be_there(f);
+    bloomfile_close(f);
+    free(other.data);
 }
 
 /* ---- sealing */
@@ -93,6 +206,9 @@ int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(verify_looks_again_at_good_pages_beside_lookups),
+        IN_NEW_DIR(damage_to_the_file_does_not_reach_a_copy),
+        IN_NEW_DIR(verify_tells_that_the_header_is_another),
         IN_NEW_DIR(the_handle_that_seals_verifies_pages_from_then_on),
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
     };

@@ -248,7 +248,13 @@ static void a_live_filter_is_a_file_of_its_own_without_checksums(void **state)
     bloomfile *f = create("filter", 1000), *g;
     add(f, 0, 10);
     assert_not_opened("filter", BLOOMFILE_VERIFY_FULL, BLOOMFILE_ELIVE);
+    struct bloomfile_fault fault = { 0 };
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_ELIVE);
+    assert_error(fault.error, BLOOMFILE_ELIVE);
+    assert_string_equal(fault.field, "state");
+    assert_true(fault.offset == IN_FILE / 2 || fault.offset == IN_FILE / 4 * 3); /* a record */
+    assert_int_equal(fault.page, UINT64_MAX);
     bloomfile_close(open_for("filter", BLOOMFILE_VERIFY_NONE));
     struct bytes image = read_file("filter");
     assert_error(bloomfile_open_memory(&g, image.data, image.size, 0), BLOOMFILE_ELIVE);

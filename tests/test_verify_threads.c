@@ -46,6 +46,15 @@ static int free_images(void **state)
 
 /* ---- verdicts */
 
+static void assert_fault_is(const struct bloomfile_fault *fault, int error, const char *field,
+                            uint64_t offset)
+{
+    assert_int_equal(fault->error, error);
+    assert_int_equal(fault->offset, offset);
+    assert_int_equal(fault->page, UINT64_MAX);
+    assert_string_equal(fault->field, field);
+}
+
 static void assert_fault(size_t r, int error, const char *field, uint64_t page, uint64_t bad_pages)
 {
     for (size_t t = 0; t < ROWS(all_threads); t++) {
@@ -155,7 +164,8 @@ static void so_many_threads_and_no_more(void **state)
     bloomfile *f = open_image(images[0], 0);
     struct bloomfile_fault fault = { .error = 77 };
     assert_error(bloomfile_verify(f, 1025, &fault), BLOOMFILE_EPARAMS);
-    assert_int_equal(fault.error, 77);
+    assert_fault_is(&fault, BLOOMFILE_EPARAMS, "threads", 0);
+    assert_error(bloomfile_verify(f, 1025, NULL), BLOOMFILE_EPARAMS);
     static const struct {
         unsigned asked, started;
     } rows[] = { { 0, 0 }, { 1, 0 }, { 2, 1 }, { 3, 2 }, { 1024, 4 } };

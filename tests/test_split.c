@@ -45,6 +45,7 @@ static void fill(uint8_t *bytes, size_t size, uint8_t mark, uint64_t rarity, uin
     }
 }
 
+#ifdef __SSE2__
 static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, uint8_t mark,
                          size_t max)
 {
@@ -60,6 +61,7 @@ static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, ui
     assert_true(n <= max);
     assert_true(n == there || (n < there && n + 2 > max));
 }
+#endif
 
 /* The definition. */
 static size_t split_bytewise(const struct split *s, struct bloomfile_key *keys)

@@ -50,7 +50,7 @@ uint64_t store_count(const struct store *s)
     return (uint64_t)status.st_size / sizeof(struct order);
 }
 
-void store_read(const struct store *s, uint64_t first, struct order *orders, uint64_t count)
+void store_read(const struct store *s, uint64_t first, struct order *orders, size_t count)
 {
     const size_t size = count * sizeof *orders;
     const ssize_t got = pread(s->fd, orders, size, (off_t)(first * sizeof *orders));
@@ -88,7 +88,7 @@ bool store_has(const struct store *s, struct order order)
     return store_has_among(s, store_count(s), order);
 }
 
-void store_append(const struct store *s, const struct order *orders, uint64_t count)
+void store_append(const struct store *s, const struct order *orders, size_t count)
 {
     const size_t size = count * sizeof *orders;
     const ssize_t put = pwrite(s->fd, orders, size, (off_t)(store_count(s) * sizeof *orders));

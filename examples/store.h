@@ -8,6 +8,7 @@
 #define STORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define STORE_DIGITS 15
@@ -33,7 +34,7 @@ struct store store_open(const char *path, unsigned delay_us);
 uint64_t store_count(const struct store *s);
 
 /* Reads orders first .. first + count - 1. */
-void store_read(const struct store *s, uint64_t first, struct order *orders, uint64_t count);
+void store_read(const struct store *s, uint64_t first, struct order *orders, size_t count);
 
 /* Whether an order is among the first `count`. Reads the disk, but is not a call: no delay. */
 bool store_has_among(const struct store *s, uint64_t count, struct order order);
@@ -42,6 +43,6 @@ bool store_has_among(const struct store *s, uint64_t count, struct order order);
 bool store_has(const struct store *s, struct order order);
 
 /* Adds orders, whose numbers must ascend from the last one's. They are on disk when it returns. */
-void store_append(const struct store *s, const struct order *orders, uint64_t count);
+void store_append(const struct store *s, const struct order *orders, size_t count);
 
 #endif

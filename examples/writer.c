@@ -27,10 +27,10 @@ static struct bloomfile_key key_of(const struct order *order)
     return (struct bloomfile_key){ order->digits, STORE_DIGITS };
 }
 
-static int add_orders(bloomfile *filter, const struct order *orders, uint64_t count)
+static int add_orders(bloomfile *filter, const struct order *orders, size_t count)
 {
     struct bloomfile_key keys[CHUNK];
-    for (uint64_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         keys[i] = key_of(&orders[i]);
     return bloomfile_add_many(filter, keys, count, NULL, NULL);
 }
@@ -40,8 +40,9 @@ static int add_all_orders(bloomfile *filter, const struct store *store)
     const uint64_t count = store_count(store);
     struct order orders[CHUNK];
     int error = 0;
-    for (uint64_t first = 0, n; first < count && error == 0; first += n) {
-        n = count - first < CHUNK ? count - first : CHUNK;
+    size_t n;
+    for (uint64_t first = 0; first < count && error == 0; first += n) {
+        n = count - first < CHUNK ? (size_t)(count - first) : CHUNK;
         store_read(store, first, orders, n);
         error = add_orders(filter, orders, n);
     }

@@ -9,10 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static uint64_t next(uint64_t *state)
+static uint32_t next(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return *state >> 33;
+    return (uint32_t)(*state >> 33);
 }
 
 int main(int argc, char **argv)

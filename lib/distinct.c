@@ -48,7 +48,7 @@ static size_t sieve(uint64_t *values, size_t n, uint64_t multiplier, struct slot
         const uint64_t value = values[i], slot = value * multiplier >> shift;
         values[i] = values[alone];
         values[alone] = value;
-        alone += ~(slots[slot / 64].twice >> slot % 64) & 1;
+        alone += (size_t)(~(slots[slot / 64].twice >> slot % 64) & 1);
     }
     return alone;
 }

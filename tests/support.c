@@ -174,10 +174,10 @@ void reseal_header(uint8_t *image)
 
 void reseal_body(uint8_t *image)
 {
-    uint64_t offset = get64(image + 72), size = get64(image + 80);
+    const size_t offset = (size_t)get64(image + 72), size = (size_t)get64(image + 80);
     uint8_t *body = image + offset, *entry = body + size;
     uint32_t whole = (uint32_t)crc32_z(0, body, size);
-    for (uint64_t at = 0; at < size; at += 4096, entry += 4)
+    for (size_t at = 0; at < size; at += 4096, entry += 4)
         put32(entry, (uint32_t)crc32_z(0, body + at, size - at < 4096 ? size - at : 4096) ^ whole);
     for (unsigned slot = 0; slot < 2; slot++) {
         put32(record_at(image, slot) + 56, whole);

@@ -146,7 +146,7 @@ static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(v
         assert_int_equal(embedded.header_size, 512);
         assert_int_equal(in_file.body_size % 4096, 0);
         assert_int_equal(embedded.body_size % 64, 0);
-        assert_memory_equal(file.data + 4096, image.data + 512, embedded.body_size);
+        assert_memory_equal(file.data + 4096, image.data + 512, (size_t)embedded.body_size);
         for (uint64_t at = embedded.body_size; at < in_file.body_size; at++)
             assert_int_equal(file.data[4096 + at], 0);
         assert_int_equal(in_file.bits, embedded.bits);

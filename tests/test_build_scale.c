@@ -269,12 +269,12 @@ static void no_digest_is_lost_between_parts(void **state)
         EDGES = 2 * BLOCKS
     };
     struct bloomfile_params params = { .bits = 512 * BLOCKS, .hashes = 4 };
-    __extension__ typedef unsigned __int128 u128;
+    const uint64_t each = UINT64_MAX / BLOCKS, rest = UINT64_MAX % BLOCKS + 1;
     uint64_t *edges = calloc(EDGES, sizeof *edges);
     assert_non_null(edges);
     for (uint64_t b = 0; b < BLOCKS; b++) {
-        edges[2 * b] = (uint64_t)((((u128)b << 64) + BLOCKS - 1) / BLOCKS);
-        edges[2 * b + 1] = (uint64_t)((((u128)(b + 1) << 64) + BLOCKS - 1) / BLOCKS - 1);
+        edges[2 * b] = b * each + (b * rest + BLOCKS - 1) / BLOCKS;
+        edges[2 * b + 1] = (b + 1) * each + ((b + 1) * rest + BLOCKS - 1) / BLOCKS - 1;
     }
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(params, hows[h]);

@@ -179,7 +179,7 @@ static void a_page_of_another_filter_of_the_same_shape_is_bad(void **state)
         other_keys.keys /= 2;
         struct bytes image = image_from(three_pages[r]), other = image_from(other_keys);
         assert_int_equal(image.size, other.size);
-        for (uint64_t page = 0; page < 3; page++) {
+        for (size_t page = 0; page < 3; page++) {
             size_t at = IN_FILE + PAGE * page, entry = image.size - 12 + 4 * page;
             memcpy(image.data + at, other.data + at, PAGE);
             memcpy(image.data + entry, other.data + entry, 4);

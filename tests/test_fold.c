@@ -293,8 +293,8 @@ static void damage_of_the_source_is_not_passed_on(void **state)
         const struct shape *s = &shapes[i];
         build("source", s, s->bits, s->keys);
         struct bytes image = read_file("source");
-        const uint64_t last =
-            (s->layout == BLOOMFILE_COUNTING ? (s->bits + 1) / 2 : (s->bits + 7) / 8) - 1;
+        const size_t last =
+            (size_t)((s->layout == BLOOMFILE_COUNTING ? (s->bits + 1) / 2 : (s->bits + 7) / 8) - 1);
         const size_t places[] = { IN_FILE, IN_FILE + last / 2, IN_FILE + last, image.size - 1 };
         for (size_t p = 0; p < ROWS(places); p++) {
             image.data[places[p]] ^= 0x10;

@@ -118,8 +118,7 @@ static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(v
     struct bytes image = described_image();
     bloomfile *f = open_image(image, 0);
     static const size_t sizes[] = {
-        0,       1, sizeof(size_t), sizeof(struct bloomfile_measurement) - 1, 1025, (size_t)1 << 40,
-        SIZE_MAX
+        0, 1, sizeof(size_t), sizeof(struct bloomfile_measurement) - 1, 1025, SIZE_MAX / 3, SIZE_MAX
     };
     for (size_t i = 0; i < ROWS(sizes); i++) {
         struct bloomfile_info info, before;

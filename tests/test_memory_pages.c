@@ -70,7 +70,7 @@ static size_t present_pages(const bloomfile *f)
     FILE *pagemap = fopen("/proc/self/pagemap", "rb");
     if (pagemap == NULL)
         skip();
-    const size_t page_size = (size_t)sysconf(_SC_PAGESIZE), size = f->geometry.image_size;
+    const size_t page_size = (size_t)sysconf(_SC_PAGESIZE), size = (size_t)f->geometry.image_size;
     const uintptr_t first = (uintptr_t)f->map.bytes / page_size;
     const size_t pages = ((uintptr_t)f->map.bytes + size - 1) / page_size - first + 1;
     size_t present = 0;
@@ -78,7 +78,7 @@ static size_t present_pages(const bloomfile *f)
     for (size_t i = 0; i < pages; i++) {
         uint64_t entry;
         assert_int_equal(fread(&entry, sizeof entry, 1, pagemap), 1);
-        present += entry >> 63;
+        present += (size_t)(entry >> 63);
     }
     fclose(pagemap);
     return present == pages ? ALL : present;
@@ -139,7 +139,7 @@ static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
     const size_t before = locked_kilobytes();
     for (size_t i = 0; i < ROWS(locking); i++) {
         bloomfile *f = opened("filter", locking[i]);
-        const size_t pages = (f->geometry.image_size + PAGE - 1) / PAGE;
+        const size_t pages = (size_t)((f->geometry.image_size + PAGE - 1) / PAGE);
         if (sysconf(_SC_PAGESIZE) == PAGE)
             assert_int_equal(locked_kilobytes() - before, pages * PAGE / 1024);
         assert_true(locked_kilobytes() > before);

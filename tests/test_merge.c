@@ -165,7 +165,7 @@ static void an_intersection_has_the_bits_that_all_have(void **state)
             bloomfile_close(f);
         }
         size_t size;
-        assert_memory_equal(bloomfile_body(both, &size), expected, info.bits / 8);
+        assert_memory_equal(bloomfile_body(both, &size), expected, (size_t)(info.bits / 8));
         for (uint64_t key = 300; key < 400; key++)
             assert_true(bloomfile_contains_digest(both, number(0, key)));
         bloomfile_close(both);

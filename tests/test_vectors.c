@@ -106,8 +106,8 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
                                const uint64_t *positions)
 {
     struct geometry geometry = geometry_of(layout, m, EMBEDDED);
-    uint8_t *body = calloc(1, geometry.need);
-    unsigned *expected = calloc(m, sizeof *expected);
+    uint8_t *body = calloc(1, (size_t)geometry.need);
+    unsigned *expected = calloc((size_t)m, sizeof *expected);
     assert_non_null(body);
     assert_non_null(expected);
     for (unsigned i = 0; i < k; i++)

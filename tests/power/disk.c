@@ -157,7 +157,7 @@ static void reply_read(const struct disk *d, uint64_t unique, const struct fuse_
     if (d->dead)
         reply(d, unique, EIO, NULL, 0);
     else
-        reply(d, unique, 0, d->seen + in->offset, in->size < rest ? in->size : rest);
+        reply(d, unique, 0, d->seen + in->offset, in->size < rest ? in->size : (size_t)rest);
 }
 
 static void reply_write(struct disk *d, uint64_t unique, const struct fuse_write_in *in)
@@ -219,9 +219,9 @@ static void handle(struct disk *d, const struct fuse_in_header *in)
 
 /* ---- setting up */
 
-static void *map(int fd, size_t size, int flags)
+static void *map(int fd, uint64_t size, int flags)
 {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+    void *memory = mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, flags, fd, 0);
     if (memory == MAP_FAILED)
         err(2, "cannot map the image");
     return memory;

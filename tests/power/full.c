@@ -46,7 +46,7 @@ static int add(const char *path, const char *number)
     bloomfile *f;
     int error = bloomfile_open(&f, path, BLOOMFILE_WRITE);
     for (uint64_t key = 0; key < keys && error == 0; key += BATCH)
-        error = add_batch(f, key, keys - key < BATCH ? keys - key : BATCH);
+        error = add_batch(f, key, keys - key < BATCH ? (size_t)(keys - key) : BATCH);
     if (error == 0)
         error = bloomfile_sync(f);
     bloomfile_close(f);

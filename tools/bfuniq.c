@@ -27,7 +27,8 @@ enum {
     OPTION_FILTER,
     OPTION_ACCEPT_UNCLEAN,
     OPTION_GENERATIONS,
-    OPTION_EVERY
+    OPTION_EVERY,
+    OPTION_OVERFULL
 };
 
 struct request {
@@ -62,6 +63,8 @@ static const char help[] =
     "  -p, --fpr RATE        false-positive rate, then (default 0.001)\n"
     "  -l, --layout NAME     blocked (default, fastest) or classic (smallest)\n"
     "  -s, --seed N          seed of the hash (default 0); 'random' for hostile keys\n"
+    "      --overfull        go on with more than twice RATE; without it, that ends\n"
+    "                        the program\n"
     "      --filter FILE     what was seen is kept in FILE, made if missing: the next\n"
     "                        run goes on from there, and others at the same time\n"
     "      --accept-unclean  even if FILE was in use when its machine went down\n"
@@ -121,6 +124,9 @@ static void take_memory_option(struct request *r, int option, const char *value)
     case OPTION_EVERY:
         r->every = params_count("--every", value, 1, BLOOMFILE_MAX_BITS);
         break;
+    case OPTION_OVERFULL:
+        r->seen.overfull = true;
+        break;
     }
 }
 
@@ -159,6 +165,8 @@ static void check_memory_options(struct request *r)
         cli_usage("--generations and --every need one another");
     if (plan->generations == 0)
         return;
+    if (r->seen.overfull)
+        cli_usage("generations are never overfull: --overfull is for one filter");
     if (plan->params.capacity > 0)
         cli_usage("-n/--capacity and --generations exclude one another: --every is the capacity");
     plan->params.capacity = r->every;
@@ -183,6 +191,7 @@ static void parse(struct request *r, int argc, char **argv)
         { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
         { "generations", required_argument, NULL, OPTION_GENERATIONS },
         { "every", required_argument, NULL, OPTION_EVERY },
+        { "overfull", no_argument, NULL, OPTION_OVERFULL },
         { "help", no_argument, NULL, 'h' },
         { "version", no_argument, NULL, OPTION_VERSION },
         { NULL, 0, NULL, 0 },
@@ -264,10 +273,11 @@ static void print_new(void *request, struct batch *b)
     struct request *r = request;
     for (size_t first = 0, n; first < b->count; first += n) {
         n = take_keys(r, b, first);
-        if (r->count)
-            continue;
-        batch_gather(b, first, first + n);
-        check_output(batch_write(b));
+        if (!r->count) {
+            batch_gather(b, first, first + n);
+            check_output(batch_write(b));
+        }
+        seen_watch(&r->seen, r->taken);
     }
 }
 
@@ -297,12 +307,13 @@ int main(int argc, char **argv)
     check_output_file(&r);
     stop_catch();
     seen_open(&r.seen);
+    seen_watch(&r.seen, 0);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
     filter_lines(&r, input);
     if (r.count)
         print_counts(&r);
-    seen_sync(&r.seen);
+    seen_finish(&r.seen);
     seen_close();
     if (stop_signal != 0)
         stop_die();

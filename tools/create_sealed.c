@@ -5,6 +5,7 @@
 #include "params.h"
 #include "say.h"
 #include "sink.h"
+#include "target.h"
 #include "temporary.h"
 
 #include <bloomfile_inspect.h>
@@ -121,6 +122,8 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
+    if (!sink_is_stdout(c->path))
+        target_check_unused(c->path);
     int error =
         bloomfile_builder_finish(builder, sink_path(c->path), sink_flags(c->path, c->force));
     if (error != 0)

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "salvage.h"
+#include "writers.h"
 
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -203,17 +204,10 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
     }
 }
 
-/* Writers hold a lock on the first byte (format-spec.md, section 13). */
-static bool has_writers(int fd)
-{
-    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
-    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
-}
-
 static bloomfile *open_filter(struct inspect_report *r, int fd, bool accept_unclean)
 {
     bloomfile *f;
-    r->in_use = r->info.state == BLOOMFILE_LIVE && has_writers(fd);
+    r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
     r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && accept_unclean)

@@ -2,6 +2,7 @@
 #include "target.h"
 #include "cli.h"
 #include "say.h"
+#include "writers.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +56,16 @@ void target_check(const char *path, bool force)
         say_cannot_create(path, errno);
     check_folder(path, resolved);
     free(resolved);
+    target_check_unused(path);
+}
+
+void target_check_unused(const char *path)
+{
+    if (writers_have_file(path))
+        cli_fail(0,
+                 "cannot replace %s: other programs have it open for writing, and what they add"
+                 " would be lost (end them first)",
+                 path);
 }
 
 static bool identify(const char *path, struct stat *st)

@@ -7,10 +7,14 @@
 
 #include <stdbool.h>
 
-/* Ends the program by say_cannot_create() unless `path` can be created or, with `force`, replaced.
+/* Ends the program unless `path` can be created or, with `force`, replaced.
  * The library checks again, without a race, when it publishes the file. This spares the work
  * before. */
 void target_check(const char *path, bool force);
+
+/* Ends the program if there is a live filter of that name to which others add. target_check() does
+ * so too; this is for once more, after long work. */
+void target_check_unused(const char *path);
 
 /* Whether it is a symbolic link to nothing. */
 bool target_leads_nowhere(const char *path);

@@ -96,9 +96,7 @@ static bool open_newest(struct seen *s, uint64_t number)
     free(name);
     if (f == NULL)
         return false;
-    if (s->newest != NULL)
-        seen_sync(s);
-    bloomfile_close(s->newest);
+    seen_leave(s);
     s->newest = f;
     s->number = number;
     s->fill = (struct fill){ 0 };
@@ -111,6 +109,8 @@ static void clean(const struct seen *s, const char *name)
 {
     bloomfile *f = filter_open(&s->plan, name, true);
     int error = f == NULL ? 0 : bloomfile_sync(f);
+    if (f != NULL && error == 0)
+        error = bloomfile_finish(f);
     if (error != 0)
         cli_fail(error, "cannot write %s to disk", name);
     bloomfile_close(f);
@@ -165,7 +165,11 @@ static void remove_expired(const struct seen *s, const struct numbers *found)
 static void create(const struct seen *s)
 {
     char *name = name_of(s, s->number + 1);
-    bloomfile_close(filter_create(&s->plan, name));
+    bloomfile *f = filter_create(&s->plan, name);
+    int error = f == NULL ? 0 : bloomfile_finish(f);
+    if (error != 0 && error != BLOOMFILE_EREPLACED)
+        cli_fail(error, "cannot write %s to disk", name);
+    bloomfile_close(f);
     free(name);
 }
 
@@ -193,6 +197,13 @@ bool files_have_moved(const struct seen *s)
     bool moved = access(next, F_OK) == 0;
     free(next);
     return moved || bloomfile_is_stale(s->newest) != 0;
+}
+
+bool files_are_gone(const struct seen *s)
+{
+    struct numbers found = find(s);
+    free(found.list);
+    return found.newest <= s->number;
 }
 
 void files_rotate(struct seen *s)

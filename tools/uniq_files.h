@@ -15,6 +15,9 @@ void files_load(struct seen *s);
 /* Whether another process has gone on to the next generation. */
 bool files_have_moved(const struct seen *s);
 
+/* Whether the newest one has no successor; of one that is not there any more. */
+bool files_are_gone(const struct seen *s);
+
 /* Begins the next generation, or joins the process that was faster. */
 void files_rotate(struct seen *s);
 

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    DESCRIPTION_SIZE = 5000 /* of trouble with a file */
+};
+
 static struct seen *in_use;
 
 static const char *name_of(const struct seen *s)
@@ -21,13 +25,6 @@ static const char *name_of(const struct seen *s)
 static bool in_generations(const struct seen *s)
 {
     return s->plan.generations > 0;
-}
-
-static uint64_t capacity_of(const bloomfile *f)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(f, &info);
-    return info.capacity;
 }
 
 /* -------------------------------------------------------------------------- opening and closing */
@@ -57,16 +54,51 @@ void seen_open(struct seen *s)
         else
             s->newest = filter_open_or_create(&s->plan, s->path);
     }
-    s->warn_above = capacity_of(s->newest);
+    crowd_begin(&s->crowd, s->newest);
+    s->warn_above = s->crowd.capacity;
 }
 
-void seen_sync(struct seen *s)
+/* All that was added is on disk when this returns. That it is in a file without a name now is told
+ * apart. */
+static void write_out(const struct seen *s)
 {
     int error = bloomfile_sync(s->newest);
-    if (error != 0)
+    if (error == 0 || error == BLOOMFILE_EREPLACED)
+        error = bloomfile_finish(s->newest);
+    if (error != 0 && error != BLOOMFILE_EREPLACED)
         cli_fail(error, "cannot write %s to disk", name_of(s));
-    if (s->path != NULL && !in_generations(s) && bloomfile_is_stale(s->newest) == 1)
-        cli_fail(0, "%s was removed or replaced meanwhile, so what was seen is lost", s->path);
+}
+
+void seen_leave(struct seen *s)
+{
+    if (s->newest != NULL)
+        write_out(s);
+    bloomfile_close(s->newest);
+    s->newest = NULL;
+}
+
+void seen_finish(struct seen *s)
+{
+    write_out(s);
+    if (s->path == NULL || bloomfile_is_stale(s->newest) == 0)
+        return;
+    if (!in_generations(s) || files_are_gone(s))
+        cli_fail(
+            0,
+            "%s was removed or replaced meanwhile, so what was seen is lost: the next run prints"
+            " it again",
+            s->path);
+}
+
+static void close_newest(const struct seen *s)
+{
+    if (s->newest == NULL)
+        return;
+    bool told = bloomfile_status(s->newest) != 0;
+    int error = bloomfile_finish(s->newest);
+    if (error != 0 && !told)
+        cli_warn(error, "cannot write %s to disk", name_of(s));
+    bloomfile_close(s->newest);
 }
 
 void seen_close(void)
@@ -75,7 +107,7 @@ void seen_close(void)
     in_use = NULL;
     if (s == NULL)
         return;
-    bloomfile_close(s->newest);
+    close_newest(s);
     for (unsigned i = 0; i < s->older_count; i++)
         bloomfile_close(s->older[i].f);
     free(s->older);
@@ -111,22 +143,43 @@ static uint64_t make_room(struct seen *s)
 
 static void warn_of_overflow(struct seen *s)
 {
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
-    uint64_t keys = fill_keys(&s->fill, s->newest, s->warn_above);
+    const struct crowd *c = &s->crowd;
     char is[32], promised[32];
-    if (keys <= s->warn_above)
+    if (c->keys <= s->warn_above)
         return;
-    s->warn_above = keys < UINT64_MAX / 2 ? 2 * keys : UINT64_MAX;
-    bloomfile_get_info(s->newest, &info);
-    int error = bloomfile_measure(s->newest, &m);
-    if (error != 0)
-        cli_fail(error, "cannot measure %s", name_of(s));
+    s->warn_above = c->keys < UINT64_MAX / 2 ? 2 * c->keys : UINT64_MAX;
+    if (s->quiet)
+        return;
     cli_warn(0,
              "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
              ": the false-positive rate is now %s (%s promised)",
-             name_of(s), keys, info.capacity, cli_percent(is, sizeof(is), m.fpr),
-             cli_percent(promised, sizeof(promised), say_promised(&info)));
+             name_of(s), c->keys, c->capacity, cli_percent(is, sizeof(is), c->rate),
+             cli_percent(promised, sizeof(promised), c->promised));
+}
+
+/* Lines are being lost. Those that were not read yet can be saved. */
+static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
+{
+    char text[DESCRIPTION_SIZE];
+    cli_fail(0,
+             "%s: stopped after %" PRIu64 " line%s: begin anew with%s a larger -n (--overfull"
+             " goes on)",
+             crowd_describe(&s->crowd, name_of(s), text, sizeof(text)), taken, cli_s(taken),
+             s->path != NULL ? " another file and" : "");
+}
+
+void seen_watch(struct seen *s, uint64_t taken)
+{
+    if (in_generations(s))
+        return;
+    enum crowd_state state = crowd_look(&s->crowd, s->newest, false);
+    if (state == CROWD_OVER && !s->overfull)
+        stop_overfull(s, taken);
+    if (state == CROWD_NONE)
+        return;
+    warn_of_overflow(s);
+    if (s->overfull)
+        s->crowd.next = s->warn_above;
 }
 
 /* --------------------------------------------------------------------------------------- adding */
@@ -191,18 +244,19 @@ static void add(struct seen *s, const bloomfile_digest *digests, size_t n, bool 
         new_ones[rest.place[i]] = was_new[i];
 }
 
-size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
+static size_t add_some(struct seen *s, const bloomfile_digest *digests, size_t n, uint64_t room,
+                       bool *new_ones)
 {
-    if (!in_generations(s)) {
-        add(s, digests, n, new_ones);
-        if (!s->quiet)
-            warn_of_overflow(s);
-        return n;
-    }
-    if (s->path != NULL && files_have_moved(s))
-        files_load(s);
-    uint64_t room = make_room(s);
     size_t taken = n < room ? n : (size_t)room;
     add(s, digests, taken, new_ones);
     return taken;
+}
+
+size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
+{
+    if (!in_generations(s))
+        return add_some(s, digests, n, crowd_room(&s->crowd, s->newest), new_ones);
+    if (s->path != NULL && files_have_moved(s))
+        files_load(s);
+    return add_some(s, digests, n, make_room(s), new_ones);
 }

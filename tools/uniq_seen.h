@@ -6,7 +6,7 @@
 #ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
 #define BLOOMFILE_TOOLS_UNIQ_SEEN_H
 
-#include "uniq_fill.h"
+#include "crowd.h"
 #include "uniq_filter.h"
 
 #define SEEN_BATCH 1024
@@ -19,11 +19,13 @@ struct seen_older {
 struct seen {
     struct filter_plan plan;
     const char *path; /* of the file or, before a number, of the generations; NULL: memory */
+    bool overfull;    /* it may have a rate of more than twice the promised one */
     bool quiet;       /* no warnings */
 
     bloomfile *newest;
-    struct fill fill;    /* of the newest */
-    uint64_t warn_above; /* keys; without generations */
+    struct fill fill;    /* of the newest generation */
+    struct crowd crowd;  /* without generations */
+    uint64_t warn_above; /* keys */
 
     uint64_t number;          /* of the newest generation, from 1 */
     struct seen_older *older; /* plan.generations - 1 of them at most */
@@ -41,13 +43,21 @@ uint64_t seen_seed(const struct seen *s);
 void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
 /* Adds the first of the keys, of at most SEEN_BATCH, and returns how many, at least 1: as many as
- * the newest generation has room for. new_ones[i], unless it is false already, tells whether the
- * key was not seen before. The others are not marked as seen, so that nothing is lost if the next
- * generation cannot be made. */
+ * there is room for, in the newest generation or until seen_watch() looks. new_ones[i], unless it
+ * is false already, tells whether the key was not seen before. The others are not marked as seen,
+ * so that nothing is lost if the next generation cannot be made. */
 size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* All that was added is on disk when this returns. */
-void seen_sync(struct seen *s);
+/* To be called before the first key and after each seen_add(), with the number of keys so far: ends
+ * the program once more than twice as many of the new ones are mistaken for seen as was promised.
+ */
+void seen_watch(struct seen *s, uint64_t taken);
+
+/* Ends adding to the newest filter, and closes it: all is on disk when this returns. */
+void seen_leave(struct seen *s);
+
+/* Ends adding for good: all is on disk, where the next run finds it, when this returns. */
+void seen_finish(struct seen *s);
 
 void seen_close(void);
 

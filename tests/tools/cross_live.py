@@ -62,7 +62,7 @@ class CrossTest(ToolTest):
     def add(self, by, name, keys, accept_unclean=False):
         if by == "c":
             words = ["--accept-unclean"] if accept_unclean else []
-            self.output("bfadd", "-q", *words, name, stdin=lines(*keys))
+            self.output("bfadd", "-q", "--overfull", *words, name, stdin=lines(*keys))
         else:
             writer = self.joined(name, accept_unclean=accept_unclean)
             writer.add(keys)

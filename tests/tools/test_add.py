@@ -85,13 +85,13 @@ class Counts(AddTest):
     def test_quiet(self):
         self.create_live("-n", 100)
         for option in "-q", "--quiet":
-            self.assertEqual(self.add(option, "live", stdin=lines(*KEYS)), "")
+            self.assertEqual(self.add(option, "--overfull", "live", stdin=lines(*KEYS)), "")
 
     def test_more_keys_than_planned(self):
         """The warning tells the real rate."""
         self.create_live("-n", 400)
         self.assertEqual(self.add("live", stdin=lines(*KEYS[:400])), "400 keys, 399 new\n")
-        result = self.run_tool("bfadd", "live", stdin=lines(*KEYS))
+        result = self.run_tool("bfadd", "--overfull", "live", stdin=lines(*KEYS))
         self.assertEqual(result.returncode, 0)
         report = self.inspected("live")
         rate = report["measure"]["fpr"]
@@ -102,7 +102,8 @@ class Counts(AddTest):
 
     def test_a_stream_is_told_early_and_at_the_end(self):
         self.create_live("-n", 400)
-        result = self.run_tool("bfadd", "--sync", 100, "live", stdin=lines(*KEYS[:950]))
+        result = self.run_tool("bfadd", "--overfull", "--sync", 100, "live",
+                               stdin=lines(*KEYS[:950]))
         keys = [int(number) for number in re.findall(rb"live: (\d+) keys, more", result.stderr)]
         self.assertEqual(keys[1:], [self.inspected("live")["record"]["n"]])
         self.assertTrue(400 < keys[0] <= 500, keys)

@@ -157,14 +157,14 @@ class Rates(ToolTest):
         self.create_live("-n", 100)
         said = {"bfcreate": self.said("bfcreate", "-v", "-n", 100, "new", "keys"),
                 "bfcreate --live": self.said("bfcreate", "-v", "--live", "-n", 100, "other"),
-                "bfadd": self.said("bfadd", "live", "keys"),
+                "bfadd": self.said("bfadd", "--overfull", "live", "keys"),
                 "bffold": self.said("bffold", "-v", "--factor", 30, "big", "small"),
                 "bffold --dry-run": self.said("bffold", "--dry-run", "big"),
                 "bffold --svg": self.said("bffold", "--dry-run", "--svg", "-", "big"),
                 "bfmerge": self.said("bfmerge", "-v", "merged", "big"),
                 "bfseal": self.said("bfseal", "-v", "live"),
                 "bfinspect": self.said("bfinspect", "big"),
-                "bfuniq": self.said("bfuniq", "-c", "-n", 100, "keys")}
+                "bfuniq": self.said("bfuniq", "--overfull", "-c", "-n", 100, "keys")}
         for tool, text in said.items():
             with self.subTest(tool):
                 rates = re.findall(r"(?:rate|promised|not|now) (?:is |now |about )*"

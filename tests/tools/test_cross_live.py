@@ -83,7 +83,8 @@ class Results(CrossTest):
         for layout in LAYOUTS:
             for by in "c", "python":
                 self.make(by, by, layout, 1536, 4)
-            out = self.output("bfadd", "c", stdin=lines(*KEYS, *MORE, *KEYS)).decode()
+            out = self.run_tool("bfadd", "--overfull", "c",
+                                stdin=lines(*KEYS, *MORE, *KEYS)).stdout.decode()
             writer = self.joined("python")
             new = writer.add(KEYS + MORE + KEYS)
             writer.leave()

@@ -132,7 +132,7 @@ class Bits(LiveTest):
         self.assertRegex(self.page(), rf"overflow +{overflow} counters stuck at 15")
 
     def test_over_capacity(self):
-        self.output("bfadd", "-q", "live", stdin=lines(*numbered(900)))
+        self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(900)))
         report = self.inspected("live")
         self.assertRegex(report["verdict"],
                          r"^live, clean; over capacity: \d+ keys in a filter sized for 300; "

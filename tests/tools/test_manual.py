@@ -114,6 +114,7 @@ class Manual(ToolTest):
     def test_documented_messages_are_those_of_the_tools(self):
         """Numbers and names aside. Those are left out that need a bad disk or another program."""
         self.write("keys", lines(*numbered(120)))
+        self.write("more", lines(*numbered(300)))
         self.write("old", b"")
         image = craft.make("blocked", 3 * 4096 * 8, 9, numbered(120))
         self.write("flipped", craft.flip(image, 40))
@@ -132,7 +133,8 @@ class Manual(ToolTest):
         self.write("long", b"x" * 2**21)
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
-        ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys"],
+        ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
+                         "-q live more"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
                "bfcommon": ["--memory 16Mi long keys"],
                "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
@@ -147,7 +149,7 @@ class Manual(ToolTest):
                "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
-                    "was changed while|also the output")
+                    "was changed while|also the output|was replaced or removed|what they add")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

@@ -224,7 +224,7 @@ class Projection(SealTest):
     def test_it_is_the_classic_filter_of_the_same_keys(self):
         for options in (["-n", 1000], ["-m", 10_007, "-k", 5], ["-n", 300, "-p", 0.1, "-s", 77]):
             self.create_live("-f", "-l", "counting", *options)
-            self.output("bfadd", "-q", "live", stdin=lines(*KEYS, *KEYS[:100]))
+            self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS, *KEYS[:100]))
             self.output("bfadd", "-q", "--remove", "live", stdin=lines(*KEYS[:100]))
             self.output("bfseal", "-q", "-f", "--project", "live", "projected")
             header = self.inspected("live")["header"]
@@ -304,7 +304,7 @@ class Words(SealTest):
         self.create_live("-n", 100)
         self.output("bfseal", "live", "none", says=b"bfseal: none: there were no keys, so it "
                                                    b"answers no to everything\n")
-        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*KEYS))
         keys, rate = self.inspected("live")["record"]["n"], self.inspected("live")["measure"]["fpr"]
         self.output("bfseal", "live", says=b"bfseal: live: %d keys, more than the capacity of 100: "
                                            b"the false-positive rate is %s, not 1 %%\n"

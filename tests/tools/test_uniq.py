@@ -52,7 +52,7 @@ class Answers(UniqTest):
     def test_the_seed_is_used(self):
         """Other seed, other false positives."""
         keys = numbered(3000)
-        runs = [self.uniq("-q", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
+        runs = [self.uniq("-q", "--overfull", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
                 for seed in ("1", "1", "2")]
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
@@ -116,9 +116,11 @@ class Capacity(UniqTest):
             message.decode()).groups())) for message in found]
 
     def test_warns_each_time_the_keys_double(self):
-        found = self.warnings("-n", "10k", "-p", "0.01", stdin=lines(*numbered(100_000)))
-        self.assertEqual([(capacity, promised) for _, capacity, _, promised in found],
-                         [(10_000, 1)] * 2)
+        found = self.warnings("--overfull", "-n", "10k", "-p", "0.01",
+                              stdin=lines(*numbered(100_000)))
+        self.assertEqual({(capacity, promised) for _, capacity, _, promised in found},
+                         {(10_000, 1)})
+        self.assertGreater(len(found), 1)
         keys = [row[0] for row in found]
         self.assertTrue(10_000 < keys[0] <= 11_024)
         for before, now in zip(keys, keys[1:]):
@@ -133,7 +135,7 @@ class Capacity(UniqTest):
         self.assertEqual(self.warnings("-q", "-n", "10k", stdin=many), [])
 
     def test_a_full_file_is_told_of_by_each_run(self):
-        options = ["--filter", "seen", "-n", "1000", "-p", "0.01"]
+        options = ["--overfull", "--filter", "seen", "-n", "1000", "-p", "0.01"]
         self.assertEqual(len(self.warnings(*options, stdin=lines(*numbered(1500)))), 1)
         self.assertEqual(len(self.warnings(*options, stdin=b"key 1\n")), 1)
 

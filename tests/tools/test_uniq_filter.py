@@ -12,6 +12,7 @@ from support import (NAMESPACE, SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, c
 from uniq import EXACT, UniqTest
 
 FILTER = ["--filter", "seen", *EXACT]
+ROOMY = ["--filter", "seen", "-p", "1e-12", "-n", "1M"]
 COUNT = 20_000 if SANITIZED else 100_000
 SMALL_DISK = [*NAMESPACE, "sh", "-c", 'mkdir small && mount -t tmpfs -o size=100k none small && '
               '{ "$@"; s=$?; ls -A small; exit $s; }', "sh"]
@@ -76,18 +77,18 @@ class OneAfterTheOther(UniqTest):
         choose = random.Random(3)
         printed = []
         for _ in range(5):
-            process = self.start(*FILTER, "-q", "keys")
+            process = self.start(*ROOMY, "-q", "keys")
             threading.Timer(choose.uniform(0.002, 0.05), process.kill).start()
             out, _ = process.communicate(timeout=TIMEOUT)
             printed += out.split(b"\n")[:-1]
             for path in self.folder.iterdir():
                 self.assertIn(path.name, ["keys", "seen"])
-        printed += self.uniq(*FILTER, "-q", "keys")
+        printed += self.uniq(*ROOMY, "-q", "keys")
         whole = set(keys)
         printed = [key for key in printed if key in whole]  # the last before a kill may be cut
         self.assertEqual(len(set(printed)), len(printed))
         self.assertGreater(len(printed), len(keys) // 10)
-        self.assertEqual(self.uniq(*FILTER, "-q", "keys"), [])
+        self.assertEqual(self.uniq(*ROOMY, "-q", "keys"), [])
 
 
 class AtTheSameTime(UniqTest):
@@ -117,7 +118,7 @@ class AtTheSameTime(UniqTest):
 
     def test_capacity_is_watched_over_all(self):
         """Neither adds more keys than the capacity; together they do."""
-        options = ["--filter", "seen", "-p", "0.001", "-n", "1000"]
+        options = ["--overfull", "--filter", "seen", "-p", "0.001", "-n", "1000"]
         one, two = self.start(*options), self.start(*options)
         self.take_turn(one, *[b"1/%d" % i for i in range(600)])
         two.stdin.write(lines(*[b"2/%d" % i for i in range(600)]))
@@ -211,13 +212,14 @@ class Trouble(UniqTest):
         self.uniq(*generations, "2", stdin=b"a\n")
         messages = [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
                     for words in (["--filter", "seen", "-n", "5000"], [*generations, "3"],
-                                  ["-n", "1000", "-p1e-9"])]
+                                  ["-n", "1000", "-p1e-9"],
+                                  ["--filter", "over", "-q", "-n", "100"])]
         self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
         messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
         text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()
         for message in re.findall(r'^\.It "(.*)"$', text, re.M):
-            name = "the filter in memory" if "capacity" in message else "seen"
-            pattern = re.escape(message).replace("FILE", name + r"(\.1)?")
+            pattern = re.escape(message).replace(
+                "FILE", r"(the filter in memory|over|seen)(\.1)?")
             pattern = re.sub(r"\d+(\\\.\d+)?", r"[\\d.e-]+", pattern)
             if "meanwhile" not in message and "also the output" not in message:
                 self.assertRegex("".join(messages), rf"(?m)^bfuniq: {pattern}( \(|$)")

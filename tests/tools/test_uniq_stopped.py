@@ -185,7 +185,7 @@ class Progress(UniqTest):
             b"\r\n", b"\n"), lines(*numbered(COUNT)))
 
     def test_quiet(self):
-        self.assertEqual(self.seen_on_terminal("-q", "-n", "100"), b"")
+        self.assertEqual(self.seen_on_terminal("-q", "--overfull", "-n", "100"), b"")
 
 
 if __name__ == "__main__":

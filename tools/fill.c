@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "uniq_fill.h"
+#include "fill.h"
 
 #include "cli.h"
 #include <bloomfile_inspect.h>

@@ -3,8 +3,8 @@
  * How many keys a filter holds. Its own count is exact as long as there was one writer at a time
  * and none was killed; otherwise the number is estimated from its bits now and then.
  */
-#ifndef BLOOMFILE_TOOLS_UNIQ_FILL_H
-#define BLOOMFILE_TOOLS_UNIQ_FILL_H
+#ifndef BLOOMFILE_TOOLS_FILL_H
+#define BLOOMFILE_TOOLS_FILL_H
 
 #include <bloomfile.h>
 

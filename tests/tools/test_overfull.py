@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""A filter whose real rate has passed twice what it promises: bfuniq and bfadd end with 2."""
+
+import re
+
+from support import SANITIZED, SOURCE_ROOT, ToolTest, lines, main, numbered, percent
+
+MANY = 20_000 if SANITIZED else 200_000
+
+
+class Uniq(ToolTest):
+    def stopped(self, *words, keys=numbered(MANY), **options):
+        """The number of lines it was stopped after, and how many it printed."""
+        result = self.run_tool("bfuniq", *words, stdin=lines(*keys), **options)
+        self.assertEqual(result.returncode, 2, words)
+        *warnings, message = result.stderr.splitlines(keepends=True)
+        for line in [*warnings, message]:
+            self.check_message("bfuniq", line)
+        self.assertIn(b"begin anew with", message)
+        self.assertIn(b"a larger -n (--overfull goes on)\n", message)
+        taken = int(re.search(rb"stopped after (\d+) lines?:", message)[1])
+        return taken, result.stdout.count(b"\n"), warnings, message.decode()
+
+    def test_it_stops_before_more_lines_are_lost_quiet_or_not(self):
+        """Those up to there are answered, and nearly all of them are printed."""
+        for quiet in [], ["-q"]:
+            for capacity in 1, 100, MANY // 20:
+                for threads in 1, 4:
+                    taken, printed, warnings, _ = self.stopped(*quiet, "-n", capacity, "-j", threads)
+                    self.assertGreater(taken, capacity)
+                    self.assertLess(taken, 2 * capacity + 20)
+                    self.assertGreaterEqual(printed, 0.998 * taken - 1)
+                    self.assertEqual(len(warnings) > 0, not quiet, warnings)
+
+    def test_the_message_names_the_numbers(self):
+        *_, message = self.stopped("-q", "-n", 1000, "-p", 0.01)
+        self.assertRegex(message, r"^bfuniq: the filter in memory is overfull: 1\d\d\d keys, for a "
+                                  r"capacity of 1000: its false-positive rate is 2\.\d+ %, more than "
+                                  r"twice the 1 % promised: stopped after 1\d\d\d lines: begin anew "
+                                  r"with a larger -n \(--overfull goes on\)\n$")
+
+    def test_overfull_goes_on(self):
+        out = self.output("bfuniq", "-q", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
+        self.assertLess(out.count(b"\n"), MANY // 2)
+
+    def test_a_file_that_is_overfull_takes_no_more(self):
+        taken, _, _, message = self.stopped("-q", "-n", 1000, "--filter", "seen")
+        self.assertIn("another file and a larger -n", message)
+        before = self.read("seen")[4096:]
+        keys = self.inspected("seen")["record"]["n"]
+        self.assertEqual(self.inspected("seen")["verdict"][:11], "live, clean")
+        self.assertLess(keys, taken + 1)
+        taken, printed, *_ = self.stopped("-q", "--filter", "seen", keys=numbered(9, "more "))
+        self.assertEqual((taken, printed), (0, 0))
+        self.assertEqual(self.read("seen")[4096:], before)
+
+    def test_within_the_capacity_it_is_never_overfull(self):
+        for layout in "blocked", "classic":
+            for capacity in 1, 2, 5, 20, 50, 100, 1000:
+                for seed in range(20):
+                    self.output("bfuniq", "-q", "-c", "-l", layout, "-n", capacity, "-p", 0.1, "-s", seed,
+                                stdin=lines(*numbered(capacity)))
+
+    def test_generations_are_never_overfull(self):
+        self.output("bfuniq", "-q", "--generations", 2, "--every", 100,
+                    stdin=lines(*numbered(5000)))
+        self.assertIn("--overfull", self.trouble("bfuniq", "--generations", 2, "--every", 100,
+                                                 "--overfull"))
+
+    def test_the_default_capacity_is_documented(self):
+        self.assertIn("default 10M", self.output("bfuniq", "--help").decode())
+        for page in "README.md", "man/bfuniq.1":
+            self.assertIn("10 million", (SOURCE_ROOT / page).read_text(), page)
+
+
+class Add(ToolTest):
+    def overfull(self, message):
+        """The keys that a message speaks of."""
+        record, measure = (self.inspected("live")[part] for part in ("record", "measure"))
+        found = re.fullmatch(
+            r"bfadd: live is overfull: (\d+) keys, for a capacity of 400: its false-positive rate "
+            r"is ([\d.]+ %), more than twice the 1 % promised: all keys are in it, but make a larger "
+            r"one \(bfcreate --live -n (\d+)\) and add them to that \(--overfull accepts this "
+            r"one\)\n", message)
+        self.assertIsNotNone(found, message)
+        return int(found[1]), found[2], int(found[3]), record["n"], percent(measure["fpr"])
+
+    def test_all_keys_are_added_and_it_ends_with_2(self):
+        self.create_live("-n", 400)
+        for words in [], ["-q"]:
+            result = self.run_tool("bfadd", *words, "live", stdin=lines(*numbered(1000)))
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stdout[:9], b"" if words else b"1000 keys")
+            keys, rate, advised, there, real = self.overfull(result.stderr.decode())
+            self.assertEqual((keys, rate, advised), (there, real, 2 * there))
+        self.assertEqual(len(self.query("live", stdin=lines(*numbered(1000)))), 1000)
+
+    def test_what_is_advised_is_enough(self):
+        self.create_live("-n", 400)
+        message = self.run_tool("bfadd", "-q", "live", stdin=lines(*numbered(1000))).stderr.decode()
+        self.create_live("-f", "-n", self.overfull(message)[2])
+        self.output("bfadd", "live", "-q", stdin=lines(*numbered(1000)))
+
+    def test_a_stream_is_told_at_once(self):
+        """Its input does not end; and at the end again."""
+        self.create_live("-n", 400)
+        writer = self.start("bfadd", "-q", "--sync", 10, "live")
+        self.feed(writer, *numbered(600))
+        message = writer.stderr.readline().decode()
+        self.assertLess(self.overfull(message)[0], 601)
+        status, _, message = self.result(writer, lines(*numbered(400, "more ")))
+        self.assertEqual(status, 2)
+        self.assertGreater(self.overfull(message.decode())[0], 800)
+
+    def test_overfull_accepts_it(self):
+        self.create_live("-n", 400)
+        self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(1000)))
+        result = self.run_tool("bfadd", "--overfull", "live", stdin=lines("a"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn(b"more than the capacity of 400", result.stderr)
+
+    def test_nothing_added_is_nothing_wrong(self):
+        self.create_live("-n", 400)
+        self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(1000)))
+        self.output("bfadd", "-q", "live")
+        self.assertEqual(self.run_tool("bfadd", "live").returncode, 0)
+
+    def test_too_few_bits_for_the_rate(self):
+        """Overfull long before it has as many keys as planned."""
+        self.create_live("-n", 1000, "-m", 5120, "-p", "0.001")
+        self.output("bfadd", "-q", "live", stdin=lines(*numbered(100)))
+        result = self.run_tool("bfadd", "-q", "live", stdin=lines(*numbered(800)))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"for a capacity of 1000: its false-positive rate", result.stderr)
+
+    def test_several_at_once_and_a_killed_one(self):
+        """Nobody's count is right."""
+        self.create_live("-n", 400)
+        crowd = [self.start("bfadd", "-q", "live") for _ in range(3)]
+        for number, writer in enumerate(crowd):
+            self.feed(writer, *numbered(300, f"{number} "))
+            self.wait_for_key("live", b"%d 299" % number, writer)
+        crowd[0].kill()
+        crowd[0].wait()
+        self.assertEqual([self.result(writer)[0] for writer in crowd[1:]], [2, 2])
+        result = self.run_tool("bfadd", "-q", "live", stdin=b"a\n")
+        self.assertEqual(result.returncode, 2)
+
+
+if __name__ == "__main__":
+    main()

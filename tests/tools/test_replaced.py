@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""A live file that is replaced or removed while programs add to it: none of them ends with 0."""
+
+import os
+
+from support import ToolTest, lines, main, numbered
+
+KEYS = numbered(30)
+ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here "
+          "again, to what has the name now (--rescue would have saved what is in memory)\n")
+
+
+def removed(test):
+    os.unlink(test.folder / "live")
+
+
+def renamed_over(test):
+    test.create_live("-n", 100, name="other")
+    os.rename(test.folder / "other", test.folder / "live")
+
+
+def removed_and_made_anew(test):
+    removed(test)
+    test.create_live("-n", 1000, "-p", "1e-9")
+
+
+CHANGES = removed, renamed_over, removed_and_made_anew
+
+
+class ReplacedTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create_live("-n", 1000, "-p", "1e-9")
+
+    def adder(self, *options):
+        """One that has added KEYS, and waits for more."""
+        writer = self.start("bfadd", *options, "live")
+        self.feed(writer, *KEYS)
+        self.wait_for_key("live", KEYS[-1], writer)
+        return writer
+
+
+class Adding(ReplacedTest):
+    def test_bfadd_tells_at_the_end_and_ends_with_2(self):
+        for change in CHANGES:
+            with self.subTest(change.__name__):
+                self.create_live("-f", "-n", 1000, "-p", "1e-9")
+                writer = self.adder()
+                change(self)
+                self.assertEqual(self.result(writer, lines("a", "b")),
+                                 (2, b"", f"bfadd: {ADVICE.format(32)}".encode()))
+
+    def test_bfadd_tells_at_the_next_sync(self):
+        """And reads nothing more: it ends though its input does not."""
+        for change in CHANGES:
+            with self.subTest(change.__name__):
+                self.create_live("-f", "-n", 1000, "-p", "1e-9")
+                writer = self.adder("--sync", 10)
+                change(self)
+                self.feed(writer, *numbered(10, "more "))
+                self.assertEqual(writer.wait(60), 2)
+                self.assertEqual(writer.stderr.read().decode(), "bfadd: " + ADVICE.format(40))
+
+    def test_what_is_in_memory_can_be_rescued(self):
+        writer = self.adder("--rescue", "saved")
+        renamed_over(self)
+        status, out, message = self.result(writer, lines("a"))
+        self.assertEqual((status, out), (2, b""))
+        self.assertEqual(message, b"bfadd: live was replaced or removed while it was open for "
+                                  b"writing: rescued to saved, with all that it held: use that, or "
+                                  b"add the 31 keys read here again, to what has the name now\n")
+        self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
+        self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
+
+    def test_removing_is_told_of_too(self):
+        self.create_live("-f", "-l", "counting", "-n", 1000)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        writer = self.start("bfadd", "--remove", "live")
+        self.feed(writer, *KEYS)
+        self.until(lambda: not self.query_quietly(KEYS[-1]), writer)
+        renamed_over(self)
+        status, _, message = self.result(writer)
+        self.assertEqual(status, 2)
+        self.assertIn(b"remove the 30 keys read here again, from what has the name now", message)
+
+    def query_quietly(self, key):
+        return self.run_tool("bfquery", "-q", "live", stdin=lines(key)).returncode == 0
+
+
+class Uniq(ReplacedTest):
+    def uniq(self, *words):
+        process = self.start("bfuniq", "--filter", *words)
+        self.feed(process, b"a")
+        self.assertEqual(process.stdout.readline(), b"a\n")
+        return process
+
+    def test_bfuniq_tells_at_the_end_and_ends_with_2(self):
+        for change in CHANGES:
+            with self.subTest(change.__name__):
+                self.create_live("-f", "-n", 1000, "-p", "1e-9")
+                process = self.uniq("live")
+                change(self)
+                self.assertEqual(self.result(process, lines("b")), (
+                    2, b"b\n", b"bfuniq: live was removed or replaced meanwhile, so what was seen "
+                               b"is lost: the next run prints it again\n"))
+
+    def test_the_newest_generation_that_is_gone_at_the_end(self):
+        """Before that it would have been made anew."""
+        process = self.uniq("seen", "--generations", 2, "--every", 10)
+        os.unlink(self.folder / "seen.1")
+        status, out, message = self.result(process)
+        self.assertEqual((status, out), (2, b""))
+        self.check_message("bfuniq", message, "seen was removed or replaced meanwhile")
+
+    def test_a_generation_that_others_have_left_behind(self):
+        """One that expired and was removed is no trouble."""
+        words = ["seen", "--generations", 2, "--every", 10]
+        process = self.uniq(*words)
+        self.output("bfuniq", "--filter", *words, stdin=lines(*numbered(35)))
+        self.assertNotIn("seen.1", self.snapshot())
+        self.assertEqual(self.result(process), (0, b"", b""))
+
+
+class Replacing(ReplacedTest):
+    """What replaces files refuses one that programs add to."""
+
+    def refused(self, tool, *words):
+        self.assertEqual(
+            self.trouble(tool, *words),
+            f"{tool}: cannot replace live: other programs have it open for writing, and what they "
+            "add would be lost (end them first)\n")
+
+    def test_a_live_filter_with_writers_is_not_replaced(self):
+        self.create("-q", stdin=lines(*KEYS), name="sealed")
+        self.write("keys", lines(*KEYS))
+        writer = self.adder()
+        self.refused("bfcreate", "-f", "live", "keys")
+        self.refused("bfcreate", "-f", "--live", "-n", 100, "live")
+        self.refused("bffold", "-f", "--factor", 1, "sealed", "live")
+        self.refused("bfmerge", "-f", "live", "sealed")
+        self.refused("bfseal", "-f", "sealed", "live")
+        self.assertEqual(self.result(writer, lines("a")), (0, b"31 keys, 31 new\n", b""))
+        for tool, *words in (("bfcreate", "-f", "live", "keys"),
+                             ("bfcreate", "-f", "--live", "-n", 100, "live"),
+                             ("bfmerge", "-qf", "live", "sealed")):
+            self.output(tool, *words)
+
+    def test_a_writer_that_comes_while_keys_are_read(self):
+        creator = self.start("bfcreate", "-f", "live")
+        self.feed(creator, "a")
+        writer = self.adder()
+        status, _, message = self.result(creator)
+        self.assertEqual(status, 2)
+        self.assertIn(b"cannot replace live: other programs have it open for writing", message)
+        self.assertEqual(self.result(writer), (0, b"30 keys, 30 new\n", b""))
+
+    def test_a_writer_that_was_killed_is_none(self):
+        writer = self.adder()
+        writer.kill()
+        writer.wait()
+        self.create_live("-f", "-n", 100)
+
+
+if __name__ == "__main__":
+    main()

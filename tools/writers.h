@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether programs add to a live filter.
+ */
+#ifndef BLOOMFILE_TOOLS_WRITERS_H
+#define BLOOMFILE_TOOLS_WRITERS_H
+
+#include <stdbool.h>
+
+/* Whether somebody has the file of this descriptor open for adding, or seals it. */
+bool writers_have(int fd);
+
+/* The same for a path; false too if it cannot be told. */
+bool writers_have_file(const char *path);
+
+#endif

@@ -45,7 +45,8 @@ static const char help[] =
     "usage: bffold [options] SRC DEST\n"
     "       bffold --dry-run [options] SRC\n"
     "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the\n"
-    "greatest factor that keeps the false-positive rate which SRC promises.\n"
+    "greatest factor that keeps the false-positive rate which SRC promises. Where no\n"
+    "factor does, DEST is a copy.\n"
     "\n"
     "How far:\n"
     "  -p, --fpr RATE      by the greatest factor that keeps this rate\n"
@@ -68,8 +69,8 @@ static const char help[] =
     "      --version       print the version and exit\n"
     "\n"
     "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-    "Rates are computed from all bits, exactly. The exit status is 2 if SRC cannot be\n"
-    "folded so.\n"
+    "Rates are computed from all bits, exactly. The exit status is 2 if no factor\n"
+    "will do, or for other trouble.\n"
     "\n"
     "Examples:\n"
     "  bffold --dry-run urls.bloom\n"
@@ -212,12 +213,14 @@ static void summarize(const struct request *r, const struct fold_plan *p, uint64
              cli_percent(now, sizeof(now), rate), note);
 }
 
-/* Rates above the promised one are no surprise to who has asked for one. */
-static void warn(const struct request *r, const struct bloomfile_info *info, double rate)
+/* Rates above the promised one are no surprise to who has asked for one, or been told of it. */
+static void warn(const struct request *r, const struct fold_plan *p,
+                 const struct bloomfile_info *info, double rate)
 {
     char is[32], promised[32];
     say_warnings(r->dest, info, (struct say_rate){ rate, true });
-    if (rate > say_promised(info) && info->keys <= info->capacity && r->wish.fpr <= 0)
+    bool is_told = r->wish.fpr > 0 || fold_plan_is_copy(p, &r->wish);
+    if (rate > say_promised(info) && info->keys <= info->capacity && !is_told)
         cli_warn(0, "%s: the false-positive rate is %s, not the %s promised", r->dest,
                  cli_percent(is, sizeof(is), rate),
                  cli_percent(promised, sizeof(promised), say_promised(info)));
@@ -245,7 +248,7 @@ static void report(const struct request *r, const struct fold_plan *p)
     bloomfile_get_info(f, &info);
     bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
     bloomfile_close(f);
-    warn(r, &info, measure.fpr);
+    warn(r, p, &info, measure.fpr);
     if (summary)
         summarize(r, p, info.image_size, measure.fpr);
 }
@@ -290,7 +293,7 @@ int main(int argc, char **argv)
     fold_plan_make(&plan, &r.wish, r.path, f);
     cli_progress_end(&progress);
     show(&r, &plan);
-    fold_plan_check(&plan, &r.wish);
+    fold_plan_check(&plan, &r.wish, r.quiet);
     if (!r.dry_run) {
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;

@@ -41,8 +41,11 @@ struct fold_plan {
 void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
                     const bloomfile *f);
 
-/* Ends the program unless the chosen factor makes the filter smaller, or is the one asked for. */
-void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish);
+/* Ends the program if no factor will do. Unless `quiet`, tells if only a copy will, and why. */
+void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bool quiet);
+
+/* Whether the filter stays as it is, and nobody has asked for that. */
+bool fold_plan_is_copy(const struct fold_plan *p, const struct fold_wish *wish);
 
 /* How many of the first choices are shown; the chosen one always is. */
 size_t fold_shown(const struct fold_plan *p);

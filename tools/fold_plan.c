@@ -13,6 +13,10 @@
 /* No number up to 2^60 has more divisors. */
 #define MOST_FACTORS 103680
 
+enum {
+    REASON_SIZE = 256
+};
+
 static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
                   const struct bloomfile_fold_choice *c)
 {
@@ -23,14 +27,15 @@ static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
     return c->fpr <= p->target;
 }
 
-/* The first that will do for a size, the last for a rate; p->count: none, or only the filter as it
- * is, which nobody has asked for. */
+/* The first that will do for a size, the last for a rate, and the filter as it is if its own
+ * promise leaves no other choice; p->count: none will do. */
 static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
 {
     size_t chosen = p->count;
     for (size_t i = 0; i < p->count && (chosen == p->count || wish->max_bytes == 0); i++)
         chosen = keeps(wish, p, &p->choices[i]) ? i : chosen;
-    return chosen == 0 && wish->factor == 0 ? p->count : chosen;
+    bool is_any = wish->factor == 0 && wish->max_bytes == 0 && wish->fpr <= 0;
+    return chosen == p->count && is_any ? 0 : chosen;
 }
 
 /* A live filter that is in use has keys that are not recorded yet. */
@@ -76,44 +81,55 @@ static char *rate_text(char *text, size_t size, double rate, double other)
     return text;
 }
 
-static _Noreturn void fail_for_rate(const struct fold_plan *p)
+/* Why the filter is not folded, or no further. */
+static char *reason(const struct fold_plan *p, const struct fold_wish *wish, char *text,
+                    size_t size)
 {
-    char rate[64], target[64];
+    char rate[64], target[64], bytes[32];
     cli_percent(target, sizeof(target), p->target);
-    if (p->choices[0].fpr > p->target)
-        cli_fail(0, "cannot fold %s: its false-positive rate is %s as it is, more than the %s %s",
-                 p->path, rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), target,
-                 p->wanted);
-    if (p->count == 1)
-        cli_fail(0, "cannot fold %s: it is as small as can be", p->path);
-    cli_fail(0,
-             "cannot fold %s: factor %" PRIu64 " would give a false-positive rate of %s, more than"
-             " the %s %s",
-             p->path, p->choices[1].factor,
-             rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target), target, p->wanted);
+    if (wish->max_bytes > 0)
+        snprintf(text, size, "it is small enough as it is: %" PRIu64 " bytes (%s)",
+                 p->choices[0].image_size,
+                 cli_bytes(bytes, sizeof(bytes), p->choices[0].image_size));
+    else if (p->choices[0].fpr > p->target)
+        snprintf(text, size, "its false-positive rate is %s as it is, more than the %s %s",
+                 rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), target, p->wanted);
+    else if (p->count == 1)
+        snprintf(text, size, "it is as small as can be");
+    else
+        snprintf(text, size,
+                 "factor %" PRIu64 " would give a false-positive rate of %s, more than the %s %s",
+                 p->choices[1].factor, rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target),
+                 target, p->wanted);
+    return text;
 }
 
-static _Noreturn void fail_for_size(const struct fold_plan *p, uint64_t max_bytes)
+static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wish)
 {
-    char size[32];
-    uint64_t most = p->choices[0].image_size, least = p->choices[p->count - 1].image_size;
-    if (most <= max_bytes)
-        cli_fail(0, "cannot fold %s: it is small enough as it is: %" PRIu64 " bytes (%s)", p->path,
-                 most, cli_bytes(size, sizeof(size), most));
-    cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path, least,
-             cli_bytes(size, sizeof(size), least));
-}
-
-void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish)
-{
-    if (p->chosen < p->count)
-        return;
+    char text[REASON_SIZE], size[32];
+    uint64_t least = p->choices[p->count - 1].image_size;
     if (wish->factor > 0)
         cli_fail(0,
                  "cannot fold %s: %" PRIu64 " does not divide its %" PRIu64
                  " %s (--dry-run lists what does)",
                  p->path, wish->factor, fold_units(p), fold_unit(p));
     if (wish->max_bytes > 0)
-        fail_for_size(p, wish->max_bytes);
-    fail_for_rate(p);
+        cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path,
+                 least, cli_bytes(size, sizeof(size), least));
+    cli_fail(0, "cannot fold %s: %s", p->path, reason(p, wish, text, sizeof(text)));
+}
+
+bool fold_plan_is_copy(const struct fold_plan *p, const struct fold_wish *wish)
+{
+    return p->chosen == 0 && wish->factor == 0;
+}
+
+void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bool quiet)
+{
+    char text[REASON_SIZE];
+    if (p->chosen == p->count)
+        fail(p, wish);
+    if (fold_plan_is_copy(p, wish) && !quiet)
+        cli_warn(0, "%s: copied as it is, not folded: %s", p->path,
+                 reason(p, wish, text, sizeof(text)));
 }

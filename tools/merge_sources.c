@@ -153,18 +153,22 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
     char layout[2][32];
     switch (error) {
     case BLOOMFILE_EDIFFERENTLAYOUT:
-        cli_fail(0, "cannot merge %s: layout %s, but %s: layout %s", other->name,
-                 inspect_layout(layout[0], sizeof(layout[0]), b->layout), first->name,
+        cli_fail(0, "cannot merge %s: layout %s, but %s: layout %s (build them with the same -l)",
+                 other->name, inspect_layout(layout[0], sizeof(layout[0]), b->layout), first->name,
                  inspect_layout(layout[1], sizeof(layout[1]), a->layout));
     case BLOOMFILE_EDIFFERENTHASH:
         cli_fail(0, "cannot merge %s: hash function %" PRIu32 ", but %s: hash function %" PRIu32,
                  other->name, b->hash_id, first->name, a->hash_id);
     case BLOOMFILE_EDIFFERENTHASHES:
-        cli_fail(0, "cannot merge %s: k = %" PRIu32 ", but %s: k = %" PRIu32, other->name,
-                 b->hashes, first->name, a->hashes);
+        cli_fail(0,
+                 "cannot merge %s: k = %" PRIu32 ", but %s: k = %" PRIu32
+                 " (build them with the same -n, or the same -k)",
+                 other->name, b->hashes, first->name, a->hashes);
     case BLOOMFILE_EDIFFERENTSEED:
-        cli_fail(0, "cannot merge %s: seed %" PRIu64 ", but %s: seed %" PRIu64, other->name,
-                 b->seed, first->name, a->seed);
+        cli_fail(0,
+                 "cannot merge %s: seed %" PRIu64 ", but %s: seed %" PRIu64
+                 " (build them with the same -s)",
+                 other->name, b->seed, first->name, a->seed);
     default:
         cli_fail(error, "cannot merge %s with %s", other->name, first->name);
     }

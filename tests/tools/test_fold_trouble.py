@@ -29,6 +29,24 @@ class Factors(TroubleTest):
         self.assertTrue(dry.stdout.startswith(b"    factor "))
         return message
 
+    def copied(self, *options, source="big"):
+        """The word about a copy, which is the same for a dry run, and is not said if quiet."""
+        result = self.run_tool("bffold", *options, source, "new")
+        message = result.stderr.decode()
+        self.assertEqual(result.returncode, 0)
+        self.check_message("bffold", result.stderr, source, "copied as it is, not folded: ")
+        self.assertEqual(self.read("new"), self.read(source))
+        self.output("bffold", "-q", "-f", *options, source, "new")
+        self.assertEqual(self.read("new"), self.read(source))
+        (self.folder / "new").unlink()
+        through = self.run_tool("bffold", *options, source, "-")
+        self.assertEqual((through.returncode, through.stderr.decode()), (0, message))
+        self.assertEqual(through.stdout, self.read(source))
+        dry = self.run_tool("bffold", "--dry-run", *options, source)
+        self.assertEqual((dry.returncode, dry.stderr.decode()), (0, message))
+        self.assertRegex(dry.stdout, rb"\n\* +1  ")
+        return message
+
     def test_a_factor_that_does_not_divide(self):
         for factor in 7, 719, 721, 10**9, 2**60:
             self.assertIn(f"{factor} does not divide its 720 blocks (--dry-run lists what does)",
@@ -44,22 +62,46 @@ class Factors(TroubleTest):
         self.output("bffold", "--factor", 2, "big", "half")
         half = self.inspected("half")["measure"]["fpr"]
         (self.folder / "half").unlink()
-        message = self.refused("-p", (half + fpr) / 2)
+        message = self.copied("-p", (half + fpr) / 2)
         self.assertRegex(message, f"factor 2 would give a false-positive rate of {percent(half)}, more "
                                   "than the [0-9.e-]+ % asked for\n$")
-        message = self.refused("-p", repr(half * (1 - 1e-9)))
+        message = self.copied("-p", repr(half * (1 - 1e-9)))
         rates = re.search(r"rate of (\S+) %, more than the (\S+) % asked", message).groups()
         self.assertGreater(float(rates[0]) / 100, half * (1 - 1e-9))
 
     def test_one_block(self):
         self.create("-q", "-m", 512, "-p", 0.1, stdin=b"a\n", name="block")
-        self.assertIn("it is as small as can be", self.refused(source="block"))
+        self.assertIn("it is as small as can be", self.copied(source="block"))
+
+    def test_more_keys_than_planned(self):
+        """What breaks its promise already cannot be folded, and what is asked for cannot be had."""
+        self.create("-q", "-m", 512 * 72, "-n", 100, "-p", 1e-4, "-k", 5, stdin=lines(*KEYS),
+                    name="full")
+        fpr = self.inspected("full")["measure"]["fpr"]
+        result = self.run_tool("bffold", "full", "new")
+        self.assertEqual((result.returncode, self.read("new")), (0, self.read("full")))
+        note, warning = result.stderr.decode().splitlines()
+        self.assertEqual(note, "bffold: full: copied as it is, not folded: its false-positive rate "
+                               f"is {percent(fpr)} as it is, more than the 0.01 % promised")
+        self.assertIn(f"new: {len(KEYS)} keys, more than the capacity of 100", warning)
+        (self.folder / "new").unlink()
+        self.assertIn(f"its false-positive rate is {percent(fpr)} as it is, more than the 0.01 % "
+                      "asked for", self.refused("-p", 1e-4, source="full"))
+
+    def test_a_live_filter_becomes_a_sealed_copy(self):
+        self.create_live("-n", 3000)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        result = self.run_tool("bffold", "live", "new")
+        self.assertEqual(result.returncode, 0)
+        self.check_message("bffold", result.stderr, "live: copied as it is, not folded: ")
+        self.output("bfinspect", "-q", "--verify", "new")
+        self.assertEqual(self.query("new", stdin=lines(*KEYS)), KEYS)
 
     def test_sizes(self):
         size = len(self.read("big"))
         self.assertIn(f"it is small enough as it is: {size} bytes (52.0 KiB)",
-                      self.refused("--max-bytes", size))
-        self.refused("--max-bytes", "1Ti")
+                      self.copied("--max-bytes", size))
+        self.copied("--max-bytes", "1Ti")
         self.output("bffold", "-q", "--max-bytes", size - 1, "big", "smaller")
         (self.folder / "smaller").unlink()
         self.assertIn("it cannot be smaller than 8196 bytes (8.0 KiB)",

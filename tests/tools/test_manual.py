@@ -126,6 +126,8 @@ class Manual(ToolTest):
         self.write("big", craft.make("blocked", 512 * 720, 6, numbered(120), fpr=0.01,
                                      capacity=120))
         self.write("seed", craft.make("blocked", 512 * 720, 6, numbered(120), seed=7, fpr=0.01))
+        self.write("seven", craft.make("blocked", 512 * 720, 7, numbered(120), fpr=0.01))
+        self.write("classic", craft.make("classic", 512 * 720, 6, numbered(120), fpr=0.01))
         self.write("block", craft.make("blocked", 512, 6, numbered(120), fpr=0.01))
         self.write("counts", craft.make("counting", 100, 6, numbered(9)))
         self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
@@ -140,10 +142,11 @@ class Manual(ToolTest):
                "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 512 -p 0.001 new keys", "-f new /dev/null"],
-               "bffold": ["-v big folded", "exact x", "block x", "--factor 7 big x",
-                          "--max-bytes 1M big x", "--max-bytes 9 big x", "pages x", "-f live live",
+               "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
+                          "-f -p 1% block y", "-f --max-bytes 1M big y",
+                          "-f --max-bytes 9 big y", "-f pages y", "-f live live",
                           "-f --factor 720 big folded"],
-               "bfmerge": ["x big seed", "x big ./big", "x flipped pages", "x pages", "x big block",
+               "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big", "x flipped pages", "x pages", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
                "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],

@@ -26,12 +26,15 @@ class TroubleTest(ToolTest):
 
 
 class Sources(TroubleTest):
-    def test_what_differs_is_named_with_both_values(self):
-        for options, words in ((["-s", 7], "c: seed 7, but a: seed 0"),
-                               (["-s", 2**64 - 1], f"c: seed {2**64 - 1}, but a: seed 0"),
-                               (["-k", 6], "c: k = 6, but a: k = 5"),
-                               (["-l", "classic"], "c: layout classic, but a: layout blocked"),
-                               (["-l", "counting"], "c: layout counting, but a: layout blocked")):
+    def test_what_differs_is_named_with_both_values_and_the_remedy(self):
+        seed, hashes, layout = (f" (build them with the same {what})" for what in
+                                ("-s", "-n, or the same -k", "-l"))
+        for options, words in ((["-s", 7], f"c: seed 7, but a: seed 0{seed}"),
+                               (["-s", 2**64 - 1], f"c: seed {2**64 - 1}, but a: seed 0{seed}"),
+                               (["-k", 6], f"c: k = 6, but a: k = 5{hashes}"),
+                               (["-l", "classic"], f"c: layout classic, but a: layout blocked{layout}"),
+                               (["-l", "counting"],
+                                f"c: layout counting, but a: layout blocked{layout}")):
             self.shard("c", *options)
             for mode in [], ["--intersect"], ["--union"]:
                 self.assertEqual(self.trouble("bfmerge", *mode, "new", "a", "b", "c"),

@@ -68,13 +68,6 @@ static bloomfile_digest digests[WARM];
 
 /* ---- the filter */
 
-static void assemble(const char *path, const struct bloomfile_params *params, const void *body,
-                     unsigned flags)
-{
-    bench_check(bloomfile_assemble(path, params, body, 0, params->capacity, flags),
-                "make a filter");
-}
-
 /* The same as a file in /dev/shm, but gone with the program. */
 static int shared_memory(void)
 {
@@ -93,8 +86,10 @@ static void make_filters(uint64_t megabytes)
     params.capacity = params.bits / 10;
     const size_t size = (size_t)(params.bits / 8);
     uint8_t *body = bench_random_bytes(size);
-    assemble(paths[DISK], &params, body, 0);
-    assemble(NULL, &params, body, BLOOMFILE_TO_FD(shared_memory()));
+    bench_check(bloomfile_assemble(paths[DISK], &params, body, 0, params.capacity, 0),
+                "make a filter");
+    bench_check(bloomfile_assemble_fd(shared_memory(), &params, body, 0, params.capacity, NULL),
+                "make a filter in memory");
     free(body);
 }
 

@@ -245,10 +245,6 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
 /* For functions that make a file: an existing regular file at the path is replaced. */
 #define BLOOMFILE_REPLACE 0x100u
 
-/* For the same functions, but for bloomfile_create() and _rescue(): the path is NULL, and the image
- * is written to a descriptor, a pipe for example, from where it stands. fd: 0 to 65534. */
-#define BLOOMFILE_TO_FD(fd) (((unsigned)(fd) + 1u) << 16)
-
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
  * existing path is EEXIST; anything there but a regular file is never replaced
@@ -261,6 +257,10 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
+
+/* The same to a descriptor, a pipe for example, from where it stands. The image is made in a
+ * temporary file in params.spool and copied at the end; what an error cuts off stays written. */
+BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
 
 /* The same as an embedded image (512-byte header) in memory, for bloomfile_free(). It can be stored
  * anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). */

@@ -10,6 +10,10 @@
  * Sources are verified first, those that are live are synced, and all are left as they are. The
  * result is sealed, and made as by bloomfile_builder_finish(); it may replace a source. Of memory a
  * thousandth of the result is needed, for its checksums, and 256 KiB for each live source.
+ *
+ * Functions that end in _fd write the result to a descriptor, as bloomfile_builder_finish_fd(), by
+ * way of a temporary file in the folder `spool` (NULL: $TMPDIR, or /tmp). Those that end in _memory
+ * make an embedded image in memory, for bloomfile_free(), as bloomfile_builder_finish_memory().
  */
 #ifndef BLOOMFILE_PUBLIC_COMBINE_H
 #define BLOOMFILE_PUBLIC_COMBINE_H
@@ -48,6 +52,10 @@ BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
  * Errors: BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
 BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor,
                                  unsigned flags);
+BLOOMFILE_API int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor,
+                                    const char *spool);
+BLOOMFILE_API int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src,
+                                        uint64_t factor);
 
 enum bloomfile_merge_op {
     BLOOMFILE_UNION = 1,        /* has the keys of all sources; counters are added */
@@ -64,6 +72,7 @@ struct bloomfile_merge_params {
     uint64_t keys;     /* distinct keys of the result, if known; 0: see below */
     const char *label; /* of the result; NULL: none */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* of the result */
+    const char *spool; /* for bloomfile_merge_fd() only: BLOOMFILE_EPARAMS elsewhere, unless NULL */
 };
 #define BLOOMFILE_MERGE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_merge_params)
 
@@ -75,6 +84,10 @@ struct bloomfile_merge_params {
  * bloomfile_status() tells which source is damaged. */
 BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
                                   const struct bloomfile_merge_params *params, unsigned flags);
+BLOOMFILE_API int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
+                                     const struct bloomfile_merge_params *params);
+BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs,
+                                         size_t count, const struct bloomfile_merge_params *params);
 
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
  * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED. */
@@ -84,6 +97,8 @@ BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
  * is above 0. It answers exactly as a classic filter with the same keys. Errors as
  * bloomfile_seal_to(); BLOOMFILE_ENOTCOUNTING. */
 BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsigned flags);
+BLOOMFILE_API int bloomfile_project_fd(int fd, const bloomfile *f, const char *spool);
+BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f);
 
 /* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
  * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2.
@@ -94,6 +109,12 @@ BLOOMFILE_API int bloomfile_project(const char *path, const bloomfile *f, unsign
 BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
                                      const void *body, uint32_t provenance, uint64_t keys,
                                      unsigned flags);
+BLOOMFILE_API int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params,
+                                        const void *body, uint32_t provenance, uint64_t keys,
+                                        const char *spool);
+BLOOMFILE_API int bloomfile_assemble_memory(void **image, size_t *size,
+                                            const struct bloomfile_params *params, const void *body,
+                                            uint32_t provenance, uint64_t keys);
 
 /* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
  * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()

@@ -126,6 +126,11 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
  * of msync. */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
 
+/* The same to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the
+ * folder `spool` (NULL: $TMPDIR, or /tmp); or as bloomfile_builder_finish_memory(). */
+BLOOMFILE_API int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *spool);
+BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f);
+
 /* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
  * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If it is poisoned,
  * pages that the kernel has dropped since the failed write are as they were on disk, so the new

@@ -29,7 +29,6 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     h->provenance = provenance;
     h->record.state = BLOOMFILE_SEALED;
     h->record.flags = known ? 0 : RECORD_N_ESTIMATED;
-    image_describe(h);
     return error;
 }
 
@@ -61,8 +60,8 @@ static int make(struct result *r, struct header *h, const uint8_t *body, bool si
     return result_finish(r, h);
 }
 
-int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
-                       uint32_t provenance, uint64_t keys, unsigned flags)
+static int assemble(struct destination to, const struct bloomfile_params *params, const void *body,
+                    uint32_t provenance, uint64_t keys)
 {
     struct header h;
     struct result r = { 0 };
@@ -73,9 +72,27 @@ int bloomfile_assemble(const char *path, const struct bloomfile_params *params, 
         return BLOOMFILE_ETOOBIG;
     if (!body_last_byte_is_clean(&h, body))
         return BLOOMFILE_EBODY;
-    error = result_start(&r, &h, path, flags);
+    error = result_start(&r, &h, to);
     if (error == 0)
         error = make(&r, &h, body, params->capacity != 0);
     result_abandon(&r);
     return error;
+}
+
+int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
+                       uint32_t provenance, uint64_t keys, unsigned flags)
+{
+    return assemble(result_to_file(path, flags), params, body, provenance, keys);
+}
+
+int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params, const void *body,
+                          uint32_t provenance, uint64_t keys, const char *spool)
+{
+    return assemble(result_to_fd(fd, spool), params, body, provenance, keys);
+}
+
+int bloomfile_assemble_memory(void **image, size_t *size, const struct bloomfile_params *params,
+                              const void *body, uint32_t provenance, uint64_t keys)
+{
+    return assemble(result_to_memory(image, size), params, body, provenance, keys);
 }

@@ -7,7 +7,6 @@
 #include "digests.h"
 #include "fill.h"
 #include "hash.h"
-#include "image.h"
 #include "params.h"
 #include "reader.h"
 #include "result.h"
@@ -122,72 +121,59 @@ int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 }
 
 /* Sorts the digests, and tells what is to be made of them. */
-static int plan(bloomfile_builder *b, uint32_t header_size, struct header *h,
-                const struct runs **runs)
+static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs)
 {
     uint64_t n = 0;
     int error = params_need_keys(&b->params) ? digests_count(b->digests, &n) : 0;
     if (error == 0)
-        error = params_plan(&b->params, n, header_size, h);
+        error = params_plan(&b->params, n, GEOMETRY_FILE_HEADER, h);
     if (error != 0)
         return error;
-    image_describe(h);
+    h->record.state = BLOOMFILE_SEALED;
     *runs = digests_runs(b->digests);
     return *runs == NULL ? ENOMEM : 0;
 }
 
-/* Makes the body, in memory or in the file, the checksums of its pages, and the rest of *h. */
-static int build(bloomfile_builder *b, struct header *h, const struct runs *runs, uint8_t *body,
-                 int fd, uint8_t *checksums)
+/* Makes the body, the checksums of its pages, and the rest of *h. */
+static int build(bloomfile_builder *b, struct header *h, const struct runs *runs,
+                 const struct result *r)
 {
     uint64_t n;
-    int error = fill_body(h, runs, &b->fill, body, fd, checksums, &n);
+    int error = fill_body(h, runs, &b->fill, result_body(r), r->fd, r->checksums, &n);
     if (error == 0)
         params_set_keys(&b->params, n, h);
     return error;
 }
 
-int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
+static int finish(bloomfile_builder *b, struct destination to)
 {
     struct header h;
     const struct runs *runs;
     struct result r = { 0 };
-    int error = plan(b, GEOMETRY_FILE_HEADER, &h, &runs);
+    int error = plan(b, &h, &runs);
     if (error == 0)
-        error = result_start(&r, &h, path, flags);
+        error = result_start(&r, &h, to);
     if (error == 0)
-        error = build(b, &h, runs, NULL, r.fd, r.checksums);
+        error = build(b, &h, runs, &r);
     if (error == 0)
         error = result_finish(&r, &h);
     result_abandon(&r);
     return error;
 }
 
+int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
+{
+    return finish(b, result_to_file(path, flags));
+}
+
+int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd)
+{
+    return finish(b, result_to_fd(fd, b->params.spool));
+}
+
 int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size)
 {
-    *image = NULL;
-    *size = 0;
-    struct header h;
-    uint8_t *bytes;
-    size_t length;
-    const struct runs *runs;
-    int error = plan(b, GEOMETRY_EMBEDDED_HEADER, &h, &runs);
-    if (error == 0)
-        error = image_new(&h, &bytes, &length);
-    if (error != 0)
-        return error;
-    uint8_t *body = image_body(&h, bytes);
-    error = build(b, &h, runs, body, -1, body + h.body_size);
-    if (error == 0)
-        error = image_encode(&h, bytes);
-    if (error != 0) {
-        free(bytes);
-        return error;
-    }
-    image_bind_checksums(body + h.body_size, checksum_pages(h.body_size), h.record.body_crc);
-    *image = bytes;
-    *size = length;
-    return 0;
+    return finish(b, result_to_memory(image, size));
 }
 
 void bloomfile_free(void *image)

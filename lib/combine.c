@@ -97,10 +97,10 @@ static int make(struct combination *c, struct result *r)
     return error != 0 ? error : result_finish(r, &c->h);
 }
 
-int combine_publish(struct combination *c, const char *path, unsigned flags)
+int combine_make(struct combination *c, struct destination to)
 {
     struct result r;
-    int error = result_start(&r, &c->h, path, flags);
+    int error = result_start(&r, &c->h, to);
     if (error == 0)
         error = make(c, &r);
     result_abandon(&r);

@@ -27,9 +27,9 @@ struct combination {
 /* Adds a part: starts reading its source. 0 or ENOMEM. */
 int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
 
-/* Makes the file. An error of result_start() and so on, ENOMEM, or the
+/* Makes the result. An error of result_start() and so on, ENOMEM, or the
  * verdict on a source that is not good. */
-int combine_publish(struct combination *c, const char *path, unsigned flags);
+int combine_make(struct combination *c, struct destination to);
 
 /* Releases the sources; due in any case. */
 void combine_release(struct combination *c);

@@ -57,7 +57,7 @@ static int make_projection(struct source *s, struct result *r, struct header *h)
     return result_finish(r, h);
 }
 
-int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+static int project(struct destination to, const bloomfile *f)
 {
     if (f->header.layout != BLOOMFILE_COUNTING)
         return BLOOMFILE_ENOTCOUNTING;
@@ -70,15 +70,29 @@ int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
     h.record.state = BLOOMFILE_SEALED;
     h.layout = BLOOMFILE_CLASSIC;
     h.provenance |= BLOOMFILE_FROM_PROJECTION;
-    image_describe(&h);
     error = source_start(&s, f);
     if (error == 0)
-        error = result_start(&r, &h, path, flags);
+        error = result_start(&r, &h, to);
     if (error == 0)
         error = make_projection(&s, &r, &h);
     result_abandon(&r);
     source_release(&s);
     return error;
+}
+
+int bloomfile_project(const char *path, const bloomfile *f, unsigned flags)
+{
+    return project(result_to_file(path, flags), f);
+}
+
+int bloomfile_project_fd(int fd, const bloomfile *f, const char *spool)
+{
+    return project(result_to_fd(fd, spool), f);
+}
+
+int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f)
+{
+    return project(result_to_memory(image, size), f);
 }
 
 /* `doubtful`: pages may have been dropped, and nothing is expected of them. */
@@ -111,7 +125,7 @@ int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
     int error = source_start(&s, f);
     if (error == 0)
-        error = result_start(&r, &h, dst, flags);
+        error = result_start(&r, &h, result_to_file(dst, flags));
     if (error == 0)
         error = make_rescue(&s, &r, &h, doubtful);
     result_abandon(&r);

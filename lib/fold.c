@@ -16,7 +16,7 @@ static int estimate(struct combination *c, const struct kernel_tally *tally)
     return 0;
 }
 
-int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsigned flags)
+static int fold(struct destination to, const bloomfile *src, uint64_t factor)
 {
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = src->live != NULL ? estimate : NULL };
@@ -28,14 +28,38 @@ int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsig
     if (error == 0) {
         c.h.record.state = BLOOMFILE_SEALED;
         c.h.m /= factor;
-        image_describe(&c.h);
-        error = combine_publish(&c, dst, flags);
+        error = combine_make(&c, to);
     }
     combine_release(&c);
     return error;
 }
 
+int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsigned flags)
+{
+    return fold(result_to_file(dst, flags), src, factor);
+}
+
+int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor, const char *spool)
+{
+    return fold(result_to_fd(fd, spool), src, factor);
+}
+
+int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint64_t factor)
+{
+    return fold(result_to_memory(image, size), src, factor);
+}
+
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
 {
     return bloomfile_fold(path, f, 1, flags);
+}
+
+int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *spool)
+{
+    return bloomfile_fold_fd(fd, f, 1, spool);
+}
+
+int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f)
+{
+    return bloomfile_fold_memory(image, size, f, 1);
 }

@@ -11,19 +11,6 @@
 #include "hash.h"
 #include "sizing.h"
 
-int image_new(struct header *h, uint8_t **image, size_t *size)
-{
-    struct geometry g = geometry_of(h->layout, h->m, h->header_size);
-    if (g.image_size > SIZE_MAX / 2)
-        return BLOOMFILE_ETOOBIG;
-    *image = calloc(1, (size_t)g.image_size);
-    if (*image == NULL)
-        return ENOMEM;
-    *size = (size_t)g.image_size;
-    image_describe(h);
-    return 0;
-}
-
 void image_describe(struct header *h)
 {
     h->version = HEADER_VERSION;
@@ -33,11 +20,6 @@ void image_describe(struct header *h)
     h->self_test = hash_self_test(h->seed);
     h->body_offset = h->header_size;
     h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
-}
-
-uint8_t *image_body(const struct header *h, uint8_t *image)
-{
-    return image + h->body_offset;
 }
 
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally)

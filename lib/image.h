@@ -6,16 +6,9 @@
 #include "header.h"
 #include "kernel.h"
 
-/* Allocates an image whose body is empty. In *h the caller has set what describes the filter
- * (header_size, layout, k, framing, m, seed, capacity, fpr, m_unfolded, provenance, tag, label);
- * the rest is set here. *image is released with free(). ENOMEM or BLOOMFILE_ETOOBIG. */
-int image_new(struct header *h, uint8_t **image, size_t *size);
-
-/* Sets the rest of *h, of which the caller has set what image_new() says. */
+/* Sets the rest of *h, in which the caller has set what describes the filter (header_size, layout, k,
+ * framing, m, seed, capacity, fpr, m_unfolded, provenance, tag, label). */
 void image_describe(struct header *h);
-
-/* The body of an image. */
-uint8_t *image_body(const struct header *h, uint8_t *image);
 
 /* Makes a record that of a sealed image with such a body; n and flags stay. */
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally);

@@ -101,7 +101,6 @@ static int describe(struct header *h, const bloomfile *const *srcs, size_t count
         h->record.n = p->keys;
         h->record.flags &= ~RECORD_N_ESTIMATED;
     }
-    image_describe(h);
     return 0;
 }
 
@@ -138,8 +137,8 @@ static int settle_intersection(struct combination *c, const struct kernel_tally 
     return 0;
 }
 
-static int merge(struct combination *c, const char *dst, const bloomfile *const *srcs, size_t count,
-                 unsigned flags)
+static int combine(struct combination *c, struct destination to, const bloomfile *const *srcs,
+                   size_t count)
 {
     int error = 0;
     for (size_t i = 0; error == 0 && i < count; i++) {
@@ -147,21 +146,24 @@ static int merge(struct combination *c, const char *dst, const bloomfile *const 
         error = combine_add(c, srcs[i], factor);
     }
     if (error == 0)
-        error = combine_publish(c, dst, flags);
+        error = combine_make(c, to);
     combine_release(c);
     return error;
 }
 
-int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
-                    const struct bloomfile_merge_params *params, unsigned flags)
+static int merge(struct destination to, const bloomfile *const *srcs, size_t count,
+                 const struct bloomfile_merge_params *params)
 {
     struct bloomfile_merge_params p;
     struct combination c = { .count = 0 };
     int error = count == 0 ? BLOOMFILE_EPARAMS : take_params(&p, params);
+    if (error == 0 && p.spool != NULL && to.kind != DESTINATION_DESCRIPTOR)
+        error = BLOOMFILE_EPARAMS;
     if (error == 0)
         error = describe(&c.h, srcs, count, &p);
     if (error != 0)
         return error;
+    to.spool = p.spool;
     c.intersect = p.op == BLOOMFILE_INTERSECTION;
     c.keys_told = p.keys != 0;
     c.settle = c.intersect ? settle_intersection : settle_union;
@@ -169,7 +171,25 @@ int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
     c.parts = calloc(count, sizeof *c.parts);
     if (c.parts == NULL)
         return ENOMEM;
-    error = merge(&c, dst, srcs, count, flags);
+    error = combine(&c, to, srcs, count);
     free(c.parts);
     return error;
+}
+
+int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
+                    const struct bloomfile_merge_params *params, unsigned flags)
+{
+    return merge(result_to_file(dst, flags), srcs, count, params);
+}
+
+int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
+                       const struct bloomfile_merge_params *params)
+{
+    return merge(result_to_fd(fd, NULL), srcs, count, params);
+}
+
+int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs, size_t count,
+                           const struct bloomfile_merge_params *params)
+{
+    return merge(result_to_memory(image, size), srcs, count, params);
 }

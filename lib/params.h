@@ -11,7 +11,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 /* BLOOMFILE_EPARAMS if they have what only builders use. */
 int params_refuse_of_builder(const struct bloomfile_params *p);
 
-/* Everything in *h that describes the filter, as image_new() needs it, for n keys so far. p->label
+/* Everything in *h that describes the filter, as image_describe() needs it, for n keys so far. p->label
  * is valid. BLOOMFILE_EUNREACHABLE. */
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);

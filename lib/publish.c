@@ -257,26 +257,16 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
     return started(out, p, error, fd);
 }
 
-static int start_stream(struct publication **out, int stream, int *fd)
+int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd)
 {
+    *out = NULL;
     if (fcntl(stream, F_GETFD) < 0)
         return errno;
     struct publication *p = new_publication();
     if (p == NULL)
         return ENOMEM;
     p->stream = stream;
-    return started(out, p, spool_file(NULL, &p->fd), fd);
-}
-
-int publish_open(struct publication **out, const char *path, unsigned flags, int *fd)
-{
-    *out = NULL;
-    const unsigned stream = flags >> 16;
-    if (stream != 0 && path == NULL && (flags & 0xFFFF) == 0)
-        return start_stream(out, (int)stream - 1, fd);
-    if (stream != 0 || path == NULL || (flags & ~BLOOMFILE_REPLACE) != 0)
-        return BLOOMFILE_EPARAMS;
-    return publish_start(out, path, (flags & BLOOMFILE_REPLACE) != 0, fd);
+    return started(out, p, spool_file(folder, &p->fd), fd);
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t size)

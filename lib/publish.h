@@ -19,10 +19,9 @@ struct publication;
  * temporary has a name, the calling thread's signals are held back from here to the end. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
-/* The same as the public functions that make a file are told: BLOOMFILE_REPLACE, or
- * BLOOMFILE_TO_FD() and no path; BLOOMFILE_EPARAMS for anything else. What goes to a descriptor is
- * made in an unnamed file in $TMPDIR, or /tmp, and copied in the end. */
-int publish_open(struct publication **out, const char *path, unsigned flags, int *fd);
+/* The same for what goes to a descriptor, from where it stands: it is made in an unnamed file, in a
+ * folder as for spool_file(), and copied in the end. */
+int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
 /* Syncs what has been written and gives it its name. 0, or an error after which nothing is left and
  * what was there is untouched; only when the last step fails, the fsync of the directory, is the

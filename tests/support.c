@@ -130,9 +130,12 @@ struct bytes with_file_header(struct bytes embedded)
     h.header_size = IN_FILE;
     size_t used = (size_t)h.body_size;
     struct bytes image;
-    assert_error(image_new(&h, &image.data, &image.size), 0);
-    memcpy(image_body(&h, image.data), embedded.data + EMBEDDED, used);
-    image_sum(&h, image_body(&h, image.data));
+    image_describe(&h);
+    image.size = (size_t)geometry_of(h.layout, h.m, h.header_size).image_size;
+    image.data = calloc(1, image.size);
+    assert_non_null(image.data);
+    memcpy(image.data + h.body_offset, embedded.data + EMBEDDED, used);
+    image_sum(&h, image.data + h.body_offset);
     header_encode(&h, image.data);
     free(embedded.data);
     return image;

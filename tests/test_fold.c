@@ -373,7 +373,7 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
     int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
     assert_int_equal(write(fd, "before", 6), 6);
     size_t entries = entries_in_dir(), descriptors = open_descriptors();
-    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd)), 0);
+    assert_error(bloomfile_fold_fd(fd, source, 4, NULL), 0);
     assert_int_equal(entries_in_dir(), entries);
     assert_int_equal(open_descriptors(), descriptors);
     struct bytes file = read_file("folded"), stream = read_file("stream");
@@ -382,14 +382,11 @@ static void the_result_goes_to_a_descriptor_as_well(void **state)
     free(file.data);
     free(stream.data);
 
-    assert_error(bloomfile_fold("path", source, 4, BLOOMFILE_TO_FD(fd)), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd) | BLOOMFILE_REPLACE),
-                 BLOOMFILE_EPARAMS);
     assert_error(bloomfile_fold(NULL, source, 4, 0), BLOOMFILE_EPARAMS);
     close(fd);
-    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(fd)), EBADF);
+    assert_error(bloomfile_fold_fd(fd, source, 4, NULL), EBADF);
     int full = open("/dev/full", O_WRONLY);
-    assert_error(bloomfile_fold(NULL, source, 4, BLOOMFILE_TO_FD(full)), ENOSPC);
+    assert_error(bloomfile_fold_fd(full, source, 4, NULL), ENOSPC);
     close(full);
     bloomfile_close(source);
 }
@@ -412,7 +409,7 @@ static void a_pipe_that_does_not_block_gets_all_of_it(void **state)
         _exit(1);
     }
     close(ends[0]);
-    assert_error(bloomfile_fold(NULL, source, 1, BLOOMFILE_TO_FD(ends[1])), 0);
+    assert_error(bloomfile_fold_fd(ends[1], source, 1, NULL), 0);
     close(ends[1]);
     int status;
     assert_int_equal(waitpid(reader, &status, 0), reader);

@@ -275,6 +275,13 @@ static void step(const struct request *r, struct cli_progress *progress, const c
     cli_progress_step(progress);
 }
 
+static int fold(const struct request *r, const bloomfile *f, uint64_t factor)
+{
+    if (sink_is_stdout(r->dest))
+        return bloomfile_fold_fd(STDOUT_FILENO, f, factor, NULL);
+    return bloomfile_fold(r->dest, f, factor, sink_flags(r->force));
+}
+
 int main(int argc, char **argv)
 {
     struct request r = { .wish.more = FOLD_AS_MANY };
@@ -297,7 +304,7 @@ int main(int argc, char **argv)
     if (!r.dry_run) {
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;
-        error = bloomfile_fold(sink_path(r.dest), f, factor, sink_flags(r.dest, r.force));
+        error = fold(&r, f, factor);
         if (bloomfile_status(f) != 0)
             cli_fail(bloomfile_status(f), "cannot fold %s", r.path);
         if (error != 0)

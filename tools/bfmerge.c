@@ -291,15 +291,18 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
 
 static int make(const struct request *r, const struct merge_sources *s)
 {
-    const char *path = sink_path(r->dest);
-    unsigned flags = sink_flags(r->dest, r->force);
+    const bool to_stdout = sink_is_stdout(r->dest);
+    const unsigned flags = sink_flags(r->force);
+    const bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
     if (r->mode == OPTION_PROJECT)
-        return bloomfile_project(path, s->list[0].filter, flags);
+        return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
+                         : bloomfile_project(r->dest, first, flags);
     params.op = r->mode == OPTION_INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
     params.keys = count_keys(r, s);
     const bloomfile **filters = merge_sources_filters(s);
-    int error = bloomfile_merge(path, filters, s->count, &params, flags);
+    int error = to_stdout ? bloomfile_merge_fd(STDOUT_FILENO, filters, s->count, &params)
+                          : bloomfile_merge(r->dest, filters, s->count, &params, flags);
     free(filters);
     return error;
 }

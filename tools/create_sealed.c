@@ -124,8 +124,9 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     cli_progress_step(&progress);
     if (!sink_is_stdout(c->path))
         target_check_unused(c->path);
-    int error =
-        bloomfile_builder_finish(builder, sink_path(c->path), sink_flags(c->path, c->force));
+    int error = sink_is_stdout(c->path)
+                    ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
+                    : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
     if (error != 0)
         sink_fail(c->path, error);
     cli_progress_end(&progress);

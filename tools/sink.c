@@ -52,15 +52,8 @@ void sink_check(const char *dest, bool force)
     signal(SIGPIPE, SIG_IGN);
 }
 
-const char *sink_path(const char *dest)
+unsigned sink_flags(bool force)
 {
-    return sink_is_stdout(dest) ? NULL : dest;
-}
-
-unsigned sink_flags(const char *dest, bool force)
-{
-    if (sink_is_stdout(dest))
-        return BLOOMFILE_TO_FD(STDOUT_FILENO);
     return force ? BLOOMFILE_REPLACE : 0;
 }
 

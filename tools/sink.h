@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a new filter goes: a file, or standard output ("-"). What functions of the library that
- * make one take as path and flags, and what is said of it.
+ * Where a new filter goes: a file, or standard output ("-"); and what is said of it.
  */
 #ifndef BLOOMFILE_TOOLS_SINK_H
 #define BLOOMFILE_TOOLS_SINK_H
@@ -18,9 +17,8 @@ bool sink_is_file(const char *dest, const char *path);
  * standard output that goes away becomes an error. */
 void sink_check(const char *dest, bool force);
 
-/* The arguments of the library's function. */
-const char *sink_path(const char *dest);
-unsigned sink_flags(const char *dest, bool force);
+/* For the library's function that makes a file. */
+unsigned sink_flags(bool force);
 
 /* The name for messages. */
 const char *sink_name(const char *dest);

@@ -27,10 +27,11 @@ int filter_writer_merge(struct filter_writer *w, const char *directory,
 {
     struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
     memcpy(params.tag, w->params.tag, sizeof params.tag);
+    params.spool = directory;
     const int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd == -1)
         return errno;
-    const int error = bloomfile_merge(NULL, filters, count, &params, BLOOMFILE_TO_FD(fd));
+    const int error = bloomfile_merge_fd(fd, filters, count, &params);
     if (error != 0) {
         close(fd);
         return error;

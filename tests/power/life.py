@@ -9,7 +9,8 @@ import subprocess
 import threading
 import time
 
-from machine import ENVIRONMENT, IN_BOOT, TIMEOUT, run
+from machine import IN_BOOT
+from mounts import ENVIRONMENT, TIMEOUT, run
 
 WRITER, WRITER_NOSYNC, CHECK = (os.environ[name] for name in
                                 ("POWER_WRITER", "POWER_WRITER_NOSYNC", "POWER_CHECK"))

@@ -6,18 +6,14 @@ import os
 import pathlib
 import random
 import select
-import signal
 import struct
 import subprocess
-import sys
-import tempfile
-import time
 import uuid
 
-sys.dont_write_bytecode = True
+from mounts import MKFS, TIMEOUT, run, skip, unmount, wait_until
+
 DISK = os.environ["POWER_DISK"]
 IMAGE_SIZE = 320 << 20  # the least that mkfs.xfs makes is 300 MiB
-TIMEOUT = 60
 FIBMAP = 1
 GOING_DOWN = 0x8004587D  # _IOR('X', 125, __u32): XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
 
@@ -30,69 +26,9 @@ SHUTDOWNS = {"freeze": 0,      # all that is in memory is written first
 DISKS = ["disk", "torn"]
 KINDS = [*SHUTDOWNS, *DISKS]
 
-MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 # A command in a mount namespace of its own, where the boot's identity is that in the file $0.
 IN_BOOT = ["unshare", "-m", "sh", "-c",
            'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"']
-
-# A sanitizer must not catch the signal of a mapping that the disk does not answer for.
-ENVIRONMENT = {**os.environ,
-               "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":handle_sigbus=0"}
-
-
-def skip(why):
-    print("skipped:", why)
-    sys.exit(77)
-
-
-def run(*command, **options):
-    """The standard output of a command that must succeed."""
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                            timeout=TIMEOUT, **options)
-    if result.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))}: status {result.returncode}: "
-                           f"{result.stderr.strip() or result.stdout.strip()}")
-    return result.stdout
-
-
-def own_folder():
-    """The folder to work in. Starts the program over in a mount namespace of its own, the end of
-    which unmounts everything, and then removes the folder. Skips the test if it may not do that."""
-    if os.environ.get("POWER_FOLDER"):
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-        return pathlib.Path(os.environ["POWER_FOLDER"])
-    if os.geteuid() != 0:
-        skip("mounting needs root")
-    try:
-        run("unshare", "-m", "setpriv", "--pdeathsig", "KILL", "true")
-    except (OSError, RuntimeError) as error:
-        skip(error)
-    with tempfile.TemporaryDirectory(prefix="bloomfile-power-") as folder:
-        program = [sys.executable, "-W", "error", *sys.argv]
-        process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", "unshare", "-m", *program],
-                                   env={**os.environ, "POWER_FOLDER": folder})
-        for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-            signal.signal(number, lambda *_: process.terminate())
-        status = process.wait()
-    sys.exit(status if status >= 0 else 128 - status)
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        if time.monotonic() > end:
-            raise RuntimeError(f"waited {TIMEOUT} s: {what}")
-        time.sleep(0.002)
-
-
-def unmount(mountpoint):
-    """A killed process may hold files open for a moment longer."""
-    def unmounted():
-        result = subprocess.run(["umount", mountpoint], stderr=subprocess.PIPE, text=True)
-        if result.returncode != 0 and "busy" not in result.stderr:
-            raise RuntimeError(result.stderr.strip())
-        return result.returncode == 0
-    wait_until(unmounted, f"{mountpoint} is busy")
 
 
 class Machine:

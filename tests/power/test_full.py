@@ -16,7 +16,8 @@ import sys
 import tempfile
 import unittest
 
-from machine import ENVIRONMENT, TIMEOUT, Machine, own_folder, require, run, unmount, wait_until
+from machine import Machine, require
+from mounts import ENVIRONMENT, TIMEOUT, own_folder, run, unmount, wait_until
 
 FULL, CHECK = os.environ["POWER_FULL"], os.environ["POWER_CHECK"]
 MIB = 1 << 20

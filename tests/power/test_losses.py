@@ -14,7 +14,8 @@ import sys
 import time
 
 import life
-from machine import DISKS, Machine, own_folder, possible_kinds
+from machine import DISKS, Machine, possible_kinds
+from mounts import own_folder
 
 LOSSES = 25
 SEED = 20261121

@@ -17,7 +17,9 @@ enum {
     OPTION_LABEL,
     OPTION_TAG,
     OPTION_LIVE,
-    OPTION_MEMORY
+    OPTION_MEMORY,
+    OPTION_MIN_KEYS,
+    OPTION_ALLOW_EMPTY
 };
 
 static const char help[] =
@@ -38,6 +40,10 @@ static const char help[] =
     "  -k, --hashes N      positions per key, 1 to 64 (default: the best)\n"
     "  -l, --layout NAME   blocked (default, fastest), classic (smallest) or counting\n"
     "  -s, --seed N        seed of the hash (default 0), or 'random' for hostile keys\n"
+    "\n"
+    "Keys that were cut off:\n"
+    "      --min-keys N    make nothing of fewer than N different keys\n"
+    "      --allow-empty   with --force: no keys at all replace FILE too\n"
     "\n"
     "Recorded in the file:\n"
     "      --label TEXT    text for people, at most 112 bytes of UTF-8\n"
@@ -118,6 +124,12 @@ static void take_option(struct create *c, int option, const char *value)
     case OPTION_MEMORY:
         c->memory = memory(value);
         break;
+    case OPTION_MIN_KEYS:
+        c->min_keys = params_count("--min-keys", value, 0, BLOOMFILE_MAX_BITS);
+        break;
+    case OPTION_ALLOW_EMPTY:
+        c->allow_empty = true;
+        break;
     case OPTION_LIVE:
         c->live = true;
         break;
@@ -144,6 +156,8 @@ static void check_live(const struct create *c)
     const struct keys_options none = { 0 };
     if (c->inputs_count > 0 || memcmp(&c->keys, &none, sizeof(none)) != 0)
         cli_usage("--live makes an empty filter: add keys with bfadd");
+    if (c->min_keys > 0 || c->allow_empty)
+        cli_usage("--live reads no keys: --min-keys and --allow-empty are for filters of keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits");
     if (sink_is_stdout(c->path))
@@ -166,6 +180,8 @@ static void parse(struct create *c, int argc, char **argv)
         { "tag", required_argument, NULL, OPTION_TAG },
         { "threads", required_argument, NULL, 'j' },
         { "memory", required_argument, NULL, OPTION_MEMORY },
+        { "min-keys", required_argument, NULL, OPTION_MIN_KEYS },
+        { "allow-empty", no_argument, NULL, OPTION_ALLOW_EMPTY },
         { "live", no_argument, NULL, OPTION_LIVE },
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },

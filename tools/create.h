@@ -19,8 +19,9 @@ struct create {
     struct bloomfile_params params;
     struct keys_options keys;
     uint64_t memory;  /* bytes; 0: the default */
+    uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads; /* 0: the default */
-    bool live, force, quiet, verbose;
+    bool live, force, allow_empty, quiet, verbose;
 };
 
 /* Each makes it and tells about it, or ends the program by cli_fail(). */

@@ -117,6 +117,52 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
     return count;
 }
 
+/* ------------------------------------------------------------------------------ what comes too
+ * late
+ *
+ * A program whose keys come through a pipe may have failed, and nothing tells of that here but how
+ * many there are. */
+
+static _Noreturn void too_few(const struct create *c, uint64_t keys)
+{
+    bool to_stdout = sink_is_stdout(c->path);
+    cli_fail(0,
+             "cannot %s %s: %" PRIu64 " different key%s, fewer than the %" PRIu64
+             " of --min-keys (did the program that writes them fail?)",
+             to_stdout ? "write to" : "create", sink_name(c->path), keys, cli_s(keys), c->min_keys);
+}
+
+/* Whether something would be lost with the file of that name. */
+static bool is_worth_keeping(const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        return error != ENOENT && error != BLOOMFILE_EEMPTY;
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    return info.keys > 0 || info.ones > 0;
+}
+
+/* `read` counts keys that occur again as often as they do. */
+static void check_number_of_keys(const struct create *c, bloomfile_builder *builder, uint64_t read)
+{
+    uint64_t keys = read;
+    if (read >= c->min_keys && c->min_keys > 0) {
+        int error = bloomfile_builder_count(builder, &keys);
+        if (error != 0)
+            cli_fail(error, "cannot count the keys");
+    }
+    if (keys < c->min_keys)
+        too_few(c, keys);
+    if (read == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
+        cli_fail(0,
+                 "cannot replace %s: there were no keys (did the program that writes them fail?),"
+                 " and it is no empty filter (--allow-empty replaces it)",
+                 c->path);
+}
+
 static void publish(const struct create *c, bloomfile_builder *builder)
 {
     struct cli_progress progress = { .doing = "building the filter ...",
@@ -204,6 +250,7 @@ void create_sealed(const struct create *c)
         cannot_make(c, error);
     check_size(c);
     uint64_t read = read_keys(c, &params, &keys, builder);
+    check_number_of_keys(c, builder, read);
     publish(c, builder);
     report(c, builder, read);
     bloomfile_builder_free(builder);

@@ -319,6 +319,28 @@ static void judge_rate(struct inspect_report *r)
         verdict(r, ", promised %s", promised);
 }
 
+/* A filter that answers all alike is not damaged, but nobody wants it. How bad a rate may be is
+ * said by the promised one, if there is one. */
+static void judge_use(struct inspect_report *r)
+{
+    static const double useless = 0.5; /* every other stranger is "maybe" */
+    const struct bloomfile_info *info = &r->info;
+    char real[32];
+    double rate =
+        r->measured ? r->measure.fpr : pow((double)info->ones / (double)info->bits, info->hashes);
+    if (info->ones == 0 && (!r->measured || r->measure.ones == 0)) {
+        verdict(r, "empty: it answers no to everything");
+        advise(r, "build it again if there should be keys: did the program that writes them fail?");
+    } else if (info->fpr <= 0 && rate >= useless) {
+        verdict(r, "overfull: its real rate is %s%s", r->measured ? "" : "about ",
+                cli_percent(real, sizeof(real), rate));
+        advise(r, "build it again, larger");
+    } else {
+        return;
+    }
+    r->status = INSPECT_PROMISE_BROKEN;
+}
+
 static void judge_keys(struct inspect_report *r)
 {
     char missing[32], count[32];
@@ -359,6 +381,8 @@ static void judge_sound(struct inspect_report *r)
     judge_keys(r);
     if (r->keys_missing == 0)
         judge_rate(r);
+    if (r->status == INSPECT_HEALTHY)
+        judge_use(r);
     if (r->status != INSPECT_HEALTHY)
         return;
     verdict(r, "%s", r->measured || r->verified ? "healthy" : "healthy header, body not read");

@@ -45,7 +45,7 @@ class StandardOutput(ToolTest):
                       ["-v", "-l", "classic", "-m", 9001], ["-v", "-l", "counting"], ["-n", 9000],
                       ["-n", 100], [], ["-q", "-n", 100], ["-v", "-l", "classic", "-p", "1e-9"]):
             for keys in "keys", "/dev/null":
-                to_file = self.run_tool("bfcreate", "-f", *words, "new.bloom", keys)
+                to_file = self.run_tool("bfcreate", "-f", "--allow-empty", *words, "new.bloom", keys)
                 piped = self.run_tool("bfcreate", *words, "-", keys)
                 self.assertEqual((to_file.returncode, piped.returncode), (0, 0))
                 self.assertEqual(piped.stderr,

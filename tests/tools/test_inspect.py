@@ -126,11 +126,24 @@ class Numbers(InspectTest):
     def test_a_full_filter(self):
         measure = self.report(GOLDEN / "classic-full.bloom")["measure"]
         self.assertEqual((measure["fill"], measure["fpr"], measure["keys_estimate"]), (1, 1, None))
-        self.page(GOLDEN / "classic-full.bloom")
+        self.page(GOLDEN / "classic-full.bloom", status=1)
 
     def test_an_empty_filter(self):
         measure = self.report(GOLDEN / "blocked-no-keys.bloom")["measure"]
         self.assertEqual(measure, {"ones": 0, "fill": 0, "fpr": 0, "keys_estimate": 0})
+
+    def test_an_empty_or_overfull_filter_is_not_healthy(self):
+        self.create("-q", "/dev/null", name="empty")
+        self.create("-q", "-m", 5120, stdin=lines(*numbered(5000)), name="overfull")
+        self.create("-q", "-m", 5120, "-p", 0.99, stdin=lines(*numbered(600)), name="as promised")
+        for words in [], ["--verify"], ["--quick"]:
+            for name, verdict in (("empty", "empty: it answers no to everything"),
+                                  ("overfull", "overfull: its real rate is (about )?[\\d.]+ %")):
+                report = self.inspected(name, *words)
+                self.assertRegex(report["verdict"], f"^{verdict}$")
+                self.assertEqual((report["status"], report["ok"]), (1, False))
+                self.assertIn("build it again", report["advice"])
+            self.assertEqual(self.inspected("as promised", *words)["verdict"][:7], "healthy")
 
     def test_the_measured_rate_is_the_rate_of_absent_keys(self):
         absent = lines(*numbered(50_000, "absent "))

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Keys that were cut off before they came to bfcreate: what it refuses to replace."""
+
+import gzip
+import os
+import subprocess
+
+from support import BFCREATE, TIMEOUT, ToolTest, lines, main, numbered
+
+KEYS = numbered(10_000)
+
+
+class CutOff(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create("-q", stdin=lines(*KEYS), name="good")
+
+    def refused(self, *words, names=("good",), **options):
+        return self.trouble("bfcreate", "-f", *words, names=names, **options)
+
+    def test_a_broken_archive_replaces_nothing_with_min_keys(self):
+        packed = gzip.compress(lines(*KEYS))
+        self.write("keys.gz", packed[:len(packed) // 3])
+        before = self.snapshot()
+        script = 'gzip -dc keys.gz 2>/dev/null | "$0" -f "$@" good'
+        for words, status in (["--min-keys", "9000"], 2), ([], 0):
+            result = subprocess.run(["sh", "-c", script, BFCREATE, *words], cwd=self.folder,
+                                    env=self.environment(), stderr=subprocess.PIPE, timeout=TIMEOUT)
+            self.assertEqual(result.returncode, status)
+            if status == 2:
+                self.assertEqual(self.snapshot(), before)
+                self.assertRegex(result.stderr.decode(), r"^bfcreate: cannot create good: \d+ "
+                                 r"different keys, fewer than the 9000 of --min-keys \(did the "
+                                 r"program that writes them fail\?\)\n$")
+
+    def test_min_keys_counts_different_ones(self):
+        for number, keys in (3, ["a", "b"]), (3, ["a", "b", "a", "b"]), (1, []), (10_001, KEYS):
+            message = self.refused("--min-keys", number, "good", stdin=lines(*keys))
+            self.assertIn(f"{len(set(keys))} different key", message)
+            self.assertIn(f"fewer than the {number} of --min-keys", message)
+        self.refused("--min-keys", 3, "new", stdin=lines("a", "b"), names=["new"])
+        self.refused("--min-keys", 3, "-", stdin=lines("a", "b"), names=["standard output"])
+        self.output("bfcreate", "-f", "--min-keys", 3, "good", stdin=lines("a", "b", "c", "a"))
+        self.output("bfcreate", "-f", "--min-keys", 10_000, "good", stdin=lines(*KEYS, *KEYS))
+
+    def test_no_keys_replace_no_filter_that_has_some(self):
+        for words in [], ["-q"], ["-n", 1000]:
+            message = self.refused(*words, "good", stdin=b"")
+            self.assertIn("there were no keys", message)
+            self.assertIn("--allow-empty", message)
+        self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
+        self.output("bfcreate", "-f", "-q", "good")  # an empty one by an empty one
+        self.output("bfcreate", "-q", "new")
+
+    def test_nor_what_is_not_known_to_be_empty(self):
+        whole = self.read("good")
+        self.create_live("-n", 100)
+        self.output("bfadd", "-q", "live", stdin=b"a\n")
+        self.create_live("-n", 100, name="empty live")
+        for name, data in ("text", b"some text\n"), ("cut", whole[:-1]), ("zeros", bytes(9000)):
+            self.write(name, data)
+        self.write("no bytes", b"")
+        os.symlink("good", self.folder / "link")
+        for name in "text", "cut", "zeros", "live", "link":
+            self.refused("-q", name, stdin=b"", names=[name])
+        for name in "no bytes", "empty live":
+            self.output("bfcreate", "-f", "-q", name)
+
+    def test_live_filters_are_empty_on_purpose(self):
+        self.create_live("-f", "-n", 100, name="good")
+        for option in ["--min-keys", "1"], ["--allow-empty"]:
+            self.assertIn("--live", self.refused("--live", "-n", 100, *option, "good",
+                                                  names=[]))
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "checksum.h"
+#include "shared.h"
 #include "team.h"
 
 #define STRETCH 1024u /* pages that a thread takes at once */
@@ -30,7 +31,7 @@ bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
 {
     unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
     uint64_t last = geometry_of(h->layout, h->m, h->header_size).need - 1;
-    return used == 0 || body[last] >> used == 0;
+    return used == 0 || shared_load8(body + last) >> used == 0;
 }
 
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
@@ -39,7 +40,7 @@ bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t
     if (!body_last_byte_is_clean(h, body))
         return false;
     for (++*offset; *offset < h->body_size; ++*offset)
-        if (body[*offset] != 0)
+        if (shared_load8(body + *offset) != 0)
             return false;
     return true;
 }

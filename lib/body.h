@@ -21,7 +21,7 @@ struct body_pass {
 void body_pass_start(struct body_pass *pass, const struct header *h);
 uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
 
-/* Whether all bits beyond m are zero in the last byte that m uses. */
+/* Whether all bits beyond m are zero in the last byte that m uses. Others may be adding. */
 bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
 
 /* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,

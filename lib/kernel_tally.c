@@ -9,11 +9,18 @@
 #include "probe.h"
 #include "shared.h"
 
-/* A live body is counted while others change it, a word at a time; one that is not aligned is not
- * live. */
+/* A live body is counted while others change it, an aligned word at a time; blocks that are not
+ * aligned are not live. */
 static inline uint64_t word(const uint8_t *p)
 {
     return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
+}
+
+/* How many of the bytes come before the first aligned one. */
+static inline size_t unaligned(const uint8_t *bytes, size_t size)
+{
+    const size_t before = -(uintptr_t)bytes % 8;
+    return before < size ? before : size;
 }
 
 #define INLINE static inline __attribute__((always_inline))
@@ -32,8 +39,10 @@ INLINE void tally_blocked(const uint8_t *bytes, size_t size, struct kernel_tally
 INLINE void tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
 {
     size_t at = 0;
+    for (const size_t before = unaligned(bytes, size); at < before; at++)
+        tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
     for (; size - at >= 8; at += 8)
-        tally->ones += (unsigned)__builtin_popcountll(word(bytes + at));
+        tally->ones += (unsigned)__builtin_popcountll(shared_load64(bytes + at));
     for (; at < size; at++)
         tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
 }
@@ -51,8 +60,10 @@ INLINE void tally_counters(uint64_t counters, struct kernel_tally *tally)
 INLINE void tally_counting(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
 {
     size_t at = 0;
+    for (const size_t before = unaligned(bytes, size); at < before; at++)
+        tally_counters(shared_load8(bytes + at), tally);
     for (; size - at >= 8; at += 8)
-        tally_counters(word(bytes + at), tally);
+        tally_counters(shared_load64(bytes + at), tally);
     for (; at < size; at++)
         tally_counters(shared_load8(bytes + at), tally);
 }

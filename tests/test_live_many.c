@@ -175,6 +175,52 @@ static void every_key_is_new_to_exactly_one_of_exact_adders(void **state)
     }
 }
 
+/* ---- one reads, the others add */
+
+#define ADDS (200000 / SLOWER)
+
+/* Under ThreadSanitizer: no plain load of what others add to. */
+static int read_all(const bloomfile *f)
+{
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
+    double fill[3];
+    uint64_t digest = number(0, 1);
+    bloomfile_contains_digest(f, digest);
+    bloomfile_contains_digests(f, &digest, 1, NULL);
+    int error = bloomfile_measure(f, &measure);
+    if (error == 0)
+        error = bloomfile_measure_map(f, fill, ROWS(fill));
+    return error != 0 ? error : bloomfile_seal_to("copy", f, BLOOMFILE_REPLACE);
+}
+
+static int read_or_add(bloomfile *f, unsigned worker, void *context)
+{
+    (void)context;
+    int error = 0;
+    for (unsigned i = 0; i < 5 && error == 0 && worker == 0; i++)
+        error = read_all(f);
+    for (uint64_t i = 0; i < ADDS && error == 0 && worker > 0; i++)
+        error = bloomfile_add_digest(f, number(worker, i), NULL);
+    return error;
+}
+
+/* The last byte of the body is used in part, so that a copy looks at its bits beyond m. */
+static void a_live_filter_is_read_beside_adds(void **state)
+{
+    (void)state;
+    static const uint64_t bits[] = { 512 * 3, 8 * 200 - 3, 2 * 200 - 1 };
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        params.layout = layout;
+        params.bits = bits[layout - BLOOMFILE_BLOCKED];
+        params.hashes = 4;
+        bloomfile *f;
+        assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+        crew_run(&(struct crew){ 1, 3, "filter", 0, f, read_or_add, NULL });
+        bloomfile_close(f);
+    }
+}
+
 /* ---- all leave at once */
 
 static int add_one(bloomfile *f, unsigned worker, void *context)
@@ -209,6 +255,7 @@ int main(void)
         IN_NEW_DIR(millions_of_keys_are_all_there_and_counted),
         IN_NEW_DIR(every_key_is_new_to_somebody),
         IN_NEW_DIR(every_key_is_new_to_exactly_one_of_exact_adders),
+        IN_NEW_DIR(a_live_filter_is_read_beside_adds),
         IN_NEW_DIR(the_last_one_to_leave_leaves_it_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

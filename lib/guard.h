@@ -46,6 +46,12 @@ void guard_never_sure(struct guard *g);
 /* From now on no page is relied on. */
 void guard_distrust(struct guard *g, int error);
 
+/* Whether guard_distrust() was called: then nothing of the body need be touched. */
+static inline bool guard_distrusted(const struct guard *g)
+{
+    return atomic_load_explicit(&g->distrust, memory_order_relaxed);
+}
+
 /* guard_ok() for a page that is not known to be good: looks, and remembers. */
 bool guard_check(struct guard *g, uint64_t page);
 
@@ -67,7 +73,7 @@ static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 static inline bool guard_ok(struct guard *g, uint64_t byte)
 {
     uint64_t page = byte / CHECKSUM_PAGE;
-    if (g->trust || atomic_load_explicit(&g->distrust, memory_order_relaxed))
+    if (g->trust || guard_distrusted(g))
         return guard_check(g, page);
     uint64_t word = atomic_load_explicit(&g->known_good[page / 64], memory_order_acquire);
     return (word >> page % 64 & 1) != 0 || guard_check(g, page);

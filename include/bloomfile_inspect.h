@@ -139,7 +139,7 @@ BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloom
 /* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
  * the fastest that the processor has; all give the same answers. The environment variable
  * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or
- * layout does not have is ignored. */
+ * layout does not have is ignored. It is read once, when the first filter is opened or made. */
 BLOOMFILE_API const char *bloomfile_kernel_name(const bloomfile *f);
 
 #ifdef __cplusplus

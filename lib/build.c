@@ -10,6 +10,7 @@
 #include "params.h"
 #include "reader.h"
 #include "result.h"
+#include "spool.h"
 
 #define CHUNK         1024 /* keys hashed before they are added */
 #define MEMORY_LEAST  ((uint64_t)1 << 20)
@@ -63,9 +64,8 @@ static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
     b->params = *p;
     if (p->label != NULL)
         b->params.label = memcpy(b->label, p->label, strlen(p->label));
-    if (p->spool != NULL)
-        b->params.spool = b->folder = strdup(p->spool);
-    return b->params.spool == NULL && p->spool != NULL ? ENOMEM : 0;
+    b->params.spool = b->folder = strdup(spool_folder(p->spool));
+    return b->folder == NULL ? ENOMEM : 0;
 }
 
 int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params)

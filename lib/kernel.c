@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,9 +71,22 @@ const struct kernel *kernel_named(uint32_t layout, const char *name)
     }
 }
 
-const struct kernel *kernel_for(uint32_t layout)
+static const struct kernel *choose(uint32_t layout)
 {
     const char *wanted = secure_getenv("BLOOMFILE_KERNEL");
     const struct kernel *kernel = wanted != NULL ? kernel_named(layout, wanted) : NULL;
     return kernel != NULL ? kernel : kernel_named(layout, NULL);
+}
+
+/* Once: nobody may read the environment while the program changes it, and engines open a view for
+ * every lookup. */
+const struct kernel *kernel_for(uint32_t layout)
+{
+    static const struct kernel *_Atomic chosen[BLOOMFILE_COUNTING + 1];
+    const struct kernel *kernel = atomic_load_explicit(&chosen[layout], memory_order_relaxed);
+    if (kernel == NULL) {
+        kernel = choose(layout);
+        atomic_store_explicit(&chosen[layout], kernel, memory_order_relaxed);
+    }
+    return kernel;
 }

@@ -66,7 +66,8 @@ bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t
 const struct kernel *kernel_named(uint32_t layout, const char *name);
 
 /* The kernel for a valid layout: the one named by the environment variable BLOOMFILE_KERNEL, if
- * there is such a one, or else the fastest for this processor. */
+ * there is such a one, or else the fastest for this processor. The environment is read when the first
+ * filter of a layout is opened or made. */
 const struct kernel *kernel_for(uint32_t layout);
 
 #endif

@@ -266,7 +266,7 @@ int publish_to_stream(struct publication **out, int stream, const char *folder, 
     if (p == NULL)
         return ENOMEM;
     p->stream = stream;
-    return started(out, p, spool_file(folder, &p->fd), fd);
+    return started(out, p, spool_file(spool_folder(folder), &p->fd), fd);
 }
 
 static int write_all(int fd, const uint8_t *bytes, size_t size)

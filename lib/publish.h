@@ -20,7 +20,7 @@ struct publication;
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
 /* The same for what goes to a descriptor, from where it stands: it is made in an unnamed file, in a
- * folder as for spool_file(), and copied in the end. */
+ * folder as for spool_folder(), and copied in the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
 /* Syncs what has been written and gives it its name. 0, or an error after which nothing is left and

@@ -29,12 +29,14 @@ static int open_and_unlink(const char *folder, int *fd)
     return error;
 }
 
+const char *spool_folder(const char *named)
+{
+    const char *folder = named != NULL ? named : secure_getenv("TMPDIR");
+    return folder != NULL && *folder != '\0' ? folder : "/tmp";
+}
+
 int spool_file(const char *folder, int *fd)
 {
-    if (folder == NULL)
-        folder = secure_getenv("TMPDIR");
-    if (folder == NULL || *folder == '\0')
-        folder = "/tmp";
     do
         *fd = openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     while (*fd < 0 && errno == EINTR);

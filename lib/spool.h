@@ -3,8 +3,10 @@
 #ifndef BLOOMFILE_SPOOL_H
 #define BLOOMFILE_SPOOL_H
 
-/* Opens a new one in a folder, for reading and writing; NULL: in $TMPDIR, or /tmp. 0, or an errno
- * and *fd is -1. */
+/* The folder that a caller named; NULL: $TMPDIR, or /tmp. Valid until the environment changes. */
+const char *spool_folder(const char *named);
+
+/* Opens a new one in a folder, for reading and writing. 0, or an errno and *fd is -1. */
 int spool_file(const char *folder, int *fd);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Filters without a file. */
 #include <bloomfile_view.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "compact.h"
@@ -13,18 +12,6 @@
 
 /* What a view is until it has a kernel: all answers are "maybe". */
 static const struct bloomfile_view unknown;
-
-/* Chosen once, since engines open a view for every lookup, and the environment may be long. */
-static const struct kernel *chosen_kernel(uint32_t layout)
-{
-    static const struct kernel *_Atomic chosen[BLOOMFILE_COUNTING + 1];
-    const struct kernel *kernel = atomic_load_explicit(&chosen[layout], memory_order_relaxed);
-    if (kernel == NULL) {
-        kernel = kernel_for(layout);
-        atomic_store_explicit(&chosen[layout], kernel, memory_order_relaxed);
-    }
-    return kernel;
-}
 
 int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
 {
@@ -38,7 +25,7 @@ int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bi
     const uint64_t size = geometry_bytes_of(layout, geometry_units_of(layout, bits));
     if (size > PTRDIFF_MAX - BLOOMFILE_TRAILER_SIZE)
         return BLOOMFILE_ETOOBIG;
-    *out = (struct bloomfile_view){ layout, hashes, bits, (size_t)size, chosen_kernel(layout) };
+    *out = (struct bloomfile_view){ layout, hashes, bits, (size_t)size, kernel_for(layout) };
     return 0;
 }
 

@@ -254,6 +254,23 @@ static void a_folder_that_does_not_serve_is_an_error(void **state)
     assert_int_equal(unlink("file"), 0);
 }
 
+/* It may be changed while a worker makes the file. */
+static void the_environment_is_read_when_a_builder_is_made(void **state)
+{
+    (void)state;
+    char *before = getenv("TMPDIR");
+    before = before != NULL ? strdup(before) : NULL;
+    struct bloomfile_params p = params;
+    p.spool = NULL;
+    assert_int_equal(setenv("TMPDIR", ".", 1), 0);
+    bloomfile_builder *b = new_builder(p);
+    assert_int_equal(setenv("TMPDIR", "absent", 1), 0);
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    bloomfile_builder_free(b);
+    assert_int_equal(before != NULL ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
+    free(before);
+}
+
 static void without_threads_the_caller_does_the_work(void **state)
 {
     (void)state;
@@ -334,6 +351,7 @@ int main(void)
         cmocka_unit_test(a_temporary_file_that_keeps_its_name_is_given_up),
         cmocka_unit_test(what_changes_in_a_temporary_file_is_noticed),
         cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
+        cmocka_unit_test(the_environment_is_read_when_a_builder_is_made),
         cmocka_unit_test(without_threads_the_caller_does_the_work),
         cmocka_unit_test(no_more_threads_are_started_than_there_is_work_for),
         cmocka_unit_test(a_kill_leaves_nothing_behind),

@@ -4,6 +4,8 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <string.h>
 
 #include "geometry.h"
@@ -231,36 +233,44 @@ static void adds(void **state)
     for_all_kernels(adds_agree);
 }
 
-static void the_environment_names_a_kernel(void **state)
+/* In a process that has chosen none yet. */
+static void assert_chosen(const char *wanted, uint32_t layout, const struct kernel *kernel)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        bool named = setenv("BLOOMFILE_KERNEL", wanted, 1) == 0 && kernel_for(layout) == kernel;
+        /* And the environment is not read again. */
+        bool kept = setenv("BLOOMFILE_KERNEL", "scalar", 1) == 0 && kernel_for(layout) == kernel;
+        _exit(named && kept ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void the_environment_names_a_kernel_and_is_read_once(void **state)
 {
     (void)state;
+    const struct kernel *fastest = kernel_named(BLOOMFILE_BLOCKED, NULL);
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
-        assert_int_equal(setenv("BLOOMFILE_KERNEL", names[i], 1), 0);
-        if (kernel != NULL)
-            assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), kernel);
+        assert_chosen(names[i], BLOOMFILE_BLOCKED, kernel != NULL ? kernel : fastest);
     }
-    assert_int_equal(unsetenv("BLOOMFILE_KERNEL"), 0);
-    const struct kernel *fastest = kernel_for(BLOOMFILE_BLOCKED);
     assert_null(kernel_named(BLOOMFILE_BLOCKED, "abacus"));
-    assert_int_equal(setenv("BLOOMFILE_KERNEL", "abacus", 1), 0);
-    assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), fastest);
-    assert_int_equal(setenv("BLOOMFILE_KERNEL", "", 1), 0);
-    assert_ptr_equal(kernel_for(BLOOMFILE_BLOCKED), fastest);
-    assert_int_equal(setenv("BLOOMFILE_KERNEL", "scalar", 1), 0);
+    assert_chosen("abacus", BLOOMFILE_BLOCKED, fastest);
+    assert_chosen("", BLOOMFILE_BLOCKED, fastest);
     for (size_t i = 0; i < ROWS(layouts); i++)
-        assert_string_equal(kernel_for(layouts[i])->name, "scalar");
-    assert_int_equal(unsetenv("BLOOMFILE_KERNEL"), 0);
+        assert_chosen("scalar", layouts[i], kernel_named(layouts[i], "scalar"));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* first */
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),
-        cmocka_unit_test(the_environment_names_a_kernel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -295,7 +295,8 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  *
  * PREFAULT reads all of the file and maps its pages before open returns, so that later lookups wait
  * for no disk. Pages may leave memory again when it is short; a writer's first add to each still
- * takes a fault. Errors: EIO if the disk fails or the file shrinks meanwhile; EHWPOISON; ENOMEM. */
+ * takes a fault. Errors: EIO if the disk fails or the file shrinks meanwhile (before Linux 5.14
+ * SIGBUS is still possible between reading a page and mapping it); EHWPOISON; ENOMEM. */
 #define BLOOMFILE_PREFAULT 32u
 
 /* LOCK does that too and keeps the pages in memory (mlock) until the handle is closed; but not for

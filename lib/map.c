@@ -12,6 +12,7 @@
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
 #define HUGE_PAGE     ((size_t)2 << 20)
+#define READ_AT_ONCE  ((size_t)64 << 10) /* a multiple of every page size */
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
@@ -79,23 +80,33 @@ static int lock_pages(const struct map *map, size_t size)
     return mlock2(map->bytes, size, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
-static void touch_pages(const struct map *map)
+/* Each page after it has been read otherwise, which tells what would be SIGBUS here; but for what
+ * happens to it in the moment between. */
+static int read_and_touch(const struct map *map, int fd, uint64_t offset)
 {
+    uint8_t piece[READ_AT_ONCE];
     const size_t step = page_size();
-    for (size_t at = 0; at < map->base_size; at += step)
-        (void)*((const volatile uint8_t *)map->base + at);
+    for (size_t at = 0, size; at < map->base_size; at += size) {
+        size = map->base_size - at < sizeof piece ? map->base_size - at : sizeof piece;
+        int error = map_read(fd, offset + at, piece, size);
+        if (error != 0)
+            return error == BLOOMFILE_ETRUNCATED ? EIO : error;
+        for (size_t page = at; page < at + size; page += step)
+            (void)*((const volatile uint8_t *)map->base + page);
+    }
+    return 0;
 }
 
-/* Reading, also what is writable: it would all have to be written to disk otherwise. */
-static int fetch_pages(const struct map *map)
+/* Reading, also what is writable: it would all have to be written to disk otherwise. `offset`: of
+ * map->base in the file. */
+static int fetch_pages(const struct map *map, int fd, uint64_t offset)
 {
     map_expect(map, MAP_SCAN);
     if (madvise(map->base, map->base_size, MADV_POPULATE_READ) == 0)
         return 0;
     if (errno != EINVAL)
         return errno == EFAULT ? EIO : errno; /* where touching would be SIGBUS */
-    touch_pages(map);
-    return 0;
+    return read_and_touch(map, fd, offset);
 }
 
 static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, struct map_wish wish)
@@ -108,7 +119,7 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
     *map = (struct map){ base, size + before, (const uint8_t *)base + before };
     int error = wish.locked ? lock_pages(map, size) : 0;
     if (error == 0 && (wish.resident || wish.locked))
-        error = fetch_pages(map);
+        error = fetch_pages(map, fd, offset - before);
     return error;
 }
 

@@ -228,13 +228,30 @@ static void a_file_that_shrinks_while_it_is_fetched_is_an_error(void **state)
     (void)state;
     static const unsigned fetching[] = { PREFAULT, LOCK };
     struct faults shrinking = { .at_each_call = truncate_it };
-    for (size_t i = 0; i < ROWS(fetching); i++) {
+    struct faults old = from_then_on(ON_madvise, 1, EINVAL);
+    old.at_each_call = truncate_it;
+    for (size_t i = 0; i < 2 * ROWS(fetching); i++) {
         write_filter();
         bloomfile *f;
-        faults_begin(&shrinking);
-        int error = bloomfile_open(&f, "filter", fetching[i]);
+        faults_begin(i % 2 == 0 ? &shrinking : &old);
+        int error = bloomfile_open(&f, "filter", fetching[i / 2]);
         faults_end();
         assert_error(error, EIO);
+    }
+}
+
+/* By the read before the touch, which would be SIGBUS. */
+static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
+{
+    (void)state;
+    write_filter();
+    const struct faults old = from_then_on(ON_madvise, 1, EINVAL);
+    for (unsigned nth = 2; nth <= 3; nth++) { /* the first read is that of the header */
+        struct faults faults = once(ON_pread64, nth, EIO);
+        faults.besides = &old;
+        faults.transfer_at_most = 3 * PAGE;
+        assert_null(open_with(PREFAULT, &faults, EIO));
+        assert_null(open_with(LOCK, &faults, EIO));
     }
 }
 
@@ -247,6 +264,7 @@ int main(void)
         IN_NEW_DIR(locked_pages_are_those_of_the_image_until_it_is_closed),
         IN_NEW_DIR(what_must_not_be_locked_is_not_opened),
         IN_NEW_DIR(what_fails_is_told),
+        IN_NEW_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error),
         IN_NEW_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -13,14 +13,13 @@
 
 enum {
     WIDTH = 960,
-    HEIGHT = 640,
+    HEIGHT = 680,
     LEFT = 110,
     RIGHT = 920,
     TOP = 104,
     BOTTOM = 540,
     RATE_TICKS = 10,
     SIZE_TICKS = 8,
-    LABEL_WIDTH = 300,
     SHORT = 64,
 };
 
@@ -81,16 +80,23 @@ static struct axes fit_axes(const struct fold_plan *p)
 
 static void put_style(FILE *out)
 {
-    fputs(
-        "line { stroke: #ddd; stroke-width: 1 }\n"
-        "polyline { fill: none; stroke-width: 2 }\n"
-        ".rate { stroke: #2166ac }\n"
-        ".more { stroke: #999; stroke-dasharray: 6 4 }\n"
-        ".target { stroke: #b2182b; stroke-dasharray: 2 3 }\n"
-        "circle { fill: #2166ac }\n"
-        "circle.chosen { fill: #fff; stroke: #b2182b; stroke-width: 3 }\n"
-        "text.strong { font-weight: bold; paint-order: stroke; stroke: #fff; stroke-width: 4px }\n",
-        out);
+    fputs("line { stroke: #ddd; stroke-width: 1 }\n"
+          "polyline { fill: none; stroke-width: 2 }\n"
+          ".rate { stroke: #2166ac }\n"
+          ".more { stroke: #999; stroke-dasharray: 6 4 }\n"
+          ".target { stroke: #b2182b; stroke-dasharray: 2 3 }\n"
+          "circle { fill: #2166ac }\n"
+          "circle.chosen, circle.mark { fill: #fff; stroke: #b2182b; stroke-width: 3 }\n"
+          "text.strong { font-weight: bold }\n",
+          out);
+    svg_start_dark(out);
+    fputs("line { stroke: #3a3c40 }\n"
+          ".rate { stroke: #6cb6ff }\n"
+          ".more { stroke: #888 }\n"
+          ".target { stroke: #ff7b72 }\n"
+          "circle { fill: #6cb6ff }\n"
+          "circle.chosen, circle.mark { fill: #17181a; stroke: #ff7b72 }\n",
+          out);
 }
 
 static void put_stroke(FILE *out, const char *class, double x1, double y1, double x2, double y2)
@@ -152,20 +158,21 @@ static void put_points(FILE *out, const struct fold_plan *p, const struct axes *
     }
 }
 
+/* What it is stands below with the legend, where no curve can cross it. */
 static void put_chosen(FILE *out, const struct fold_plan *p, const struct axes *a)
 {
     char text[4 * SHORT], size[SHORT], rate[SHORT];
+    const double row = HEIGHT - 56;
     if (p->chosen == p->count)
         return;
     const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
     double x = place_of_size(a, c->image_size);
     double y = c->fpr > 0 ? place_of_rate(a, c->fpr) : BOTTOM;
-    bool has_room = x - LEFT > LABEL_WIDTH; /* below and to the left of the curves */
     snprintf(text, sizeof(text), "factor %" PRIu64 ": %s, rate %s", c->factor,
              cli_bytes(size, sizeof(size), c->image_size), cli_percent(rate, sizeof(rate), c->fpr));
     fprintf(out, "<circle class=\"chosen\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>\n", x, y);
-    svg_text(out, has_room ? "end strong" : "strong", has_room ? x - 12 : x + 12,
-             has_room ? y + 22 : y - 14, text);
+    fprintf(out, "<circle class=\"mark\" cx=\"%d\" cy=\"%.1f\" r=\"6\"/>\n", LEFT + 15, row - 5);
+    svg_text(out, "strong", LEFT + 40, row, text);
 }
 
 static void put_legend(FILE *out, const struct fold_plan *p)

@@ -242,7 +242,7 @@ static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
 static void put_map(FILE *out, const struct inspect_report *r, bool utf8)
 {
     const struct picture *p = &r->map;
-    double low, high, reach = PICTURE_LIMIT * p->scatter;
+    double low, high;
     char text[4][SHORT];
     picture_range(p, &low, &high);
     fprintf(out, "\n%*s page\n", (int)picture_label_width(p->pages) - 5, "");
@@ -251,11 +251,11 @@ static void put_map(FILE *out, const struct inspect_report *r, bool utf8)
     row(out, "cells", "%zu, %.0f %s%s each, fill %s to %s", p->columns * p->rows, p->cell_size,
         p->unit, cli_s((uint64_t)llround(p->cell_size)), cli_percent(text[0], SHORT, low),
         cli_percent(text[1], SHORT, high));
-    row(out, "glyphs", "%s%s the mean, %s; %s below %s, %s above %s; blank: no bit set",
-        picture_glyph(4, utf8), picture_glyph(5, utf8), cli_percent(text[0], SHORT, p->mean),
-        picture_glyph(1, utf8), cli_percent(text[1], SHORT, fmax(p->mean - reach, 0)),
-        picture_glyph(8, utf8), cli_percent(text[2], SHORT, fmin(p->mean + reach, 1)));
-    row(out, "unlikely", "cells further from the mean than chance explains: %zu",
+    row(out, "glyphs", "%s%s the median, %s; %s below %s, %s above %s; blank: no bit set",
+        picture_glyph(4, utf8), picture_glyph(5, utf8), cli_percent(text[0], SHORT, p->median),
+        picture_glyph(1, utf8), cli_percent(text[1], SHORT, picture_fill_at(p, -1)),
+        picture_glyph(8, utf8), cli_percent(text[2], SHORT, picture_fill_at(p, 1)));
+    row(out, "unlikely", "cells further from the median than chance explains: %zu",
         picture_outliers(p));
 }
 

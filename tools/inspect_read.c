@@ -113,9 +113,9 @@ static void measure(struct inspect_report *r, const bloomfile *f,
     int error = bloomfile_measure(f, &r->measure);
     r->measured = error == 0;
     if (error == 0 && options->map)
-        error = picture_for_terminal(&r->map, f, r->measure.fill, picture_terminal_width());
+        error = picture_for_terminal(&r->map, f, picture_terminal_width());
     if (error == 0 && (options->svg != NULL || options->png != NULL))
-        error = picture_for_image(&r->image, f, r->measure.fill);
+        error = picture_for_image(&r->image, f);
     cli_progress_end(&progress);
     if (error != 0)
         r->error = error;

@@ -30,7 +30,30 @@ static double chance_scatter(const struct bloomfile_info *info, double fill, dou
     return sqrt((by_a_key * by_a_key * keys_in_block + by_place) * BLOCK_BITS / bits);
 }
 
-static int measure(struct picture *p, const bloomfile *f, double mean)
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of the cells with a bit set; 0 if there is none. */
+static int find_median(struct picture *p)
+{
+    size_t cells = p->columns * p->rows, count = 0;
+    double *sorted = calloc(cells, sizeof(*sorted));
+    if (sorted == NULL)
+        return ENOMEM;
+    for (size_t i = 0; i < cells; i++) {
+        if (p->fill[i] > 0)
+            sorted[count++] = p->fill[i];
+    }
+    qsort(sorted, count, sizeof(*sorted), by_size);
+    p->median = count > 0 ? sorted[count / 2] : 0;
+    free(sorted);
+    return 0;
+}
+
+static int measure(struct picture *p, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -40,10 +63,12 @@ static int measure(struct picture *p, const bloomfile *f, double mean)
         return ENOMEM;
     p->pages = info.pages;
     p->unit = info.layout == BLOOMFILE_COUNTING ? "counter" : "bit";
-    p->mean = mean;
     p->cell_size = (double)info.bits / (double)cells;
-    p->scatter = chance_scatter(&info, mean, p->cell_size);
-    return bloomfile_measure_map(f, p->fill, cells);
+    int error = bloomfile_measure_map(f, p->fill, cells);
+    if (error == 0)
+        error = find_median(p);
+    p->scatter = chance_scatter(&info, p->median, p->cell_size);
+    return error;
 }
 
 /* Cells smaller than a block would show the places of single keys. */
@@ -62,7 +87,7 @@ unsigned picture_label_width(uint64_t pages)
     return (unsigned)snprintf(NULL, 0, "%" PRIu64, pages) + 2;
 }
 
-int picture_for_terminal(struct picture *p, const bloomfile *f, double mean, size_t width)
+int picture_for_terminal(struct picture *p, const bloomfile *f, size_t width)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
@@ -71,17 +96,17 @@ int picture_for_terminal(struct picture *p, const bloomfile *f, double mean, siz
     size_t cells = most_cells(f, columns * TERMINAL_ROWS);
     p->columns = cells < columns ? cells : columns;
     p->rows = cells / p->columns;
-    return measure(p, f, mean);
+    return measure(p, f);
 }
 
-int picture_for_image(struct picture *p, const bloomfile *f, double mean)
+int picture_for_image(struct picture *p, const bloomfile *f)
 {
     size_t cells = most_cells(f, IMAGE_COLUMNS * IMAGE_ROWS);
     p->columns = (size_t)ceil(sqrt((double)cells * IMAGE_COLUMNS / IMAGE_ROWS));
     if (p->columns > cells)
         p->columns = cells;
     p->rows = cells / p->columns;
-    return measure(p, f, mean);
+    return measure(p, f);
 }
 
 void picture_free(struct picture *p)
@@ -92,7 +117,7 @@ void picture_free(struct picture *p)
 
 double picture_distance(const struct picture *p, size_t cell)
 {
-    return (p->fill[cell] - p->mean) / p->scatter;
+    return (p->fill[cell] - p->median) / p->scatter;
 }
 
 bool picture_is_blank(const struct picture *p, size_t cell)
@@ -115,4 +140,15 @@ void picture_range(const struct picture *p, double *low, double *high)
         *low = fmin(*low, p->fill[i]);
         *high = fmax(*high, p->fill[i]);
     }
+}
+
+double picture_fill_at(const struct picture *p, double limits)
+{
+    return fmin(fmax(p->median + limits * PICTURE_LIMIT * p->scatter, 0), 1);
+}
+
+char *picture_fill_text(char *text, size_t size, double fill)
+{
+    snprintf(text, size, "%.4g %%", 100 * fill);
+    return text;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Pictures of how full a filter's body is. The body is cut into equal cells, and a cell is shown by
- * how far its fill is from the mean. The unit of that distance is the scatter that chance alone
- * gives to a cell of this size, so a healthy filter looks the same at every size, and what chance
- * does not do (a lost page, a range filled twice) stands out even where it moves the fill by a
- * thousandth.
+ * how far its fill is from the usual one, the median of the cells that have a bit set: a mean would
+ * be moved by the very hole that is to be seen. The unit of that distance is the scatter that
+ * chance alone gives to a cell of this size, so a healthy filter looks the same at every size, and
+ * what chance does not do (a lost page, a range filled twice) stands out even where it moves the
+ * fill by a thousandth.
  */
 #ifndef BLOOMFILE_TOOLS_PICTURE_H
 #define BLOOMFILE_TOOLS_PICTURE_H
@@ -20,29 +21,35 @@
 struct picture {
     size_t columns, rows;
     double *fill;         /* of each cell, row by row; NULL: no picture */
-    double mean, scatter; /* of the cells */
-    double cell_size;     /* in ... */
-    const char *unit;     /* ... "bit" or "counter" */
+    double median, scatter; /* of the cells */
+    double cell_size;       /* in ... */
+    const char *unit;       /* ... "bit" or "counter" */
     uint64_t pages;
 };
 
-/* For a terminal of `width` columns, and for an image. `mean` is the fill of the whole body. ENOMEM
- * or an error of bloomfile_measure_map(). */
-int picture_for_terminal(struct picture *p, const bloomfile *f, double mean, size_t width);
-int picture_for_image(struct picture *p, const bloomfile *f, double mean);
+/* For a terminal of `width` columns, and for an image. ENOMEM or an error of
+ * bloomfile_measure_map(). */
+int picture_for_terminal(struct picture *p, const bloomfile *f, size_t width);
+int picture_for_image(struct picture *p, const bloomfile *f);
 void picture_free(struct picture *p);
 
-/* A cell's distance from the mean, in scatters. */
+/* A cell's distance from the median, in scatters. */
 double picture_distance(const struct picture *p, size_t cell);
 
 /* A cell without any bit, where chance would not leave one. */
 bool picture_is_blank(const struct picture *p, size_t cell);
 
-/* How many cells are further than PICTURE_LIMIT from the mean. */
+/* How many cells are further than PICTURE_LIMIT from the median. */
 size_t picture_outliers(const struct picture *p);
 
 /* The lowest and the highest fill. */
 void picture_range(const struct picture *p, double *low, double *high);
+
+/* "45.08 %". Returns text. */
+char *picture_fill_text(char *text, size_t size, double fill);
+
+/* The fill so many times PICTURE_LIMIT from the median, of those that there can be. */
+double picture_fill_at(const struct picture *p, double limits);
 
 /* COLUMNS if set, else the width of the terminal on standard output, else 80. */
 size_t picture_terminal_width(void);
@@ -61,13 +68,13 @@ char *picture_svg(const struct picture *p, const char *title, const char *captio
 char *picture_png(const struct picture *p, size_t *size);
 
 /* What both images draw with: colours 0 to 2 * PICTURE_MIDDLE from empty to full, then one for
- * blank cells, each 0xRRGGBB; and the edge of a cell in pixels. */
+ * blank cells, each 0xRRGGBB, on a light or a dark ground; and the edge of a cell in pixels. */
 enum {
     PICTURE_MIDDLE = 8,
     PICTURE_BLANK = 2 * PICTURE_MIDDLE + 1,
     PICTURE_COLOURS
 };
-uint32_t picture_colour(unsigned index);
+uint32_t picture_colour(unsigned index, bool dark);
 unsigned picture_cell_colour(const struct picture *p, size_t cell);
 unsigned picture_cell_edge(const struct picture *p);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "picture.h"
+#include "picture_legend.h"
 
 #include <math.h>
 #include <png.h>
@@ -22,14 +23,19 @@ static uint32_t blend(uint32_t from, uint32_t to, double share)
 }
 
 /* Blue and red, not green and red: colour-blind eyes tell them apart. */
-uint32_t picture_colour(unsigned index)
+uint32_t picture_colour(unsigned index, bool dark)
 {
-    const uint32_t empty = 0x2166AC, mean = 0xF4F2EC, full = 0xB2182B, blank = 0x000000;
+    static const struct {
+        uint32_t empty, median, full, blank;
+    } colours[] = { { 0x2166AC, 0xF4F2EC, 0xB2182B, 0x000000 },
+                    { 0x6CB6FF, 0x33353A, 0xFF7B72, 0xFFFFFF } };
+    uint32_t median = colours[dark].median;
     if (index == PICTURE_BLANK)
-        return blank;
+        return colours[dark].blank;
     if (index < PICTURE_MIDDLE)
-        return blend(mean, empty, (double)(PICTURE_MIDDLE - index) / PICTURE_MIDDLE);
-    return blend(mean, full, (double)(index - PICTURE_MIDDLE) / PICTURE_MIDDLE);
+        return blend(median, colours[dark].empty,
+                     (double)(PICTURE_MIDDLE - index) / PICTURE_MIDDLE);
+    return blend(median, colours[dark].full, (double)(index - PICTURE_MIDDLE) / PICTURE_MIDDLE);
 }
 
 unsigned picture_cell_colour(const struct picture *p, size_t cell)
@@ -46,9 +52,8 @@ unsigned picture_cell_edge(const struct picture *p)
     return edge < EDGE_MAX ? (unsigned)edge : EDGE_MAX;
 }
 
-static void paint(const struct picture *p, size_t edge, uint8_t *pixels)
+static void paint(const struct picture *p, size_t edge, uint8_t *pixels, size_t width)
 {
-    size_t width = p->columns * edge;
     for (size_t row = 0; row < p->rows; row++) {
         uint8_t *line = pixels + row * edge * width;
         for (size_t column = 0; column < p->columns; column++)
@@ -59,25 +64,39 @@ static void paint(const struct picture *p, size_t edge, uint8_t *pixels)
     }
 }
 
+static void fill_palette(uint8_t palette[PICTURE_PALETTE * 3])
+{
+    const uint32_t ground = 0xFFFFFF, ink = 0x333333;
+    for (unsigned i = 0; i < PICTURE_PALETTE; i++) {
+        uint32_t colour = i == PICTURE_GROUND ? ground
+                          : i == PICTURE_INK  ? ink
+                                              : picture_colour(i, false);
+        for (unsigned j = 0; j < 3; j++)
+            palette[3 * i + j] = (uint8_t)(colour >> (16 - 8 * j));
+    }
+}
+
 char *picture_png(const struct picture *p, size_t *size)
 {
-    size_t edge = picture_cell_edge(p);
+    size_t edge = picture_cell_edge(p), height = p->rows * edge, width = p->columns * edge;
+    if (width < picture_legend_width())
+        width = picture_legend_width();
     png_image image = { .version = PNG_IMAGE_VERSION,
-                        .width = (png_uint_32)(p->columns * edge),
-                        .height = (png_uint_32)(p->rows * edge),
+                        .width = (png_uint_32)width,
+                        .height = (png_uint_32)(height + picture_legend_height()),
                         .format = PNG_FORMAT_RGB_COLORMAP,
-                        .colormap_entries = PICTURE_COLOURS };
-    uint8_t palette[PICTURE_COLOURS * 3];
-    for (unsigned i = 0; i < PICTURE_COLOURS; i++)
-        for (unsigned j = 0; j < 3; j++)
-            palette[3 * i + j] = (uint8_t)(picture_colour(i) >> (16 - 8 * j));
+                        .colormap_entries = PICTURE_PALETTE };
+    uint8_t palette[PICTURE_PALETTE * 3];
+    fill_palette(palette);
 
     png_alloc_size_t room = PNG_IMAGE_PNG_SIZE_MAX(image);
-    uint8_t *pixels = malloc((size_t)image.width * image.height);
+    uint8_t *pixels = malloc(width * image.height);
     char *file = malloc(room);
     bool done = false;
     if (pixels != NULL && file != NULL) {
-        paint(p, edge, pixels);
+        memset(pixels, PICTURE_GROUND, width * image.height);
+        paint(p, edge, pixels, width);
+        picture_legend(p, pixels + height * width, width);
         done = png_image_write_to_memory(&image, file, &room, 0, pixels, 0, palette) != 0;
     }
     free(pixels);

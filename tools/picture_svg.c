@@ -18,7 +18,10 @@ enum {
 static void put_style(FILE *out)
 {
     for (unsigned i = 0; i < PICTURE_COLOURS; i++)
-        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i));
+        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i, false));
+    svg_start_dark(out);
+    for (unsigned i = 0; i < PICTURE_COLOURS; i++)
+        fprintf(out, ".c%u { fill: #%06" PRIx32 " }\n", i, picture_colour(i, true));
 }
 
 /* Neighbours of one colour become one rectangle. */
@@ -44,8 +47,7 @@ static void put_grid(FILE *out, const struct picture *p, unsigned edge)
 static void put_fill(FILE *out, const char *class, unsigned x, unsigned y, double fill)
 {
     char text[64];
-    snprintf(text, sizeof(text), "%.4g %%", 100 * (fill < 0 ? 0 : fill > 1 ? 1 : fill));
-    svg_text(out, class, x, y, text);
+    svg_text(out, class, x, y, picture_fill_text(text, sizeof(text), fill));
 }
 
 static void put_legend(FILE *out, const struct picture *p, unsigned top)
@@ -56,10 +58,9 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
         fprintf(out, "<rect class=\"c%u\" x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\"/>\n", i,
                 MARGIN + gap + i * SWATCH, top, SWATCH, SWATCH);
     }
-    double reach = PICTURE_LIMIT * p->scatter;
-    put_fill(out, "start", MARGIN, below, p->mean - reach);
-    put_fill(out, "middle", MARGIN + bar / 2, below, p->mean);
-    put_fill(out, "end", MARGIN + bar, below, p->mean + reach);
+    put_fill(out, "start", MARGIN, below, picture_fill_at(p, -1));
+    put_fill(out, "middle", MARGIN + bar / 2, below, p->median);
+    put_fill(out, "end", MARGIN + bar, below, picture_fill_at(p, 1));
     svg_text(out, "start", MARGIN + bar + 2 * SWATCH + 8, top + 18, "no bit set");
 
     char note[256];
@@ -70,7 +71,7 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
     snprintf(
         note, sizeof(note),
         "The colours reach to %.0f times the scatter that chance gives; cells further from the "
-        "mean: %zu.",
+        "median: %zu.",
         PICTURE_LIMIT, picture_outliers(p));
     svg_text(out, "start", MARGIN, below + 48, note);
 }

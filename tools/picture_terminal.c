@@ -26,7 +26,7 @@ size_t picture_terminal_width(void)
     return 80;
 }
 
-/* Two scatters to a glyph; the mean is where the middle two meet. 0 is a blank. */
+/* Two scatters to a glyph; the median is where the middle two meet. 0 is a blank. */
 static int glyph_of(const struct picture *p, size_t cell)
 {
     if (picture_is_blank(p, cell))

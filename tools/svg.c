@@ -33,13 +33,24 @@ void svg_start(FILE *out, unsigned width, unsigned height, const char *title)
           "text { font: 14px sans-serif; fill: #333 }\n"
           "text.title { font-size: 20px; font-weight: bold; fill: #111 }\n"
           "text.middle { text-anchor: middle }\n"
-          "text.end { text-anchor: end }\n",
+          "text.end { text-anchor: end }\n"
+          ".ground { fill: #fff }\n",
+          out);
+}
+
+void svg_start_dark(FILE *out)
+{
+    fputs("@media (prefers-color-scheme: dark) {\n"
+          "text { fill: #ccc }\n"
+          "text.title { fill: #eee }\n"
+          ".ground { fill: #17181a }\n",
           out);
 }
 
 void svg_start_picture(FILE *out, unsigned width, unsigned height)
 {
-    fprintf(out, "</style>\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n", width, height);
+    fprintf(out, "}\n</style>\n<rect class=\"ground\" width=\"%u\" height=\"%u\"/>\n", width,
+            height);
 }
 
 void svg_text(FILE *out, const char *class, double x, double y, const char *text)

@@ -8,8 +8,10 @@
 #include <stdio.h>
 
 /* The root element as far as its title, and the style sheet with the classes of text ("title",
- * "middle", "end"); svg_start_picture() ends the style sheet and paints a white ground. */
+ * "middle", "end"); svg_start_dark() begins the part of it for those who prefer a dark scheme, with
+ * the same classes; svg_start_picture() ends both and paints the ground. */
 void svg_start(FILE *out, unsigned width, unsigned height, const char *title);
+void svg_start_dark(FILE *out);
 void svg_start_picture(FILE *out, unsigned width, unsigned height);
 
 /* One line of text, UTF-8 without control characters. */

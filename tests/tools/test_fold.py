@@ -275,7 +275,7 @@ class Curve(FoldTest):
         self.assertEqual(len([text for text in texts if text.startswith(f"factor {factor}: ")]), 1)
         circles = [element for element in root.iter(SVG + "circle")]
         rows, chosen = self.rates("big")
-        self.assertEqual(len(circles), len(rows) + 1)
+        self.assertEqual(len(circles), len(rows) + 2)
         marked, = [element for element in circles if element.get("class") == "chosen"]
         places = {(c.get("cx"), c.get("cy")) for c in circles if c.get("class") is None}
         self.assertIn((marked.get("cx"), marked.get("cy")), places)
@@ -288,6 +288,37 @@ class Curve(FoldTest):
             for name in "cx", "cy", "x", "y":
                 if element.get(name):
                     self.assertTrue(0 <= float(element.get(name)) <= 960)
+
+    def test_no_line_crosses_the_label(self):
+        """Wherever the factor that is taken is on the curve."""
+        for options in [], ["--factor", 1], ["--factor", 60], ["--factor", 720], ["-p", 0.4]:
+            self.filled()
+            root, texts = self.svg(self.output("bffold", "--dry-run", "--svg", "-", *options, "big"))
+            label, = [text for text in root.iter(SVG + "text")
+                      if re.match(r"factor \d+: ", text.text or "")]
+            x, y = float(label.get("x")), float(label.get("y"))
+            width = 9 * len(label.text)
+            left = x - width if "end" in label.get("class") else x
+            lines = [[tuple(map(float, point.split(","))) for point in line.get("points").split()]
+                     for line in root.iter(SVG + "polyline")]
+            lines += [[(float(line.get("x1")), float(line.get("y1"))),
+                       (float(line.get("x2")), float(line.get("y2")))]
+                      for line in root.iter(SVG + "line")]
+            for points in lines:
+                for (x1, y1), (x2, y2) in zip(points, points[1:]):
+                    for i in range(101):
+                        at = x1 + (x2 - x1) * i / 100, y1 + (y2 - y1) * i / 100
+                        self.assertFalse(left <= at[0] <= left + width and y - 14 <= at[1] <= y + 4,
+                                         (options, label.text, at))
+
+    def test_it_follows_a_dark_scheme(self):
+        self.filled()
+        text = self.output("bffold", "--dry-run", "--svg", "-", "big").decode()
+        light, dark = re.search(r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\n\}\n"
+                                r"</style>", text, re.S).groups()
+        for names in re.findall(r"^([^{\n]*) \{[^}]*(?:fill|stroke): #", light, re.M):
+            self.assertIn(names + " {", dark)
+        self.assertNotRegex(text.split("</style>")[1], "#[0-9a-f]{3}")
 
     def test_standard_output(self):
         self.filled()

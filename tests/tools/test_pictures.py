@@ -48,8 +48,11 @@ class Png:
         return [self.palette[bits >> total - self.depth * (i + 1) & mask]
                 for i in range(self.width)]
 
-    def colours(self):
-        return {pixel for row in self.rows for pixel in row}
+    def split(self):
+        """The rows of the cells, and those of the legend, which begins with a white one."""
+        white = [b"\xff\xff\xff"] * self.width
+        first = next(y for y, row in enumerate(self.rows) if row == white)
+        return self.rows[:first], self.rows[first:]
 
 
 class PictureTest(ToolTest):
@@ -108,6 +111,23 @@ class Map(PictureTest):
         self.assertGreater(blank, 2 / self.pages)
         self.assertLess(blank, 6 / self.pages)
 
+    def test_a_large_hole_does_not_move_what_the_others_are_judged_by(self):
+        """Of the cells beside it none is unlikely, and their glyphs are those of the whole filter."""
+        image = self.read("filter")
+        page, before = self.run_tool("bfinspect", "--map", "filter").stdout.decode(), self.map("filter")
+        self.assertIn("further from the median than chance explains: 0\n", page)
+        for lost in 4, self.pages // 3, self.pages * 2 // 3:
+            self.write("lost", craft.edit(image, at={4096: bytes(4096 * lost)}, checksums=False))
+            page = self.run_tool("bfinspect", "--map", "lost").stdout.decode()
+            rows, whole = "".join(self.map("lost")[1]), "".join(before[1])
+            blank = rows.count(" ")
+            share = 64 * 512 * lost / craft.field(image, "m")
+            self.assertAlmostEqual(blank / len(rows), share, delta=0.01)
+            unlikely = int(re.search(r"than chance explains: (\d+)", page)[1])
+            self.assertLessEqual(unlikely - blank, 1)  # the cell at the edge of the hole
+            same = sum(a == b for a, b in zip(rows[blank + 1:], whole[blank + 1:]))
+            self.assertGreater(same / (len(rows) - blank), 0.85)
+
     def test_smallest_and_emptiest(self):
         for name in ("classic-m1", "classic-full", "blocked-one-block", "counting-m1",
                      "blocked-no-keys", "classic-no-keys", "counting-k64-overflow"):
@@ -135,6 +155,17 @@ class Svg(PictureTest):
         text = " ".join(element.text or "" for element in root.iter())
         for words in "filter", "blocked", "40,000 keys", "k = ":
             self.assertIn(words, text)
+
+    def test_it_follows_a_dark_scheme(self):
+        """Each colour has another value there, and none stands outside of the style sheet."""
+        self.svg("filter")
+        text = self.read("image.svg").decode()
+        light, dark = re.search(r"<style>\n(.*)@media \(prefers-color-scheme: dark\) \{\n(.*)\n\}\n"
+                                r"</style>", text, re.S).groups()
+        for names in re.findall(r"^([^{\n]*) \{[^}]*fill", light, re.M):
+            self.assertIn(names + " {", dark)
+        self.assertEqual(len(re.findall(r"^\.c\d+ ", dark, re.M)), 18)
+        self.assertNotRegex(text.split("</style>")[1], "#[0-9a-f]{3}")
 
     def test_any_name(self):
         for name in "<&\">'", "]]>", "ünïcödé ☃", "\x1b[31m", "\x01", "\ufffe", "\udcff", "a" * 255:
@@ -172,17 +203,38 @@ class PngFile(PictureTest):
     def test_well_formed(self):
         png = self.png("filter")
         self.assertGreater(png.width, 500)
-        self.assertGreater(len(png.colours()), 4)
-        self.assertNotIn(b"\0\0\0", png.colours())
+        colours = {pixel for row in png.split()[0] for pixel in row}
+        self.assertGreater(len(colours), 4)
+        self.assertNotIn(b"\0\0\0", colours)
+
+    def test_it_has_a_legend(self):
+        """All 17 colours in order, black, and text, below the cells; also of the smallest filter."""
+        for name in "filter", GOLDEN / "classic-m1.bloom":
+            image = self.run_tool("bfinspect", "--png", "-", name).stdout
+            png = Png(self, image)
+            _, legend = png.split()
+            bars = [row for row in legend if len(set(row)) > 10]
+            self.assertGreater(len(bars), 10)
+            colours = list(dict.fromkeys(bars[0]))
+            self.assertEqual(len(colours), 19)  # white and black, too
+            self.assertEqual(colours[0], b"\xff\xff\xff")
+            self.assertEqual(colours[1], b"\x21\x66\xac")
+            self.assertEqual(colours[17], b"\xb2\x18\x2b")
+            self.assertEqual(colours[18], b"\0\0\0")
+            below = legend[legend.index(bars[-1]) + 1:]
+            ink = sum(pixel == b"\x33\x33\x33" for row in below for pixel in row)
+            self.assertGreater(ink, 1000)
+            self.assertEqual(set(legend[-1]), {b"\xff\xff\xff"})
 
     def test_lost_pages_are_black(self):
         png = self.png("holed", status=2)
-        black = sum(pixel == b"\0\0\0" for row in png.rows for pixel in row)
-        share = black / png.width / png.height
+        cells, _ = png.split()
+        black = sum(pixel == b"\0\0\0" for row in cells for pixel in row)
+        share = black / png.width / len(cells)
         self.assertGreater(share, 2 / self.pages)
         self.assertLess(share, 6 / self.pages)
-        middle = [y for y, row in enumerate(png.rows) if b"\0\0\0" in row]
-        self.assertLess(abs(sum(middle) / len(middle) / png.height - 0.55), 0.12)
+        middle = [y for y, row in enumerate(cells) if b"\0\0\0" in row]
+        self.assertLess(abs(sum(middle) / len(middle) / len(cells) - 0.55), 0.12)
 
     def test_standard_output(self):
         out = self.picture("--png", "-", "filter")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <bloomfile.h>
+#include <errno.h>
 #include <string.h>
 
 #define STRING_(x) #x
@@ -12,6 +13,72 @@
     case name:                                                                                     \
         return #name;
 
+#ifdef __GLIBC__
+static const char *system_name(int error)
+{
+    return strerrorname_np(error);
+}
+#else
+/* Other libraries do not tell the names: here are those of the calls that bloomfile makes. */
+#define SYSTEM_ERRORS(X)                                                                           \
+    X(E2BIG)                                                                                       \
+    X(EACCES)                                                                                      \
+    X(EAGAIN)                                                                                      \
+    X(EBADF)                                                                                       \
+    X(EBUSY)                                                                                       \
+    X(EDEADLK)                                                                                     \
+    X(EDQUOT)                                                                                      \
+    X(EEXIST)                                                                                      \
+    X(EFAULT)                                                                                      \
+    X(EFBIG)                                                                                       \
+    X(EILSEQ)                                                                                      \
+    X(EINTR)                                                                                       \
+    X(EINVAL)                                                                                      \
+    X(EIO)                                                                                         \
+    X(EISDIR)                                                                                      \
+    X(ELOOP)                                                                                       \
+    X(EMFILE)                                                                                      \
+    X(EMLINK)                                                                                      \
+    X(ENAMETOOLONG)                                                                                \
+    X(ENFILE)                                                                                      \
+    X(ENODEV)                                                                                      \
+    X(ENOENT)                                                                                      \
+    X(ENOLCK)                                                                                      \
+    X(ENOMEM)                                                                                      \
+    X(ENOSPC)                                                                                      \
+    X(ENOSYS)                                                                                      \
+    X(ENOTDIR)                                                                                     \
+    X(ENOTEMPTY)                                                                                   \
+    X(ENOTSUP)                                                                                     \
+    X(ENOTTY)                                                                                      \
+    X(ENXIO)                                                                                       \
+    X(EOVERFLOW)                                                                                   \
+    X(EPERM)                                                                                       \
+    X(EPIPE)                                                                                       \
+    X(EPROTO)                                                                                      \
+    X(ERANGE)                                                                                      \
+    X(EROFS)                                                                                       \
+    X(ESPIPE)                                                                                      \
+    X(ESRCH)                                                                                       \
+    X(ESTALE)                                                                                      \
+    X(ETIMEDOUT)                                                                                   \
+    X(ETXTBSY)                                                                                     \
+    X(EXDEV)
+
+#define SYSTEM_NAME(name)                                                                          \
+    case name:                                                                                     \
+        return #name;
+
+static const char *system_name(int error)
+{
+    switch (error) {
+        SYSTEM_ERRORS(SYSTEM_NAME)
+    default:
+        return NULL;
+    }
+}
+#endif
+
 const char *bloomfile_strerror(int error)
 {
     if (error == 0)
@@ -19,12 +86,13 @@ const char *bloomfile_strerror(int error)
     switch (error) {
         BLOOMFILE_ERRORS(ROW_TEXT)
     }
+    if (error <= 0 || system_name(error) == NULL)
+        return "unknown error";
 #ifdef __GLIBC__
-    const char *text = error > 0 ? strerrordesc_np(error) : NULL;
+    return strerrordesc_np(error);
 #else
-    const char *text = error > 0 ? strerror(error) : NULL;
+    return strerror(error);
 #endif
-    return text != NULL ? text : "unknown error";
 }
 
 const char *bloomfile_errname(int error)
@@ -34,11 +102,7 @@ const char *bloomfile_errname(int error)
     switch (error) {
         BLOOMFILE_ERRORS(ROW_NAME)
     }
-    const char *name = NULL;
-#ifdef __GLIBC__
-    if (error > 0)
-        name = strerrorname_np(error);
-#endif
+    const char *name = error > 0 ? system_name(error) : NULL;
     return name != NULL ? name : "UNKNOWN";
 }
 

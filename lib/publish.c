@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "map.h"
+#include "rename.h"
 #include "spool.h"
 
 #define NAME_TRIES 100

@@ -76,11 +76,27 @@ static bool lacks(bool what, int error)
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters
 
+/* One whose name in glibc says that files are of 64 bits; in musl they always are. */
+#ifdef __GLIBC__
+#define LARGE "64"
+#else
+#define LARGE
+#endif
+#define WRAP_LARGE(type, name, parameters)                                                         \
+    type __real_##name parameters __asm__("__real_" #name LARGE);                                  \
+    type __wrap_##name parameters __asm__("__wrap_" #name LARGE);                                  \
+    type __wrap_##name parameters
+
 /* A call that needs nothing but to fail. */
 #define WRAP_PLAIN(type, failure, name, parameters, arguments)                                     \
     WRAP(type, name, parameters)                                                                   \
     {                                                                                              \
         return fails(ON_##name) ? (failure) : __real_##name arguments;                             \
+    }
+#define WRAP_LARGE_PLAIN(type, failure, name, parameters, arguments)                               \
+    WRAP_LARGE(type, name, parameters)                                                             \
+    {                                                                                              \
+        return fails(ON_##name##64) ? (failure) : __real_##name arguments;                         \
     }
 
 WRAP_PLAIN(void *, NULL, malloc, (size_t size), (size))
@@ -94,23 +110,23 @@ WRAP_PLAIN(int, -1, dup3, (int from, int to, int flags), (from, to, flags))
 WRAP_PLAIN(int, -1, madvise, (void *at, size_t size, int advice), (at, size, advice))
 WRAP_PLAIN(int, -1, mlock2, (const void *at, size_t size, unsigned flags), (at, size, flags))
 WRAP_PLAIN(int, -1, memfd_create, (const char *name, unsigned flags), (name, flags))
-WRAP_PLAIN(int, -1, lstat64, (const char *path, struct stat *status), (path, status))
-WRAP_PLAIN(int, -1, stat64, (const char *path, struct stat *status), (path, status))
-WRAP_PLAIN(int, -1, fstat64, (int fd, struct stat *status), (fd, status))
-WRAP_PLAIN(int, -1, fstatat64, (int dir, const char *path, struct stat *status, int flags),
-           (dir, path, status, flags))
-WRAP_PLAIN(int, -1, fallocate64, (int fd, int mode, off_t offset, off_t size),
-           (fd, mode, offset, size))
-WRAP_PLAIN(int, -1, ftruncate64, (int fd, off_t size), (fd, size))
+WRAP_LARGE_PLAIN(int, -1, lstat, (const char *path, struct stat *status), (path, status))
+WRAP_LARGE_PLAIN(int, -1, stat, (const char *path, struct stat *status), (path, status))
+WRAP_LARGE_PLAIN(int, -1, fstat, (int fd, struct stat *status), (fd, status))
+WRAP_LARGE_PLAIN(int, -1, fstatat, (int dir, const char *path, struct stat *status, int flags),
+                 (dir, path, status, flags))
+WRAP_LARGE_PLAIN(int, -1, fallocate, (int fd, int mode, off_t offset, off_t size),
+                 (fd, mode, offset, size))
+WRAP_LARGE_PLAIN(int, -1, ftruncate, (int fd, off_t size), (fd, size))
 WRAP_PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
 WRAP_PLAIN(int, -1, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
            (from, old, to, new))
 WRAP_PLAIN(int, -1, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 WRAP_PLAIN(ssize_t, -1, getrandom, (void *room, size_t size, unsigned flags), (room, size, flags))
-WRAP_PLAIN(void *, MAP_FAILED, mmap64,
-           (void *at, size_t size, int protection, int flags, int fd, off_t offset),
-           (at, size, protection, flags, fd, offset))
+WRAP_LARGE_PLAIN(void *, MAP_FAILED, mmap,
+                 (void *at, size_t size, int protection, int flags, int fd, off_t offset),
+                 (at, size, protection, flags, fd, offset))
 
 /* With MREMAP_FIXED. */
 WRAP(void *, mremap, (void *old, size_t old_size, size_t size, int flags, ...))
@@ -149,20 +165,20 @@ WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsign
     return __real_renameat2(from, old, to, new, flags);
 }
 
-WRAP(int, fcntl64, (int fd, int command, ...))
+WRAP_LARGE(int, fcntl, (int fd, int command, ...))
 {
     va_list rest;
     va_start(rest, command);
     void *argument = va_arg(rest, void *);
     va_end(rest);
     bool unlock = command == F_OFD_SETLK && ((const struct flock *)argument)->l_type == F_UNLCK;
-    return fails(unlock ? ON_unlock : ON_fcntl64) ? -1 : __real_fcntl64(fd, command, argument);
+    return fails(unlock ? ON_unlock : ON_fcntl64) ? -1 : __real_fcntl(fd, command, argument);
 }
 
 /* Nothing here is meant to survive the machine. */
 WRAP(int, fsync, (int fd))
 {
-    return fails(ON_fsync) ? -1 : __real_fcntl64(fd, F_GETFD) < 0 ? -1 : 0;
+    return fails(ON_fsync) ? -1 : __real_fcntl(fd, F_GETFD) < 0 ? -1 : 0;
 }
 
 WRAP(int, msync, (void *at, size_t size, int flags))
@@ -181,12 +197,12 @@ WRAP(int, asprintf, (char **text, const char *format, ...))
     return length;
 }
 
-WRAP(int, open64, (const char *path, int flags, ...))
+WRAP_LARGE(int, open, (const char *path, int flags, ...))
 {
-    return fails(ON_open64) ? -1 : __real_open64(path, flags);
+    return fails(ON_open64) ? -1 : __real_open(path, flags);
 }
 
-WRAP(int, openat64, (int dir, const char *path, int flags, ...))
+WRAP_LARGE(int, openat, (int dir, const char *path, int flags, ...))
 {
     va_list rest;
     va_start(rest, flags);
@@ -194,7 +210,7 @@ WRAP(int, openat64, (int dir, const char *path, int flags, ...))
     va_end(rest);
     if ((flags & O_TMPFILE) == O_TMPFILE && lacks(now.no_unnamed_files, EOPNOTSUPP))
         return -1;
-    return fails(ON_openat64) ? -1 : __real_openat64(dir, path, flags, mode);
+    return fails(ON_openat64) ? -1 : __real_openat(dir, path, flags, mode);
 }
 
 static size_t at_most(size_t size, size_t limit)
@@ -207,7 +223,7 @@ WRAP(ssize_t, read, (int fd, void *room, size_t size))
     return fails(ON_read) ? -1 : __real_read(fd, room, at_most(size, now.transfer_at_most));
 }
 
-WRAP(ssize_t, pread64, (int fd, void *room, size_t size, off_t offset))
+WRAP_LARGE(ssize_t, pread, (int fd, void *room, size_t size, off_t offset))
 {
     if (fails(ON_pread64))
         return -1;
@@ -215,12 +231,12 @@ WRAP(ssize_t, pread64, (int fd, void *room, size_t size, off_t offset))
         size = (size_t)offset >= now.file_ends_at
                    ? 0
                    : at_most(size, now.file_ends_at - (size_t)offset);
-    return __real_pread64(fd, room, at_most(size, now.transfer_at_most), offset);
+    return __real_pread(fd, room, at_most(size, now.transfer_at_most), offset);
 }
 
-WRAP(ssize_t, pwrite64, (int fd, const void *bytes, size_t size, off_t offset))
+WRAP_LARGE(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t offset))
 {
     if (fails(ON_pwrite64))
         return -1;
-    return __real_pwrite64(fd, bytes, at_most(size, now.transfer_at_most), offset);
+    return __real_pwrite(fd, bytes, at_most(size, now.transfer_at_most), offset);
 }

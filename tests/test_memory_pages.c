@@ -74,6 +74,7 @@ static size_t present_pages(const bloomfile *f)
     const uintptr_t first = (uintptr_t)f->map.bytes / page_size;
     const size_t pages = ((uintptr_t)f->map.bytes + size - 1) / page_size - first + 1;
     size_t present = 0;
+    setvbuf(pagemap, NULL, _IONBF, 0); /* whole entries can be read only */
     assert_int_equal(fseeko(pagemap, (off_t)(8 * first), SEEK_SET), 0);
     for (size_t i = 0; i < pages; i++) {
         uint64_t entry;

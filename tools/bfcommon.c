@@ -225,7 +225,9 @@ int main(int argc, char **argv)
     struct job job = { .memory = DEFAULT_MEMORY, .folder = temporary_folder() };
     cli_start(argv[0]);
     parse(&job, argc, argv);
+#ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
+#endif
     if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
         cli_fail(ENOMEM, "cannot start writing");
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TEMPORARY ".bloomfile.XXXXXX"
@@ -75,6 +76,14 @@ static bool fill_temporary(char *temporary, const char *bytes, size_t size)
     errno = error;
     return done;
 }
+
+#ifndef RENAME_NOREPLACE /* musl */
+#define RENAME_NOREPLACE (1u << 0)
+static int renameat2(int from, const char *old_name, int to, const char *new_name, unsigned flags)
+{
+    return (int)syscall(SYS_renameat2, from, old_name, to, new_name, flags);
+}
+#endif
 
 /* File systems that cannot refuse an existing name in the renaming itself were asked before. */
 static bool give_name(const char *temporary, const char *path, bool replace)

@@ -6,6 +6,7 @@
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,14 +35,31 @@ static void plan(const bloomfile *f, uint64_t ones, int verified)
     expect(count == 1 || (choices[1].ones <= ones && choices[1].fpr >= choices[0].fpr));
 }
 
+/* An application's own hash: refused unless asked for, and "maybe" to all unless named. */
+static void name(bloomfile *f, const uint8_t *image, size_t size, unsigned flags)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    if (info.hash_id < BLOOMFILE_APP_HASH_FIRST)
+        return;
+    bloomfile *refused;
+    expect(bloomfile_open_memory(&refused, image, size, flags) == BLOOMFILE_EHASH);
+    expect(bloomfile_contains_digest(f, 0) && bloomfile_contains_digest(f, UINT64_MAX / 3));
+    expect(bloomfile_name_hash(f, info.hash_id, info.self_test + 1) == BLOOMFILE_ESELFTEST);
+    expect(bloomfile_contains(f, "key", 3) && bloomfile_contains_digest(f, UINT64_MAX / 3));
+    expect(bloomfile_name_hash(f, info.hash_id, info.self_test) == 0);
+    expect(bloomfile_status(f) == 0);
+}
+
 static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
 {
     bloomfile *f;
-    int error = bloomfile_open_memory(&f, image, size, flags);
+    int error = bloomfile_open_memory(&f, image, size, flags | BLOOMFILE_APP_HASH);
     if (expected != 0)
         expect(error == expected);
     if (error != 0)
         return;
+    name(f, image, size, flags);
     bool hits[3];
     bloomfile_digest digests[3] = { 0, UINT64_MAX, bloomfile_hash(0, "key", 3) };
     size_t found = bloomfile_contains_digests(f, digests, 3, hits);

@@ -95,7 +95,7 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EHEADER, -1007, "the header is damaged (checksum mismatch)")                       \
     X(BLOOMFILE_EFEATURE, -1008, "needs a feature this version does not know")                     \
     X(BLOOMFILE_ELAYOUT, -1009, "unknown layout")                                                  \
-    X(BLOOMFILE_EHASH, -1010, "unknown hash function")                                             \
+    X(BLOOMFILE_EHASH, -1010, "its hash function is unknown, or an application's own")             \
     X(BLOOMFILE_ESELFTEST, -1011, "this build hashes differently from the writer")                 \
     X(BLOOMFILE_EHASHES, -1012, "the number of hashes k is out of range (1 to 64)")                \
     X(BLOOMFILE_EBITS, -1013, "the number of bits m is out of range for the layout")               \
@@ -205,19 +205,20 @@ struct bloomfile_params {
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
     uint32_t framing;             /* enum bloomfile_framing: recorded for those who ask later */
     uint32_t framing_size;        /* BLOOMFILE_FIXED: 1 to BLOOMFILE_MAX_FRAMING_SIZE; else 0 */
+    uint64_t self_test;           /* with hash_id, 0 without: see bloomfile_hash.h */
+    uint32_t hash_id;             /* of an application's own function; 0: bloomfile_hash() */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
+    uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
     uint64_t memory;   /* bytes to take, about, at least 1 MiB; 0: as many as there are */
     const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
-    uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
-    uint32_t reserved; /* 0 */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
  * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES,
- * _ERATE, _ECAPACITY (above 2^60), _ELABEL; ENOMEM. */
+ * _ERATE, _ECAPACITY (above 2^60), _ELABEL, _EHASH (hash_id); ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
@@ -311,6 +312,8 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * locked; PREFAULT adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
 #define BLOOMFILE_COPY 128u
 
+#define BLOOMFILE_APP_HASH 512u /* open it if its hash is an application's own: bloomfile_hash.h */
+
 /* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose
  * lookups then see every add as soon as it is made; a live body has no checksums.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
@@ -348,7 +351,8 @@ BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
  * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk, or
  * BLOOMFILE_ECHANGED if the mapped header is not the one that was opened, or is gone: somebody has
  * overwritten the file, and answers since then may be wrong; from now on all are "maybe". Lookups
- * do not notice that themselves. Ask after the answers that count; it takes about 1 us. */
+ * do not notice that themselves. Ask after the answers that count; it takes about 1 us.
+ * BLOOMFILE_EHASH comes last: see bloomfile_hash.h. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 /* The seed that digests for this filter are made with. */

@@ -96,6 +96,9 @@ BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *di
  * Errors: BLOOMFILE_ENOTCOUNTING, _EABSENT; those of bloomfile_add() and fcntl. */
 BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
 
+/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
+BLOOMFILE_API int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest);
+
 /* Writes all adds to disk: those that returned before this call are there, by whichever handle they
  * were made, when it returns 0. An error of msync poisons the file (see above); any other may be
  * tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does not name any

@@ -6,6 +6,11 @@
 
 #define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
 
+static int addable(bloomfile *f)
+{
+    return f->unnamed ? BLOOMFILE_EHASH : live_writable(f);
+}
+
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
@@ -33,7 +38,7 @@ static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_
                      size_t *new_keys)
 {
     struct kernel_change change = { 0 };
-    int error = live_writable(f);
+    int error = addable(f);
     if (error != 0)
         return error;
     if (f->exact)
@@ -56,6 +61,8 @@ int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
 
 int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new)
 {
+    if (f->app_hash)
+        return BLOOMFILE_EHASH;
     return bloomfile_add_digest(f, hash_key(f->header.seed, key, size), was_new);
 }
 
@@ -73,7 +80,7 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
                           size_t *new_keys)
 {
     size_t sum = 0;
-    int error = n == 0 ? live_writable(f) : 0;
+    int error = n == 0 ? addable(f) : 0;
     for (size_t start = 0; start < n && error == 0; start += CHUNK)
         error =
             add_chunk(f, digests + start, at_most(n - start, CHUNK), from(was_new, start), &sum);
@@ -87,7 +94,7 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
 {
     uint64_t digests[KEYS_CHUNK];
     size_t sum = 0;
-    int error = n == 0 ? live_writable(f) : 0;
+    int error = f->app_hash ? BLOOMFILE_EHASH : n == 0 ? addable(f) : 0;
     for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
         size_t count = at_most(n - start, KEYS_CHUNK);
         keys_digests(f, keys + start, count, digests);

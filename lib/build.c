@@ -96,8 +96,16 @@ int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *
     return digests_add(b->digests, digests, n);
 }
 
+/* An application's own hash is not known here. */
+static bool can_hash(const bloomfile_builder *b)
+{
+    return b->params.hash_id == 0;
+}
+
 int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 {
+    if (!can_hash(b))
+        return BLOOMFILE_EHASH;
     uint64_t digest = hash_key(b->params.seed, key, size);
     return digests_add(b->digests, &digest, 1);
 }
@@ -105,7 +113,7 @@ int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys, size_t n)
 {
     uint64_t digests[CHUNK];
-    int error = 0;
+    int error = can_hash(b) ? 0 : BLOOMFILE_EHASH;
     for (size_t at = 0, count; at < n && error == 0; at += count) {
         count = n - at < CHUNK ? n - at : CHUNK;
         for (size_t i = 0; i < count; i++)

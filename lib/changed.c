@@ -91,7 +91,7 @@ int bloomfile_is_stale(const bloomfile *f)
 
 /* Other bytes than those that were opened are the worse news: not only pages that were found to be
  * damaged are wrong. */
-int bloomfile_status(const bloomfile *f)
+int changed_or_damaged(const bloomfile *f)
 {
     if (changed_header(f)) {
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
@@ -100,4 +100,10 @@ int bloomfile_status(const bloomfile *f)
     int error = atomic_load(&f->guard->error);
     bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
     return poisoned ? BLOOMFILE_EPOISONED : error;
+}
+
+int bloomfile_status(const bloomfile *f)
+{
+    const int error = changed_or_damaged(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }

@@ -14,4 +14,7 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status);
  * others do not change in it. Never true of a copy. */
 bool changed_header(const bloomfile *f);
 
+/* What keeps the body from being relied on, as bloomfile_status() tells it; 0: nothing known. */
+int changed_or_damaged(const bloomfile *f);
+
 #endif

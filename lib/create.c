@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -66,6 +67,8 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
         error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
     if (error == 0)
         error = filter_new(&f, h, &map, 0);
+    if (error == 0)
+        error = bloomfile_name_hash(f, h->hash_id, h->self_test);
     if (error != 0)
         return error;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);

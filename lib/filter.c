@@ -12,12 +12,15 @@
 
 #include "body.h"
 #include "changed.h"
+#include "hash.h"
 #include "live.h"
+#include "name.h"
 #include "sealing.h"
 
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
-     BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY)
+     BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY |                  \
+     BLOOMFILE_APP_HASH)
 #define OPEN_TRIES 100 /* while others replace the file */
 
 static bool flags_valid(unsigned flags, bool by_path)
@@ -61,6 +64,9 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
     f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
+    f->app_hash = hash_is_applications(h->hash_id);
+    if (f->app_hash)
+        name_forget(f);
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (live) {
@@ -88,8 +94,13 @@ int filter_make_writer(bloomfile *f, int fd, unsigned flags)
     return error != 0 ? error : live_join(f, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
 }
 
+static struct header_faults expected(unsigned flags)
+{
+    return (struct header_faults){ .xxh3_only = (flags & BLOOMFILE_APP_HASH) == 0 };
+}
+
 /* Reads and validates the header of the image at `offset`. */
-static int read_header(int fd, uint64_t offset, uint64_t length, struct header *h,
+static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags, struct header *h,
                        struct header_faults *faults)
 {
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
@@ -98,7 +109,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, struct header *
         int error = map_read(fd, offset, bytes, size);
         if (error != 0)
             return error;
-        *faults = (struct header_faults){ 0 };
+        *faults = expected(flags);
         header_decode(bytes, length, h, faults);
         if (faults->first != BLOOMFILE_ERECORD)
             break;
@@ -121,7 +132,7 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     struct header header;
     struct header_faults faults;
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
-    int error = read_header(fd, offset, length, &header, &faults);
+    int error = read_header(fd, offset, length, flags, &header, &faults);
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
     if (writing && was_read && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
@@ -201,7 +212,7 @@ int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsig
     if (size > 0)
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
     struct header header;
-    struct header_faults faults = { 0 };
+    struct header_faults faults = expected(flags);
     header_decode(bytes, size, &header, &faults);
     int error = faults.first != 0 ? faults.first : check_state(&header, flags, false);
     if (error != 0)

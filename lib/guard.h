@@ -23,6 +23,7 @@ struct guard {
     _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
+    atomic_bool unhashed; /* something was asked whose digest is not known */
     atomic_int error;     /* 0, or the first damage met: the handle's sticky error */
 };
 

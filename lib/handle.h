@@ -32,6 +32,8 @@ struct bloomfile {
     int fd;                  /* of a writer, or of what was copied, whose inode it holds; -1 */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
     bool copied;             /* BLOOMFILE_COPY: the file may change */
+    bool app_hash;           /* the hash function is the application's: keys have no digest here */
+    bool unnamed;            /* nobody said by which function digests are made: do not ask them */
     struct header header;    /* as it was when opened */
     struct geometry geometry;
     struct map map;

@@ -4,9 +4,16 @@
 #define BLOOMFILE_HASH_H
 
 #define XXH_INLINE_ALL
+#include <stdbool.h>
 #include <xxhash.h>
 
-#define HASH_XXH3_64 1u
+#define HASH_XXH3_64           1u
+#define HASH_APPLICATIONS_FROM 0x80000000u
+
+static inline bool hash_is_applications(uint32_t hash_id)
+{
+    return hash_id >= HASH_APPLICATIONS_FROM;
+}
 
 static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
 {

@@ -229,9 +229,10 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
     bool layout_known = geometry_layout_known(h->layout);
     if (!layout_known)
         FIELD_FAULT(BLOOMFILE_ELAYOUT, layout);
-    if (h->hash_id != HASH_XXH3_64)
+    const bool app_hash = hash_is_applications(h->hash_id);
+    if (h->hash_id != HASH_XXH3_64 && (!app_hash || faults->xxh3_only))
         FIELD_FAULT(BLOOMFILE_EHASH, hash_id);
-    else if (h->self_test != hash_self_test(h->seed))
+    else if (!app_hash && h->self_test != hash_self_test(h->seed))
         FIELD_FAULT(BLOOMFILE_ESELFTEST, self_test);
     if (h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
         FIELD_FAULT(BLOOMFILE_EHASHES, k);

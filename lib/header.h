@@ -101,7 +101,8 @@ struct header {
 struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
-    int first; /* error of the first one, 0: the header is valid */
+    int first;      /* error of the first one, 0: the header is valid */
+    bool xxh3_only; /* set by the caller: an application's own hash is a fault */
 };
 
 /* Decodes the first bytes of an image of `image_size` bytes: `bytes` holds the first

@@ -8,7 +8,6 @@
 #include "body.h"
 #include "bytes.h"
 #include "checksum.h"
-#include "hash.h"
 #include "sizing.h"
 
 void image_describe(struct header *h)
@@ -16,8 +15,6 @@ void image_describe(struct header *h)
     h->version = HEADER_VERSION;
     h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
     h->ro_compat = h->incompat = 0;
-    h->hash_id = HASH_XXH3_64;
-    h->self_test = hash_self_test(h->seed);
     h->body_offset = h->header_size;
     h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
 }

@@ -6,8 +6,8 @@
 #include "header.h"
 #include "kernel.h"
 
-/* Sets the rest of *h, in which the caller has set what describes the filter (header_size, layout, k,
- * framing, m, seed, capacity, fpr, m_unfolded, provenance, tag, label). */
+/* Sets the rest of *h, in which the caller has set what describes the filter (header_size, layout,
+ * hash_id, k, framing, m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label). */
 void image_describe(struct header *h);
 
 /* Makes a record that of a sealed image with such a body; n and flags stay. */

@@ -15,7 +15,7 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
     const struct header *h = &f->header;
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
-    f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
+    kernel_for(h->layout)->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
     struct bloomfile_measurement m = {
         .struct_size = out->struct_size,
@@ -42,12 +42,13 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
     const bool blocked = f->header.layout == BLOOMFILE_BLOCKED;
     const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
     const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
+    const struct kernel *kernel = kernel_for(f->header.layout);
     map_expect(&f->map, MAP_SCAN);
     for (size_t i = 0; i < cells; i++) {
         uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
-        f->kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
+        kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
         uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "combine.h"
+#include "hash.h"
 #include "image.h"
 #include "sizing.h"
 #include "versioned.h"
@@ -18,7 +19,8 @@ int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
     const struct header *x = &a->header, *y = &b->header;
     if (x->layout != y->layout)
         return BLOOMFILE_EDIFFERENTLAYOUT;
-    if (x->hash_id != y->hash_id)
+    if (x->hash_id != y->hash_id ||
+        (hash_is_applications(x->hash_id) && x->self_test != y->self_test))
         return BLOOMFILE_EDIFFERENTHASH;
     if (x->k != y->k)
         return BLOOMFILE_EDIFFERENTHASHES;

@@ -4,6 +4,7 @@
 #include <bloomfile_inspect.h>
 #include <string.h>
 
+#include "hash.h"
 #include "sizing.h"
 #include "team.h"
 #include "versioned.h"
@@ -12,11 +13,15 @@
 
 static int check(const struct bloomfile_params *p)
 {
-    if (p->threads > TEAM_MOST || p->reserved != 0)
+    if (p->threads > TEAM_MOST)
         return BLOOMFILE_EPARAMS;
     const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
     if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
         return BLOOMFILE_EPARAMS;
+    if (p->hash_id == 0 && p->self_test != 0)
+        return BLOOMFILE_EPARAMS;
+    if (p->hash_id != 0 && !hash_is_applications(p->hash_id))
+        return BLOOMFILE_EHASH;
     if (!geometry_layout_known(p->layout))
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
@@ -63,11 +68,17 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
 {
     *h = (struct header){ .header_size = header_size,
                           .layout = p->layout,
+                          .hash_id = p->hash_id,
+                          .self_test = p->self_test,
                           .k = p->hashes,
                           .framing = header_framing(p->framing, p->framing_size),
                           .m = p->bits,
                           .seed = p->seed,
                           .fpr = p->fpr == 0 ? 0 : p->fpr }; /* not -0.0 */
+    if (p->hash_id == 0) {
+        h->hash_id = HASH_XXH3_64;
+        h->self_test = hash_self_test(p->seed);
+    }
     params_set_keys(p, n, h);
     memcpy(h->tag, p->tag, sizeof h->tag);
     if (p->label != NULL)

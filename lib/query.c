@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "doubt.h"
 #include "keys.h"
+#include "name.h"
 
 static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint64_t digest)
 {
-    return doubt_contains(f, digest);
+    return f->unnamed ? f->kernel->contains(&f->view, digest) : doubt_contains(f, digest);
 }
 
 /* Few instructions, so that the processor has the cache lines of many calls under way at once. */
@@ -14,15 +15,18 @@ bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
         return f->kernel->contains(&f->view, digest);
     return contains_in_doubt(f, digest);
 }
+
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
 {
+    if (f->app_hash)
+        return name_is_missed(f);
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
 }
 
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
                                   bool *hits)
 {
-    if (guard_all_good(f->guard))
+    if (guard_all_good(f->guard) || f->unnamed)
         return f->kernel->contains_many(&f->view, digests, n, hits);
     return doubt_contains_many(f, digests, n, hits);
 }
@@ -32,6 +36,13 @@ size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *k
 {
     uint64_t digests[KEYS_CHUNK];
     size_t found = 0;
+    for (size_t i = 0; f->app_hash && i < n; i++) {
+        name_is_missed(f);
+        if (hits != NULL)
+            hits[i] = true;
+    }
+    if (f->app_hash)
+        return n;
     for (size_t start = 0; start < n; start += KEYS_CHUNK) {
         size_t count = n - start < KEYS_CHUNK ? n - start : KEYS_CHUNK;
         keys_digests(f, keys + start, count, digests);

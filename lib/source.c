@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "changed.h"
 #include "image.h"
 #include "live.h"
 #include "shared.h"
@@ -42,7 +43,7 @@ int source_start(struct source *s, const bloomfile *f)
 
 int source_status(const struct source *s)
 {
-    return bloomfile_status(s->f);
+    return changed_or_damaged(s->f);
 }
 
 static const uint8_t *copy_stretch(struct source *s, size_t size)
@@ -75,7 +76,7 @@ static int live_verdict(const bloomfile *f)
     int error = map_sync(&f->map, f->map.base_size);
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED); /* the next msync would not tell */
-    return error != 0 ? error : bloomfile_status(f);
+    return error != 0 ? error : changed_or_damaged(f);
 }
 
 int source_verdict(struct source *s)
@@ -83,7 +84,7 @@ int source_verdict(struct source *s)
     if (s->f->live != NULL)
         return live_verdict(s->f);
     int error = body_check_end(&s->check, NULL);
-    return bloomfile_status(s->f) == BLOOMFILE_ECHANGED ? BLOOMFILE_ECHANGED : error;
+    return changed_or_damaged(s->f) == BLOOMFILE_ECHANGED ? BLOOMFILE_ECHANGED : error;
 }
 
 void source_release(struct source *s)

@@ -10,6 +10,8 @@ fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
 project SOURCE OUT
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
+With
+--hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
 Live images are refused. Errors are written to standard error; the exit status is then 2.
 """
 
@@ -86,6 +88,9 @@ def framing_of(header):
     return known_framing(value & 255, value >> 8)
 
 
+APPLICATIONS = 0x80000000  # and above: hash_id of section 7.3
+
+
 # --- 7 From key to digest, 8 From digest to positions ---
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096))
@@ -99,6 +104,11 @@ def self_test(seed):
     for length in SELF_TEST:
         result ^= xxh3(TEST_STRING[:length], seed)
     return result
+
+
+def digest_of(header, key):
+    """Section 7.3: the keys of this program are the application's digests, in hexadecimal."""
+    return int(key, 16) if header["hash_id"] >= APPLICATIONS else xxh3(key, header["seed"])
 
 
 def positions(header, digest):
@@ -153,9 +163,11 @@ def ones_and_overflow(header, body):
 class Image:
     """Bytes that keep the rules of section 11."""
 
-    def __init__(self, data, path):
+    def __init__(self, data, path, knows_applications=False):
         self.data, self.path, self.pages_checked = memoryview(data), path, {}
+        self.knows_applications = knows_applications
         self.check_header()
+        self.is_named = self.header["hash_id"] < APPLICATIONS
         self.check_records()
 
     def need(self, condition, error):
@@ -179,8 +191,9 @@ class Image:
         lowest_bit = (h["incompat"] & -h["incompat"]).bit_length() - 1
         need(h["incompat"] == 0, f"EFEATURE rule V8 bit {lowest_bit}")
         need(layout in WIDTH, "ELAYOUT rule V9")
-        need(h["hash_id"] == 1, "EHASH rule V10")
-        need(h["self_test"] == self_test(h["seed"]), "ESELFTEST rule V11")
+        of_application = h["hash_id"] >= APPLICATIONS
+        need(h["hash_id"] == 1 or of_application and self.knows_applications, "EHASH rule V10")
+        need(of_application or h["self_test"] == self_test(h["seed"]), "ESELFTEST rule V11")
         need(1 <= h["k"] <= 64, "EHASHES rule V12")
         need(1 <= m <= 2**60 and (layout != BLOCKED or m % 512 == 0), "EBITS rule V13")
         size = body_size(h)
@@ -221,6 +234,14 @@ class Image:
         need(r["state"] != POISONED, "EPOISONED rule V25")
         need(r["state"] != LIVE, "ELIVE rule V26")
 
+    def name(self, hash_id, value):
+        """Section 7.3: by which function digests are made. Until it is right all is maybe."""
+        self.is_named = False
+        self.need(hash_id == self.header["hash_id"], "EHASH")
+        self.need(value == self.header["self_test"], "ESELFTEST")
+        self.is_named = True
+        return self
+
     def page_is_right(self, page):
         if page not in self.pages_checked:
             stored = self.body[4096 * page:4096 * (page + 1)]
@@ -241,18 +262,20 @@ class Image:
     def maybe(self, key):
         """Section 12: a page whose checksum is wrong counts as full of ones."""
         bits = WIDTH[self.header["layout"]]
-        for x in positions(self.header, xxh3(key, self.header["seed"])):
+        if not self.is_named:
+            return True
+        for x in positions(self.header, digest_of(self.header, key)):
             byte, shift = divmod(x * bits, 8)
             if self.page_is_right(byte // 4096) and not self.body[byte] >> shift & 2**bits - 1:
                 return False
         return True
 
 
-def load(path, offset=0, length=None):
+def load(path, offset=0, length=None, knows_applications=True):
     data = Path(path).read_bytes()[offset:]
     if len(data) < (length or 0):
         raise ValueError(f"{path}: BLOOMFILE_ETRUNCATED")
-    return Image(data[:length], path)
+    return Image(data[:length], path, knows_applications)
 
 
 def seal(path, header, body, n, flags=0):
@@ -260,9 +283,9 @@ def seal(path, header, body, n, flags=0):
     H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
     compat = FRAMED if header["framing"] else 0
     start = serialise(HEADER, {
-        **header, "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0, "incompat": 0,
-        "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
-        "body_size": len(body)}, H // 2)
+        "hash_id": 1, "self_test": self_test(header["seed"]), **header,
+        "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0, "incompat": 0,
+        "body_offset": H, "body_size": len(body)}, H // 2)
     record = serialise(RECORD, {
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
         "overflow": overflow, "boot_id": bytes(16), "writers": 0, "body_crc": crc32(body),
@@ -270,7 +293,7 @@ def seal(path, header, body, n, flags=0):
     entries = (struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))
                for p in range(0, len(body), 4096))
     data = start + record + record + body + b"".join(entries)
-    Image(data, path)
+    Image(data, path, knows_applications=True)
     Path(path).write_bytes(data)
 
 
@@ -311,11 +334,16 @@ def fold(_, factor, path, out):
     combine(out, [source], m=m // factor)
 
 
+def check_alike(out, headers):
+    alike = "layout", "k", "seed", "hash_id", "self_test"
+    if len({tuple(header[name] for name in alike) for header in headers}) != 1:
+        raise ValueError(f"{out}: the sources differ in layout, k, seed or hash")
+
+
 def union(_, out, *paths):
     sources = [load(path).verify() for path in paths]
     headers = [source.header for source in sources]
-    if len({(h["layout"], h["k"], h["seed"]) for h in headers}) != 1:
-        raise ValueError(f"{out}: the sources differ in layout, k or seed")
+    check_alike(out, headers)
     m = gcd(*(h["m"] for h in headers))
     combine(out, sources, UNION, m=m, m_unfolded=m, tag=bytes(16), label=b"",
             capacity=max(h["capacity"] for h in headers), fpr=max(h["fpr"] for h in headers),
@@ -325,8 +353,7 @@ def union(_, out, *paths):
 def intersection(_, out, *paths):
     sources = [load(path).verify() for path in paths]
     headers = [source.header for source in sources]
-    if len({(h["layout"], h["k"], h["seed"]) for h in headers}) != 1:
-        raise ValueError(f"{out}: the sources differ in layout, k or seed")
+    check_alike(out, headers)
     if headers[0]["layout"] == COUNTING:
         raise ValueError(f"{out}: counting filters have no intersection")
     header = {**headers[0], "m": gcd(*(h["m"] for h in headers)),
@@ -573,7 +600,9 @@ def verify(options, path):
 
 
 def query(options, path):
-    image = load(path, options.offset, options.length)
+    image = load(path, options.offset, options.length, options.hash_id >= APPLICATIONS)
+    if options.hash_id >= APPLICATIONS:
+        image.name(options.hash_id, options.self_test)
     keys, end = read_keys(options)
     chosen = [key + end for key in keys if image.maybe(key) != options.v]
     sys.stdout.buffer.write(b"".join(chosen))
@@ -582,16 +611,22 @@ def query(options, path):
     return 0 if chosen else 1
 
 
+def hash_of(options):
+    named = options.hash_id >= APPLICATIONS
+    return {"hash_id": options.hash_id, "seed": options.seed,
+            "self_test": options.self_test if named else self_test(options.seed)}
+
+
 def write(options, out):
     label = options.label.encode("utf-8", "surrogateescape")
     if len(label) > 112 or len(options.tag) != 16:
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
-    digests = {xxh3(key, options.seed) for key in read_keys(options)[0]}
+    digests = {digest_of(hash_of(options), key) for key in read_keys(options)[0]}
     framing = known_framing(FRAMINGS[options.framing], options.framing_size)
     header = {
-        "framing": framing,
+        **hash_of(options), "framing": framing,
         "header_size": 512 if options.embedded else 4096, "layout": LAYOUTS[options.layout],
-        "k": options.k, "m": options.m, "m_unfolded": options.m, "seed": options.seed,
+        "k": options.k, "m": options.m, "m_unfolded": options.m,
         "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,
         "fpr": le(struct.pack("<d", options.fpr), 0), "provenance": 0}
     seal(out, header, make_body(header, {}), 0)  # refuses a wrong m or k before they are used
@@ -611,8 +646,9 @@ def main():
     add("--embedded", action="store_true")
     for name in "-x", "--length", "--capacity":
         add(name, type=number)
-    for name in "--offset", "--m", "--k", "--seed", "--framing-size":
+    for name in "--offset", "--m", "--k", "--seed", "--framing-size", "--self-test":
         add(name, type=number, default=0)
+    add("--hash-id", type=number, default=1)
     add("--layout", choices=LAYOUTS, default="blocked")
     add("--framing", choices=FRAMINGS, default="unknown")
     add("--fpr", type=float, default=0.0)

@@ -10,6 +10,7 @@ poison FILE             say in both records that nothing is known of the pages o
 info FILE               print header and record in force as JSON
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
+With --hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
 --accept-unclean takes an image whose machine died; --die ends `add` as if the process had been
 killed before it left; --until N ends `seal` after step N of section 13.5. Errors are written to
 standard error; the exit status is then 2. `remove` ends with status 1 if it refused a key.
@@ -36,7 +37,7 @@ from zlib import crc32
 import spec_reader
 from spec_reader import (COUNTING, HEADER, LAYOUTS, LIVE, MAGIC, N_ESTIMATED, POISONED, RECORD,
                          SEALED, SEALED_SEQUENCE, U64, WIDTH, Image, body_size, cells, le,
-                         ones_and_overflow, parse, positions, self_test, serialise, xxh3)
+                         digest_of, ones_and_overflow, parse, positions, self_test, serialise)
 
 # --- 5 Commit records: of 1024 bytes, since live images are in file form ---
 
@@ -72,7 +73,7 @@ class LiveImage(Image):
 
     def __init__(self, data, path, accept_unclean=False, to_complete=False):
         self.to_complete, self.poisoned = to_complete, False
-        super().__init__(data, path)
+        super().__init__(data, path, knows_applications=True)
         if not accept_unclean:
             self.need(self.is_clean() or self.record["boot_id"] == present_boot(),
                       "EUNCLEAN rule V27")
@@ -283,7 +284,8 @@ class Writer(File):
         """For each position of the key, in order: its byte, shift and largest value."""
         h = self.image.header
         bits = WIDTH[h["layout"]]
-        for x in positions(h, xxh3(key, h["seed"])):
+        self.image.need(self.image.is_named, "EHASH")
+        for x in positions(h, digest_of(h, key)):
             yield *divmod(x * bits, 8), 2**bits - 1
 
     def add(self, keys):
@@ -449,9 +451,10 @@ def create(path, header):
     """`header`: what distinguishes the image. It gets its name when it is on disk."""
     header = {"framing": 0, **header, "header_size": H}
     static = serialise(HEADER, {
-        **header, "magic": MAGIC, "version": 1, "ro_compat": 0, "incompat": 0,
+        "hash_id": 1, "self_test": self_test(header["seed"]), **header,
+        "magic": MAGIC, "version": 1, "ro_compat": 0, "incompat": 0,
         "compat": spec_reader.FRAMED if header["framing"] else 0,
-        "provenance": 0, "hash_id": 1, "self_test": self_test(header["seed"]), "body_offset": H,
+        "provenance": 0, "body_offset": H,
         "body_size": body_size(header), "fpr": le(struct.pack("<d", header["fpr"]), 0),
         "m_unfolded": header["m"]}, H // 2)
     record = dict.fromkeys(RECORD, 0)
@@ -482,16 +485,23 @@ def run_create(options):
     if len(label) > 112 or len(options.tag) != 16:
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
     create(options.file, {
-        "layout": LAYOUTS[options.layout], "k": options.k, "m": options.m, "seed": options.seed,
+        **spec_reader.hash_of(options),
+        "layout": LAYOUTS[options.layout], "k": options.k, "m": options.m,
         "capacity": options.capacity, "fpr": options.fpr, "tag": options.tag, "label": label,
         "framing": spec_reader.known_framing(spec_reader.FRAMINGS[options.framing],
                                              options.framing_size)})
+
+
+def name_hash(options, image):
+    if options.hash_id >= spec_reader.APPLICATIONS:
+        image.name(options.hash_id, options.self_test)
 
 
 def run_add(options):
     keys, _ = spec_reader.read_keys(options)
     writer = Writer(options.file, options.accept_unclean)
     try:
+        name_hash(options, writer.image)
         writer.add(keys)
     finally:
         if options.die:
@@ -504,6 +514,7 @@ def run_remove(options):
     keys, _ = spec_reader.read_keys(options)
     writer = Writer(options.file, options.accept_unclean)
     try:
+        name_hash(options, writer.image)
         refused = [key for key in keys if not writer.remove(key)]
     finally:
         writer.leave()
@@ -514,6 +525,7 @@ def run_remove(options):
 
 def run_query(options):
     reader = Reader(options.file, options.accept_unclean)
+    name_hash(options, reader.image)
     keys, end = spec_reader.read_keys(options)
     chosen = [key + end for key in keys if reader.maybe(key) != options.v]
     sys.stdout.buffer.write(b"".join(chosen))
@@ -556,7 +568,7 @@ def main():
     for name in "-v", "--accept-unclean", "--die":
         add(name, action="store_true")
     for name, default in ("--m", 0), ("--k", 0), ("--seed", 0), ("--capacity", 1), ("--until", 6), \
-            ("--framing-size", 0):
+            ("--framing-size", 0), ("--hash-id", 1), ("--self-test", 0):
         add(name, type=number, default=default)
     add("--layout", choices=LAYOUTS, default="blocked")
     add("--framing", choices=spec_reader.FRAMINGS, default="unknown")

@@ -121,7 +121,7 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
 static void unknown_and_contradictory_flags_are_refused(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 512,
+    static const unsigned flags[] = { 1024,
                                       1u << 31,
                                       BLOOMFILE_REPLACE,
                                       BLOOMFILE_ADD_EXACT,

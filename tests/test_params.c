@@ -36,7 +36,11 @@ static void each_wrong_parameter_has_its_error(void **state)
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "1024 threads", { WITH, .threads = 1024 }, 0 },
         { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },
-        { "reserved", { WITH, .reserved = 1 }, BLOOMFILE_EPARAMS },
+        { "a self-test without a hash", { WITH, .self_test = 1 }, BLOOMFILE_EPARAMS },
+        { "hash 1", { WITH, .hash_id = 1 }, BLOOMFILE_EHASH },
+        { "hash 2^31 - 1", { WITH, .hash_id = 0x7FFFFFFF }, BLOOMFILE_EHASH },
+        { "hash 2^31", { WITH, .hash_id = 0x80000000 }, 0 },
+        { "hash 2^32 - 1", { WITH, .hash_id = UINT32_MAX, .self_test = 9 }, 0 },
         { "layout 4", { WITH, .layout = 4 }, BLOOMFILE_ELAYOUT },
         { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_ELAYOUT },
         { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },

@@ -242,7 +242,7 @@ static void report(const struct request *r, const struct fold_plan *p)
             summarize(r, p, c->image_size, c->fpr);
         return;
     }
-    int error = bloomfile_open(&f, r->dest, 0);
+    int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is folded, but cannot be opened", r->dest);
     bloomfile_get_info(f, &info);
@@ -291,7 +291,7 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error(r.path);
-    int error = bloomfile_open(&f, r.path, r.open_flags);
+    int error = bloomfile_open(&f, r.path, BLOOMFILE_APP_HASH | r.open_flags);
     if (error != 0)
         say_cannot_open(r.path, error);
     if (!r.dry_run)

@@ -337,7 +337,7 @@ static void report(const struct request *r)
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, r->dest, 0);
+    int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is merged, but cannot be opened", r->dest);
     if (!r->quiet) {

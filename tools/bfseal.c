@@ -117,7 +117,7 @@ static void report(const struct request *r, const char *path)
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    int error = bloomfile_open(&f, path, 0);
+    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is sealed, but cannot be opened", path);
     if (!r->quiet) {
@@ -143,7 +143,7 @@ static void seal_in_place(const struct request *r)
 {
     bloomfile *f;
     struct cli_progress p;
-    int error = bloomfile_open(&f, r->path, BLOOMFILE_WRITE | r->open_flags);
+    int error = bloomfile_open(&f, r->path, BLOOMFILE_WRITE | BLOOMFILE_APP_HASH | r->open_flags);
     if (error == BLOOMFILE_ESEALED) {
         if (!r->quiet)
             cli_warn(0, "%s: already sealed", r->path);
@@ -183,7 +183,7 @@ static void seal_copy(const struct request *r)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress p;
     unsigned flags = r->force ? BLOOMFILE_REPLACE : 0;
-    int error = bloomfile_open(&f, r->path, r->open_flags);
+    int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
     if (error != 0)
         say_cannot_open(r->path, error);
     if (target_is_same_file(r->dest, r->path))

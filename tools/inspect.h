@@ -90,6 +90,9 @@ struct inspect_report {
 void inspect_read(struct inspect_report *r, const struct inspect_options *options);
 void inspect_free(struct inspect_report *r);
 
+/* Whether only the application that made the filter can look up keys. */
+bool inspect_hash_is_applications(const struct inspect_report *r);
+
 /* Sets r->verdict, advice and status. */
 void inspect_verdict(struct inspect_report *r);
 

@@ -76,7 +76,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
     else if (r->info.bad_pages > 0)
         row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
             r->info.pages, cli_s(r->info.pages), place);
-    else if (r->error != 0)
+    else if (r->error != 0 && r->error != BLOOMFILE_EHASH)
         row(out, "body", "%s", bloomfile_strerror(r->error));
     else
         row(out, "body", "not verified (--verify reads and checks all of it)");
@@ -154,6 +154,9 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "seed", "0x%016" PRIx64, info->seed);
     else
         row(out, "seed", "0");
+    if (inspect_hash_is_applications(r))
+        row(out, "hash", "an application's own: id 0x%08" PRIx32 ", self-test 0x%016" PRIx64,
+            info->hash_id, info->self_test);
     if (info->framing != BLOOMFILE_FRAMING_UNKNOWN)
         row(out, "framing", "%s",
             framing_text(framing, sizeof(framing), info->framing, info->framing_size));

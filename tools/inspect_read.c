@@ -6,6 +6,7 @@
 #include "writers.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -173,6 +174,11 @@ static void check_keys(struct inspect_report *r, const bloomfile *f,
     r->keys_checked = true;
 }
 
+bool inspect_hash_is_applications(const struct inspect_report *r)
+{
+    return r->info.hash_id >= BLOOMFILE_APP_HASH_FIRST;
+}
+
 static void read_mapping(struct inspect_report *r, const bloomfile *f,
                          const struct inspect_options *options)
 {
@@ -180,7 +186,9 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
         verify(r, f, options->threads);
     if (!options->quick && !salvage_failed())
         measure(r, f, options);
-    if (options->keys != NULL && !salvage_failed())
+    if (options->keys != NULL && inspect_hash_is_applications(r))
+        r->error = r->error != 0 ? r->error : BLOOMFILE_EHASH;
+    else if (options->keys != NULL && !salvage_failed())
         check_keys(r, f, options);
     if (r->error == 0)
         r->error = bloomfile_status(f);
@@ -208,10 +216,11 @@ static bloomfile *open_filter(struct inspect_report *r, int fd, bool accept_uncl
 {
     bloomfile *f;
     r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
-    r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, 0);
+    r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && accept_unclean)
-        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_ACCEPT_UNCLEAN);
+        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END,
+                                     BLOOMFILE_APP_HASH | BLOOMFILE_ACCEPT_UNCLEAN);
     return f;
 }
 

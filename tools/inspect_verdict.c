@@ -250,6 +250,9 @@ static void judge_damaged_body(struct inspect_report *r)
                 padding ? "" : fault->field);
         if (strcmp(fault->field, "ones") == 0 && r->measured)
             verdict(r, " (%" PRIu64 " recorded, %" PRIu64 " there)", r->info.ones, r->measure.ones);
+    } else if (r->error == BLOOMFILE_EHASH) {
+        verdict(r, "cannot check keys: only the application that made it can look them up");
+        advise(r, "leave away --keys");
     } else {
         verdict(r, "cannot read the body: %s", bloomfile_strerror(r->error));
         advise(r, "%s", "");

@@ -59,7 +59,7 @@ void merge_sources_add(struct merge_sources *s, const char *path)
         merge_stdin(s);
         return;
     }
-    int error = bloomfile_open(&f, path, s->open_flags);
+    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH | s->open_flags);
     if (error != 0)
         say_cannot_open(path, error);
     if (stat(path, &file) != 0)

@@ -130,7 +130,7 @@ static void put_image(const struct stream *s, struct merge_sources *sources, uin
 {
     bloomfile *f;
     char *name;
-    int error = bloomfile_open_fd(&f, s->spool, s->begin, size, 0);
+    int error = bloomfile_open_fd(&f, s->spool, s->begin, size, BLOOMFILE_APP_HASH);
     if (error != 0)
         fail_for_image(s, error);
     if (asprintf(&name, "standard input, filter %" PRIu64, s->number) < 0)

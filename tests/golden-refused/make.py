@@ -111,7 +111,8 @@ def header(out):
             incompat_and_unknown_layout=changed(incompat=6, layout=9))
     out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_4=changed(layout=4),
             layout_all_ones=changed(layout=2**32 - 1))
-    out.add("EHASH", "V10", hash_id_0=changed(hash_id=0), hash_id_2=changed(hash_id=2))
+    out.add("EHASH", "V10", hash_id_0=changed(hash_id=0), hash_id_2=changed(hash_id=2),
+            hash_id_2_to_31_minus_1=changed(hash_id=2**31 - 1))
     self_test = field(CLASSIC, "self_test")
     out.add("ESELFTEST", "V11", self_test_flipped=changed(self_test=self_test ^ 1),
             self_test_0=changed(self_test=0), seed_of_another_file=changed(seed=1))

@@ -83,6 +83,18 @@ def positions(layout, m, k, key, seed=0):
     return list(spec_reader.positions(header, spec_reader.xxh3(key, seed)))
 
 
+def named(image, name):
+    """An Image, of an application's own hash function too: as that application sees it."""
+    opened = Image(image, name, knows_applications=True)
+    return opened.name(opened.header["hash_id"], opened.header["self_test"])
+
+
+def hash_words(image):
+    """By which function an Image's digests are made."""
+    number, value = image.header["hash_id"], image.header["self_test"]
+    return "xxh3" if number == 1 else f"{number:08x} {value:016x}"
+
+
 def refusal(image):
     """The error and the rule with which the reader refuses an image; None if it does not."""
     try:

@@ -16,10 +16,10 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-from craft import (LIVE, Image, body_of, derive, edit, field, framing_words,  # noqa: E402
-                   header_size, lines, make, write_folder)
+from craft import (LIVE, body_of, derive, edit, field, framing_words, hash_words,  # noqa: E402
+                   header_size, lines, make, named, write_folder)
 
-COLUMNS = "file keys n layout m k seed framing sha256 form maybes bfcreate".split()
+COLUMNS = "file keys n layout m k seed hash framing sha256 form maybes bfcreate".split()
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
 LABEL = "Wörter, слова, λέξεις, 言葉, คำ, 🌸 filter; žluťoučký kůň; 1 % maybe, no false no ✓."
@@ -36,6 +36,10 @@ KEYS = {
     "none.keys": [],
     "absent.keys": [b"never added %d" % i for i in range(1000)],
 }
+# An application's hash function, for which keys are listed as digests: the start of SHA-256.
+KEYS |= {f"{name}.digests": [hashlib.sha256(key).digest()[7::-1].hex().encode()
+                             for key in KEYS[f"{name}.keys"]] for name in ("few", "absent")}
+APPLICATION = {"hash_id": 0x80536841, "self_test": int(KEYS["few.digests"][0], 16)}
 
 
 class Folder:
@@ -108,6 +112,24 @@ def framings(out):
                 edit(lines_, header={"compat": compat, "framing": value}))
 
 
+def hashes_of_applications(out):
+    def add(name, layout, m, k, embedded=True, **options):
+        image = make(layout, m, k, KEYS["few.digests"], embedded=embedded,
+                     **{**APPLICATION, **options})
+        out.add(f"application-{name}.bloom", "few.digests", image)
+        return image
+
+    add("blocked", "blocked", 1024, 6)
+    add("blocked-file", "blocked", 1024, 6, embedded=False, framing="null")
+    add("classic", "classic", 999, 4, seed=7)
+    add("counting", "counting", 301, 4)
+    add("first-id", "blocked", 512, 4, hash_id=0x80000000, self_test=0)
+    add("last-id", "classic", 512, 4, hash_id=2**32 - 1, self_test=2**64 - 1)
+    wide = make("blocked", 8 * 512, 6, KEYS["few.digests"], embedded=True, **APPLICATION)
+    out.add("application-folded.bloom", "few.digests", derive("fold", 4, wide))
+    out.add("application-union.bloom", "few.digests", derive("union", wide, wide))
+
+
 def operations(out):
     few, urls = KEYS["few.keys"], KEYS["urls.keys"]
     wide = make("blocked", 5 * 4 * 512, 6, few, embedded=True, fpr=0.001)
@@ -162,10 +184,11 @@ def row(name, keys, image, bfcreate):
     slot = int(field(image, "state", 0) == LIVE)
     layout = ("blocked", "classic", "counting")[field(image, "layout") - 1]
     form = "file" if header_size(image) == 4096 else "embedded"
-    opened = Image(image, name)
-    maybes = sum(opened.maybe(key) for key in KEYS["absent.keys"])
+    opened = named(image, name)
+    absent = KEYS["absent" + pathlib.Path(keys).suffix]
+    maybes = sum(opened.maybe(key) for key in absent)
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
-            field(image, "k"), field(image, "seed"), framing_words(opened),
+            field(image, "k"), field(image, "seed"), hash_words(opened), framing_words(opened),
             hashlib.sha256(image).hexdigest(), form, maybes, bfcreate]
 
 
@@ -177,6 +200,7 @@ def main():
     layouts(out)
     keys_and_parameters(out)
     framings(out)
+    hashes_of_applications(out)
     operations(out)
     odd_but_valid(out)
     rows = [COLUMNS, *(row(*image) for image in out.images)]

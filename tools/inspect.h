@@ -140,8 +140,14 @@ enum {
  */
 size_t inspect_fields(const struct inspect_report *r, struct inspect_field fields[INSPECT_FIELDS]);
 
+/* Whether the file has all bytes of a field of the static header. */
+bool inspect_has_field(const struct inspect_report *r, const char *name);
+
 /* "k", "record 0 n", "reserved bytes": what is at an offset of the header. Returns text. */
 char *inspect_field_at(const struct inspect_report *r, uint64_t offset, char *text, size_t size);
+
+/* The size of a label without the zero bytes behind it. */
+size_t inspect_label_size(const uint8_t *label, size_t size);
 
 /* The value as the page shows it. Returns text. */
 char *inspect_field_text(const struct inspect_report *r, const struct inspect_field *field,
@@ -160,6 +166,9 @@ uint64_t inspect_number(const uint8_t *bytes, size_t size);
  * invisible characters that change the order of others, and unless `utf8` all that is not ASCII
  * become \ooo. From malloc(); ends the program for lack of memory. */
 char *inspect_safe(const void *bytes, size_t size, bool utf8);
+
+/* The same for programs: with `utf8`, and a backslash as \134 too, so that it can be undone. */
+char *inspect_reversible(const void *bytes, size_t size);
 
 bool inspect_is_utf8(const void *bytes, size_t size);
 

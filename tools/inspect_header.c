@@ -79,6 +79,17 @@ size_t inspect_fields(const struct inspect_report *r, struct inspect_field field
     return count;
 }
 
+bool inspect_has_field(const struct inspect_report *r, const char *name)
+{
+    struct inspect_field fields[INSPECT_FIELDS];
+    size_t count = inspect_fields(r, fields);
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i].record < 0 && strcmp(fields[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 char *inspect_field_at(const struct inspect_report *r, uint64_t offset, char *text, size_t size)
 {
     struct inspect_field fields[INSPECT_FIELDS];
@@ -103,11 +114,16 @@ static void raw_text(const uint8_t *bytes, size_t count, char *text, size_t size
         used += (size_t)snprintf(text + used, size - used, "%s%02X", i > 0 ? " " : "", bytes[i]);
 }
 
+size_t inspect_label_size(const uint8_t *label, size_t size)
+{
+    while (size > 0 && label[size - 1] == 0)
+        size--;
+    return size;
+}
+
 static void label_text(const uint8_t *bytes, size_t length, bool utf8, char *text, size_t size)
 {
-    while (length > 0 && bytes[length - 1] == 0)
-        length--;
-    char *safe = inspect_safe(bytes, length, utf8);
+    char *safe = inspect_safe(bytes, inspect_label_size(bytes, length), utf8);
     snprintf(text, size, "%s", safe);
     free(safe);
 }

@@ -78,6 +78,13 @@ static void put_safe(json *object, const char *key, const char *text)
     free(safe);
 }
 
+static void put_label(json *object, const char *key, const uint8_t *label, size_t size)
+{
+    char *text = inspect_reversible(label, inspect_label_size(label, size));
+    put_text(object, key, text);
+    free(text);
+}
+
 /* ------------------------------------------------------------------------------------ the parts */
 
 static void put_field(json *object, const struct inspect_report *r,
@@ -105,6 +112,8 @@ static void put_field(json *object, const struct inspect_report *r,
         put_hex(object, field->name, at, field->size);
         break;
     case INSPECT_LABEL:
+        put_label(object, field->name, at, field->size);
+        break;
     case INSPECT_LAYOUT:
     case INSPECT_STATE:
     case INSPECT_FRAMING:

@@ -275,7 +275,8 @@ static bool fields_matter(const struct inspect_report *r)
 static bool summary_matters(const struct inspect_report *r)
 {
     bool cut_or_long = r->error == BLOOMFILE_ETRUNCATED || r->error == BLOOMFILE_ETRAILING;
-    return r->depth >= INSPECT_HEADER || (cut_or_long && r->fault_count == 1 && r->info.pages > 0);
+    bool whole = r->info.header_size > 0 && r->have >= r->info.header_size;
+    return r->depth >= INSPECT_HEADER || (cut_or_long && r->fault_count == 1 && whole);
 }
 
 void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options)

@@ -46,7 +46,7 @@ static bool is_harmless(uint32_t point)
     return true;
 }
 
-char *inspect_safe(const void *bytes, size_t size, bool utf8)
+static char *make_safe(const void *bytes, size_t size, bool utf8, bool reversible)
 {
     const uint8_t *at = bytes, *end = at + size;
     char *text = malloc(4 * size + 1), *out = text;
@@ -55,7 +55,8 @@ char *inspect_safe(const void *bytes, size_t size, bool utf8)
     while (at < end) {
         uint32_t point;
         size_t length = decode(at, (size_t)(end - at), &point);
-        if (length > 0 && is_harmless(point) && (utf8 || point < 0x80)) {
+        bool is_mark = reversible && *at == '\\';
+        if (length > 0 && is_harmless(point) && (utf8 || point < 0x80) && !is_mark) {
             memcpy(out, at, length);
             out += length;
             at += length;
@@ -65,6 +66,16 @@ char *inspect_safe(const void *bytes, size_t size, bool utf8)
     }
     *out = '\0';
     return text;
+}
+
+char *inspect_safe(const void *bytes, size_t size, bool utf8)
+{
+    return make_safe(bytes, size, utf8, false);
+}
+
+char *inspect_reversible(const void *bytes, size_t size)
+{
+    return make_safe(bytes, size, true, true);
 }
 
 bool inspect_is_utf8(const void *bytes, size_t size)

@@ -116,7 +116,8 @@ static void judge_features(struct inspect_report *r)
 
 static void judge_truncated(struct inspect_report *r)
 {
-    uint64_t whole = r->fault_count == 1 ? r->info.image_size : 0;
+    bool is_known = r->fault_count == 1 && inspect_has_field(r, "body_size");
+    uint64_t whole = is_known ? r->info.image_size : 0;
     if (whole > r->size)
         verdict(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size, whole);
     else

@@ -123,6 +123,22 @@ class Numbers(InspectTest):
             fpr = sum((ones_of_block / 512) ** k for ones_of_block in blocks) / len(blocks)
         return ones, ones / m, fpr
 
+    def test_what_a_stub_lacks_is_not_told(self):
+        """Neither from the bytes of a number that is cut in two, nor as a zero."""
+        image = (GOLDEN / "blocked-file.bloom").read_bytes()
+        for size in [*range(1, 260), 511, 512, 513, 2047, 2048, 3071, 4095]:
+            self.write("stub", image[:size])
+            result = self.run_tool("bfinspect", "stub")
+            page = result.stdout.decode()
+            self.assertEqual(result.returncode, 2)
+            self.assertNotRegex(page, r"(?m)^  (promised rate|real rate|keys|layout|label) ")
+            known = f"{len(image) - size} of {len(image)} bytes missing"
+            self.assertIn(known if size >= 88 else f"only {size} byte", page.splitlines()[0])
+            for offset in map(int, re.findall(r"(?m)^[ !]+(\d+)  \w+ ", page)):
+                self.assertLess(offset, size)
+        self.write("stub", image[:4096])
+        self.assertIn("\n  promised rate 1 %\n", self.run_tool("bfinspect", "stub").stdout.decode())
+
     def test_a_full_filter(self):
         measure = self.report(GOLDEN / "classic-full.bloom")["measure"]
         self.assertEqual((measure["fill"], measure["fpr"], measure["keys_estimate"]), (1, 1, None))
@@ -231,10 +247,24 @@ class Json(InspectTest):
         self.assertEqual(self.report("caf\udce9")["file"], r"caf\351")
 
     def test_labels(self):
-        for label in "ünïcödé ☃ 🌸", 'qu"ote\\', "</script>", "x" * 112:
+        for label in "ünïcödé ☃ 🌸", 'qu"ote', "</script>", "x" * 112:
             self.write("filter", file_form("blocked", 512, 6, label=label))
             for locale in "C", "C.UTF-8":
                 self.assertEqual(self.report("filter", locale=locale)["header"]["label"], label)
+
+    def test_the_bytes_of_any_label_can_be_had_back(self):
+        """As the manual says: three octal digits, and a backslash is one of those bytes."""
+        text = "".join((SOURCE_ROOT / "man" / "bfinspect.1").read_text().splitlines(keepends=True))
+        self.assertIn("\n.Ql \\eooo ,\na backslash and three octal digits", text)
+        image = file_form("blocked", 512, 6, label="x")
+        for label in (b"\\", b"\\033", b"\x1b", b"a\\134b", b"\xff\\377", "\u202e☃\\".encode(),
+                      bytes(range(1, 113)), bytes(range(113, 225)), b"\0\0x"):
+            self.write("filter", craft.edit(image, at={128: label.ljust(112, b"\0")}))
+            out = self.run_tool("bfinspect", "--json", "filter").stdout
+            shown = json.loads(out)["header"]["label"].encode()
+            self.assertNotRegex(shown, rb"[\x00-\x1f\x7f]")
+            back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), shown)
+            self.assertEqual(back, label)
 
     def test_labels_that_a_terminal_must_not_see(self):
         for name in ("label-escape", "label-newline", "label-last-c1", "label-latin-1",

@@ -249,8 +249,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
  * existing path is EEXIST; anything there but a regular file is never replaced
- * (BLOOMFILE_ENOTREGULAR, EISDIR). A new file takes over the permissions of the one it replaces,
- * owner and group where that is allowed. A failure leaves nothing behind and the old file
+ * (BLOOMFILE_ENOTREGULAR, EISDIR). A new file takes over the permissions and the access control list
+ * of the one it replaces, owner and group where that is allowed; nobody gets a right by that. A failure leaves nothing behind and the old file
  * untouched; only if the very last step fails, the fsync of the directory, is the complete new file
  * in place all the same. The temporary file has no name, or where that cannot be,
  * ".bloomfile.XXXXXXXXXXXX.tmp"; the calling thread's signals are held back while it has that one.

@@ -18,6 +18,7 @@
 
 #include "map.h"
 #include "rename.h"
+#include "rights.h"
 #include "spool.h"
 
 #define NAME_TRIES 100
@@ -55,7 +56,10 @@ static int locate(struct publication *p, const char *path)
     if (slash != NULL && slash != p->path)
         *slash = '\0';
     p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return p->directory < 0 ? errno : 0;
+    const int error = p->directory < 0 ? errno : 0;
+    if (slash != NULL)
+        *slash = '/';
+    return error;
 }
 
 /* What stands at the path: may it be replaced? */
@@ -138,17 +142,10 @@ static int open_temporary(struct publication *p)
     return make_named(p, create_named);
 }
 
-/* A replacement is as private as what it replaces: same mode, and same owner and group where that
- * is allowed. Where the group is not, the group's rights are not passed on to another one. */
-static int keep_permissions(const struct publication *p)
+static int keep_rights(const struct publication *p)
 {
-    if (!p->target_exists)
-        return 0;
-    const struct stat *old = &p->target;
-    mode_t mode = old->st_mode & 0777;
-    if (fchown(p->fd, old->st_uid, old->st_gid) != 0 && fchown(p->fd, (uid_t)-1, old->st_gid) != 0)
-        mode &= ~(mode_t)S_IRWXG;
-    return fchmod(p->fd, mode) == 0 ? 0 : errno;
+    const struct rights_of old = { p->directory, p->name, p->path, p->target };
+    return p->target_exists ? rights_keep(p->fd, &old) : 0;
 }
 
 static int write_zeros(int fd, uint64_t size)
@@ -254,7 +251,7 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
     if (error == 0)
         error = open_temporary(p);
     if (error == 0)
-        error = keep_permissions(p);
+        error = keep_rights(p);
     return started(out, p, error, fd);
 }
 
@@ -312,7 +309,7 @@ static int publish_at_path(struct publication *p)
     if (error == 0)
         error = check_target(p);
     if (error == 0)
-        error = keep_permissions(p); /* of what stands there by now */
+        error = keep_rights(p); /* of what stands there by now */
     if (error == 0)
         error = give_name(p);
     return error != 0 ? error : sync_directory(p);

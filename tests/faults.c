@@ -120,6 +120,12 @@ WRAP_LARGE_PLAIN(int, -1, fallocate, (int fd, int mode, off_t offset, off_t size
 WRAP_LARGE_PLAIN(int, -1, ftruncate, (int fd, off_t size), (fd, size))
 WRAP_PLAIN(int, -1, fchmod, (int fd, mode_t mode), (fd, mode))
 WRAP_PLAIN(int, -1, fchown, (int fd, uid_t user, gid_t group), (fd, user, group))
+WRAP_PLAIN(ssize_t, -1, lgetxattr, (const char *path, const char *name, void *room, size_t size),
+           (path, name, room, size))
+WRAP_PLAIN(int, -1, fsetxattr,
+           (int fd, const char *name, const void *value, size_t size, int flags),
+           (fd, name, value, size, flags))
+WRAP_PLAIN(int, -1, fremovexattr, (int fd, const char *name), (fd, name))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
            (from, old, to, new))
 WRAP_PLAIN(int, -1, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))

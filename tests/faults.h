@@ -20,10 +20,13 @@
     X(fcntl64)                                                                                     \
     X(fstat64)                                                                                     \
     X(fstatat64)                                                                                   \
+    X(fremovexattr)                                                                                \
+    X(fsetxattr)                                                                                   \
     X(fsync)                                                                                       \
     X(ftruncate64)                                                                                 \
     X(getcwd)                                                                                      \
     X(getrandom)                                                                                   \
+    X(lgetxattr)                                                                                   \
     X(linkat)                                                                                      \
     X(lstat64)                                                                                     \
     X(madvise)                                                                                     \

@@ -15,6 +15,7 @@
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum {
@@ -135,6 +136,102 @@ static void a_group_s_rights_stay_with_the_group(void **state)
         assert_int_equal(status_of("old").st_mode, S_IFREG | (member ? 0664 : 0604));
         assert_int_equal(unlink("old"), 0);
     }
+}
+
+/* ---- access control lists, by the bytes of the attribute */
+
+#define LIST "system.posix_acl_access"
+
+/* The owner rw, the group, and NOBODY + 1 as it is said, a mask of rw, and others nothing. */
+static void give_list(const char *path, const char *attribute, uint16_t user, uint16_t of_group)
+{
+    const struct {
+        uint32_t version;
+        struct {
+            uint16_t tag, rights;
+            uint32_t id;
+        } entries[5];
+    } list = { 2,
+               { { 1, 6, UINT32_MAX },
+                 { 2, user, NOBODY + 1 },
+                 { 4, of_group, UINT32_MAX },
+                 { 0x10, 6, UINT32_MAX },
+                 { 0x20, 0, UINT32_MAX } } };
+    if (setxattr(path, attribute, &list, sizeof list, 0) != 0)
+        skip(); /* the file system has none, or the machine is big-endian */
+}
+
+static size_t list_of(const char *path, uint8_t list[100])
+{
+    ssize_t size = getxattr(path, LIST, list, 100);
+    return size < 0 ? 0 : (size_t)size;
+}
+
+/* Its mask is where the group's rights are otherwise: the group would get it. */
+static void a_replacement_keeps_the_access_control_list(void **state)
+{
+    (void)state;
+    write_file("old", "", 0);
+    give_list("old", LIST, 6, 0);
+    uint8_t before[100], after[100];
+    const mode_t mode = status_of("old").st_mode;
+    const size_t size = list_of("old", before);
+    assert_true(size > 0);
+    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_filter_of("old", 10);
+    assert_int_equal(status_of("old").st_mode, mode);
+    assert_int_equal(list_of("old", after), size);
+    assert_memory_equal(before, after, size);
+}
+
+static void a_replacement_gets_no_list_from_its_folder(void **state)
+{
+    (void)state;
+    uint8_t list[100];
+    write_file("old", "", 0);
+    assert_int_equal(chmod("old", 0660), 0);
+    give_list(".", "system.posix_acl_default", 6, 6);
+    assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
+    assert_int_equal(list_of("old", list), 0);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0660);
+    assert_error(publish_filter("new", 0, 10), 0);
+    assert_true(list_of("new", list) > 0); /* as any new file */
+}
+
+/* Whoever had rights by the list, or by the group, is not known to the new file. */
+static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **state)
+{
+    (void)state;
+    uint8_t list[100];
+    assert_int_equal(chmod(".", 0777), 0);
+    write_file("old", "", 0);
+    if (chown("old", 0, group) != 0)
+        skip();
+    give_list("old", LIST, 6, 4);
+    assert_int_equal(chmod("old", 0666), 0);
+    in_group = false;
+    int result = in_child(replace_as_nobody);
+    if (result == CANNOT)
+        skip();
+    assert_int_equal(result, AS_EXPECTED);
+    assert_int_equal(list_of("old", list), 0);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0600);
+}
+
+static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
+{
+    (void)state;
+    assert_int_equal(chmod(".", 0777), 0);
+    write_file("old", "", 0);
+    assert_int_equal(chmod("old", 0646), 0);
+    if (chown("old", 0, group) != 0)
+        skip();
+    in_group = false;
+    int result = in_child(replace_as_nobody);
+    if (result == CANNOT)
+        skip();
+    assert_int_equal(result, AS_EXPECTED);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0604);
 }
 
 static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
@@ -312,6 +409,10 @@ int main(void)
         IN_NEW_DIR(a_replacement_keeps_the_permissions),
         IN_NEW_DIR(a_replacement_keeps_the_owner_where_that_is_allowed),
         IN_NEW_DIR(a_group_s_rights_stay_with_the_group),
+        IN_NEW_DIR(a_replacement_keeps_the_access_control_list),
+        IN_NEW_DIR(a_replacement_gets_no_list_from_its_folder),
+        IN_NEW_DIR(without_its_group_a_list_is_dropped_and_nobody_gains_by_that),
+        IN_NEW_DIR(who_had_less_by_the_group_than_others_does_not_gain),
         IN_NEW_DIR(a_replacement_is_another_file_so_the_old_one_lives_on),
         IN_NEW_DIR(unknown_flags_are_refused),
         IN_NEW_DIR(a_symbolic_link_is_followed),

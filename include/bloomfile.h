@@ -351,7 +351,7 @@ BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
  * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk, or
  * BLOOMFILE_ECHANGED if the mapped header is not the one that was opened, or is gone: somebody has
  * overwritten the file, and answers since then may be wrong; from now on all are "maybe". Lookups
- * do not notice that themselves. Ask after the answers that count; it takes about 1 us.
+ * do not notice that themselves. Ask after the answers that count; it takes 1 to 2 us.
  * BLOOMFILE_EHASH comes last: see bloomfile_hash.h. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 

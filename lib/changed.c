@@ -89,6 +89,13 @@ int bloomfile_is_stale(const bloomfile *f)
     return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f);
 }
 
+int changed_or_damaged_so_far(const bloomfile *f)
+{
+    int error = atomic_load(&f->guard->error);
+    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
+    return poisoned ? BLOOMFILE_EPOISONED : error;
+}
+
 /* Other bytes than those that were opened are the worse news: not only pages that were found to be
  * damaged are wrong. */
 int changed_or_damaged(const bloomfile *f)
@@ -97,9 +104,7 @@ int changed_or_damaged(const bloomfile *f)
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
         return BLOOMFILE_ECHANGED;
     }
-    int error = atomic_load(&f->guard->error);
-    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
-    return poisoned ? BLOOMFILE_EPOISONED : error;
+    return changed_or_damaged_so_far(f);
 }
 
 int bloomfile_status(const bloomfile *f)

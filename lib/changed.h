@@ -17,4 +17,7 @@ bool changed_header(const bloomfile *f);
 /* What keeps the body from being relied on, as bloomfile_status() tells it; 0: nothing known. */
 int changed_or_damaged(const bloomfile *f);
 
+/* The same without a look at the header, which takes a system call. */
+int changed_or_damaged_so_far(const bloomfile *f);
+
 #endif

@@ -43,7 +43,7 @@ int source_start(struct source *s, const bloomfile *f)
 
 int source_status(const struct source *s)
 {
-    return changed_or_damaged(s->f);
+    return changed_or_damaged_so_far(s->f);
 }
 
 static const uint8_t *copy_stretch(struct source *s, size_t size)

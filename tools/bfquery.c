@@ -201,7 +201,12 @@ static bool report_damage(const struct request *r, const bloomfile *f)
         return false;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    if (error == BLOOMFILE_EPOISONED)
+    if (error == BLOOMFILE_ECHANGED)
+        cli_warn(0,
+                 "%s was overwritten while it was asked, and answers may be wrong: ask again (to"
+                 " replace a filter, rename a new file over it)",
+                 r->path);
+    else if (error == BLOOMFILE_EPOISONED)
         cli_warn(0,
                  "%s: a program that adds to it could not write it to disk: keys asked since then"
                  " were treated as present",
@@ -222,7 +227,8 @@ static int conclude(const struct query *q)
         printf("%" PRIu64 "\n", q->matches);
     cli_close_stdout();
     bool damaged = report_damage(r, q->filter);
-    if (r->quiet && q->matches > 0)
+    bool changed = damaged && bloomfile_status(q->filter) == BLOOMFILE_ECHANGED;
+    if (r->quiet && q->matches > 0 && !changed)
         return SOME; /* another thread may still be reading, and have trouble */
     if (damaged || keys_errors(q->input) > 0)
         return CLI_TROUBLE;

@@ -174,7 +174,8 @@ static void seal_in_place(const struct request *r)
 /* What is wrong with the source, and not with making the copy. */
 static bool is_of_source(int error)
 {
-    return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED;
+    return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED ||
+           error == BLOOMFILE_ECHANGED;
 }
 
 static void seal_copy(const struct request *r)

@@ -236,6 +236,9 @@ static void judge_damaged_body(struct inspect_report *r)
     if (r->interrupted) {
         verdict(r, "unreadable: the file shrank or its disk failed while it was read");
         advise(r, "look at the kernel's log (dmesg), and inspect it again");
+    } else if (r->error == BLOOMFILE_ECHANGED) {
+        verdict(r, "overwritten while it was read: what is said here is true of neither file");
+        advise(r, "inspect it again; to replace a filter, rename a new file over it");
     } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
         verdict(r, "damaged: page %" PRIu64 " of %" PRIu64, fault->page, r->info.pages);
         if (r->info.bad_pages > 1)

@@ -294,9 +294,20 @@ class Verify(InspectTest):
         self.assertEqual(page[0], "bad: damaged: page 2 of 5 (2 pages bad)")
 
     def test_a_lost_bit_shows_even_without_verify(self):
-        self.write("bad", craft.flip(self.read("filter"), self.first_byte_with_a_one()))
-        report = self.report("bad")
-        self.assertEqual((report["error"], report["verified"]), ("BLOOMFILE_EBODY", False))
+        """And is told as section 10.4 has it: the page before the sums."""
+        at = self.first_byte_with_a_one()
+        self.write("bad", craft.flip(self.read("filter"), at))
+        for words in (), ("--verify",):
+            report = self.report(*words, "bad")
+            self.assertEqual((report["error"], report["verified"], report["bad_pages"]),
+                             ("BLOOMFILE_EPAGE", False, 1))
+            self.assertEqual(report["faults"][-1]["page"], (at - 4096) // 4096)
+
+    def test_wrong_sums_of_whole_pages_show_even_without_verify(self):
+        for words in (), ("--verify",):
+            report = self.report(*words, REFUSED / "ones-too-few.bloom")
+            self.assertEqual((report["error"], report["faults"][-1]["field"]),
+                             ("BLOOMFILE_EBODY", "ones"))
 
     def first_byte_with_a_one(self):
         data = self.read("filter")

@@ -2,6 +2,7 @@
 #include "add.h"
 #include "cli.h"
 #include "crowd.h"
+#include "framing.h"
 #include "say.h"
 #include "stop.h"
 
@@ -234,6 +235,8 @@ int add_all(const struct add *a)
 {
     struct work w = { .add = a };
     w.f = open_filter(a);
+    if (!a->quiet)
+        framing_compare(a->path, w.f, &a->keys);
     crowd_begin(&w.crowd, w.f);
     take_input(&w);
     finish(&w);

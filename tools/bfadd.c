@@ -121,6 +121,7 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     if (a->remove && a->exact)
         cli_usage("--exact is about adding, which --remove does not do");
+    a->keys.quiet = a->quiet;
     a->path = argv[optind];
     a->inputs = argv + optind + 1;
     a->inputs_count = argc - optind - 1;

@@ -153,8 +153,7 @@ static void take_option(struct create *c, int option, const char *value)
 
 static void check_live(const struct create *c)
 {
-    const struct keys_options none = { 0 };
-    if (c->inputs_count > 0 || memcmp(&c->keys, &none, sizeof(none)) != 0)
+    if (c->inputs_count > 0)
         cli_usage("--live makes an empty filter: add keys with bfadd");
     if (c->min_keys > 0 || c->allow_empty)
         cli_usage("--live reads no keys: --min-keys and --allow-empty are for filters of keys");

@@ -365,6 +365,8 @@ int main(int argc, char **argv)
     open_sources(&r, &sources);
     check_dest(&r, &sources);
     check_layout(&r, &sources);
+    if (!r.quiet)
+        merge_sources_compare_framing(&sources);
     merge(&r, &sources);
     if (!sink_is_stdout(r.dest))
         report(&r);

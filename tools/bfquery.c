@@ -3,6 +3,7 @@
  * bfquery - print the keys that may be, or are certainly not, in a filter
  */
 #include "cli.h"
+#include "framing.h"
 #include "keys.h"
 #include "list.h"
 #include "output.h"
@@ -280,6 +281,7 @@ int main(int argc, char **argv)
     int error = bloomfile_open(&q.filter, r.path, r.open_flags);
     if (error != 0)
         say_cannot_open(r.path, error);
+    framing_compare(r.path, q.filter, &r.keys);
     q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));

@@ -3,6 +3,7 @@
  * bfuniq - print each line the first time it is seen, in whatever order
  */
 #include "cli.h"
+#include "framing.h"
 #include "keys.h"
 #include "output.h"
 #include "params.h"
@@ -206,6 +207,8 @@ static void parse(struct request *r, int argc, char **argv)
             take_option(r, option, optarg);
     }
     check_memory_options(r);
+    r->keys.quiet = r->quiet;
+    framing_record(&r->seen.plan.params, &r->keys);
     r->inputs = argv + optind;
     r->inputs_count = argc - optind;
 }
@@ -307,6 +310,8 @@ int main(int argc, char **argv)
     check_output_file(&r);
     stop_catch();
     seen_open(&r.seen);
+    if (r.seen.path != NULL && !r.quiet)
+        framing_compare(r.seen.path, r.seen.newest, &r.keys);
     seen_watch(&r.seen, 0);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common_inputs.h"
 #include "cli.h"
+#include "kind.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -46,6 +47,15 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
     return (uint64_t)(lines * 1.02) + 1;
 }
 
+static void judge(const struct input *in, const struct keys_options *form)
+{
+    uint8_t *bytes = malloc(KIND_SIZE);
+    ssize_t n = bytes == NULL ? 0 : pread(in->where.fd, bytes, KIND_SIZE, (off_t)in->where.from);
+    if (n > 0)
+        kind_judge(in->where.name, form, bytes, (size_t)n);
+    free(bytes);
+}
+
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit)
 {
     bool standard = strcmp(path, "-") == 0;
@@ -61,6 +71,10 @@ void input_open(struct input *in, const char *path, const struct keys_options *f
     off_t at = S_ISREG(in->before.st_mode) ? lseek(in->where.fd, 0, SEEK_CUR) : -1;
     in->where.piped = at < 0;
     in->where.from = at < 0 ? 0 : (uint64_t)at;
+    if (in->where.piped)
+        in->where.judge = form;
+    else
+        judge(in, form);
     in->lines = estimate_lines(in, form);
 }
 

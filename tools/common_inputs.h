@@ -16,8 +16,8 @@ struct input {
     uint64_t lines;     /* estimated; UINT64_MAX if nothing is known */
 };
 
-/* Opens a file ("-" is standard input). A key may take up to `limit` bytes. Ends the program by
- * cli_fail if it cannot be opened or is a directory. */
+/* Opens a file ("-" is standard input). A key may take up to `limit` bytes, and *form must
+ * stay. Ends the program by cli_fail if it cannot be opened or is a directory. */
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit);
 
 /* Whether both would read from one pipe, each a part of what comes. */

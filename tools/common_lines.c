@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "common_lines.h"
 #include "cli.h"
+#include "kind.h"
 #include "split.h"
 
 #include <errno.h>
@@ -97,6 +98,9 @@ static void read_piece(struct lines *l)
     l->end += (size_t)n;
     l->at += (uint64_t)n;
     check_sum(l);
+    if (l->where.judge != NULL)
+        kind_judge(l->where.name, l->where.judge, l->buffer, l->end);
+    l->where.judge = NULL;
     l->progress.bytes += (uint64_t)n;
     cli_progress_step(&l->progress);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 #include "create.h"
+#include "framing.h"
 #include "say.h"
 #include "target.h"
 
@@ -46,6 +47,7 @@ void create_live(const struct create *c)
     struct cli_progress progress = { .doing = "allocating the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     target_check(c->path, c->force);
+    framing_record(&params, &c->keys);
     if (params.capacity == 0)
         params.capacity = room_for(&params);
     cli_progress_step(&progress);

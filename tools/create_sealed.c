@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "create.h"
 #include "feed.h"
+#include "framing.h"
 #include "params.h"
 #include "say.h"
 #include "sink.h"
@@ -244,6 +245,8 @@ void create_sealed(const struct create *c)
     if (!sink_is_stdout(c->path))
         folder = folder_of(c->path);
     params.spool = folder;
+    keys.quiet = c->quiet;
+    framing_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
     if (error != 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "keys.h"
 #include "cli.h"
+#include "kind.h"
 #include "stop.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@ struct keys {
     int count, next;
     const char *path; /* of the open input, as the user named it */
     int fd;           /* -1: none is open */
-    bool at_end;
+    bool at_end, judged;
     struct split split;      /* how keys end */
     struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
     struct keys_piece piece; /* of keys_next() */
@@ -153,7 +154,7 @@ static bool open_next(struct keys *k)
             continue;
         }
         (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-        k->at_end = false;
+        k->at_end = k->judged = false;
         return true;
     }
     return false;
@@ -282,6 +283,9 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         if (whole > 0)
             p->size = whole;
     }
+    if (!k->judged)
+        kind_judge(name_of(k->path), &k->options, p->bytes, used);
+    k->judged = true;
     if (k->at_end)
         end_input(k, p, used);
     else

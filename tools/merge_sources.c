@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "merge_sources.h"
 #include "cli.h"
+#include "framing.h"
 #include "inspect.h"
 #include "keys.h"
 #include "say.h"
@@ -84,7 +85,7 @@ static void add_listed(struct merge_sources *s, const char *list, const struct b
 
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null)
 {
-    struct keys_options options = { .form = null ? KEYS_NUL : KEYS_LINES };
+    struct keys_options options = { .form = null ? KEYS_NUL : KEYS_LINES, .quiet = true };
     struct bloomfile_key names[BATCH];
     char *copy = strdup(path);
     if (copy == NULL)
@@ -181,6 +182,20 @@ void merge_sources_check(const struct merge_sources *s)
         int error = bloomfile_compatible(s->list[0].filter, s->list[i].filter);
         if (error != 0)
             fail_for_difference(&s->list[0], &s->list[i], error);
+    }
+}
+
+void merge_sources_compare_framing(const struct merge_sources *s)
+{
+    const struct merge_source *first = NULL; /* that records it */
+    for (size_t i = 0; i < s->count; i++) {
+        const struct merge_source *source = &s->list[i];
+        if (source->info.framing == BLOOMFILE_FRAMING_UNKNOWN)
+            continue;
+        if (first == NULL)
+            first = source;
+        if (framing_compare_filters(source->name, source->filter, first->name, first->filter))
+            return;
     }
 }
 

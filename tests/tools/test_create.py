@@ -12,9 +12,13 @@ from support import SANITIZED, ToolTest, craft, file_form, lines, main, numbered
 SHAPE = "-l classic -m 2003 -k 5".split()
 
 
-def filter_of(*keys):
+def lines_form(*arguments, framing="lines", **options):
+    return file_form(*arguments, framing=framing, **options)
+
+
+def filter_of(*keys, **options):
     """What SHAPE must give for these keys, by the independent implementation."""
-    return file_form("classic", 2003, 5, keys)
+    return lines_form("classic", 2003, 5, keys, **options)
 
 
 class Lines(ToolTest):
@@ -49,8 +53,10 @@ class Lines(ToolTest):
 
     def test_crlf(self):
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\nthree\r\r\nfo\rur\r\n\r\n"),
-                         filter_of(b"one", b"two", b"three\r", b"fo\rur", b""))
-        self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\r"), filter_of(b"one", b"two"))
+                         filter_of(b"one", b"two", b"three\r", b"fo\rur", b"",
+                                   framing="lines-crlf"))
+        self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\r"),
+                         filter_of(b"one", b"two", framing="lines-crlf"))
 
     def test_zero_bytes_and_all_others(self):
         keys = [bytes([i]) for i in range(256) if i != 10] + [b"\0\0", b"a\0b", b"a\0", b"\xff\xfe"]
@@ -66,7 +72,7 @@ class Lines(ToolTest):
 
     def test_counting_holds_each_key_once(self):
         made = self.create("-q", "-l", "counting", "-m", 101, "-k", 3, stdin=lines("a", "b", "a"))
-        self.assertEqual(made, file_form("counting", 101, 3, [b"a", b"b"]))
+        self.assertEqual(made, lines_form("counting", 101, 3, [b"a", b"b"]))
 
     def test_order_does_not_matter(self):
         keys = numbered(3000)
@@ -124,7 +130,7 @@ class Lines(ToolTest):
         thread.join()
 
     def test_no_keys(self):
-        expected = file_form("classic", 2003, 5)
+        expected = lines_form("classic", 2003, 5)
         self.assertEqual(self.make(stdin=b""), expected)
         self.assertEqual(self.make("/dev/null"), expected)
         says = b"bfcreate: filter.bloom: there were no keys, so it answers no to everything\n"
@@ -136,14 +142,14 @@ class OtherForms(ToolTest):
         return self.create("-q", *SHAPE, *arguments, **options)
 
     def test_null(self):
-        expected = filter_of(b"a\nb", b"", b"c\r")
+        expected = filter_of(b"a\nb", b"", b"c\r", framing="null")
         for option in "-0", "--null":
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r\0"), expected)
             self.assertEqual(self.make(option, stdin=b"a\nb\0\0c\r"), expected)
 
     def test_fixed_records(self):
         records = [struct.pack("<I", i * 0x0A000A) for i in range(100)]
-        expected = filter_of(*records)
+        expected = filter_of(*records, framing="fixed", framing_size=4)
         for words in ["-x4"], ["-x", 4], ["--fixed", 4], ["--fixed=4"]:
             self.assertEqual(self.make(*words, stdin=b"".join(records)), expected)
         self.write("one", b"".join(records[:50]))
@@ -185,7 +191,8 @@ class Parameters(ToolTest):
                           header["tag"], header["provenance"], header["header_size"]),
                          (1, 0, 100, bytes(112), bytes(16), 0, 4096))
         self.assertEqual(header["fpr"], 0x3F847AE147AE147B)
-        self.assertEqual((header["compat"], header["ro_compat"], header["incompat"]), (0, 0, 0))
+        self.assertEqual((header["compat"], header["ro_compat"], header["incompat"]), (1, 0, 0))
+        self.assertEqual(header["framing"], 1)
         self.assertEqual(made.record["n"], 100)
         made.verify()
 
@@ -272,7 +279,7 @@ class Parameters(ToolTest):
                             (["-s", "0xffffffffffffffff"], 2**64 - 1), (["-s0"], 0)):
             self.assertEqual(self.header(*words)["seed"], seed)
         made = self.create("-q", *SHAPE, "-s", 99, stdin=lines("a", "b"))
-        self.assertEqual(made, file_form("classic", 2003, 5, [b"a", b"b"], seed=99))
+        self.assertEqual(made, lines_form("classic", 2003, 5, [b"a", b"b"], seed=99))
 
     def test_random_seed(self):
         seeds = {self.header("-s", "random")["seed"] for _ in range(4)}

@@ -104,8 +104,7 @@ class Trouble(ToolTest):
 
     def test_command_line(self):
         for words, says in ((["-n9", "live", "keys"], "bfadd"), (["-n9", "live", "-"], "bfadd"),
-                            (["-n9", "-0", "live"], "bfadd"), (["-n9", "-x4", "live"], "bfadd"),
-                            (["--crlf", "-n9", "live"], "bfadd"), (["live"], "--capacity"),
+                            (["-n9", "-0", "-x4", "live"], "--null"), (["live"], "--capacity"),
                             (["-p0.1", "-k3", "live"], "--bits"), (["-n9"], "missing"),
                             (["-n9", "-"], "standard output"), (["-n0", "live"], "--capacity")):
             message = self.trouble("bfcreate", "--live", *words)

@@ -56,7 +56,7 @@ class Cross(ToolTest):
     def setUpClass(cls):
         cls.by_python = [
             (parameters, craft.make(parameters["layout"], parameters["m"], parameters["k"],
-                                    parameters["keys"], **recorded(parameters)))
+                                    parameters["keys"], framing="lines", **recorded(parameters)))
             for parameters in combinations()]
 
     def reader(self, *arguments, stdin=b"", status=0):

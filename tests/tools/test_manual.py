@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """--help, --version and the manual pages agree with one another and with what the tools take."""
 
+import gzip
 import re
 import shutil
 import subprocess
@@ -133,16 +134,19 @@ class Manual(ToolTest):
         self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
         self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
         self.write("long", b"x" * 2**21)
+        self.write("dos", b"a\r\n" * 9)
+        self.write("packed", gzip.compress(b"a\n" * 9))
+        self.create("-q", "-0", stdin=b"a", name="nul")
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
-                         "-q live more"],
+                         "-q live more", "-0 live keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
                "bfcommon": ["--memory 16Mi long keys"],
                "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 512 -p 0.001 new keys", "-f new /dev/null", "none /dev/null",
-                            "-f --min-keys 200 new keys"],
+                            "-f --min-keys 200 new keys", "w dos", "z packed"],
                "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f pages y", "-f live live",
@@ -150,7 +154,7 @@ class Manual(ToolTest):
                "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big", "x flipped pages", "x pages", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
-               "bfquery": ["keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
+               "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
                     "was changed while|also the output|was replaced or removed|what they add")

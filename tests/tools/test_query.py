@@ -105,7 +105,7 @@ class Answers(QueryTest):
                                          stdin=b"".join(keys + others)), b"".join(others))
 
     def test_crlf(self):
-        self.assertEqual(self.query("filter", stdin=b"key 1\r\n", status=1), [])
+        self.assertEqual(self.query("filter", stdin=b"key 1\r\n\n", status=1), [])
         mixed = b"key 1\r\nabsent\r\nkey 2\nkey 3\r\r\nkey 4\r"
         self.assertEqual(self.output("bfquery", "--crlf", "filter", stdin=mixed),
                          b"key 1\r\nkey 2\nkey 4\r\n")

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: MIT
+"""Keys of the wrong kind: inputs that look like something else, and filters of another framing."""
+
+import bz2
+import gzip
+import lzma
+import os
+import struct
+
+from support import GOLDEN, ToolTest, craft, lines, main, numbered
+
+TEXT = lines(*numbered(2000))
+ZSTD = bytes.fromhex("28b52ffd") + bytes(range(1, 200))
+WIDE = TEXT.decode().encode("utf-16-le")
+KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "gzip -dc"),
+         "bz2": (bz2.compress(TEXT), "bzip2 data", "bzip2 -dc"),
+         "xz": (lzma.compress(TEXT), "xz data", "xz -dc"),
+         "zst": (ZSTD, "zstd data", "zstd -dc"),
+         "bloom": ((GOLDEN / "blocked-file.bloom").read_bytes(), "a Bloom filter", "bfmerge"),
+         "bom": (b"\xff\xfe" + WIDE, "UTF-16 text", "iconv -f UTF-16 "),
+         "big bom": (b"\xfe\xff" + TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv"),
+         "wide": (WIDE, "UTF-16 text", "iconv -f UTF-16LE"),
+         "wide big": (TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv -f UTF-16BE")}
+CRLF = TEXT.replace(b"\n", b"\r\n")
+QUIET = {"bfcreate", "bfadd", "bfuniq", "bfcommon"}  # the tools whose -q silences warnings
+
+
+class KindTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.create("-q", "-n", 5000, stdin=TEXT, name="filter")
+
+    def commands(self):
+        """Each tool that reads keys, with what comes before them."""
+        self.create_live("-f", "-n", "1M")
+        self.write("other", b"other\n")
+        return (("bfcreate", "-f", "new"), ("bfadd", "live"), ("bfquery", "filter"),
+                ("bfuniq",), ("bfcommon", "other"), ("bfquery", "filter", "other", "--unless"))
+
+    def said(self, tool, *words, **options):
+        result = self.run_tool(tool, *words, **options)
+        self.assertLess(result.returncode, 2, result.stderr)
+        return result.stderr.decode()
+
+
+class Inputs(KindTest):
+    def test_what_looks_like_something_else_is_told_by_each_tool(self):
+        for name, (data, what, remedy) in KINDS.items():
+            self.write(name, data)
+            for tool, *words in self.commands():
+                with self.subTest(name, tool=tool):
+                    message = self.said(tool, *words, name)
+                    self.assertIn(f"{tool}: {name} looks like {what}, and is taken for keys as it "
+                                  "is (", message)
+                    self.assertIn(remedy, message)
+                    self.assertEqual(message.count("looks like"), 1)
+                    if tool in QUIET:
+                        self.assertEqual(self.said(tool, "-q", *words, name), "")
+
+    def test_carriage_returns_at_each_end(self):
+        self.write("dos", CRLF)
+        for tool, *words in self.commands():
+            with self.subTest(tool):
+                message = self.said(tool, *words, "dos")
+                self.assertIn(f"{tool}: dos: each line ends in a carriage return, which is taken "
+                              "for a part of the key (--crlf takes it off)\n", message)
+                if tool != "bfadd":  # its filter says that it is for lines
+                    self.assertNotIn("carriage return,", self.said(tool, "--crlf", *words, "dos"))
+                if tool in QUIET:
+                    self.assertEqual(self.said(tool, "-q", *words, "dos"), "")
+
+    def test_standard_input_and_pipes(self):
+        for tool, *words in self.commands()[:-1]:
+            for data, what in (CRLF, "carriage return"), (KINDS["gz"][0], "gzip data"):
+                message = self.said(tool, *words, "-", stdin=data)
+                self.assertRegex(message, f"(?m)^{tool}: standard input.*{what}")
+        message = self.said("bfcommon", "-", "other", stdin=CRLF)
+        self.assertIn("standard input: each line ends", message)
+        self.assertEqual(self.said("bfcommon", "--crlf", "-", "other", stdin=CRLF), "")
+
+    def test_one_warning_for_each_input(self):
+        self.write("one", CRLF * 200)  # more than is looked at
+        self.write("two", CRLF)
+        self.write("good", TEXT)
+        message = self.said("bfquery", "-c", "filter", "one", "good", "two", "-")
+        self.assertEqual([line.split(":")[1] for line in message.splitlines()], [" one", " two"])
+
+    def test_what_is_as_it_should_be_is_not_told(self):
+        for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
+                     b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\0b\n" * 90, b"\xef\xbb\xbfa\n"):
+            self.write("keys", data)
+            for tool, *words in self.commands()[1:]:
+                self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))
+
+    def test_zero_bytes_are_wanted_in_other_framings(self):
+        """What is UTF-16 elsewhere may be strings of one character, or small numbers."""
+        self.write("letters", b"".join(b"%c\0" % letter for letter in b"abcdefghijklmnopq"))
+        self.write("numbers", b"".join(struct.pack("<H", i) for i in range(1, 200)))
+        self.write("dos", b"abc\r\n" * 9)
+        for words in ["-0", "letters"], ["-x2", "numbers"], ["-x5", "dos"], ["-0", "dos"]:
+            for tool in "bfuniq", "bfcreate":
+                self.assertEqual(self.said(tool, *(["-f", "new"] if tool == "bfcreate" else []),
+                                           *words), "", words)
+        self.write("packed", KINDS["gz"][0])
+        self.assertIn("gzip data", self.said("bfuniq", "-0", "packed"))
+
+    def test_a_list_of_names_is_no_list_of_keys(self):
+        self.write("names", b"filter\r\n")
+        os.link(self.folder / "filter", self.folder / "filter\r")
+        self.assertEqual(self.said("bfmerge", "merged", "--files-from", "names"), "")
+
+
+WORDS = {(): "lines", ("--crlf",): r"lines without their carriage returns \(--crlf\)",
+         ("-0",): r"strings that end with a zero byte \(-0\)", ("-x", "4"): r"records of 4 bytes \(-x 4\)",
+         ("-x", "1"): r"records of 1 byte \(-x 1\)"}
+NAMES = {(): "lines", ("--crlf",): "lines-crlf", ("-0",): "null", ("-x", "4"): "fixed 4",
+         ("-x", "1"): "fixed 1"}
+
+
+class Framings(ToolTest):
+    def messages(self, *command, **options):
+        result = self.run_tool(*command, **options)
+        self.assertLess(result.returncode, 2, result.stderr)
+        return result.stderr.decode()
+
+    def check(self, made, asked, text, tool, name):
+        if made == asked:
+            self.assertEqual(text, "")
+        else:
+            self.assertRegex(text, rf"\A{tool}: {name} was made for {WORDS[made]}, but these keys "
+                                   rf"are {WORDS[asked]}: what is in it may look absent\n\Z")
+
+    def test_bfcreate_and_bfuniq_record_it(self):
+        for words, name in NAMES.items():
+            for make in (["bfcreate", "-f", "made"], ["bfcreate", "-f", "--live", "-n", 10, "made"],
+                         ["bfuniq", "--filter", "made"]):
+                (self.folder / "made").unlink(missing_ok=True)
+                self.output(*make, *words, **({} if "--live" in make else {"stdin": b"abc\0"}))
+                self.assertEqual(self.inspected("made")["header"]["framing"], name)
+        self.output("bfuniq", "-0", "--filter", "seen", "--generations", 2, "--every", 9)
+        self.assertEqual(self.inspected("seen.1")["header"]["framing"], "null")
+        self.output("bfcreate", "-q", "-x", 2**24, "huge")  # more than the field holds
+        self.assertEqual(self.inspected("huge")["header"]["framing"], "unknown")
+        self.output("bfquery", "-c", "huge", status=1)
+
+    def test_who_asks_in_another_framing_is_told_both(self):
+        for made in WORDS:
+            self.create("-q", *made, stdin=b"abc\0", name="made")
+            self.create_live("-f", "-n", 100, *made)
+            for asked in WORDS:
+                with self.subTest(made=made, asked=asked):
+                    for tool, name, *words in (
+                            ("bfquery", "made", "made"), ("bfquery", "live", "-q", "live"),
+                            ("bfadd", "live", "live"), ("bfuniq", "live", "--filter", "live"),
+                            ("bfinspect", "made", "--keys", "-", "made")):
+                        self.check(made, asked, self.messages(tool, *words, *asked, stdin=b""),
+                                   tool, name)
+                    for tool, *words in ("bfadd", "live"), ("bfuniq", "--filter", "live"):
+                        self.assertEqual(self.messages(tool, "-q", *words, *asked), "")
+
+    def test_what_nobody_recorded_is_not_told(self):
+        self.write("library", craft.make("blocked", 512, 4, numbered(3)))
+        for asked in WORDS:
+            self.assertEqual(self.messages("bfquery", "library", *asked, stdin=b""), "")
+
+    def test_bfmerge_tells_of_sources_that_differ(self):
+        self.create("-q", "-n", 99, "-m", 5120, "-k", 4, stdin=b"a\n", name="a")
+        self.create("-q", "-n", 99, "-m", 5120, "-k", 4, "-0", stdin=b"a\0", name="b")
+        self.write("c", craft.make("blocked", 5120, 4, numbered(3), capacity=99))
+        says = (b"bfmerge: b was made for strings that end with a zero byte (-0), but a for lines: "
+                b"whichever way they are asked together, what is in one of them may look absent\n")
+        for sources in ["a", "b"], ["c", "a", "b"], ["a", "c", "b", "c2"]:
+            if "c2" in sources:
+                self.create("-q", "-n", 99, "-m", 5120, "-k", 4, "-x4", stdin=b"abcd", name="c2")
+            self.output("bfmerge", "-f", "-p", 1, "merged", *sources, says=says)
+            self.assertEqual(self.inspected("merged")["header"]["framing"], "unknown")
+            self.output("bfmerge", "-qf", "-p", 1, "merged", *sources)
+        self.output("bfmerge", "-f", "-p", 1, "merged", "a", "c")
+
+
+if __name__ == "__main__":
+    main()

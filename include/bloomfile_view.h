@@ -52,7 +52,7 @@ struct bloomfile_view {
 BLOOMFILE_API int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n,
                                      double fpr);
 
-/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _EBITS, _EHASHES, _ETOOBIG,
+/* The shape of these numbers (layout not 0). Errors: BLOOMFILE_ELAYOUT, _EHASHES, _EBITS, _ETOOBIG,
  * and a view of "maybe". */
 BLOOMFILE_API int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits,
                                       uint32_t hashes);
@@ -83,7 +83,7 @@ BLOOMFILE_API void bloomfile_view_seal(const struct bloomfile_view *view, uint64
  * `blob` is the body in the calls above. The checksum of all of it is verified, and that it was
  * made with this seed by a library that hashes as this one does: about 20 ns for 50 bytes, 50 ns
  * for 1 KB. Errors: BLOOMFILE_ECOMPACT (damaged, cut short, of another seed, or no such thing at
- * all); BLOOMFILE_EVERSION, _EHASH, _ELAYOUT, _EBITS, _EHASHES (of a writer that knows more than
+ * all); BLOOMFILE_EVERSION, _ELAYOUT, _EHASH, _EHASHES, _EBITS (of a writer that knows more than
  * this one); BLOOMFILE_ETOOBIG. *out then answers "maybe" to everything, so a caller who reports
  * nothing may ignore the error. */
 BLOOMFILE_API int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob,

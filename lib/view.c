@@ -18,10 +18,10 @@ int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bi
     *out = unknown;
     if (!geometry_layout_known(layout))
         return BLOOMFILE_ELAYOUT;
-    if (!geometry_bits_valid(layout, bits))
-        return BLOOMFILE_EBITS;
     if (hashes < 1 || hashes > BLOOMFILE_MAX_HASHES)
         return BLOOMFILE_EHASHES;
+    if (!geometry_bits_valid(layout, bits))
+        return BLOOMFILE_EBITS;
     const uint64_t size = geometry_bytes_of(layout, geometry_units_of(layout, bits));
     if (size > PTRDIFF_MAX - BLOOMFILE_TRAILER_SIZE)
         return BLOOMFILE_ETOOBIG;

@@ -289,6 +289,10 @@ static void what_is_not_understood_answers_maybe(void **state)
         { 1, { 1, 0x23, 1, 7 }, BLOOMFILE_EBITS },    { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
         { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHES },   { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ECOMPACT },
         { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ECOMPACT },
+        /* Several at once: the order is that of the rules for images. */
+        { 63, { 9, 9, 9, 0 }, BLOOMFILE_EVERSION },   { 63, { 1, 9, 9, 0 }, BLOOMFILE_ELAYOUT },
+        { 63, { 1, 1, 9, 0 }, BLOOMFILE_EHASH },      { 63, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
+        { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
     };
     const struct bloomfile_view any = view_of(BLOOMFILE_BLOCKED, 512, 7);
     struct bytes blob = compact_of(&any, 3, 0);

@@ -278,8 +278,12 @@ def load(path, offset=0, length=None, knows_applications=True):
     return Image(data[:length], path, knows_applications)
 
 
-def seal(path, header, body, n, flags=0):
-    """Writes a sealed image if it keeps the rules of section 11."""
+def page_entries(body):
+    return [crc32(body[p:p + 4096]) ^ crc32(body) for p in range(0, len(body), 4096)]
+
+
+def sealed(header, body, n, flags=0):
+    """The bytes of a sealed image."""
     H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
     compat = FRAMED if header["framing"] else 0
     start = serialise(HEADER, {
@@ -290,9 +294,13 @@ def seal(path, header, body, n, flags=0):
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
         "overflow": overflow, "boot_id": bytes(16), "writers": 0, "body_crc": crc32(body),
         "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
-    entries = (struct.pack("<I", crc32(body[p:p + 4096]) ^ crc32(body))
-               for p in range(0, len(body), 4096))
-    data = start + record + record + body + b"".join(entries)
+    entries = (struct.pack("<I", entry) for entry in page_entries(body))
+    return start + record + record + body + b"".join(entries)
+
+
+def seal(path, header, body, n, flags=0):
+    """Writes a sealed image if it keeps the rules of section 11."""
+    data = sealed(header, body, n, flags)
     Image(data, path, knows_applications=True)
     Path(path).write_bytes(data)
 
@@ -414,18 +422,60 @@ def check_table(text, fields, parts):
 
 def understand(question):
     kind, *words = question.split(" ")
-    given = ({"layout": LAYOUTS[words.pop(0)], "header_size": 0}
-             if kind in ("positions", "body", "compact") else {})
+    of_layout, with_body = kind not in PLAIN, kind not in (*PLAIN, "positions")
+    given = {"layout": LAYOUTS[words.pop(0)], "header_size": 0} if of_layout else {}
     for name, value in (word.split("=") for word in words):
         given[name] = (value.encode() if name == "text" else
-                       int(value, 16 if name in ("seed", "digest") else 10))
-    if kind in ("body", "compact"):
+                       bytes.fromhex(value) if name in ("bytes", "boot_id") else
+                       [int(at) for at in value.split(",")] if name == "at" else
+                       int(value, 16 if name in HEXADECIMAL else 10))
+    if with_body:
         keys = (TEST_STRING[:i] for i in range(given["keys"]))
         given["body"] = body_of_keys(given, {xxh3(key, given["seed"]) for key in keys})
     return kind, {"text": TEST_STRING[:given.get("length", 0)], **given}
 
 
+PLAIN = "crc", "digest", "selftest", "record", "refused"
+HEXADECIMAL = "seed", "digest", "body_crc", "header_crc"
+
+
+def whole_image(given):
+    data = sealed({**given, "framing": 0, "provenance": 0, "capacity": max(given["keys"], 1),
+                   "fpr": 0, "m_unfolded": given["m"], "tag": bytes(16), "label": b""},
+                  given["body"], given["keys"])
+    Image(data, "image").verify()
+    return data
+
+
+def record_bytes(given):
+    data = serialise(RECORD, given, 1024)
+    return f"{data[:68].hex()} {le(data, 1020, 4):08x}"
+
+
+def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
+    """The error and the rule by which section 19's image is refused once it is changed."""
+    data = bytearray(whole)
+    for start in at:
+        data[start:start + len(bytes)] = bytes
+    if mend:
+        struct.pack_into("<I", data, 252, crc32(data[:252]))
+        for record in 256, 384:
+            data[record + 60:record + 64] = data[252:256]
+            struct.pack_into("<I", data, record + 124, crc32(data[record:record + 124]))
+    size = len(data) if size is None else size
+    try:
+        Image(data[:size].ljust(size, b"\0"), "image").verify()
+    except ValueError as refused:
+        error, *rule = str(refused).removeprefix("image: ").split()
+        return f"{error} {rule[1] if rule[:1] == ['rule'] else '10.4'}"
+    return "none"
+
+
 ANSWERS = {
+    "entries": lambda given: " ".join(f"{entry:08x}" for entry in page_entries(given["body"])),
+    "image": lambda given: "{} {:08x}".format(len(whole_image(given)), crc32(whole_image(given))),
+    "record": record_bytes,
+    "refused": lambda given: refused_by(**given),
     "crc": lambda given: f"{crc32(given['text']):08x}",
     "digest": lambda given: f"{xxh3(given['text'], given['seed']):016x}",
     "selftest": lambda given: f"{self_test(given['seed']):016x}",
@@ -452,12 +502,14 @@ def vectors(_, spec):
     check_table(section(spec, 5), RECORD, 4)
     if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
         raise ValueError("the table of damaged magics differs")
-    text, bodies = section(spec, 18), []
-    lines = "".join(re.findall(r"^```\n(.*?)^```$", text + section(spec, "Annex B:"),
-                               re.M | re.S)).splitlines()
+    text, bodies, whole = section(spec, "Annex D:"), [], whole_file(spec)
+    lines = "".join(re.findall(
+        r"^```\n(.*?)^```$", section(spec, 18) + section(spec, "Annex B:") + text,
+        re.M | re.S)).splitlines()
     for line in lines:
         question, stated = line.split(" : ")
         kind, given = understand(question)
+        given["whole"] = whole
         if stated != ANSWERS[kind](given):
             raise ValueError(f"{line}\nhere: {ANSWERS[kind](given)}")
         bodies += [given] if kind == "body" else []
@@ -472,7 +524,7 @@ def vectors(_, spec):
     print(f"{len(lines)} vectors ok")
 
 
-def wholefile(_, spec, out):
+def whole_file(spec):
     data, stated = bytearray(), ""
     row = r"^(\*\n)?([\dA-F]{4,}): (end|[\dA-F]{2}(?: [\dA-F]{2})*)(?:  .*)?$"
     for star, offset, stated in re.findall(row, section(spec, 19), re.M):
@@ -482,7 +534,11 @@ def wholefile(_, spec, out):
         data += bytes(zeros) + (b"" if stated == "end" else bytes.fromhex(stated))
     if stated != "end":
         raise ValueError(f"{spec}: no row with the end of the file")
-    Path(out).write_bytes(data)
+    return bytes(data)
+
+
+def wholefile(_, spec, out):
+    Path(out).write_bytes(whole_file(spec))
 
 
 # --- Annex A: XXH3, 64-bit ---

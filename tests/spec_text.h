@@ -10,6 +10,18 @@
 /* The text between the line that begins with "## NUMBER " and the next line that begins so. */
 struct bytes spec_section(const char *number);
 
+/* All of it; stays with this file. */
+struct bytes spec_all(void);
+
+/* The sections that have test vectors, one behind the other. */
+struct bytes spec_vectors(void);
+
+/* The image of section 19: the rows "0000: BF 42 ... comment", "*" and "0244: end". */
+struct bytes spec_whole_file(void);
+
+/* Reads the bytes written "BF 42 ..." at the start of a text; their number. */
+size_t spec_bytes(const char *text, uint8_t *bytes, size_t room);
+
 unsigned lines_beginning_with(const char *word, struct bytes text);
 
 /* Takes the text apart. */

@@ -3,7 +3,6 @@
 #include "spec_text.h"
 
 #include <bloomfile_inspect.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -55,20 +54,6 @@ static void the_record_fields_are_those_of_the_table_in_section_5(void **state)
     assert_table("5", fields, ROWS(fields), "| H/4 - 4 | 4 | `record_crc` |");
 }
 
-/* Reads the bytes written "BF 42 ..." at the start of a text. */
-static size_t read_bytes(const char *text, uint8_t *bytes, size_t room)
-{
-    size_t count = 0;
-    for (; isxdigit(text[0]) && isxdigit(text[1]) && !isalnum(text[2]); text += 2) {
-        assert_true(count < room);
-        bytes[count++] = (uint8_t)hex((char[]){ text[0], text[1], '\0' });
-        if (text[2] != ' ')
-            break;
-        text++;
-    }
-    return count;
-}
-
 static void every_text_mode_damage_of_section_4_is_recognised(void **state)
 {
     (void)state;
@@ -79,7 +64,7 @@ static void every_text_mode_damage_of_section_4_is_recognised(void **state)
         if (strncmp(line, "| `", 3) != 0)
             continue;
         uint8_t image[64] = { 0 };
-        size_t size = read_bytes(line + 3, image, sizeof image);
+        size_t size = spec_bytes(line + 3, image, sizeof image);
         assert_in_range(size, 7, 10);
         assert_error(bloomfile_inspect(image, sizeof image, NULL, NULL, NULL), BLOOMFILE_ETEXTMODE);
         found++;
@@ -122,33 +107,73 @@ static void every_rule_of_section_11_has_an_error_of_the_library(void **state)
     free(text.data);
 }
 
-/* ---- section 19: the whole file */
+/* ---- annex C */
 
-/* The rows "0000: BF 42 ... comment", "*" and "0244: end". */
-static struct bytes whole_file(void)
+static unsigned count_of(const char *text, const char *what)
 {
-    struct bytes text = spec_section("19");
-    struct bytes image = { calloc(1, 4096), 0 };
-    assert_non_null(image.data);
-    bool ended = false, zeros = false;
+    unsigned count = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static void every_error_that_the_text_names_has_one_row_in_annex_C(void **state)
+{
+    (void)state;
+    struct bytes all = spec_all(), table = spec_section("Annex C:");
+    unsigned rows = 0;
+    for (const char *at = (char *)all.data; (at = strstr(at, "BLOOMFILE_E")) != NULL; at++) {
+        char name[40], row[48];
+        if (sscanf(at, "%39[A-Z_]", name) != 1)
+            continue;
+        snprintf(row, sizeof row, "| %s |", name);
+        if (count_of((char *)table.data, row) != 1)
+            fail_msg("annex C has not one row of %s", name);
+        assert_string_equal(bloomfile_errname(error_named(name)), name);
+    }
+    for_each_line(line, table) rows += strncmp(line, "| BLOOMFILE_", 12) == 0;
+    assert_in_range(rows, 30, 60);
+    free(table.data);
+}
+
+/* "| V7 | ... | BLOOMFILE_EVERSION |": annex C names V7 in the row of that error. */
+static void assert_rules_in_annex_C(const char *section, unsigned expected)
+{
+    struct bytes text = spec_section(section), table = spec_section("Annex C:");
+    unsigned checked = 0;
     for_each_line(line, text)
     {
-        unsigned offset;
-        int length;
-        if (strcmp(line, "*") == 0)
-            zeros = true;
-        if (ended || sscanf(line, "%4X: %n", &offset, &length) != 1)
+        char rule[8], name[40], row[48];
+        if (sscanf(line, "| %7[VB0-9] |", rule) != 1)
             continue;
-        assert_true(zeros ? offset > image.size : offset == image.size);
-        assert_true(offset < 4000);
-        zeros = false;
-        ended = strcmp(line + length, "end") == 0;
-        image.size = offset + (ended ? 0 : read_bytes(line + length, image.data + offset, 96));
+        for (const char *at = line; (at = strstr(at, "BLOOMFILE_E")) != NULL; at++) {
+            assert_int_equal(sscanf(at, "%39[A-Z_]", name), 1);
+            snprintf(row, sizeof row, "| %s |", name);
+            char *start = strstr((char *)table.data, row);
+            assert_non_null(start);
+            start += strlen(row);
+            const size_t cell = strcspn(start, "|"), length = strlen(rule);
+            bool found = false;
+            for (const char *in = start; (in = strstr(in, rule)) != NULL && in < start + cell; in++)
+                found |= in[length] < '0' || in[length] > '9';
+            if (!found)
+                fail_msg("annex C does not name %s in the row of %s", rule, name);
+            checked++;
+        }
     }
-    assert_true(ended);
+    assert_true(checked >= expected);
     free(text.data);
-    return image;
+    free(table.data);
 }
+
+static void annex_C_names_the_rules_of_each_error(void **state)
+{
+    (void)state;
+    assert_rules_in_annex_C("11", 27);
+    assert_rules_in_annex_C("Annex B:", 8);
+}
+
+/* ---- section 19: the whole file */
 
 static const struct bloomfile_key tiny_keys[] = {
     { "bloomfile", 9 },
@@ -159,7 +184,7 @@ static const struct bloomfile_key tiny_keys[] = {
 static void the_file_of_section_19_is_what_the_builder_makes(void **state)
 {
     (void)state;
-    struct bytes expected = whole_file();
+    struct bytes expected = spec_whole_file();
     assert_int_equal(expected.size, 0x244);
     struct bloomfile_params params = {
         .struct_size = sizeof params,
@@ -189,7 +214,7 @@ static void the_file_of_section_19_is_what_the_builder_makes(void **state)
 static void the_file_of_section_19_opens_verifies_and_answers(void **state)
 {
     (void)state;
-    struct bytes image = whole_file();
+    struct bytes image = spec_whole_file();
     bloomfile *f;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL), 0);
     assert_error(bloomfile_verify(f, 1, NULL), 0);
@@ -213,6 +238,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_record_fields_are_those_of_the_table_in_section_5),
         cmocka_unit_test(every_text_mode_damage_of_section_4_is_recognised),
         cmocka_unit_test(every_rule_of_section_11_has_an_error_of_the_library),
+        cmocka_unit_test(every_error_that_the_text_names_has_one_row_in_annex_C),
+        cmocka_unit_test(annex_C_names_the_rules_of_each_error),
         cmocka_unit_test(the_file_of_section_19_is_what_the_builder_makes),
         cmocka_unit_test(the_file_of_section_19_opens_verifies_and_answers),
     };

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * The test vectors of format-spec.md, section 18, taken from the text itself. */
+ * The test vectors of format-spec.md, section 18 and annex D, taken from the text itself. */
 #include "spec_text.h"
 
 #include <bloomfile_inspect.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bytes.h"
 #include "checksum.h"
 #include "geometry.h"
 #include "hash.h"
+#include "header.h"
 #include "kernel.h"
 #include "probe.h"
 
@@ -17,8 +19,8 @@ static uint8_t test_string[4096]; /* section 7.2 */
 static void the_digests_are_those_of_the_library(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
-    unsigned found = 0, vectors = lines_beginning_with("digest ", text);
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("digest seed=", text);
     for_each_line(line, text)
     {
         char seed[17], digest[17], word[64];
@@ -44,7 +46,7 @@ static void the_digests_are_those_of_the_library(void **state)
 static void the_checksums_are_those_of_the_library(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
+    struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("crc ", text);
     for_each_line(line, text)
     {
@@ -62,7 +64,7 @@ static void the_checksums_are_those_of_the_library(void **state)
 static void the_self_tests_are_those_of_the_library(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
+    struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("selftest ", text);
     unsigned found = 0;
     for_each_line(line, text)
@@ -129,7 +131,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
 static void the_positions_are_those_of_the_library(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
+    struct bytes text = spec_vectors();
     unsigned vectors = lines_beginning_with("positions ", text);
     unsigned found = 0, by_kernel = 0;
     for_each_line(line, text)
@@ -201,7 +203,7 @@ static struct bytes image_of(const struct body_vector *v)
 static void the_bodies_are_those_of_the_builder(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
+    struct bytes text = spec_vectors();
     unsigned found = 0, vectors = lines_beginning_with("body ", text);
     for_each_line(line, text)
     {
@@ -240,7 +242,7 @@ static unsigned folded_value(const struct body_vector *source, const uint8_t *bo
 static void a_folded_body_is_the_body_of_the_smaller_filter(void **state)
 {
     (void)state;
-    struct bytes text = spec_section("18");
+    struct bytes text = spec_vectors();
     unsigned folds = 0;
     struct body_vector before = { .m = 1 }, v;
     for_each_line(line, text)
@@ -263,6 +265,183 @@ static void a_folded_body_is_the_body_of_the_smaller_filter(void **state)
     free(text.data);
 }
 
+/* ---- section 18: what belongs to whole images */
+
+static bool read_image_vector(const char *line, const char *kind, struct body_vector *v,
+                              const char **answer)
+{
+    char name[16], word[16], seed[17];
+    int length = 0;
+    if (sscanf(line, "%15[a-z] %15[a-z] m=%llu k=%u seed=%16[0-9a-f] header_size=%u keys=%u : %n",
+               word, name, &v->m, &v->k, seed, &v->header_size, &v->keys, &length) != 7 ||
+        length == 0 || strcmp(word, kind) != 0)
+        return false;
+    v->layout = layout_named(name);
+    v->seed = hex(seed);
+    *answer = line + length;
+    return true;
+}
+
+static void the_page_entries_are_those_of_the_builder(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, pages = 0, vectors = lines_beginning_with("entries ", text);
+    for_each_line(line, text)
+    {
+        struct body_vector v;
+        const char *answer;
+        if (!read_image_vector(line, "entries", &v, &answer))
+            continue;
+        struct bytes image = image_of(&v);
+        const struct geometry g = geometry_of(v.layout, v.m, v.header_size);
+        for (uint64_t page = 0; page < g.pages; page++, pages++) {
+            char *end;
+            const uint64_t entry = strtoull(answer, &end, 16);
+            assert_int_equal(end - answer, 8 + (page > 0));
+            assert_true(entry != 0);
+            assert_int_equal(get32(image.data + v.header_size + g.body_size + 4 * page), entry);
+            answer = end;
+        }
+        assert_string_equal(answer, "");
+        free(image.data);
+        found++;
+    }
+    assert_true(found >= 4 && pages >= 10);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+static void the_whole_images_are_those_of_the_builder(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, in_file = 0, vectors = lines_beginning_with("image ", text);
+    for_each_line(line, text)
+    {
+        struct body_vector v;
+        const char *answer;
+        size_t size;
+        char crc[9];
+        if (!read_image_vector(line, "image", &v, &answer))
+            continue;
+        assert_int_equal(sscanf(answer, "%zu %8[0-9a-f]", &size, crc), 2);
+        struct bytes image = image_of(&v);
+        assert_int_equal(image.size, size);
+        assert_int_equal(checksum(image.data, image.size), hex(crc));
+        in_file += v.header_size == IN_FILE;
+        free(image.data);
+        found++;
+    }
+    assert_true(found >= 5 && in_file >= 3);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+static void read_hex(const char *digits, uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)hex((char[]){ digits[2 * i], digits[2 * i + 1], '\0' });
+}
+
+static void the_live_records_are_those_of_the_library(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("record ", text);
+    for_each_line(line, text)
+    {
+        struct header h = { .header_size = IN_FILE };
+        struct record r;
+        unsigned long long sequence, n, ones, overflow;
+        char boot_id[33], body_crc[9], header_crc[9], start[137], crc[9];
+        uint8_t expected[68], bytes[HEADER_RECORD_MAX];
+        if (sscanf(line,
+                   "record sequence=%llu state=%u flags=%u n=%llu ones=%llu overflow=%llu "
+                   "boot_id=%32[0-9a-f] body_crc=%8[0-9a-f] header_crc=%8[0-9a-f] writers=%u : "
+                   "%136[0-9a-f] %8[0-9a-f]",
+                   &sequence, &r.state, &r.flags, &n, &ones, &overflow, boot_id, body_crc,
+                   header_crc, &r.writers, start, crc) != 12)
+            continue;
+        r.sequence = sequence;
+        r.n = n;
+        r.ones = ones;
+        r.overflow = overflow;
+        r.body_crc = (uint32_t)hex(body_crc);
+        h.crc = (uint32_t)hex(header_crc);
+        read_hex(boot_id, r.boot_id, sizeof r.boot_id);
+        read_hex(start, expected, sizeof expected);
+        header_encode_record(&h, &r, NULL, bytes);
+        assert_memory_equal(bytes, expected, sizeof expected);
+        for (size_t i = sizeof expected; i < sizeof bytes - 4; i++)
+            assert_int_equal(bytes[i], 0);
+        assert_int_equal(get32(bytes + sizeof bytes - 4), hex(crc));
+        found++;
+    }
+    assert_true(found >= 3);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+/* The image of section 19 as a `refused` line changes it. */
+static struct bytes changed_image(const char *line)
+{
+    struct bytes image = spec_whole_file();
+    unsigned at[2], size = (unsigned)image.size;
+    char digits[65];
+    const char *where = strstr(line, " at="), *what = strstr(line, " bytes=");
+    if (where != NULL) {
+        const int places = sscanf(where, " at=%u,%u", &at[0], &at[1]);
+        assert_int_equal(sscanf(what, " bytes=%64[0-9a-f]", digits), 1);
+        for (int i = 0; i < places; i++)
+            read_hex(digits, image.data + at[i], strlen(digits) / 2);
+    }
+    if (strstr(line, " mend=1") != NULL)
+        reseal_header(image.data);
+    if (strstr(line, " size=") != NULL)
+        assert_int_equal(sscanf(strstr(line, " size="), " size=%u", &size), 1);
+    image.size = size; /* what lies behind is zero */
+    return image;
+}
+
+/* What opening or verifying says. */
+static int refusal_of(struct bytes image)
+{
+    bloomfile *f;
+    int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+    if (error == 0)
+        error = bloomfile_verify(f, 1, NULL);
+    bloomfile_close(f);
+    return error;
+}
+
+static void what_the_text_refuses_is_refused(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("refused ", text);
+    for_each_line(line, text)
+    {
+        const char *answer = strstr(line, " : ");
+        char name[40], rule[8];
+        if (strncmp(line, "refused ", 8) != 0 || answer == NULL)
+            continue;
+        assert_int_equal(sscanf(answer, " : %39[A-Z_] %7s", name, rule), 2);
+        struct bytes image = changed_image(line);
+        const int error = refusal_of(image);
+        if (strcmp(bloomfile_errname(error), name) != 0)
+            fail_msg("%s: %s", line, bloomfile_errname(error));
+        if (strcmp(rule, "10.4") != 0)
+            assert_int_equal(bloomfile_inspect(image.data, image.size, NULL, NULL, NULL),
+                             strstr(line, "at=36 bytes=00000080") != NULL ? 0 : error);
+        free(image.data);
+        found++;
+    }
+    assert_true(found >= 40);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +451,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_positions_are_those_of_the_library),
         cmocka_unit_test(the_bodies_are_those_of_the_builder),
         cmocka_unit_test(a_folded_body_is_the_body_of_the_smaller_filter),
+        cmocka_unit_test(the_page_entries_are_those_of_the_builder),
+        cmocka_unit_test(the_whole_images_are_those_of_the_builder),
+        cmocka_unit_test(the_live_records_are_those_of_the_library),
+        cmocka_unit_test(what_the_text_refuses_is_refused),
     };
     for (unsigned i = 0; i < sizeof test_string; i++)
         test_string[i] = (uint8_t)(128 + 157 * i);

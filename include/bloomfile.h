@@ -115,7 +115,7 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
     X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
     X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")  \
-    X(BLOOMFILE_EUNCLEAN, -1030, "the machine went down while it was open for writing")            \
+    X(BLOOMFILE_EUNCLEAN, -1030, "the machine, or a writer in a sync, died while it was written")   \
     X(BLOOMFILE_ESEALED, -1031, "sealed: it cannot be changed any more")                           \
     X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
     X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
@@ -318,9 +318,10 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * lookups then see every add as soon as it is made; a live body has no checksums.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
  * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; BLOOMFILE_ELIVE for
- * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN; with BLOOMFILE_VERIFY_FULL also _EPAGE
- * and _EBODY; ENOMEM; BLOOMFILE_ETOOBIG; those of the flags above. With BLOOMFILE_WRITE also
- * BLOOMFILE_ESEALED; EBUSY while it is being sealed; those of fcntl, write and msync. */
+ * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live one
+ * (bloomfile_live.h); with BLOOMFILE_VERIFY_FULL also _EPAGE and _EBODY; ENOMEM; BLOOMFILE_ETOOBIG;
+ * those of the flags above. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while it is being
+ * sealed; those of fcntl, write and msync. */
 BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned flags);
 
 #define BLOOMFILE_TO_END UINT64_MAX /* a length: as far as the file goes */

@@ -12,23 +12,29 @@
  *         crawl(url, size);
  *
  * Adding sets bits atomically and takes no lock. An add is visible to everybody when it returns,
- * and survives the death of any process; nothing has to be repaired afterwards. It survives the
- * death of the machine once a bloomfile_sync() that began after it, on any handle, has returned 0.
+ * and survives the death of any process. It survives the death of the machine once a
+ * bloomfile_sync() that began after it, on any handle, has returned 0.
  *
  * Unclean. A file that was open for writing when the machine died is BLOOMFILE_EUNCLEAN afterwards:
- * what was added since the last sync may be lost, and adding it again mends that.
- * BLOOMFILE_ACCEPT_UNCLEAN opens it all the same; with BLOOMFILE_WRITE that speaks for everybody,
- * and the file is not unclean any more. What takes the file system away without the machine (a disk
- * that is pulled out, an error that remounts it, a snapshot of the block device) is not noticed by
- * itself: after that, treat a filter that was open for writing as unclean. All who use a live file
- * must be on one host (no network file system).
+ * what was added since the last sync may be lost, and adding it again mends that. So is one whose
+ * writer was killed while it synced (or closed, or sealed), which it may have been told to have
+ * failed; any other death of a process needs no repair. BLOOMFILE_ACCEPT_UNCLEAN opens it all the
+ * same; with BLOOMFILE_WRITE that speaks for everybody, and the file is not unclean any more.
+ *
+ * Where. All who use a live file must be on one host and see one page cache: network and cluster
+ * file systems are BLOOMFILE_EFILESYSTEM. On overlayfs a reader must be allowed to open the file
+ * for writing, which gets it out of the layers below, where it would not see what writers add. A
+ * system without /proc is BLOOMFILE_ENOBOOT, unless the file is clean and only read.
  *
  * Disks. A live file never changes its size, and all of it is allocated when it is made: a full
  * disk is ENOSPC then, and never a SIGBUS later (but for what copies on write, such as Btrfs, files
  * with reflinks and thin volumes). A failed write to disk is final, because the kernel then forgets
- * what it had to write. Once a sync, or the opening or closing of a writer, has been told of it,
- * the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
- * bloomfile_rescue() saves what is in memory.
+ * what it had to write. Once a sync, the opening or closing of a writer, or a copy has been told of
+ * it, the file is poisoned: every lookup in every process answers "maybe", adds are refused, and
+ * bloomfile_rescue() saves what is in memory. The kernel tells each opening of the file, once; what
+ * it tells nobody of ours is not noticed (format-spec.md, 13.6): if all writers were killed and
+ * another program synced the file, or memory was so short that the file left it; if a disk was
+ * pulled out, remounted after an error, or is a snapshot. After that, treat the filter as unclean.
  *
  * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers
  * that add the same new key at the same moment, at least one is told that it is new. With
@@ -39,10 +45,10 @@
  * handle has added since: advisory while other writers are at work. After all have closed they are
  * exact, n being the number of adds that were new; after a writer was killed, keys_estimated is 1.
  *
- * fork. A child may go on using the handles it inherits, and becomes a writer of its own by its
- * first add, which opens the file anew (it must be allowed to, and needs /proc). A handle that it
- * does not use it should close: a copy of the descriptor keeps the parent's locks. Descriptors are
- * closed by exec.
+ * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
+ * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its
+ * own. A handle that it does not use it should close: a copy of the descriptor keeps the parent's
+ * locks. Descriptors are closed by exec.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H
@@ -100,10 +106,12 @@ BLOOMFILE_API int bloomfile_remove(bloomfile *f, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest);
 
 /* Writes all adds to disk: those that returned before this call are there, by whichever handle they
- * were made, when it returns 0. An error of msync poisons the file (see above); any other may be
- * tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does not name any
- * more, so that nobody will open it again; what was added belongs into the one that is there now.
- * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED; those of msync, fcntl and write. */
+ * were made, when it returns 0. One sync of a file is done after the other, and opening it for
+ * writing waits for one that is under way. An error of msync poisons the file (see above); any
+ * other may be tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does
+ * not name any more, so that nobody will open it again; what was added belongs into the one that is
+ * there now. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED; those of msync, fcntl
+ * and write. */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
 
 /* Ends writing: what the handle counted is recorded, and the last writer of a file writes all of it
@@ -118,15 +126,16 @@ BLOOMFILE_API int bloomfile_finish(bloomfile *f);
  * sealed; one whose sealing was cut off in the middle of the last write, which readers refuse as
  * BLOOMFILE_ERECORD, is completed when it is next opened with BLOOMFILE_WRITE (which says
  * BLOOMFILE_ESEALED).
- * Errors as bloomfile_sync(); one of that last write comes after the filter is sealed, as
- * bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m, which nobody sets. */
+ * Errors as bloomfile_sync(); one of that last write, and BLOOMFILE_EREPLACED, come after the
+ * filter is sealed, as bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m,
+ * which nobody sets. */
 BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
  * live and in use: the copy has every key whose add returned before this call, and the source is
  * synced, so that no page of it can have been lost. A sealed source is verified.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source; those
- * of msync. */
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source, and
+ * _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync. */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
 
 /* The same to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include <bloomfile_live.h>
 
+#include "join.h"
 #include "keys.h"
-#include "live.h"
 
 #define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
 
 static int addable(bloomfile *f)
 {
-    return f->unnamed ? BLOOMFILE_EHASH : live_writable(f);
+    return f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
 }
 
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
@@ -45,6 +45,7 @@ static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_
         error = add_exactly(f, digests, n, was_new, &change);
     else
         add_digests(f, digests, n, was_new, &change);
+    shared_order(); /* who adds one key and then misses another was not missed by its adder */
     session_count(f->session, &change);
     *new_keys += (size_t)change.keys;
     return error;

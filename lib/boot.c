@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "boot.h"
 
+#include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -32,17 +33,23 @@ static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
     return digits == 2 * BOOT_ID_SIZE && any != 0;
 }
 
+/* That the file is not there says nothing of the filter's. */
+static int not_opened(int error)
+{
+    return error == ENOENT || error == ENOTDIR ? BLOOMFILE_ENOBOOT : error;
+}
+
 int boot_id(uint8_t id[BOOT_ID_SIZE])
 {
     char text[64] = "";
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return errno;
+        return not_opened(errno);
     ssize_t size = read(fd, text, sizeof text - 1);
     int error = size < 0 ? errno : 0;
     close(fd);
     if (error != 0)
         return error;
     memset(id, 0, BOOT_ID_SIZE);
-    return parse(text, id) ? 0 : EPROTO;
+    return parse(text, id) ? 0 : BLOOMFILE_ENOBOOT;
 }

@@ -6,8 +6,8 @@
 
 #define BOOT_ID_SIZE 16
 
-/* The identity of the running system's boot; never all zero. An errno if it cannot be learned:
- * ENOENT or EPROTO if the system does not tell it. */
+/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system does
+ * not tell it; an errno. */
 int boot_id(uint8_t id[BOOT_ID_SIZE]);
 
 #endif

@@ -12,8 +12,9 @@
 
 #include "body.h"
 #include "changed.h"
+#include "filesystem.h"
 #include "hash.h"
-#include "live.h"
+#include "join.h"
 #include "name.h"
 #include "sealing.h"
 
@@ -34,18 +35,18 @@ static bool flags_valid(unsigned flags, bool by_path)
     return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
 }
 
-/* Whether the filter of a valid header may be used so. */
-static int check_state(const struct header *h, unsigned flags, bool whole_file)
+/* Whether the filter of a valid header may be used so; fd: of a whole file, or -1. */
+static int check_state(int fd, const struct header *h, unsigned flags)
 {
     if (h->record.state == BLOOMFILE_POISONED)
         return BLOOMFILE_EPOISONED;
     if (h->record.state == BLOOMFILE_SEALED)
         return (flags & BLOOMFILE_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
-    if (!whole_file || (flags & (BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY)) != 0)
+    if (fd < 0 || (flags & (BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY)) != 0)
         return BLOOMFILE_ELIVE;
     if ((flags & BLOOMFILE_WRITE) != 0 && h->ro_compat != 0)
         return BLOOMFILE_EFEATURE;
-    return live_check_clean(&h->record, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
+    return join_check_clean(fd, h, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
 }
 
 int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
@@ -71,7 +72,12 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (live) {
         f->live = map->bytes;
+        f->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
         guard_never_sure(f->guard);
+        if (error == 0)
+            error = session_new(&f->session);
+        if (error == 0)
+            f->session->own = true;
     }
     if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
         map_expect(&f->map, MAP_SCAN);
@@ -88,10 +94,14 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
 
 int filter_make_writer(bloomfile *f, int fd, unsigned flags)
 {
+    bool layered;
     f->fd = fd;
     f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
-    int error = session_new(&f->session);
-    return error != 0 ? error : live_join(f, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
+    int error = filesystem_check(fd, &layered);
+    if (error == 0)
+        error = join_writers(f);
+    f->writing = error == 0;
+    return error;
 }
 
 static struct header_faults expected(unsigned flags)
@@ -118,6 +128,64 @@ static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags,
     return faults->first;
 }
 
+static int map_filter(bloomfile **out, int fd, uint64_t offset, uint64_t length,
+                      const struct header *h, unsigned flags)
+{
+    const struct map_wish wish = { .writable = (flags & BLOOMFILE_WRITE) != 0,
+                                   .copied = (flags & BLOOMFILE_COPY) != 0,
+                                   .resident = (flags & BLOOMFILE_PREFAULT) != 0,
+                                   .locked = (flags & BLOOMFILE_LOCK) != 0 };
+    struct map map;
+    int error = map_file(&map, fd, offset, length, wish);
+    return error != 0 ? error : filter_new(out, h, &map, flags);
+}
+
+/* Of a live file: a descriptor for reading that is an opening of its own, so that what the kernel
+ * tells by it of failed writes is told here. Of a layered one it is that of the file which writers
+ * see, once it was opened for writing. */
+static int own_descriptor(int fd, int *own)
+{
+    bool layered;
+    int error = filesystem_check(fd, &layered);
+    if (error == 0 && layered && map_open_again(fd, true, own) != 0)
+        error = BLOOMFILE_EFILESYSTEM;
+    else if (error == 0 && layered)
+        close(*own);
+    if (error != 0)
+        return error;
+    error = map_open_again(fd, false, own);
+    if (error != EACCES && (error != ENOENT || layered))
+        return error;
+    *own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *own < 0 ? errno : 0;
+}
+
+static int map_own(bloomfile **out, int own, uint64_t length, unsigned flags)
+{
+    struct header header;
+    struct header_faults faults;
+    int error = read_header(own, 0, length, flags, &header, &faults);
+    if (error == 0)
+        error = check_state(own, &header, flags);
+    if (error == 0)
+        error = map_filter(out, own, 0, length, &header, flags);
+    return error;
+}
+
+static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
+{
+    int own, error = own_descriptor(fd, &own);
+    if (error != 0)
+        return error;
+    error = map_own(out, own, length, flags);
+    if (error != 0 || (*out)->live == NULL) { /* it was sealed meanwhile */
+        close(own);
+        return error;
+    }
+    (*out)->fd = own;
+    return 0;
+}
+
 static int open_range(bloomfile **out, int fd, const struct stat *status, uint64_t offset,
                       uint64_t length, unsigned flags)
 {
@@ -136,17 +204,14 @@ static int open_range(bloomfile **out, int fd, const struct stat *status, uint64
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
     if (writing && was_read && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
+    const bool whole_file = length == file_size;
+    if (error == 0 && header.record.state == BLOOMFILE_LIVE && whole_file && !writing)
+        return open_live(out, fd, length, flags);
     if (error == 0)
-        error = check_state(&header, flags, length == file_size);
+        error = check_state(whole_file ? fd : -1, &header, flags);
     if (error != 0)
         return error;
-    const struct map_wish wish = { .writable = writing,
-                                   .copied = (flags & BLOOMFILE_COPY) != 0,
-                                   .resident = (flags & BLOOMFILE_PREFAULT) != 0,
-                                   .locked = (flags & BLOOMFILE_LOCK) != 0 };
-    struct map map;
-    error = map_file(&map, fd, offset, length, wish);
-    return error != 0 ? error : filter_new(out, &header, &map, flags);
+    return map_filter(out, fd, offset, length, &header, flags);
 }
 
 static int open_path(bloomfile **out, const char *path, unsigned flags)
@@ -166,6 +231,8 @@ static int open_path(bloomfile **out, const char *path, unsigned flags)
         f->fd = fd;
     else
         close(fd);
+    if (error == 0 && f->live != NULL)
+        error = map_stat(f->fd, &status); /* of a layered file it may be another inode by now */
     if (error == 0)
         error = changed_note(f, path, &status);
     if (error != 0)
@@ -214,7 +281,7 @@ int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsig
     struct header header;
     struct header_faults faults = expected(flags);
     header_decode(bytes, size, &header, &faults);
-    int error = faults.first != 0 ? faults.first : check_state(&header, flags, false);
+    int error = faults.first != 0 ? faults.first : check_state(-1, &header, flags);
     if (error != 0)
         return error;
     struct map map = { .bytes = image };
@@ -227,8 +294,8 @@ void bloomfile_close(bloomfile *f)
 {
     if (f == NULL)
         return;
-    if (f->session != NULL)
-        live_leave(f);
+    if (f->writing)
+        join_leave(f);
     session_free(f->session);
     guard_release(f->guard);
     map_release(&f->map);

@@ -28,16 +28,19 @@ struct bloomfile {
     const struct kernel *kernel;
     struct guard *guard;     /* what a lookup may write to */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
-    struct session *session; /* of a writer; NULL: opened for reading */
-    int fd;                  /* of a writer, or of what was copied, whose inode it holds; -1 */
+    struct session *session; /* of a live file */
+    int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
+                                inode it holds; -1 */
+    bool writing;            /* one of the file's writers */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
+    bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
     bool copied;             /* BLOOMFILE_COPY: the file may change */
     bool app_hash;           /* the hash function is the application's: keys have no digest here */
     bool unnamed;            /* nobody said by which function digests are made: do not ask them */
     struct header header;    /* as it was when opened */
     struct geometry geometry;
     struct map map;
-    char *path; /* NULL: not opened by path */
+    char *path;             /* NULL: not opened by path */
     struct file_looks file; /* of the path */
     struct guard guard_storage;
 };

@@ -311,6 +311,8 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
         return;
     }
+    if (h->record.state == BLOOMFILE_LIVE && records[other].state == BLOOMFILE_POISONED)
+        h->record.state = BLOOMFILE_POISONED;
     bool contradictory = intact[other] && records[0].sequence == records[1].sequence && !identical;
     if (contradictory)
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
@@ -345,9 +347,12 @@ bool header_is_still(const struct header *h, const uint8_t *image)
     return memcmp(record, expected, size) == 0;
 }
 
-uint32_t header_state_now(const uint8_t *image)
+bool header_poisoned_now(const uint8_t *image)
 {
-    return shared_load32(image + static_size(GEOMETRY_FILE_HEADER) + RECORD_AT_state);
+    const uint8_t *record = image + static_size(GEOMETRY_FILE_HEADER);
+    const uint32_t size = record_size(GEOMETRY_FILE_HEADER);
+    return shared_load32(record + RECORD_AT_state) == BLOOMFILE_POISONED ||
+           shared_load32(record + size + RECORD_AT_state) == BLOOMFILE_POISONED;
 }
 
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,

@@ -54,7 +54,9 @@
     X(header_crc, 60, 4)                                                                           \
     X(writers, 64, 4)
 
-#define RECORD_N_ESTIMATED 1u /* bit of `flags` */
+/* Bits of `flags`. */
+#define RECORD_N_ESTIMATED 1u
+#define RECORD_SYNC_BEGUN  2u
 
 #define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
 
@@ -92,7 +94,7 @@ struct header {
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     char label[BLOOMFILE_MAX_LABEL + 1];
     uint32_t crc;         /* of all that */
-    struct record record; /* the one in force */
+    struct record record; /* in force; poisoned if the other says so, and it is not sealed */
     unsigned in_force;    /* its slot, 0 or 1 */
     bool other_intact, records_identical;
 };
@@ -133,8 +135,8 @@ void header_encode_record(const struct header *h, const struct record *r, const 
  * sealed one the record that was in force. */
 bool header_is_still(const struct header *h, const uint8_t *image);
 
-/* The state that record 0 of a live or once live image tells, which may be changing right now. */
-uint32_t header_state_now(const uint8_t *image);
+/* Whether a record of a live or once live image, which may be changing right now, says poisoned. */
+bool header_poisoned_now(const uint8_t *image);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
  * write (format-spec.md, section 13). `faults` are those of header_decode(). */

@@ -56,7 +56,7 @@ int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
     struct header h = f->header, now;
     if (f->live != NULL && live_load(f, &now) == 0)
         h.record = now.record;
-    if (f->session != NULL) {
+    if (f->writing) {
         struct kernel_change counted = session_counted(f->session);
         h.record = live_add_counts(&h, h.record, &counted);
     }

@@ -5,8 +5,9 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "boot.h"
+#include "lock.h"
 
 int live_load(const bloomfile *f, struct header *now)
 {
@@ -37,39 +38,109 @@ int live_load_to_commit(const bloomfile *f, struct header *now)
 
 /* ---- committing */
 
-/* Over the record that is not in force. */
-static int write_record(bloomfile *f, struct header *now, const struct record *next)
+/* Where records are written. */
+struct place {
+    int fd;
+    const struct map *map; /* of the header, at least, and writable */
+};
+
+static struct place place_of(const bloomfile *f)
 {
-    uint8_t bytes[HEADER_RECORD_MAX];
-    const unsigned slot = 1 - now->in_force;
-    if (next->sequence == HEADER_SEALED_SEQUENCE && next->state != BLOOMFILE_SEALED)
-        return EOVERFLOW;
-    header_encode_record(now, next, f->live + header_record_offset(now, now->in_force), bytes);
-    return map_write(f->fd, header_record_offset(now, slot), bytes, header_record_size(now));
+    return (struct place){ f->fd, &f->map };
 }
 
-int live_poison(bloomfile *f, struct header *now, int error)
+/* Over the record that is not in force. */
+static int write_record(struct place at, const struct header *now, const struct record *next)
 {
-    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    uint8_t bytes[HEADER_RECORD_MAX];
+    const uint8_t *kept = at.map->bytes + header_record_offset(now, now->in_force);
+    if (next->sequence == HEADER_SEALED_SEQUENCE && next->state != BLOOMFILE_SEALED)
+        return EOVERFLOW;
+    header_encode_record(now, next, kept, bytes);
+    return map_write(at.fd, header_record_offset(now, 1 - now->in_force), bytes,
+                     header_record_size(now));
+}
+
+static void poison(struct place at, struct header *now)
+{
     now->record.state = BLOOMFILE_POISONED;
     for (unsigned slots = 0; slots < 2; slots++) {
         struct record poisoned = now->record;
         poisoned.sequence += 1 + slots;
-        write_record(f, now, &poisoned);
-        map_sync(&f->map, HEADER_MAX);
+        write_record(at, now, &poisoned);
+        map_sync(at.map, HEADER_MAX);
         now->in_force = 1 - now->in_force;
     }
+}
+
+int live_poison(const bloomfile *f, struct header *now, int error)
+{
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    poison(place_of(f), now);
     return error;
 }
 
-int live_commit(bloomfile *f, struct header *now, struct record next)
+static void poison_at(const bloomfile *f, int fd)
+{
+    struct map map;
+    struct header now;
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0)
+        return;
+    if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
+        if (live_load_to_commit(f, &now) == 0)
+            poison((struct place){ fd, &map }, &now);
+        map_release(&map);
+    }
+    lock_drop(fd, LOCK_RECORDS, 1);
+}
+
+int live_poison_as_reader(const bloomfile *f, int error)
+{
+    int fd;
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    if (map_open_again(f->fd, true, &fd) != 0)
+        return error;
+    poison_at(f, fd);
+    close(fd);
+    return error;
+}
+
+/* Whoever wrote the record in force may have been killed before it was on disk. */
+static int sync_record_in_force(const bloomfile *f, struct header *now)
+{
+    if (f->session->durable == now->record.sequence)
+        return 0;
+    int error = map_sync(&f->map, HEADER_MAX);
+    if (error != 0)
+        return live_poison(f, now, error);
+    f->session->durable = now->record.sequence;
+    return 0;
+}
+
+int live_write(const bloomfile *f, struct header *now, struct record next)
 {
     next.sequence = now->record.sequence + 1;
-    int error = write_record(f, now, &next);
+    int error = sync_record_in_force(f, now);
+    if (error == 0)
+        error = write_record(place_of(f), now, &next);
+    if (error != 0)
+        return error;
+    now->record = next;
+    now->in_force = 1 - now->in_force;
+    return 0;
+}
+
+int live_commit(const bloomfile *f, struct header *now, struct record next)
+{
+    struct header before = *now;
+    int error = live_write(f, now, next);
     if (error != 0)
         return error;
     error = map_sync(&f->map, HEADER_MAX);
-    return error == 0 ? 0 : live_poison(f, now, error);
+    if (error != 0)
+        return live_poison(f, &before, error);
+    f->session->durable = now->record.sequence;
+    return 0;
 }
 
 /* value + by, or the nearest number up to `limit`; then counts are missing. */
@@ -93,149 +164,4 @@ struct record live_add_counts(const struct header *h, struct record r,
     r.ones = moved(r.ones, counted->ones, h->m, &r.flags);
     r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
     return r;
-}
-
-/* ---- joining */
-
-static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
-{
-    static const uint8_t zero[BOOT_ID_SIZE];
-    return memcmp(id, zero, BOOT_ID_SIZE) == 0;
-}
-
-int live_check_clean(const struct record *r, bool accept_unclean)
-{
-    uint8_t boot[BOOT_ID_SIZE];
-    if (accept_unclean || is_zero(r->boot_id))
-        return 0;
-    int error = boot_id(boot);
-    if (error != 0)
-        return error == ENOENT || error == EPROTO ? BLOOMFILE_EUNCLEAN : error;
-    return memcmp(r->boot_id, boot, BOOT_ID_SIZE) == 0 ? 0 : BLOOMFILE_EUNCLEAN;
-}
-
-/* For the holder of LOCK_RECORDS. */
-static int enlist(bloomfile *f, bool accept_unclean)
-{
-    struct header now;
-    bool others;
-    uint8_t boot[BOOT_ID_SIZE];
-    int error = boot_id(boot);
-    if (error == 0)
-        error = live_load_to_commit(f, &now);
-    if (error == 0)
-        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
-    if (error != 0)
-        return error;
-
-    struct record next = now.record;
-    bool clean = is_zero(next.boot_id);
-    bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
-    if (machine_died && !accept_unclean)
-        return BLOOMFILE_EUNCLEAN;
-    bool counts_lost = !clean && !others && next.writers > 0;
-    if (machine_died || counts_lost)
-        next.flags |= RECORD_N_ESTIMATED;
-    memcpy(next.boot_id, boot, BOOT_ID_SIZE);
-    next.writers = others ? next.writers + 1 : 1;
-    return live_commit(f, &now, next);
-}
-
-int live_join(bloomfile *f, bool accept_unclean)
-{
-    int error = lock_try(f->fd, LOCK_WRITERS, false);
-    if (error != 0)
-        return error;
-    error = lock_wait(f->fd, LOCK_RECORDS, 1);
-    if (error == 0)
-        error = enlist(f, accept_unclean);
-    if (error != 0)
-        lock_drop(f->fd, LOCK_WRITERS, 1);
-    else
-        atomic_store(&f->session->joined, true);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
-    return error;
-}
-
-/* A child of fork() shares its parent's open file, and so the parent's locks: it opens its own. */
-static int join_after_fork(bloomfile *f)
-{
-    int error = 0;
-    pthread_mutex_lock(&f->session->records);
-    if (!atomic_load(&f->session->joined)) {
-        error = map_reopen(&f->map, f->fd);
-        if (error == 0)
-            error = live_join(f, false);
-    }
-    pthread_mutex_unlock(&f->session->records);
-    return error;
-}
-
-int live_writable(bloomfile *f)
-{
-    if (f->session == NULL)
-        return f->live == NULL ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY;
-    if (!atomic_load_explicit(&f->session->joined, memory_order_acquire)) {
-        int error = join_after_fork(f);
-        if (error != 0)
-            return error;
-    }
-    return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
-}
-
-/* ---- leaving */
-
-/* Nobody else has it open for writing. Holds LOCK_RECORDS. */
-static int leave_clean(bloomfile *f, struct header *now, struct record next)
-{
-    int error = map_sync(&f->map, f->map.base_size);
-    if (error != 0)
-        return live_poison(f, now, error);
-    if (next.writers > 0)
-        next.flags |= RECORD_N_ESTIMATED;
-    next.writers = 0;
-    memset(next.boot_id, 0, sizeof next.boot_id);
-    return live_commit(f, now, next);
-}
-
-static int resign(bloomfile *f)
-{
-    struct header now;
-    bool others;
-    int error = live_load_to_commit(f, &now);
-    if (error == 0)
-        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
-    if (error != 0)
-        return error;
-    if (live_in_doubt(f))
-        return live_poison(f, &now, BLOOMFILE_EPOISONED);
-    struct kernel_change counted = session_take(f->session);
-    struct record next = live_add_counts(&now, now.record, &counted);
-    if (next.writers > 0)
-        next.writers--;
-    return others ? live_commit(f, &now, next) : leave_clean(f, &now, next);
-}
-
-int live_leave(bloomfile *f)
-{
-    if (!atomic_load(&f->session->joined))
-        return 0;
-    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
-    if (error == 0)
-        error = resign(f);
-    lock_drop(f->fd, LOCK_WRITERS, 1);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
-    return error;
-}
-
-int live_check_path(const bloomfile *f)
-{
-    struct stat own, now;
-    if (f->path == NULL)
-        return 0;
-    if (stat(f->path, &now) != 0)
-        return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
-    int error = map_stat(f->fd, &own);
-    bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
-    return same ? error : BLOOMFILE_EREPLACED;
 }

@@ -36,6 +36,12 @@ int lock_wait(int fd, uint64_t byte, uint64_t count)
     return control(fd, F_OFD_SETLKW, &lock);
 }
 
+int lock_wait_shared(int fd, uint64_t byte)
+{
+    struct flock lock = on_bytes(byte, 1, false);
+    return control(fd, F_OFD_SETLKW, &lock);
+}
+
 void lock_drop(int fd, uint64_t byte, uint64_t count)
 {
     struct flock lock = on_bytes(byte, count, true);
@@ -43,10 +49,21 @@ void lock_drop(int fd, uint64_t byte, uint64_t count)
     control(fd, F_OFD_SETLK, &lock);
 }
 
-int lock_held_by_others(int fd, uint64_t byte, bool *held)
+/* Whether another description is in the way of such a lock. */
+static int is_in_the_way(int fd, uint64_t byte, bool exclusive, bool *held)
 {
-    struct flock lock = on_bytes(byte, 1, true);
+    struct flock lock = on_bytes(byte, 1, exclusive);
     int error = control(fd, F_OFD_GETLK, &lock);
     *held = lock.l_type != F_UNLCK;
     return error;
+}
+
+int lock_held_by_others(int fd, uint64_t byte, bool *held)
+{
+    return is_in_the_way(fd, byte, true, held);
+}
+
+int lock_held_exclusively(int fd, uint64_t byte, bool *held)
+{
+    return is_in_the_way(fd, byte, false, held);
 }

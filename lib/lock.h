@@ -15,6 +15,7 @@ enum {
     LOCK_WRITERS = 0,
     LOCK_RECORDS = 1,
     LOCK_REMOVERS = 2,
+    LOCK_SYNCS = 3,
     LOCK_STRIPES = 64, /* the first of LOCK_STRIPE_COUNT */
     LOCK_STRIPE_COUNT = 64,
 };
@@ -26,9 +27,13 @@ int lock_try(int fd, uint64_t byte, bool exclusive);
 /* Waits for an exclusive lock on `count` bytes. 0 or an errno. */
 int lock_wait(int fd, uint64_t byte, uint64_t count);
 
+/* Waits for a shared one, for which a descriptor for reading is enough. */
+int lock_wait_shared(int fd, uint64_t byte);
+
 void lock_drop(int fd, uint64_t byte, uint64_t count);
 
-/* Whether another description holds the byte. */
+/* Whether another description holds the byte, or holds it exclusively. */
 int lock_held_by_others(int fd, uint64_t byte, bool *held);
+int lock_held_exclusively(int fd, uint64_t byte, bool *held);
 
 #endif

@@ -179,11 +179,27 @@ uint8_t *map_bytes(const struct map *map)
     return (uint8_t *)map->base + (map->bytes - (const uint8_t *)map->base);
 }
 
-int map_reopen(const struct map *map, int fd)
+int map_open_again(int fd, bool writable, int *own)
 {
     char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    int own, error = map_open(path, true, &own);
+    return map_open(path, writable, own);
+}
+
+int map_reopen_descriptor(int fd)
+{
+    int own, error = map_open_again(fd, false, &own);
+    if (error != 0)
+        return error;
+    if (dup3(own, fd, O_CLOEXEC) < 0)
+        error = errno;
+    close(own);
+    return error;
+}
+
+int map_reopen(const struct map *map, int fd)
+{
+    int own, error = map_open_again(fd, true, &own);
     if (error != 0)
         return error;
     const int flags = MAP_SHARED | MAP_FIXED;
@@ -195,9 +211,23 @@ int map_reopen(const struct map *map, int fd)
     return error;
 }
 
+/* A call that was interrupted has told of no error: the next one will. */
 int map_sync(const struct map *map, size_t size)
 {
-    return msync(map->base, size, MS_SYNC) == 0 ? 0 : errno;
+    int result;
+    do
+        result = msync(map->base, size, MS_SYNC);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+int map_flush(int fd)
+{
+    int result;
+    do
+        result = fdatasync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
 }
 
 void map_expect(const struct map *map, enum map_use use)

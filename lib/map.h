@@ -44,11 +44,19 @@ int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
 /* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);
 
-/* Opens the file anew, behind the descriptor and a writable mapping of it. */
+/* Opens the file of a descriptor anew. Needs /proc, and to be allowed to. */
+int map_open_again(int fd, bool writable, int *own);
+
+/* The same, behind the descriptor itself; and behind a writable mapping of it, too. */
+int map_reopen_descriptor(int fd);
 int map_reopen(const struct map *map, int fd);
 
-/* Writes changes of the first `size` bytes to disk, made through the mapping or by map_write(). */
+/* Writes changes of the first `size` bytes to disk, made through the mapping or by map_write(). The
+ * mapping must be writable: through another one the kernel writes nothing, and says 0. */
 int map_sync(const struct map *map, size_t size);
+
+/* Writes all changes of a file to disk, by whomever, also by a descriptor for reading. */
+int map_flush(int fd);
 
 /* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for
  * which reading ahead would be wasted. A hint: failure has no consequence. */

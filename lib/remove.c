@@ -2,13 +2,13 @@
 #include <bloomfile_live.h>
 
 #include "hash.h"
-#include "live.h"
+#include "join.h"
 
 int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 {
     if (f->header.layout != BLOOMFILE_COUNTING)
         return BLOOMFILE_ENOTCOUNTING;
-    int error = f->unnamed ? BLOOMFILE_EHASH : live_writable(f);
+    int error = f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
     if (error == 0)
         error = session_lock_removal(f->session, f->fd);
     if (error != 0)
@@ -16,6 +16,7 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
     struct kernel_change change = { 0 };
     bool was_there = kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units,
                                           f->header.k, digest, &change);
+    shared_order();
     session_unlock_removal(f->session, f->fd);
     session_count(f->session, &change);
     return was_there ? 0 : BLOOMFILE_EABSENT;

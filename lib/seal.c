@@ -2,8 +2,9 @@
 #include <bloomfile_live.h>
 
 #include "body.h"
+#include "flush.h"
 #include "image.h"
-#include "live.h"
+#include "join.h"
 #include "sealing.h"
 
 /* From here on the handle is that of a sealed filter. */
@@ -14,9 +15,10 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
     guard_restart(f->guard, sealed->record.body_crc);
     session_free(f->session);
     f->session = NULL;
+    f->writing = false;
 }
 
-/* The steps of format-spec.md, section 13. Holds both locks. */
+/* The steps of format-spec.md, section 13. Holds the locks of writers, syncs and records. */
 static int seal(bloomfile *f)
 {
     struct header now;
@@ -26,10 +28,13 @@ static int seal(bloomfile *f)
     uint64_t offset;
     if (!body_padding_is_clean(&now, f->view.body, &offset))
         return BLOOMFILE_EBODY;
+    error = flush_begin(f, &now);
+    if (error != 0)
+        return error;
     struct header sealed = now;
     struct kernel_change counted = session_counted(f->session);
     sealed.in_force = 1 - now.in_force;
-    sealed.record = live_add_counts(&now, now.record, &counted);
+    sealed.record = flush_ended(live_add_counts(&now, now.record, &counted));
     if (now.record.writers > 1)
         sealed.record.flags |= RECORD_N_ESTIMATED;
 
@@ -37,13 +42,15 @@ static int seal(bloomfile *f)
     image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
     if ((sealed.record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(&sealed);
-    error = map_sync(&f->map, f->map.base_size);
+    error = flush_body(f, &now);
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)
         return live_poison(f, &now, error);
     error = sealing_write(f->fd, &sealed, f->map.bytes, now.in_force, 1 - now.in_force);
-    if (error != 0)
+    if (error != 0) {
+        live_write(f, &now, flush_ended(now.record)); /* what had begun has ended well */
         return error;
+    }
     error = map_sync(&f->map, HEADER_MAX);
     if (error != 0)
         return live_poison(f, &now, error);
@@ -54,19 +61,21 @@ static int seal(bloomfile *f)
 
 int bloomfile_seal(bloomfile *f)
 {
-    int error = live_writable(f);
+    int error = join_writable(f);
     if (error == 0)
         error = lock_try(f->fd, LOCK_WRITERS, true);
     if (error != 0)
         return error;
-    error = lock_wait(f->fd, LOCK_RECORDS, 1);
-    if (error == 0) {
+    error = lock_wait(f->fd, LOCK_SYNCS, 1);
+    if (error == 0)
+        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error == 0)
         error = seal(f);
-        lock_drop(f->fd, LOCK_RECORDS, 1);
-    }
-    if (f->session == NULL)
+    lock_drop(f->fd, LOCK_RECORDS, 1);
+    lock_drop(f->fd, LOCK_SYNCS, 1);
+    if (!f->writing)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else
         lock_try(f->fd, LOCK_WRITERS, false);
-    return error;
+    return error != 0 ? error : join_check_path(f);
 }

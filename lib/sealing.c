@@ -34,6 +34,8 @@ static int complete(int fd, const struct map *map, struct header *h)
         return faults.first;
     int error = verify(h, map->bytes + h->body_offset);
     if (error == 0)
+        error = map_sync(map, HEADER_MAX); /* the one in force may not be on disk yet */
+    if (error == 0)
         error = sealing_write(fd, h, map->bytes, h->in_force, 1 - h->in_force);
     return error != 0 ? error : map_sync(map, HEADER_MAX);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a process has of a file that it writes to: whether it has joined the writers, what it has
- * added since its last commit, and the locks between its threads. A child of fork() finds all of it
- * zero, in the same place: it has not joined, has added nothing, and no lock is held.
+ * What a process has of a live file: whether it has opened it itself, and joined its writers, what
+ * it has added since its last commit, and the locks between its threads. A child of fork() finds
+ * all of it zero, in the same place: it has opened, joined and added nothing, and no lock is held.
  */
 #ifndef BLOOMFILE_SESSION_H
 #define BLOOMFILE_SESSION_H
@@ -17,8 +17,10 @@
 #define SESSION_SHARDS 16
 
 struct session {
-    atomic_bool joined;
-    pthread_mutex_t records; /* held to join and to commit */
+    bool own;              /* opened by this process; under `syncs` */
+    atomic_bool joined;    /* the writers */
+    pthread_mutex_t syncs; /* held to join, to sync and to commit */
+    uint64_t durable;      /* sequence of a record that is known to be on disk; 0: none is */
     pthread_mutex_t removal;
     pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* who takes them all takes them in order */
     struct session_shard {

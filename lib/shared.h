@@ -40,6 +40,17 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
+/* What was loaded or set before it was so before what comes after it is loaded. On x86 the
+ * processor sees to that: it loads in order, and waits for bits to be set. */
+static inline void shared_order(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+}
+
 /* For code that loads several words at once, which no atomic does: those who change words meanwhile
  * only set bits, so it does not matter in what pieces the hardware loads them. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))

@@ -8,7 +8,7 @@
 #include "changed.h"
 #include "image.h"
 #include "live.h"
-#include "shared.h"
+#include "sync.h"
 
 int source_describe(const bloomfile *f, struct header *h)
 {
@@ -18,7 +18,7 @@ int source_describe(const bloomfile *f, struct header *h)
     int error = f->live != NULL ? live_load(f, &now) : 0;
     if (f->live != NULL && error == 0)
         h->record = now.record;
-    if (f->session != NULL) {
+    if (f->writing) {
         struct kernel_change counted = session_counted(f->session);
         h->record = live_add_counts(h, h->record, &counted);
         own = atomic_load(&f->session->joined); /* a child of fork() may not have */
@@ -73,9 +73,7 @@ static int live_verdict(const bloomfile *f)
     uint64_t offset;
     if (!body_padding_is_clean(&f->header, f->view.body, &offset))
         return BLOOMFILE_EBODY;
-    int error = map_sync(&f->map, f->map.base_size);
-    if (error != 0)
-        guard_distrust(f->guard, BLOOMFILE_EPOISONED); /* the next msync would not tell */
+    int error = sync_source(f);
     return error != 0 ? error : changed_or_damaged(f);
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 static struct faults now;
 static atomic_bool active;
@@ -185,6 +186,19 @@ WRAP_LARGE(int, fcntl, (int fd, int command, ...))
 WRAP(int, fsync, (int fd))
 {
     return fails(ON_fsync) ? -1 : __real_fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+WRAP(int, fdatasync, (int fd))
+{
+    return fails(ON_fdatasync) ? -1 : __real_fcntl(fd, F_GETFD) < 0 ? -1 : 0;
+}
+
+WRAP_LARGE(int, fstatfs, (int fd, struct statfs *status))
+{
+    int result = fails(ON_fstatfs64) ? -1 : __real_fstatfs(fd, status);
+    if (result == 0 && active && now.file_system != 0)
+        status->f_type = (__typeof__(status->f_type))now.file_system;
+    return result;
 }
 
 WRAP(int, msync, (void *at, size_t size, int flags))

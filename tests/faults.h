@@ -20,6 +20,8 @@
     X(fcntl64)                                                                                     \
     X(fstat64)                                                                                     \
     X(fstatat64)                                                                                   \
+    X(fdatasync)                                                                                   \
+    X(fstatfs64)                                                                                   \
     X(fremovexattr)                                                                                \
     X(fsetxattr)                                                                                   \
     X(fsync)                                                                                       \
@@ -67,8 +69,9 @@ struct faults {
 
     /* The system lacks something, besides. */
     bool no_unnamed_files, no_proc, no_renameat2;
-    size_t transfer_at_most; /* bytes a read or write; 0: no limit */
-    size_t file_ends_at;     /* for reading; 0: where it does */
+    unsigned long file_system; /* what fstatfs says; 0: what it is */
+    size_t transfer_at_most;   /* bytes a read or write; 0: no limit */
+    size_t file_ends_at;       /* for reading; 0: where it does */
 
     const struct faults *besides; /* another call that fails; NULL: none */
 

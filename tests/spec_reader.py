@@ -231,7 +231,7 @@ class Image:
         interrupted = (H == 4096 and all(intact) and other["state"] == LIVE
                        and other["sequence"] < SEALED_SEQUENCE)
         need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
-        need(r["state"] != POISONED, "EPOISONED rule V25")
+        need(sealed or POISONED not in (r["state"], other["state"]), "EPOISONED rule V25")
         need(r["state"] != LIVE, "ELIVE rule V26")
 
     def name(self, hash_id, value):

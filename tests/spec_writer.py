@@ -45,6 +45,7 @@ H = 4096
 SLOTS = (H // 2, 3 * H // 4)
 LARGEST_U32 = 2**32 - 1
 ZEROS = bytes(16)
+SYNC_BEGUN = 2
 
 
 def changed(slot, **fields):
@@ -61,7 +62,7 @@ def clamp(x, least, most):
     return max(least, min(x, most))
 
 
-# --- 11 Validity, 12 and 13.1 Looking up ---
+# --- 11 Validity, 12 and 13.0 Reading ---
 
 def present_boot():
     text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
@@ -71,12 +72,14 @@ def present_boot():
 class LiveImage(Image):
     """An image that may be live, and if it is, may be changing."""
 
-    def __init__(self, data, path, accept_unclean=False, to_complete=False):
+    def __init__(self, data, path, accept_unclean=False, to_complete=False, abandoned=None):
+        """`abandoned` tells whether whoever has begun to synchronise in this record is gone."""
         self.to_complete, self.poisoned = to_complete, False
         super().__init__(data, path, knows_applications=True)
-        if not accept_unclean:
-            self.need(self.is_clean() or self.record["boot_id"] == present_boot(),
-                      "EUNCLEAN rule V27")
+        if not accept_unclean and not self.is_clean():
+            self.need(self.record["boot_id"] == present_boot(), "EUNCLEAN rule V27")
+            self.need(not self.sync_has_begun() or abandoned is None
+                      or not abandoned(self.record["sequence"]), "EUNCLEAN rule V27")
 
     def need(self, condition, error):
         """Not V26; and not V24 where section 13.5 allows to complete the seal."""
@@ -95,6 +98,9 @@ class LiveImage(Image):
 
     def is_live(self):
         return self.record["state"] == LIVE
+
+    def sync_has_begun(self):
+        return self.is_live() and self.record["flags"] & SYNC_BEGUN != 0
 
     def is_clean(self):
         return not any(self.record["boot_id"])
@@ -117,23 +123,31 @@ class Reader:
         body = memoryview(self.mapping)[h["header_size"]:][:h["body_size"]]
         self.image.body = body
 
-    def read(self, file, path, accept_unclean, tries=5):
+    def read(self, file, path, accept_unclean, tries=100):
+        def abandoned(sequence):
+            """R5."""
+            if lock(file.fileno(), F_OFD_GETLK, fcntl.F_RDLCK, SYNCS) != fcntl.F_UNLCK:
+                return False
+            again = self.read(file, path, True)
+            if again.record["sequence"] == sequence:
+                return True
+            return again.sync_has_begun() and abandoned(again.record["sequence"])
+
         while True:
             tries -= 1
             file.seek(0)
             try:
-                return LiveImage(file.read(), path, accept_unclean)
+                return LiveImage(file.read(), path, accept_unclean, abandoned=abandoned)
             except ValueError as refused:
-                changing = any(f"rule V{rule}" in str(refused) for rule in (21, 22, 23, 24))
-                if not changing or not tries:
+                if "ERECORD" not in str(refused) or not tries:
                     raise
-            time.sleep(0.01)
+            time.sleep(0.001)
 
     def maybe(self, key):
-        """Looks at the body first: what was found there before poison was noticed is not used."""
+        """R8."""
         answer = self.image.maybe(key)
-        if self.image.is_live() and le(self.mapping, SLOTS[0] + 8, 4) == POISONED:
-            self.image.poisoned = True
+        if not answer and self.image.is_live():
+            self.image.poisoned |= any(le(self.mapping, slot + 8, 4) == POISONED for slot in SLOTS)
         return answer or self.image.poisoned
 
     def close(self):
@@ -145,7 +159,7 @@ class Reader:
 
 F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW = 36, 37, 38
 FLOCK = "hhqqi4x"  # l_type, l_whence, l_start, l_len, l_pid
-WRITERS, RECORDS, REMOVERS, EXACT = 0, 1, 2, 64
+WRITERS, RECORDS, REMOVERS, SYNCS, EXACT = 0, 1, 2, 3, 64
 
 
 class Busy(ValueError):
@@ -163,6 +177,7 @@ class File:
 
     def __init__(self, path):
         self.path, self.image, self.sync_has_failed = path, None, False
+        self.on_disk = None  # the sequence of a record that is known to be
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
 
     def close(self):
@@ -182,8 +197,8 @@ class File:
         return lock(self.fd, F_OFD_GETLK, fcntl.F_WRLCK, WRITERS) == fcntl.F_UNLCK
 
     @contextmanager
-    def held(self, byte):
-        lock(self.fd, F_OFD_SETLKW, fcntl.F_WRLCK, byte)
+    def held(self, byte, kind=fcntl.F_WRLCK):
+        lock(self.fd, F_OFD_SETLKW, kind, byte)
         try:
             yield
         finally:
@@ -191,20 +206,26 @@ class File:
 
     @contextmanager
     def records(self, **how):
-        """Byte 1 is held, and the records are read. The body's bytes are those of this moment."""
+        """Byte 1 is held, and the records are read. The body's bytes are those of this moment.
+
+        The first time byte 3 is held besides, so that nobody is about to synchronise.
+        """
         with self.held(RECORDS):
             if self.image is None:
                 data = os.pread(self.fd, os.fstat(self.fd).st_size, 0)
-                self.image = LiveImage(data, self.path, **how)
+                self.image = LiveImage(data, self.path, abandoned=lambda sequence: True, **how)
                 unknown = self.image.header["ro_compat"]
                 lowest_bit = (unknown & -unknown).bit_length() - 1
                 self.image.need(not unknown, f"EFEATURE bit {lowest_bit}")
             else:
-                self.image.data = memoryview(os.pread(self.fd, H, 0))
-                self.image.check_records()
+                self.reload()
             yield self.image
 
-    # --- 13.3 Commits ---
+    def reload(self):
+        self.image.data = memoryview(os.pread(self.fd, H, 0))
+        self.image.check_records()
+
+    # --- 13.4 Commits ---
 
     def sync(self):
         os.fdatasync(self.fd)
@@ -212,18 +233,32 @@ class File:
     def write_record(self, slot, data):
         os.pwrite(self.fd, data, SLOTS[slot])
 
-    def commit(self, **fields):
+    def write(self, **fields):
         image = self.image
         sequence = image.record["sequence"] + 1
         image.need(sequence < SEALED_SEQUENCE, "the sequence is at its end")
+        if self.on_disk != image.record["sequence"]:
+            self.sync_or_poison()
+            self.on_disk = image.record["sequence"]
         self.write_record(1 - image.in_force, changed(image.slot(), sequence=sequence, **fields))
-        self.sync_or_poison()
 
-    # --- 13.4 Poisoned ---
+    def commit(self, **fields):
+        self.write(**fields)
+        self.sync_or_poison()
+        self.reload()
+        self.on_disk = self.image.record["sequence"]
+
+    def begin(self):
+        record = self.image.record
+        self.image.need(record["sequence"] < SEALED_SEQUENCE - 2, "the sequence is at its end")
+        if not record["flags"] & SYNC_BEGUN:
+            self.write(flags=record["flags"] | SYNC_BEGUN)
+            self.reload()
 
     def poison(self):
         """Byte 1 is held. The record in force is the one that was read last, also if another was
-        written since."""
+        written since.
+        """
         image = self.image
         for step, slot in (1, 1 - image.in_force), (2, image.in_force):
             sequence = image.record["sequence"] + step
@@ -263,19 +298,19 @@ class Writer(File):
 
     def join(self, accept_unclean):
         self.hold_writers(fcntl.F_RDLCK)
-        with self.records(accept_unclean=accept_unclean) as image:
+        with self.held(SYNCS, fcntl.F_RDLCK), self.records(accept_unclean=accept_unclean) as image:
             image.need(image.is_live(), "is sealed")
             record, boot, alone = image.record, present_boot(), self.is_alone()
-            self.commit(boot_id=boot, writers=1 if alone else min(record["writers"] + 1,
-                                                                  LARGEST_U32),
-                        flags=record["flags"] | counts_lost_before(image, boot, alone))
+            flags = record["flags"] | counts_lost_before(image, boot, alone)
+            self.commit(boot_id=boot, flags=flags & ~SYNC_BEGUN,
+                        writers=1 if alone else min(record["writers"] + 1, LARGEST_U32))
 
     @contextmanager
     def only_writer(self):
         self.hold_writers(fcntl.F_WRLCK)
         try:
-            self.image.need(le(os.pread(self.fd, 4, SLOTS[0] + 8), 0, 4) != POISONED,
-                            "EPOISONED rule V25")
+            self.image.need(all(le(os.pread(self.fd, 4, slot + 8), 0, 4) != POISONED
+                                for slot in SLOTS), "EPOISONED rule V25")
             yield
         finally:
             self.hold_writers(fcntl.F_RDLCK)
@@ -329,29 +364,38 @@ class Writer(File):
                 "overflow": clamp(record["overflow"] + counted["overflow"], 0, ones)}
 
     def synchronise(self):
-        try:
-            self.sync()
-        except OSError:
-            self.sync_has_failed = True
-            with self.records():
-                self.poison()
-            raise
-        with self.records():
-            self.commit(**self.totals())
-            self.counted.clear()
+        with self.held(SYNCS):
+            with self.records() as image:
+                self.begin()
+                begun = image.record["sequence"]
+            try:
+                self.sync()
+            except OSError:
+                self.sync_has_failed = True
+                with self.records():
+                    self.poison()
+                raise
+            self.on_disk = begun
+            with self.records() as image:
+                self.commit(**self.totals(), flags=image.record["flags"] & ~SYNC_BEGUN)
+                self.counted.clear()
 
     def leave(self):
         try:
-            with self.records() as image:
-                alone, flags = self.is_alone(), image.record["flags"]
+            with self.held(SYNCS), self.records() as image:
+                if self.sync_has_failed:
+                    self.poison()
+                    return
+                alone, totals = self.is_alone(), self.totals()
                 writers = max(image.record["writers"] - 1, 0)
                 if not alone:
-                    self.commit(**self.totals(), writers=writers)
+                    self.commit(**totals, writers=writers)
                 else:
+                    self.begin()
                     self.sync_or_poison()
-                    self.commit(**self.totals(), writers=0,
-                                flags=flags | N_ESTIMATED * (writers > 0),
-                                **{} if self.sync_has_failed else {"boot_id": ZEROS})
+                    self.on_disk = image.record["sequence"]
+                    flags = image.record["flags"] | N_ESTIMATED * (writers > 0)
+                    self.commit(**totals, writers=0, flags=flags & ~SYNC_BEGUN, boot_id=ZEROS)
                 lock(self.fd, F_OFD_SETLK, fcntl.F_UNLCK, WRITERS)
         finally:
             self.die()
@@ -365,7 +409,7 @@ class Writer(File):
     def seal(self, until=6):
         """Seals in place; if others have the image open it stays as it is, and so does this."""
         self.hold_writers(fcntl.F_WRLCK)
-        with self.records() as image:
+        with self.held(SYNCS), self.records() as image:
             writers = max(image.record["writers"] - 1, 0)
             seal_body(self, self.totals()["n"],
                       image.record["flags"] | N_ESTIMATED * (writers > 0), until)
@@ -393,16 +437,18 @@ def entries(body):
 
 
 def seal_body(file, n, flags, until):
-    """Bytes 0 and 1 are held exclusively. Ends after step `until`."""
+    """Bytes 0, 3 and 1 are held exclusively. Ends after step `until`."""
     image, h = file.image, file.image.header
     body = os.pread(file.fd, h["body_size"], H)
     image.need(not any(cells(h, body)[h["m"]:]), "EBODY")
+    file.begin()
     os.pwrite(file.fd, entries(body), H + len(body))
     if until >= 2:
         file.sync_or_poison()
     ones, overflow = ones_and_overflow(h, body)
     n = estimate(h, ones) if flags & N_ESTIMATED else n
-    sealed = changed(image.slot(), sequence=SEALED_SEQUENCE, state=SEALED, flags=flags, n=n,
+    sealed = changed(image.slot(), sequence=SEALED_SEQUENCE, state=SEALED, n=n,
+                     flags=flags & ~SYNC_BEGUN,
                      ones=ones, overflow=overflow, boot_id=ZEROS, body_crc=crc32(body), writers=0)
     if until >= 3:
         file.write_record(1 - image.in_force, sealed)
@@ -419,7 +465,8 @@ def seal(path, accept_unclean=False, until=6):
     file = File(path)
     try:
         file.hold_writers(fcntl.F_WRLCK)
-        with file.records(accept_unclean=accept_unclean, to_complete=True) as image:
+        with file.held(SYNCS), \
+                file.records(accept_unclean=accept_unclean, to_complete=True) as image:
             record = image.record
             if image.is_live():
                 lost = counts_lost_before(image, present_boot(), alone=True)
@@ -427,6 +474,7 @@ def seal(path, accept_unclean=False, until=6):
                 seal_body(file, record["n"], record["flags"] | lost, until)
             elif not image.records_identical:
                 image.verify()
+                file.sync()
                 file.write_record(1 - image.in_force, image.slot())
                 file.sync()
             else:
@@ -445,7 +493,7 @@ def poison(path):
         file.close()
 
 
-# --- 13.3 Creating ---
+# --- L9 Creating ---
 
 def create(path, header):
     """`header`: what distinguishes the image. It gets its name when it is on disk."""

@@ -116,12 +116,12 @@ static enum outcome poisoned_by_msync(enum fault_call call, unsigned nth)
     return call == ON_msync ? POISONED : LIVE;
 }
 
-/* The third msync and the second write come when it is sealed. */
+/* The third msync and the third write come when it is sealed, and three locks before. */
 static enum outcome sealed_by_first_record(enum fault_call call, unsigned nth)
 {
-    if ((call == ON_msync && nth == 3) || (call == ON_pwrite64 && nth == 2))
+    if ((call == ON_msync && nth == 3) || (call == ON_pwrite64 && nth == 3))
         return SEALED;
-    if (call == ON_fcntl64 && nth <= 2)
+    if (call == ON_fcntl64 && nth <= 3)
         return LIVE;
     return call == ON_msync ? POISONED : call == ON_pwrite64 ? LIVE : SEALED;
 }
@@ -179,6 +179,23 @@ static const char *flaw_of_writer(const struct operation *op, enum outcome outco
     return NULL;
 }
 
+/* The last writer can say in no record that its sync has ended. */
+static bool left_unclean(const struct operation *op, const struct faults *faults)
+{
+    return op->run == close_it && faults->call == ON_pwrite64 && faults->nth == 2 &&
+           faults->for_ever;
+}
+
+static const char *flaw_of_unclean_file(void)
+{
+    bloomfile *f;
+    if (bloomfile_open(&f, "filter", 0) != BLOOMFILE_EUNCLEAN ||
+        bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != BLOOMFILE_EUNCLEAN)
+        return "it is not unclean";
+    bloomfile_close(opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN));
+    return flaw_of_live_file("filter");
+}
+
 static const char *flaw_of_end(const struct operation *op, enum outcome outcome, bool struck)
 {
     bool sealed = outcome == SEALED || op->run == seal_it;
@@ -221,7 +238,9 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     close_all();
     if (flaw == NULL && (open_descriptors() != descriptors || mapped_files() != 0))
         flaw = "a descriptor or a mapping leaked";
-    if (flaw == NULL)
+    if (flaw == NULL && left_unclean(op, &faults))
+        flaw = flaw_of_unclean_file();
+    else if (flaw == NULL)
         flaw = flaw_of_end(op, outcome, faults.nth != 0);
     assert_int_equal(unlink("filter"), 0);
     return flaw == NULL && entries_in_dir() != 0 ? "a file is left" : flaw;
@@ -246,6 +265,7 @@ static const struct {
     { ON_dup3, { EMFILE, EBUSY } },
     { ON_fcntl64, { ENOLCK, EINVAL, EIO } },
     { ON_fstat64, { EIO, EOVERFLOW } },
+    { ON_fstatfs64, { EIO, ENOMEM } },
     { ON_getcwd, { ENOMEM } },
     { ON_malloc, { ENOMEM } },
     { ON_mmap64, { ENOMEM, EAGAIN, ENODEV } },
@@ -315,7 +335,7 @@ static void interrupted_and_short_calls_are_continued(void **state)
         assert_told(op, (struct faults){ .transfer_at_most = 100 }, 0);
         unsigned count[FAULT_CALL_COUNT];
         memcpy(count, done->calls, sizeof count);
-        static const enum fault_call calls[] = { ON_fcntl64, ON_pwrite64, ON_pread64 };
+        static const enum fault_call calls[] = { ON_fcntl64, ON_pwrite64, ON_pread64, ON_msync };
         for (size_t c = 0; c < ROWS(calls); c++)
             for (unsigned nth = 1; nth <= count[calls[c]]; nth++) {
                 struct faults faults = once(calls[c], nth, EINTR);
@@ -337,7 +357,7 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
     (void)state;
     begin(&operations[0]);
     assert_int_equal(mapped_files(), 2);
-    assert_int_equal(mapped_sessions(), 1);
+    assert_true(mapped_sessions() > 0); /* one or two: those side by side are one mapping */
     faults_begin(&(struct faults){ 0 });
     int error = bloomfile_add_digest(writer, number(0, NEW), NULL);
     bool has = bloomfile_contains_digest(reader, number(0, NEW));

@@ -84,13 +84,23 @@ static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
     int error = open_it(&f);
     faults_end();
     assert_int_equal(f == NULL, error != 0);
-    const bool keeps_one = f != NULL && open_it == open_copied;
-    assert_int_equal(open_descriptors(), descriptors + keeps_one);
     if (f != NULL)
         assert_true(bloomfile_contains_digest(f, number(0, 77)));
     bloomfile_close(f);
     assert_int_equal(open_descriptors(), descriptors);
     return error;
+}
+
+/* A live file is opened once more, for a descriptor of its own; the one there is will do. */
+static bool does_without(int (*open_it)(bloomfile **f), const struct faults *faults)
+{
+    return open_it == open_live && faults->call == ON_open64 && faults->nth == 2 &&
+           faults->error == EACCES && !faults->for_ever;
+}
+
+static int expected(int (*open_it)(bloomfile **f), struct faults faults)
+{
+    return does_without(open_it, &faults) ? 0 : faults.error;
 }
 
 static void whichever_call_fails_its_error_is_told(void **state)
@@ -103,6 +113,7 @@ static void whichever_call_fails_its_error_is_told(void **state)
         { ON_asprintf, { ENOMEM } },
         { ON_calloc, { ENOMEM } },
         { ON_fstat64, { EIO, EOVERFLOW } },
+        { ON_fstatfs64, { EIO, ENOMEM } },
         { ON_getcwd, { ENOMEM } },
         { ON_malloc, { ENOMEM } },
         { ON_mlock2, { ENOMEM, EPERM } },
@@ -122,8 +133,10 @@ static void whichever_call_fails_its_error_is_told(void **state)
             enum fault_call call = rows[i].call;
             for (const int *error = rows[i].errors; *error != 0; error++) {
                 for (unsigned nth = 1; nth <= count[call]; nth++) {
-                    assert_error(open_with(openings[o], once(call, nth, *error)), *error);
-                    assert_error(open_with(openings[o], from_then_on(call, nth, *error)), *error);
+                    const struct faults one = once(call, nth, *error);
+                    const struct faults all = from_then_on(call, nth, *error);
+                    assert_error(open_with(openings[o], one), expected(openings[o], one));
+                    assert_error(open_with(openings[o], all), expected(openings[o], all));
                     failed[call]++;
                 }
             }
@@ -166,14 +179,15 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
     (void)state;
     bloomfile *f;
     assert_error(open_with(open_live, (struct faults){ .transfer_at_most = 30 }),
-                 BLOOMFILE_EUNCLEAN);
-    assert_error(open_with(open_live, once(ON_open64, 2, ENOENT)), BLOOMFILE_EUNCLEAN);
-    struct faults faults = once(ON_open64, 2, ENOENT);
+                 BLOOMFILE_ENOBOOT);
+    assert_error(open_with(open_live, once(ON_open64, 3, ENOENT)), BLOOMFILE_ENOBOOT);
+    assert_error(open_with(open_live, from_then_on(ON_open64, 2, ENOENT)), BLOOMFILE_ENOBOOT);
+    struct faults faults = from_then_on(ON_open64, 2, ENOENT);
     faults_begin(&faults);
     int error = bloomfile_open(&f, "live", BLOOMFILE_ACCEPT_UNCLEAN);
     faults_end();
     assert_error(error, 0);
-    assert_int_equal(fault_calls(ON_open64), 1);
+    assert_int_equal(fault_calls(ON_open64), 2);
     bloomfile_close(f);
 }
 
@@ -181,7 +195,9 @@ static void hints_may_be_refused(void **state)
 {
     (void)state;
     for (size_t o = 0; o < ROWS(openings); o++)
-        assert_error(open_with(openings[o], from_then_on(ON_madvise, 1, EINVAL)), 0);
+        if (openings[o] != open_live) /* what forks rely on is no hint */
+            assert_error(open_with(openings[o], from_then_on(ON_madvise, 1, EINVAL)), 0);
+    assert_error(open_with(open_live, once(ON_madvise, 1, EINVAL)), 0);
 }
 
 static void

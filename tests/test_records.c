@@ -77,9 +77,25 @@ static void a_poisoned_image_is_whole_but_not_opened(void **unused)
     commit(image, 0, 6, BLOOMFILE_POISONED);
     assert_int_equal(sequence_in_force(image), 6);
     assert_open_error(image, BLOOMFILE_EPOISONED);
-    commit(image, 1, 7, BLOOMFILE_LIVE);
-    assert_open_error(image, BLOOMFILE_ELIVE);
     free(image.data);
+}
+
+static void a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not(void **unused)
+{
+    (void)unused;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = live_image();
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        commit(image, slot, 6, BLOOMFILE_POISONED);
+        commit(image, 1 - slot, 7, BLOOMFILE_LIVE);
+        assert_int_equal(sequence_in_force(image), 7);
+        assert_open_error(image, BLOOMFILE_EPOISONED);
+        assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
+        assert_int_equal(info.state, BLOOMFILE_POISONED); /* as opening says */
+        record_at(image.data, slot)[1000] ^= 1;
+        assert_open_error(image, BLOOMFILE_EPOISONED);
+        free(image.data);
+    }
 }
 
 static void the_higher_sequence_is_in_force_in_either_slot(void **unused)
@@ -381,6 +397,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_live_image_is_whole_but_not_opened),
         cmocka_unit_test(a_poisoned_image_is_whole_but_not_opened),
+        cmocka_unit_test(a_poisoned_record_refuses_the_image_in_force_or_not_and_whole_or_not),
         cmocka_unit_test(the_higher_sequence_is_in_force_in_either_slot),
         cmocka_unit_test(any_damaged_bit_of_a_live_record_leaves_the_other_in_force),
         cmocka_unit_test(a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force),

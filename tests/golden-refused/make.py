@@ -210,10 +210,9 @@ def not_sealed(out):
         image = edit(LIVE_FILE, record={"sequence": first}, records=[0])
         return edit(image, record={"sequence": second, "state": POISONED}, records=[1])
 
-    out.add("ELIVE", "V26", newer_record_0=sequences(1001, 1000),
+    out.add("EPOISONED", "V25", newer_record_0=sequences(1001, 1000),
             newer_record_0_by_its_high_half=sequences(2**32, 5),
-            newer_record_0_by_its_top_bit=sequences(2**63 + 1, 5))
-    out.add("EPOISONED", "V25", newer_record_1=sequences(1000, 1001),
+            newer_record_0_by_its_top_bit=sequences(2**63 + 1, 5), newer_record_1=sequences(1000, 1001),
             newer_record_1_by_its_high_half=sequences(5, 2**32),
             newer_record_1_by_its_top_bit=sequences(5, 2**63 + 1))
     out.add("EPOISONED", "V25", poisoned=edit(LIVE_FILE, record={"state": POISONED}),

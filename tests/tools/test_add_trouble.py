@@ -14,7 +14,7 @@ from support import (GOLDEN, SANITIZED, UNPRIVILEGED, ToolTest, craft, lines, ma
 
 KEYS = numbered(300)
 FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
-UNCLEAN = ("cannot open live: the machine went down while it was open for writing: add the keys "
+UNCLEAN = ("cannot open live: the machine, or a writer in a sync, died while it was written: add the keys "
            "since the last sync again (bfadd --accept-unclean), or make it anew\n")
 
 
@@ -224,7 +224,7 @@ class FailingDisk(TroubleTest):
         self.output("bfadd", "-q", "live", "keys")
         self.write("disk-fails", b"")
         message = self.trouble("bfseal", "live", changes=True,
-                               env={**FAILING_DISK, "DISK_WORKS": "1"})
+                               env={**FAILING_DISK, "DISK_WORKS": "2"})
         self.assertEqual(message, "bfseal: cannot seal live: Input/output error: make it anew from "
                                   "all its keys\n")
         self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))

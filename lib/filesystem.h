@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLOOMFILE_FILESYSTEM_H
+#define BLOOMFILE_FILESYSTEM_H
+
+#include <stdbool.h>
+
+/* Whether all who map a file of this file system see the same bytes at once. BLOOMFILE_EFILESYSTEM
+ * if other hosts may have it, whose memory is not this one's; an errno. *layered: that is so of
+ * those only who opened the file after somebody had opened it for writing, since it may lie in a
+ * layer below, of which writers get a copy. */
+int filesystem_check(int fd, bool *layered);
+
+#endif

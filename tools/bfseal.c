@@ -4,7 +4,7 @@
  */
 #include "cli.h"
 #include "say.h"
-#include "target.h"
+#include "sink.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -45,7 +44,8 @@ static const char help[] =
     "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
-    "The exit status is 0 if there is a sealed filter, 2 for trouble.\n"
+    "DEST '-' is standard output. The exit status is 0 if there is a sealed filter, 2\n"
+    "for trouble.\n"
     "\n"
     "Examples:\n"
     "  bfseal seen.bloom\n"
@@ -107,8 +107,6 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("%s needs DEST", r->project ? "--project" : "--force");
     if (r->dest != NULL && r->dest[0] == '\0')
         cli_usage("the name of DEST is empty");
-    if (r->dest != NULL && strcmp(r->dest, "-") == 0)
-        cli_usage("a filter cannot be written to standard output");
 }
 
 /* Opens what was made as any reader would, and tells about it. */
@@ -178,31 +176,45 @@ static bool is_of_source(int error)
            error == BLOOMFILE_ECHANGED;
 }
 
+static int copy(const struct request *r, const bloomfile *f)
+{
+    const bool to_stdout = sink_is_stdout(r->dest);
+    const unsigned flags = sink_flags(r->force);
+    if (r->project && to_stdout)
+        return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
+    if (r->project)
+        return bloomfile_project(r->dest, f, flags);
+    return to_stdout ? bloomfile_seal_to_fd(STDOUT_FILENO, f, NULL)
+                     : bloomfile_seal_to(r->dest, f, flags);
+}
+
 static void seal_copy(const struct request *r)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct cli_progress p;
-    unsigned flags = r->force ? BLOOMFILE_REPLACE : 0;
     int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
     if (error != 0)
         say_cannot_open(r->path, error);
-    if (target_is_same_file(r->dest, r->path))
+    bool same = sink_is_file(r->dest, r->path);
+    if (same && sink_is_stdout(r->dest))
+        cli_fail(0, "cannot write to standard output: it is the filter to seal");
+    if (same)
         cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST away)", r->dest);
-    target_check(r->dest, r->force);
+    sink_check(r->dest, r->force);
     bloomfile_get_info(f, &info);
     if (r->project && info.layout != BLOOMFILE_COUNTING)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
     progress(r, &p);
-    error =
-        r->project ? bloomfile_project(r->dest, f, flags) : bloomfile_seal_to(r->dest, f, flags);
+    error = copy(r, f);
     if (is_of_source(error))
         cli_fail(error, "cannot copy %s", r->path);
     if (error != 0)
-        say_cannot_create(r->dest, error);
+        sink_fail(r->dest, error);
     cli_progress_end(&p);
     bloomfile_close(f);
-    report(r, r->dest);
+    if (!sink_is_stdout(r->dest))
+        report(r, r->dest);
 }
 
 int main(int argc, char **argv)

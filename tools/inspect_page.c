@@ -70,9 +70,10 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
         row(out, "body", "not read");
     else if (r->error == 0 && r->info.state == BLOOMFILE_LIVE)
         row(out, "body", "without checksums until it is sealed");
+    else if (r->verified && r->info.pages == 1)
+        row(out, "body", "verified, its only page is good");
     else if (r->verified)
-        row(out, "body", "verified, all %" PRIu64 " page%s good", r->info.pages,
-            cli_s(r->info.pages));
+        row(out, "body", "verified, all %" PRIu64 " pages good", r->info.pages);
     else if (r->info.bad_pages > 0)
         row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
             r->info.pages, cli_s(r->info.pages), place);

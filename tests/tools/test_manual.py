@@ -120,6 +120,7 @@ class Manual(ToolTest):
         image = craft.make("blocked", 3 * 4096 * 8, 9, numbered(120))
         self.write("flipped", craft.flip(image, 40))
         self.write("short", image[:-1])
+        self.write("count", craft.edit(image, record={"ones": 7}))
         self.write("pages", craft.edit(image, at={4096: bytes(8192)}, checksums=False))
         live = self.create_live("-n", 100)
         self.write("unclean", craft.edit(self.read(live), record={"boot_id": b"x" * 16}))
@@ -151,11 +152,13 @@ class Manual(ToolTest):
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f pages y", "-f live live",
                           "-f --factor 720 big folded"],
-               "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big", "x flipped pages", "x pages", "x big block",
+               "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big",
+                           "x flipped pages", "x pages", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
-               "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys", "unclean keys"],
-               "bfinspect": ["short", "flipped", "--verify pages", "pages", "unclean"]}
+               "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
+                           "unclean keys"],
+               "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
                     "was changed while|also the output|was replaced or removed|what they add")
         for tool, commands in ran.items():

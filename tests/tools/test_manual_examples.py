@@ -35,7 +35,7 @@ GIVEN = {
     "bfinspect": [["words.bloom"]] * 3,
     "bfmerge": [SHARDS] * 3,
     "bfquery": [["seen.bloom"], ["words.bloom"], [], ["seen.bloom"], ["words.bloom"]],
-    "bfseal": [["seen.bloom"], ["seen.bloom"], ["sessions.bloom"]],
+    "bfseal": [["seen.bloom"]] * 3 + [["sessions.bloom"]],
     "bfuniq": [[]] * 6,
 }
 WORDS = [b"apple", b"pear", *numbered(300, "word ")]

@@ -265,7 +265,7 @@ class Words(SealTest):
         for words, says in ((["-Z", "live"], "unknown"), (["live", "a", "b"], "one DEST"),
                             (["--project", "live"], "--project needs DEST"),
                             (["-f", "live"], "--force needs DEST"), (["", "new"], "missing"),
-                            (["live", ""], "empty"), (["live", "-"], "standard output")):
+                            (["live", ""], "empty")):
             message = self.trouble("bfseal", *words)
             self.assertIn(says, message)
             self.assertIn("--help", message)
@@ -277,6 +277,24 @@ class Words(SealTest):
         for name in "fifo", "text", "empty", ".", "/dev/null", "no-such-file":
             for dest in [], ["new"]:
                 self.trouble("bfseal", name, *dest, names=[name])
+
+    def test_standard_output(self):
+        """As of the other tools: what a file would be, through a pipe, and nothing else."""
+        for layout, options in ("blocked", []), ("counting", []), ("counting", ["--project"]):
+            self.create_live("-f", "-l", layout, "-n", 500)
+            self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:400]))
+            self.output("bfseal", "-f", *options, "live", "copy")
+            self.assertEqual(self.output("bfseal", "-v", *options, "live", "-"), self.read("copy"))
+            self.assertEqual(self.output("bfseal", "-q", "-f", "copy", "-"), self.read("copy"))
+        with open("/dev/full", "wb") as full:
+            result = self.run_tool("bfseal", "live", "-", stdout=full)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfseal", result.stderr, "standard output", "No space left on device")
+        before = self.read("live")
+        with open(self.folder / "live", "ab") as itself:
+            result = self.run_tool("bfseal", "live", "-", stdout=itself)
+        self.assertEqual((result.returncode, self.read("live")), (2, before))
+        self.check_message("bfseal", result.stderr, "it is the filter to seal")
 
     def test_summary(self):
         self.create_live("-n", 500)

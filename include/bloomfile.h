@@ -344,8 +344,8 @@ BLOOMFILE_API void bloomfile_close(bloomfile *f);
 
 /* 1 if it is time to open the path given to bloomfile_open() or _create() anew: it names another
  * file by now, or none; or the file has another size or header or, if it was opened sealed, other
- * times (ctime too, so a new mode or link counts). 0 if not, if that cannot be told, or if the
- * handle has no path. */
+ * times (ctime too, so a new mode or link counts); or it was live and is sealed now, so that pages
+ * can be verified. 0 if not, if that cannot be told, or if the handle has no path. */
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle, or

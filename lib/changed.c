@@ -79,6 +79,13 @@ static bool file_changed(const struct file_looks *then, const struct stat *now)
            !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
 }
 
+/* A reader that opened it live checks no page; one that opens it now does. */
+static bool sealed_since(const bloomfile *f)
+{
+    struct header now;
+    return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_SEALED;
+}
+
 int bloomfile_is_stale(const bloomfile *f)
 {
     struct stat now;
@@ -86,7 +93,8 @@ int bloomfile_is_stale(const bloomfile *f)
         return 0;
     if (stat(f->path, &now) != 0)
         return errno == ENOENT || errno == ENOTDIR;
-    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f);
+    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
+           sealed_since(f);
 }
 
 int changed_or_damaged_so_far(const bloomfile *f)

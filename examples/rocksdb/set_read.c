@@ -92,6 +92,9 @@ static void report_damage(struct reader *r)
     const int damage = r->guard.filter != NULL ? bloomfile_status(r->guard.filter) : 0;
     if (damage == 0 || r->damage_reported)
         return;
+    if (damage == BLOOMFILE_ECHANGED)
+        errx(2, "%s was overwritten while it was asked: answers may be wrong, ask again",
+             r->filter_path);
     r->damage_reported = true;
     warnx("%s is damaged: %s; RocksDB is asked about the keys concerned", r->filter_path,
           bloomfile_strerror(damage));

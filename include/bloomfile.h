@@ -253,7 +253,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * of the one it replaces, owner and group where that is allowed; nobody gets a right by that. A failure leaves nothing behind and the old file
  * untouched; only if the very last step fails, the fsync of the directory, is the complete new file
  * in place all the same. The temporary file has no name, or where that cannot be,
- * ".bloomfile.XXXXXXXXXXXX.tmp"; the calling thread's signals are held back while it has that one.
+ * ".bloomfile.XXXXXXXXXXXX.tmp"; the calling thread's signals are held back while it has that one,
+ * and what a SIGKILL leaves of it, the next that makes a file in the folder removes.
  * The builder stays as it was and may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,17 +19,16 @@
 #include "rename.h"
 #include "rights.h"
 #include "spool.h"
-
-#define NAME_TRIES 100
+#include "temporary.h"
 
 /* Where the file goes, and the temporary that becomes it. */
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
-    int directory;      /* -1: not open */
-    int fd;             /* -1: not open */
-    int stream;         /* where a copy of it goes instead; -1: it gets a name */
-    char temporary[32]; /* "": the temporary has no name */
+    int directory;                       /* -1: not open */
+    int fd;                              /* -1: not open */
+    int stream;                          /* where a copy of it goes instead; -1: it gets a name */
+    char temporary[TEMPORARY_NAME_SIZE]; /* "": the temporary has no name */
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
@@ -86,36 +84,50 @@ static void hold_signals(struct publication *p)
         p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
 }
 
-static int set_random_name(struct publication *p)
-{
-    uint64_t number;
-    if (getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
-        return errno;
-    snprintf(p->temporary, sizeof p->temporary, ".bloomfile.%012llx.tmp",
-             (unsigned long long)(number & 0xFFFFFFFFFFFF));
-    return 0;
-}
-
 /* A named temporary: made anew, or (the unnamed file) given a name. */
-static int make_named(struct publication *p, int (*make)(struct publication *p))
+static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     hold_signals(p);
     int error = EEXIST;
-    for (int tries = 0; tries < NAME_TRIES && error == EEXIST; tries++) {
-        error = set_random_name(p);
+    for (unsigned attempt = 0; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+        error = temporary_name(attempt, p->temporary);
         if (error == 0)
-            error = make(p);
+            error = make(p, attempt);
     }
     if (error != 0)
         p->temporary[0] = '\0';
     return error;
 }
 
-static int create_named(struct publication *p)
+/* Takes the lock for a file just created. EEXIST: somebody takes it for one that was left behind,
+ * and removes it; or there are no locks here. */
+static int hold_created(const struct publication *p, unsigned attempt)
+{
+    struct stat status;
+    if (!temporary_hold(attempt, p->fd)) {
+        if (errno != EWOULDBLOCK)
+            unlinkat(p->directory, p->temporary, 0);
+        return EEXIST;
+    }
+    if (fstat(p->fd, &status) == 0)
+        return status.st_nlink == 0 ? EEXIST : 0;
+    int error = errno;
+    unlinkat(p->directory, p->temporary, 0);
+    return error;
+}
+
+static int create_named(struct publication *p, unsigned attempt)
 {
     p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
                    p->target_exists ? 0600 : 0666);
-    return p->fd < 0 ? errno : 0;
+    if (p->fd < 0)
+        return errno;
+    int error = hold_created(p, attempt);
+    if (error != 0) {
+        close(p->fd);
+        p->fd = -1;
+    }
+    return error;
 }
 
 static int link_unnamed(const struct publication *p, const char *name)
@@ -125,9 +137,9 @@ static int link_unnamed(const struct publication *p, const char *name)
     return linkat(AT_FDCWD, source, p->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-static int link_temporary(struct publication *p)
+static int link_temporary(struct publication *p, unsigned attempt)
 {
-    return link_unnamed(p, p->temporary);
+    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary) : EEXIST;
 }
 
 static int open_temporary(struct publication *p)
@@ -209,8 +221,10 @@ void publish_abandon(struct publication *p)
         return;
     if (p->temporary[0] != '\0')
         unlinkat(p->directory, p->temporary, 0);
-    if (p->signals_held)
+    if (p->signals_held) {
+        temporary_let_go(p->fd);
         pthread_sigmask(SIG_SETMASK, &p->signals_before, NULL);
+    }
     if (p->fd >= 0)
         close(p->fd);
     if (p->directory >= 0)
@@ -248,6 +262,8 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
     int error = locate(p, path);
     if (error == 0)
         error = check_target(p);
+    if (error == 0)
+        temporary_clean(p->directory);
     if (error == 0)
         error = open_temporary(p);
     if (error == 0)

@@ -2,7 +2,7 @@
  *
  * Files that appear whole or not at all: temporary in the same directory, fsync, link or rename,
  * fsync of the directory. The temporary has no name where the file system can do that (O_TMPFILE),
- * so that not even a kill leaves it behind.
+ * so that not even a kill leaves it behind. Named ones that a kill has left there are removed.
  */
 #ifndef BLOOMFILE_PUBLISH_H
 #define BLOOMFILE_PUBLISH_H

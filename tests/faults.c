@@ -126,6 +126,7 @@ WRAP_PLAIN(ssize_t, -1, lgetxattr, (const char *path, const char *name, void *ro
 WRAP_PLAIN(int, -1, fsetxattr,
            (int fd, const char *name, const void *value, size_t size, int flags),
            (fd, name, value, size, flags))
+WRAP_PLAIN(int, -1, flock, (int fd, int operation), (fd, operation))
 WRAP_PLAIN(int, -1, fremovexattr, (int fd, const char *name), (fd, name))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
            (from, old, to, new))

@@ -22,6 +22,7 @@
     X(fstatat64)                                                                                   \
     X(fdatasync)                                                                                   \
     X(fstatfs64)                                                                                   \
+    X(flock)                                                                                       \
     X(fremovexattr)                                                                                \
     X(fsetxattr)                                                                                   \
     X(fsync)                                                                                       \

@@ -182,7 +182,6 @@ static const struct {
     { ON_fsync, { EIO, ENOSPC } },
     { ON_ftruncate64, { EIO, EFBIG } },
     { ON_getcwd, { ENOMEM } },
-    { ON_getrandom, { ENOSYS } },
     { ON_lgetxattr, { EIO } },
     { ON_linkat, { EACCES, ENOSPC } },
     { ON_malloc, { ENOMEM } },
@@ -260,6 +259,33 @@ static void interrupted_and_short_writes_are_continued(void **state)
                     0); /* the first makes a descriptor */
         assert_told(&operations[o], from_then_on(ON_unlock, 1, ENOLCK), 0);
     }
+}
+
+static void random_names_are_for_when_the_others_are_taken(void **state)
+{
+    (void)state;
+    struct faults faults = once(ON_getrandom, 1, ENOSYS);
+    const size_t entries = entries_in_dir();
+    char name[] = ".bloomfile.00000000000N.tmp";
+    prepare_target(&operations[1]);
+    for (char n = '0'; n < '8'; n++) {
+        name[sizeof name - 6] = n;
+        assert_int_equal(mkdir(name, 0700), 0);
+    }
+    faults_begin(&faults);
+    int error = create_replacement();
+    faults_end();
+    assert_error(error, ENOSYS);
+    assert_null(flaw_of_old(&operations[1]));
+    assert_error(create_replacement(), 0);
+    bloomfile_close(made);
+    made = NULL;
+    for (char n = '0'; n < '8'; n++) {
+        name[sizeof name - 6] = n;
+        assert_int_equal(rmdir(name), 0);
+    }
+    assert_int_equal(unlink("new"), 0);
+    assert_int_equal(entries_in_dir(), entries);
 }
 
 static void a_descriptor_limit_is_told(void **state)
@@ -351,6 +377,7 @@ int main(void)
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_left),
         cmocka_unit_test(where_space_cannot_be_reserved_zeros_are_written),
         cmocka_unit_test(interrupted_and_short_writes_are_continued),
+        cmocka_unit_test(random_names_are_for_when_the_others_are_taken),
         cmocka_unit_test(a_descriptor_limit_is_told),
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
         cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),

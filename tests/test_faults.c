@@ -14,7 +14,6 @@ static const struct {
     { ON_fchmod, { EPERM, EIO } },
     { ON_fstatat64, { EACCES, EIO, ENOMEM } },
     { ON_fsync, { EIO, ENOSPC, EDQUOT } },
-    { ON_getrandom, { ENOSYS, EINTR } },
     { ON_linkat, { EACCES, EIO, ENOSPC, EXDEV, EMLINK } },
     { ON_malloc, { ENOMEM } },
     { ON_open64, { EMFILE, ENFILE, EACCES, ENOMEM } },

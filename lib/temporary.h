@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of temporary files beside the files that they become. A maker holds a lock on his file for
+ * as long as it has such a name; so who finds one without a lock knows that a kill left it behind.
+ */
+#ifndef BLOOMFILE_TEMPORARY_H
+#define BLOOMFILE_TEMPORARY_H
+
+#include <stdbool.h>
+
+#define TEMPORARY_NAME_SIZE 32
+#define TEMPORARY_TRIES     100 /* names to try, one after the other */
+
+/* The name for a try, from 0 on: the first few are always the same, so that they are found again;
+ * the others are random, and never looked for. 0 or an errno. */
+int temporary_name(unsigned attempt, char name[TEMPORARY_NAME_SIZE]);
+
+/* Takes the lock for a file that is to get, or has got, the name of that try. false: it cannot be
+ * had. */
+bool temporary_hold(unsigned attempt, int fd);
+
+/* The file has another name now. Its descriptor may live on. */
+void temporary_let_go(int fd);
+
+/* Removes what kills have left in a folder: regular files of ours that nobody holds. Costs a system
+ * call for each of the few names if there is nothing. What cannot be removed stays. */
+void temporary_clean(int directory);
+
+#endif

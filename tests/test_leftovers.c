@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ * Named temporary files that a kill leaves behind are removed by the next one who makes a file in
+ * that folder; those that are in use, or somebody else's, are not. */
+#include "support.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+
+enum {
+    FIXED = 8, /* names that are looked for */
+    NOBODY = 65534
+};
+
+static const char *fixed_name(unsigned number)
+{
+    static char name[64];
+    snprintf(name, sizeof name, ".bloomfile.%012x.tmp", number);
+    return name;
+}
+
+static unsigned temporaries(void)
+{
+    unsigned count = 0;
+    for (unsigned number = 0; number < FIXED; number++)
+        count += access(fixed_name(number), F_OK) == 0;
+    return count;
+}
+
+/* ---- kills */
+
+static unsigned until_signal;
+static int signal_then;
+
+static void raise_in_time(enum fault_call call)
+{
+    (void)call;
+    if (until_signal-- == 0)
+        raise(signal_then);
+}
+
+/* A child that replaces "old", and gets a signal at its nth call. */
+static pid_t start_child(unsigned nth, int which, bool no_unnamed_files)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0)
+        return child;
+    struct faults faults = { .no_unnamed_files = no_unnamed_files, .at_each_call = raise_in_time };
+    until_signal = nth;
+    signal_then = which;
+    faults_begin(&faults);
+    _exit(publish_filter("old", BLOOMFILE_REPLACE, 20) != 0);
+}
+
+static bool killed(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+static void what_a_kill_leaves_is_removed_by_the_next_one(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("old", 0, 10), 0);
+    for (unsigned named = 0; named < 2; named++) {
+        unsigned left = 0, nth = 0;
+        while (killed(start_child(nth++, SIGKILL, named))) {
+            left += temporaries();
+            assert_error(publish_filter("next", BLOOMFILE_REPLACE, 10), 0);
+            assert_int_equal(temporaries(), 0);
+            assert_int_equal(entries_in_dir(), 2);
+        }
+        assert_true(left > 0);
+    }
+    assert_filter_of("old", 20);
+}
+
+/* ---- what is in use */
+
+/* But for the moment between making and locking it: then its maker makes another one. */
+static void a_file_that_is_being_made_stays(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("old", 0, 10), 0);
+    unsigned stayed = 0, removed = 0;
+    for (unsigned named = 0; named < 2; named++) {
+        for (unsigned nth = 0;; nth++) {
+            pid_t child = start_child(nth, SIGSTOP, named);
+            int status;
+            assert_int_equal(waitpid(child, &status, WUNTRACED), child);
+            if (!WIFSTOPPED(status)) {
+                assert_int_equal(status, 0);
+                break;
+            }
+            const unsigned before = temporaries();
+            assert_error(publish_filter("next", BLOOMFILE_REPLACE, 10), 0);
+            stayed += temporaries();
+            removed += before - temporaries();
+            assert_int_equal(kill(child, SIGCONT), 0);
+            assert_int_equal(waitpid(child, &status, 0), child);
+            assert_int_equal(status, 0);
+            assert_filter_of("old", 20);
+            assert_int_equal(temporaries(), 0);
+        }
+    }
+    assert_true(stayed > 3);
+    assert_int_equal(removed, 1);
+}
+
+/* The lock is not left on the new file, whose descriptor a live filter's handle keeps. */
+static void a_finished_file_is_not_locked(void **state)
+{
+    (void)state;
+    struct faults faults = { .no_unnamed_files = true };
+    faults_begin(&faults);
+    assert_error(publish_filter("new", 0, 10), 0);
+    faults_end();
+    int fd = open("new", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    close(fd);
+}
+
+/* Names are random there, and nobody looks for them. */
+static void where_there_are_no_locks_nothing_is_removed_and_nothing_left(void **state)
+{
+    (void)state;
+    write_file(fixed_name(5), "", 0);
+    for (unsigned named = 0; named < 2; named++) {
+        struct faults faults = from_then_on(ON_flock, 1, ENOLCK);
+        faults.no_unnamed_files = named != 0;
+        faults_begin(&faults);
+        assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+        faults_end();
+        assert_true(fault_calls(ON_getrandom) > 0);
+        assert_int_equal(access(fixed_name(5), F_OK), 0);
+        assert_int_equal(entries_in_dir(), 2);
+    }
+    assert_filter_of("new", 10);
+}
+
+/* Its maker takes another name, and whoever holds it removes it, or the next one does. */
+static void a_name_that_somebody_else_holds_at_once_is_given_up(void **state)
+{
+    (void)state;
+    struct faults faults = once(ON_flock, 1, EWOULDBLOCK);
+    faults.no_unnamed_files = true;
+    faults_begin(&faults);
+    assert_error(publish_filter("new", 0, 10), 0);
+    faults_end();
+    assert_int_equal(temporaries(), 1);
+    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_int_equal(entries_in_dir(), 1);
+}
+
+/* ---- what is not ours */
+
+static void what_is_no_leftover_stays(void **state)
+{
+    (void)state;
+    int fd = open(fixed_name(0), O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    assert_int_equal(flock(fd, LOCK_SH), 0);
+    assert_int_equal(mkdir(fixed_name(1), 0700), 0);
+    assert_int_equal(mkfifo(fixed_name(2), 0600), 0);
+    write_file("precious", "bytes", 5);
+    assert_int_equal(symlink("precious", fixed_name(3)), 0);
+    write_file(".bloomfile.00000000000.tmp", "", 0);
+    write_file(".bloomfile.123456789abc.tmp", "", 0);
+    write_file(".bloomfile.tmp", "", 0);
+    bool others = false;
+    if (geteuid() == 0) {
+        write_file(fixed_name(4), "", 0);
+        others = chown(fixed_name(4), NOBODY, NOBODY) == 0;
+    }
+    const size_t entries = entries_in_dir();
+    assert_error(publish_filter("new", 0, 10), 0);
+    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_int_equal(entries_in_dir(), entries + 1);
+    assert_file_holds("precious", "bytes", 5);
+
+    close(fd);
+    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    assert_int_equal(access(fixed_name(0), F_OK), -1);
+    assert_int_equal(access(fixed_name(4), F_OK), others ? 0 : -1);
+}
+
+/* ---- many */
+
+static void publish_and_be_killed(unsigned seed)
+{
+    struct faults faults = { .no_unnamed_files = true, .at_each_call = raise_in_time };
+    char path[32];
+    snprintf(path, sizeof path, "file %u", seed % 4);
+    uint64_t random = seed;
+    for (unsigned round = 0; round < 20; round++) {
+        until_signal = (unsigned)(random64(&random) % 600);
+        signal_then = SIGKILL;
+        faults_begin(&faults);
+        int error = publish_filter(path, BLOOMFILE_REPLACE, 10);
+        faults_end();
+        if (error != 0)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static void makers_and_cleaners_do_not_disturb_each_other(void **state)
+{
+    (void)state;
+    enum {
+        AT_ONCE = 6
+    };
+    unsigned kills = 0, seed = 0, running = 0;
+    while (seed < 120 || running > 0) {
+        if (seed < 120 && running < AT_ONCE) {
+            pid_t child = fork();
+            assert_true(child >= 0);
+            if (child == 0)
+                publish_and_be_killed(seed);
+            seed++;
+            running++;
+            continue;
+        }
+        int status;
+        assert_true(wait(&status) > 0);
+        assert_true(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+        kills += status != 0;
+        running--;
+    }
+    assert_true(kills > 20);
+    assert_error(publish_filter("last", 0, 10), 0);
+    assert_int_equal(temporaries(), 0);
+    assert_int_equal(entries_in_dir(), 5);
+    assert_filter_of("file 3", 10);
+}
+
+int main(void)
+{
+#define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_NEW_DIR(what_a_kill_leaves_is_removed_by_the_next_one),
+        IN_NEW_DIR(a_file_that_is_being_made_stays),
+        IN_NEW_DIR(a_finished_file_is_not_locked),
+        IN_NEW_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left),
+        IN_NEW_DIR(a_name_that_somebody_else_holds_at_once_is_given_up),
+        IN_NEW_DIR(what_is_no_leftover_stays),
+        IN_NEW_DIR(makers_and_cleaners_do_not_disturb_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -151,6 +151,8 @@ static void seal_in_place(const struct request *r)
         say_cannot_open(r->path, error);
     progress(r, &p);
     error = bloomfile_seal(f);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
     bool is_poisoned = bloomfile_status(f) == BLOOMFILE_EPOISONED;
     bloomfile_close(f);
     if (error == EBUSY)
@@ -158,6 +160,12 @@ static void seal_in_place(const struct request *r)
                  "cannot seal %s: other programs have it open for writing (DEST makes a sealed"
                  " copy)",
                  r->path);
+    if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
+        cli_fail(
+            0,
+            "%s is sealed, but the last write of its header failed: %s: copy it to another disk,"
+            " and check the copy (bfinspect --verify)",
+            r->path, bloomfile_strerror(error));
     if (error != 0 && is_poisoned)
         cli_fail(0, "cannot seal %s: %s: make it anew from all its keys", r->path,
                  bloomfile_strerror(error));

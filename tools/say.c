@@ -6,6 +6,18 @@
 #include <errno.h>
 #include <inttypes.h>
 
+const char *say_advice(int error)
+{
+    switch (error) {
+    case BLOOMFILE_ENOBOOT:
+        return " (mount /proc)";
+    case BLOOMFILE_EFILESYSTEM:
+        return " (keep it on a local disk, or use a sealed copy)";
+    default:
+        return "";
+    }
+}
+
 void say_cannot_open(const char *path, int error)
 {
     const char *words = bloomfile_strerror(error);
@@ -20,14 +32,14 @@ void say_cannot_open(const char *path, int error)
         cli_fail(0, "cannot verify %s: it is live, and has no checksums until it is sealed", path);
     if (error == EBUSY)
         cli_fail(0, "cannot open %s: it is being sealed", path);
-    cli_fail(error, "cannot open %s", path);
+    cli_fail(0, "cannot open %s: %s%s", path, words, say_advice(error));
 }
 
 void say_cannot_create(const char *path, int error)
 {
     if (error == EEXIST)
         cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
-    cli_fail(error, "cannot create %s", path);
+    cli_fail(0, "cannot create %s: %s%s", path, bloomfile_strerror(error), say_advice(error));
 }
 
 double say_promised(const struct bloomfile_info *info)

@@ -9,6 +9,10 @@
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 
+/* What to do about an error of live files that others have not, in brackets after a blank; or "".
+ */
+const char *say_advice(int error);
+
 /* Messages about what a library function returned, with what to do about it; then exits with
  * CLI_TROUBLE. */
 _Noreturn void say_cannot_open(const char *path, int error);

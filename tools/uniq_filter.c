@@ -65,9 +65,9 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
     int error = path != NULL ? bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT)
                              : bloomfile_create_memory(&f, &params, 0);
     if (error != 0 && (error != EEXIST || path == NULL))
-        cli_fail(error, "cannot make %s for %" PRIu64 " key%s",
+        cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s",
                  path != NULL ? path : "a filter in memory", params.capacity,
-                 cli_s(params.capacity));
+                 cli_s(params.capacity), bloomfile_strerror(error), say_advice(error));
     return f;
 }
 
@@ -145,7 +145,7 @@ static const char *advice(int error)
         return " (with --accept-unclean it is used all the same: what it has lost is printed "
                "again)";
     default:
-        return "";
+        return say_advice(error);
     }
 }
 

@@ -58,6 +58,13 @@ void seen_open(struct seen *s)
     s->warn_above = s->crowd.capacity;
 }
 
+/* What to do about a file that could not be written: a poisoned one is never used again. */
+static const char *remedy(const struct seen *s)
+{
+    bool poisoned = bloomfile_status(s->newest) == BLOOMFILE_EPOISONED;
+    return poisoned ? ": remove it to begin anew, and what was seen is printed again" : "";
+}
+
 /* All that was added is on disk when this returns. That it is in a file without a name now is told
  * apart. */
 static void write_out(const struct seen *s)
@@ -66,7 +73,8 @@ static void write_out(const struct seen *s)
     if (error == 0 || error == BLOOMFILE_EREPLACED)
         error = bloomfile_finish(s->newest);
     if (error != 0 && error != BLOOMFILE_EREPLACED)
-        cli_fail(error, "cannot write %s to disk", name_of(s));
+        cli_fail(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
+                 remedy(s));
 }
 
 void seen_leave(struct seen *s)
@@ -97,7 +105,8 @@ static void close_newest(const struct seen *s)
     bool told = bloomfile_status(s->newest) != 0;
     int error = bloomfile_finish(s->newest);
     if (error != 0 && !told)
-        cli_warn(error, "cannot write %s to disk", name_of(s));
+        cli_warn(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
+                 remedy(s));
     bloomfile_close(s->newest);
 }
 

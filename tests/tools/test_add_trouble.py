@@ -65,6 +65,7 @@ class CommandLine(TroubleTest):
             self.assertEqual(self.query("live", "keys", status=1), [])
 
     def test_an_input_that_turns_bad_does_not_keep_the_others_out(self):
+        self.create_live("-f", "-x4", "-n", 1000, "-p", "1e-9")
         self.write("records", b"abcdefghij")
         message = self.trouble("bfadd", "-x4", "live", "records", "-", stdin=b"1234", changes=True,
                                out=b"3 keys, 3 new\n", names=["records"])

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""A disk that fails at any one of a tool's writes of a live file, the last ones among them: no
+status of 0 hides it, and no message calls what was done undone. See failing_disk.c."""
+
+import os
+import unittest
+
+from support import SANITIZED, ToolTest, lines, main, numbered
+
+KEYS = numbered(300)
+CALLS = 12  # more than any of the tools here makes
+
+
+@unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+class LastWrite(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+
+    def runs(self, tool, *words, live=True, **options):
+        """One for each call that may fail: the result, and what bfinspect says of the file then."""
+        for works in range(CALLS):
+            for name in "live", "saved":
+                (self.folder / name).unlink(missing_ok=True)
+            if live:
+                self.create_live("-n", 1000, "-p", "1e-9")
+            self.write("disk-fails", b"")
+            result = self.run_tool(tool, *words, env={
+                "LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FAILS": "disk-fails",
+                "DISK_WORKS": str(works)}, **options)
+            (self.folder / "disk-fails").unlink()
+            if result.returncode != 0:
+                self.check_message(tool, result.stderr, "live")
+            yield result, self.inspected("live") if (self.folder / "live").exists() else None
+
+    def check_statuses(self, results):
+        """Early failures are told, and late calls are not made."""
+        statuses = [result.returncode for result, _ in results]
+        self.assertEqual((statuses[0], statuses[-1]), (2, 0), statuses)
+        self.assertEqual(statuses, sorted(statuses, reverse=True))
+
+    def test_bfadd_never_ends_with_0_and_leaves_a_poisoned_file(self):
+        results = list(self.runs("bfadd", "live", "keys"))
+        self.check_statuses(results)
+        for result, report in results:
+            good = report["verdict"] == "live, clean" and report["record"]["n"] == len(KEYS)
+            self.assertEqual(result.returncode == 0, good, (result, report["verdict"]))
+            if result.returncode != 0 and report["verdict"].startswith("poisoned") and (
+                    b"cannot open" not in result.stderr):
+                self.assertIn(b"--rescue would have saved what is in memory", result.stderr)
+
+    def test_what_the_last_write_of_bfadd_lost_can_be_rescued(self):
+        rescued = 0
+        for result, _ in self.runs("bfadd", "--rescue", "saved", "live", "keys"):
+            if b"rescued to saved" in result.stderr:
+                self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS)
+                rescued += 1
+        self.assertGreater(rescued, 0)
+
+    def test_bfuniq(self):
+        results = list(self.runs("bfuniq", "--filter", "live", "keys"))
+        self.check_statuses(results)
+        advised = 0
+        for result, report in results:
+            good = report["verdict"] == "live, clean" and report["record"]["n"] == len(KEYS)
+            self.assertEqual(result.returncode == 0, good, (result, report["verdict"]))
+            advised += b"remove it to begin anew" in result.stderr
+        self.assertGreater(advised, 0)
+
+    def test_bfcreate_live(self):
+        for result, report in self.runs("bfcreate", "--live", "-n", 1000, "live", live=False):
+            good = report is not None and report["verdict"] == "live, clean"
+            self.assertEqual(result.returncode == 0, good, result)
+
+    def test_bfseal_does_not_call_unsealed_what_it_has_sealed(self):
+        told = 0
+        results = list(self.runs("bfseal", "-q", "live"))
+        self.check_statuses(results)
+        for result, report in results:
+            if result.returncode == 0:
+                self.assertEqual(report["record"]["state"], "sealed")
+            elif report["record"]["state"] == "sealed" and report["error"] is None:
+                self.assertIn(b"live is sealed, but the last write of its header failed",
+                              result.stderr)
+                self.assertNotIn(b"cannot seal", result.stderr)
+                told += 1
+            else:
+                self.assertRegex(result.stderr, b"cannot (seal|open) live")
+        self.assertGreater(told, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,12 @@
 
 enum {
     OUTPUT_SIZE = 1 << 18,
-    MAP_FROM = 1 << 17
+    MAP_FROM = 1 << 17,
+    ROOM = 1 << 18
+};
+enum {
+    OTHER_DESCRIPTORS = 16, /* standard ones, and those of sorting */
+    LEAST_DESCRIPTORS = OTHER_DESCRIPTORS + 2
 };
 enum {
     OPTION_VERSION = 0x100,
@@ -158,14 +163,17 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Each file needs two descriptors: its own, and one for what is kept of it. */
-static void allow_many_files(void)
+/* How many descriptors there can be. */
+static size_t most_descriptors(void)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
+        return LEAST_DESCRIPTORS;
+    const rlim_t before = limit.rlim_cur;
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit); /* otherwise as many as there can be */
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        limit.rlim_cur = before;
+    return limit.rlim_cur < SIZE_MAX ? (size_t)limit.rlim_cur : SIZE_MAX;
 }
 
 static void check_pipes(const struct job *job)
@@ -179,16 +187,30 @@ static void check_pipes(const struct job *job)
     }
 }
 
+/* An input needs two descriptors: its own, and one for what is kept of it. If these are not to be
+ * had for all, inputs are opened by turns, and only so many are dealt with at once. */
+static void open_input(struct job *job, size_t i, const char *path, size_t descriptors)
+{
+    struct input *in = &job->inputs[i];
+    input_open(in, path, &job->form, memory_of_key(job->memory));
+    if (job->count > descriptors / 2 - OTHER_DESCRIPTORS / 2 && input_can_take_turns(in))
+        input_take_turns(in);
+    else if (job->at_once > 2)
+        job->at_once--;
+}
+
 /* The smallest of the files first, if their order does not matter: its filter is the largest. */
 static void open_inputs(struct job *job, char *const *paths, int count)
 {
-    allow_many_files();
+    const size_t all = most_descriptors();
+    const size_t descriptors = all > LEAST_DESCRIPTORS ? all : LEAST_DESCRIPTORS;
     job->count = (size_t)count;
+    job->at_once = descriptors - OTHER_DESCRIPTORS;
     job->inputs = calloc(job->count, sizeof(*job->inputs));
     if (job->inputs == NULL)
         cli_fail(ENOMEM, "cannot start");
     for (size_t i = 0; i < job->count; i++)
-        input_open(&job->inputs[i], paths[i], &job->form, memory_of_key(job->memory));
+        open_input(job, i, paths[i], descriptors);
     check_pipes(job);
     if (!job->difference)
         qsort(job->inputs, job->count, sizeof(*job->inputs), by_size);
@@ -200,16 +222,37 @@ static void check_unchanged(const struct job *job)
         input_check_unchanged(&job->inputs[i]);
 }
 
+/* Takes as many inputs as can be dealt with at once, or all that are left; what the first of them
+ * have in common then is the first of the rest. `kept` has room for each. Returns how many lines
+ * were printed, by the last ones. */
+static uint64_t find_common_by_turns(const struct job *job, struct spool **kept)
+{
+    struct job turn = *job;
+    struct input first = job->inputs[0];
+    for (size_t done = 1;; done += turn.count - 1) {
+        const size_t left = job->count - done + 1;
+        turn.count = left < job->at_once ? left : job->at_once;
+        turn.inputs = &job->inputs[done - 1];
+        turn.inputs[0] = first;
+        const bool some = passes_common(&turn, kept), last = turn.count == left;
+        if (last || !some) {
+            check_unchanged(job);
+            return some ? join_common(&turn, kept) : 0;
+        }
+        first = input_of_spool(join_common_to_spool(&turn, kept), ROOM);
+        for (size_t i = 0; i < turn.count; i++) {
+            input_close(&turn.inputs[i]);
+            turn.inputs[i] = (struct input){ .where = { .fd = -1 } };
+        }
+    }
+}
+
 static uint64_t find_common(const struct job *job)
 {
-    uint64_t lines = 0;
     struct spool **kept = calloc(job->count, sizeof(struct spool *));
     if (kept == NULL)
         cli_fail(ENOMEM, "cannot start");
-    bool some = passes_common(job, kept);
-    check_unchanged(job);
-    if (some)
-        lines = join_common(job, kept);
+    const uint64_t lines = find_common_by_turns(job, kept);
     free(kept);
     return lines;
 }

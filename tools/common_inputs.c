@@ -62,7 +62,8 @@ void input_open(struct input *in, const char *path, const struct keys_options *f
     *in = (struct input){ .where = { .name = standard ? "standard input" : path,
                                      .to = UINT64_MAX,
                                      .room = ROOM < limit ? ROOM : limit,
-                                     .limit = limit } };
+                                     .limit = limit },
+                          .form = *form };
     in->where.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (in->where.fd < 0 || fstat(in->where.fd, &in->before) != 0)
         cli_fail(errno, "cannot open %s", in->where.name);
@@ -119,11 +120,48 @@ void input_check_unchanged(const struct input *in)
 {
     struct stat now;
     const struct stat *before = &in->before;
-    if (in->where.piped || in->copy != NULL)
+    if (in->where.piped || in->copy != NULL || in->where.fd < 0)
         return;
     if (fstat(in->where.fd, &now) != 0)
         cli_fail(errno, "cannot look at %s", in->where.name);
-    if (now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+    if (now.st_dev != before->st_dev || now.st_ino != before->st_ino ||
+        now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
         now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
         cli_fail(0, "%s was changed while it was read", in->where.name);
+}
+
+bool input_can_take_turns(const struct input *in)
+{
+    return in->where.fd > STDIN_FILENO && !in->where.piped && in->copy == NULL;
+}
+
+void input_take_turns(struct input *in)
+{
+    in->by_turns = true;
+    input_end(in);
+}
+
+void input_begin(struct input *in)
+{
+    if (!in->by_turns)
+        return;
+    in->where.fd = open(in->where.name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (in->where.fd < 0)
+        cli_fail(errno, "cannot open %s again", in->where.name);
+    input_check_unchanged(in);
+}
+
+void input_end(struct input *in)
+{
+    if (!in->by_turns)
+        return;
+    input_check_unchanged(in);
+    close(in->where.fd);
+    in->where.fd = -1;
+}
+
+struct input input_of_spool(struct spool *s, size_t room)
+{
+    return (
+        struct input){ .where = spool_all(s, room), .form = s->form, .copy = s, .lines = s->keys };
 }

@@ -132,15 +132,27 @@ static struct spool *join_to_spool(const struct job *job, struct spool *left, st
     return out.spool;
 }
 
+/* What all but the last have in common. */
+static struct spool *join_all_but_last(const struct job *job, struct spool **kept)
+{
+    struct spool *common = join_to_spool(job, kept[0], NULL, ONLY_LEFT);
+    for (size_t i = 1; i + 1 < job->count; i++)
+        common = join_to_spool(job, kept[i], common, BOTH);
+    return common;
+}
+
 uint64_t join_common(const struct job *job, struct spool **kept)
 {
     struct output out = { .job = job };
-    struct spool *common = join_to_spool(job, kept[0], NULL, ONLY_LEFT);
-    size_t last = job->count - 1;
-    for (size_t i = 1; i < last; i++)
-        common = join_to_spool(job, kept[i], common, BOTH);
-    join(kept[last], common, BOTH, &out);
+    struct spool *common = join_all_but_last(job, kept);
+    join(kept[job->count - 1], common, BOTH, &out);
     return out.lines;
+}
+
+struct spool *join_common_to_spool(const struct job *job, struct spool **kept)
+{
+    struct spool *common = join_all_but_last(job, kept);
+    return join_to_spool(job, kept[job->count - 1], common, BOTH);
 }
 
 uint64_t join_difference(const struct job *job, struct parts *parts)

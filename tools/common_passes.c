@@ -99,6 +99,16 @@ static uint64_t run(const struct job *job, const struct pass *p)
     return kept;
 }
 
+/* A pass over an input. */
+static void run_input(const struct job *job, struct input *in, struct pass *p)
+{
+    input_begin(in);
+    p->from = &in->where;
+    p->form = &in->form;
+    run(job, p);
+    input_end(in);
+}
+
 static struct spool *new_spool(const struct job *job)
 {
     return spool_new(job->folder, &job->form);
@@ -116,8 +126,7 @@ static struct filter filter_first(const struct job *job)
     struct filter filter;
     input_keep(first, job->folder, &job->form);
     filter_make(&filter, first->lines, memory_of_filter(job->memory));
-    run(job,
-        &(struct pass){ .from = &first->where, .form = &job->form, .note = "", .into = &filter });
+    run_input(job, first, &(struct pass){ .note = "", .into = &filter });
     return filter;
 }
 
@@ -146,8 +155,10 @@ static struct spool *strain(const struct job *job, const struct stretch *from,
 static void strain_input(const struct job *job, size_t i, const char *note, struct filter *filter,
                          struct spool **kept)
 {
-    const struct input *in = &job->inputs[i];
-    kept[i] = strain(job, &in->where, &job->form, note, in->lines, filter);
+    struct input *in = &job->inputs[i];
+    input_begin(in);
+    kept[i] = strain(job, &in->where, &in->form, note, in->lines, filter);
+    input_end(in);
 }
 
 static void strain_again(const struct job *job, size_t i, struct filter *filter,
@@ -221,20 +232,15 @@ struct parts passes_difference(const struct job *job)
         lines += least(job->inputs[i].lines, filter.keys);
     filter_make(&others, least(lines, filter.keys), memory_of_filter(job->memory));
     for (size_t i = 1; i < job->count; i++)
-        run(job, &(struct pass){ .from = &job->inputs[i].where,
-                                 .form = &job->form,
-                                 .note = "",
-                                 .through = &filter,
-                                 .into = &others,
-                                 .kept = parts.others });
+        run_input(job, &job->inputs[i],
+                  &(struct pass){
+                      .note = "", .through = &filter, .into = &others, .kept = parts.others });
     filter_free(&filter);
-    const struct input *first = &job->inputs[0];
-    run(job, &(struct pass){ .from = &first->where,
-                             .form = &job->form,
-                             .note = " again",
-                             .through = &others,
-                             .kept = parts.doubtful,
-                             .dropped = parts.certain });
+    run_input(job, &job->inputs[0],
+              &(struct pass){ .note = " again",
+                              .through = &others,
+                              .kept = parts.doubtful,
+                              .dropped = parts.certain });
     filter_free(&others);
     return parts;
 }

@@ -15,6 +15,7 @@ struct job {
     uint64_t memory;
     struct input *inputs;
     size_t count;
+    size_t at_once; /* inputs that there are descriptors for; at least 2 */
     bool difference, count_only, quiet, stats;
 };
 

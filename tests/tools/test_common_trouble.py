@@ -67,6 +67,44 @@ class Trouble(ToolTest):
                 resource.RLIMIT_NOFILE, (soft, 400)))
             self.assertEqual(out, lines(*sorted(numbered(20_000))))
 
+    def test_more_files_than_the_hard_limit_allows(self):
+        """Some 50 at a time; a carriage return before the end of the line is taken off once."""
+        names = [f"file {i:03}" for i in range(600)]
+        common = [*numbered(300), b"odd\r"]
+        for i, name in enumerate(names):
+            own = [b"of most %d" % j for j in range(40) if j != i % 40] + [b"own %d" % i]
+            self.write(name, b"".join(line + b"\r\n" for line in [*own, *common]))
+        few = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))}
+        self.assertEqual(self.output("bfcommon", "--crlf", *names, **few), lines(*sorted(common)))
+        self.assertEqual(self.output("bfcommon", "--crlf", "-d", *names, **few), b"own 0\n")
+        piped = {"stdin": lines(b"odd\r\r", b"more"), **few}
+        self.assertEqual(self.output("bfcommon", "--crlf", *names, "-", **piped), b"odd\r\n")
+        self.write("none", b"nothing of that\n")
+        for place in 0, 300, 600:
+            some = [*names[:place], "none", *names[place:]]
+            self.assertEqual(self.output("bfcommon", "--crlf", *some, status=1, **few), b"")
+
+    def test_a_file_that_is_replaced_while_it_is_closed(self):
+        """There are not enough descriptors to keep it open."""
+        for change in "replaced", "removed", "appended to":
+            with self.subTest(change=change):
+                names = [f"file {i:02}" for i in range(60)]
+                for name in names:
+                    self.write(name, lines(*numbered(1000)))
+                process = self.start("bfcommon", "-d", *names, "-", preexec_fn=lambda: (
+                    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))))
+                self.feed(process, *numbered(100_000))
+                if change == "appended to":
+                    with open(self.folder / names[0], "ab") as file:
+                        file.write(b"more\n")
+                else:
+                    os.unlink(self.folder / names[0])
+                if change == "replaced":
+                    self.write(names[0], lines(*numbered(1000)))
+                status, out, message = self.result(process, b"last\n")
+                self.assertEqual((status, out), (2, b""))
+                self.check_message("bfcommon", message, names[0])
+
     @unittest.skipIf(SANITIZED, "the sanitizer comes first")
     def test_a_disk_that_forgets(self):
         """What is read from a temporary file is not what was written."""

@@ -12,10 +12,10 @@
  *         warnx("urls.bloom: %s", bloomfile_strerror(bloomfile_status(f)));
  *     bloomfile_close(f);
  *
- * This header builds, opens and asks filters. bloomfile_live.h adds to filters in place,
- * bloomfile_combine.h folds and merges them, bloomfile_view.h keeps tiny ones without a file, and
- * bloomfile_inspect.h plans, measures and verifies. Each can be included alone. The bytes of a file
- * are defined in format-spec.md, errors and their remedies in doc/errors.md.
+ * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
+ * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_view.h (tiny filters without
+ * a file), bloomfile_inspect.h (sizing, measuring, verifying), bloomfile_hash.h (a hash of your
+ * own). format-spec.md defines the bytes, doc/errors.md explains the errors.
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
@@ -28,18 +28,16 @@
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.
  *
- * Threads. Functions that take a const bloomfile, the adds, bloomfile_remove() and bloomfile_sync()
- * may run on one handle in any number of threads at once. Anything else needs its handle to itself.
- * The library starts threads only where a parameter says how many. It never prints, aborts or
- * installs a signal handler.
+ * Threads. Functions that take a const bloomfile, the adds, the removals and bloomfile_sync() may
+ * run on one handle in any number of threads at once; anything else needs its handle to itself. The
+ * library starts threads only where a parameter says how many, never prints, aborts or catches
+ * signals.
  *
- * Structs that begin with struct_size may grow: initialise them with their *_INIT macro. A size
- * that no version has is BLOOMFILE_EPARAMS. Members that the library does not know must be zero.
- * Structs without struct_size never change.
+ * Structs that begin with struct_size may grow: initialise them with their *_INIT macro (a size
+ * that no version has is BLOOMFILE_EPARAMS). Structs without it never change.
  *
- * Replace files, never rewrite them. Renaming a new file over a filter leaves its readers' mappings
- * whole. Truncating a mapped file takes the bytes away from its readers (SIGBUS), as with every
- * mapped file, and overwriting it changes them under the readers.
+ * Replace files by renaming a new one over them, which leaves readers' mappings whole. Truncating a
+ * mapped file takes its bytes away from the readers (SIGBUS); overwriting changes them.
  *
  * Digests depend on the seed. A digest made under one seed and used with a filter of another is a
  * silent "no", the one mistake that nothing here can notice: hash with bloomfile_seed(f).
@@ -79,8 +77,7 @@ template <typename T> static inline T bloomfile_init_()
 #define BLOOMFILE_MAX_HASHES 64u          /* k: positions per key */
 #define BLOOMFILE_MAX_BITS   (1ULL << 60) /* m: bits, or counters in the counting layout */
 #define BLOOMFILE_MAX_LABEL  112u         /* bytes of UTF-8 */
-#define BLOOMFILE_TAG_SIZE 16u
-#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu
+#define BLOOMFILE_TAG_SIZE   16u
 
 /* ------------------------------------------------------------------------------------ errors */
 
@@ -143,16 +140,14 @@ BLOOMFILE_API const char *bloomfile_strerror(int error);
 /* "BLOOMFILE_EMAGIC" and so on; an errno's symbol ("ENOENT") where known. Never NULL. */
 BLOOMFILE_API const char *bloomfile_errname(int error);
 
-/* The version of the library in use, "0.1.0". */
-BLOOMFILE_API const char *bloomfile_version(void);
+BLOOMFILE_API const char *bloomfile_version(void); /* of the library in use, "0.1.0" */
 
 /* ------------------------------------------------------------------------------- basic types */
 
 typedef struct bloomfile bloomfile;
 typedef struct bloomfile_builder bloomfile_builder;
 
-/* The 64-bit hash of a key. All a filter knows of a key is its digest. */
-typedef uint64_t bloomfile_digest;
+typedef uint64_t bloomfile_digest; /* of a key: all that a filter knows of it */
 
 /* This struct never changes. */
 struct bloomfile_key {
@@ -167,15 +162,6 @@ enum bloomfile_layout {
     BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
 };
 
-/* How a program cut keys out of an input; cut in another way, the same input has other keys. */
-enum bloomfile_framing {
-    BLOOMFILE_FRAMING_UNKNOWN = 0, /* not recorded: there was no input, or nobody said */
-    BLOOMFILE_LINES = 1,           /* each key ends before a newline */
-    BLOOMFILE_LINES_CRLF = 2,      /* the same, and a carriage return before it is no part of it */
-    BLOOMFILE_NULL = 3,            /* each key ends before a zero byte */
-    BLOOMFILE_FIXED = 4,           /* each key has framing_size bytes */
-};
-
 /* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */
 BLOOMFILE_API bloomfile_digest bloomfile_hash(uint64_t seed, const void *key, size_t size);
 
@@ -185,12 +171,9 @@ BLOOMFILE_API void bloomfile_free(void *image);
 /* ---------------------------------------------------------------------------------- building
  *
  * A builder collects the digests of any number of keys, 8 bytes each, and makes a sealed filter of
- * the exact size at the end. Equal keys count once. Neither the order of the keys nor threads nor
- * memory matter: same keys, same parameters, same bytes.
- *
- * Digests beyond `memory` go to temporary files that have no name, as sorted runs, and the filter
- * is written part by part. Nothing of it remains after a crash. The files take 8 bytes a key; for
- * the classic and the counting layout up to 24, if the filter is many times larger than `memory`.
+ * the exact size at the end. Equal keys count once. Same keys, same parameters, same bytes,
+ * whatever the order, the threads or the memory. Digests beyond `memory` go to temporary files: 8
+ * bytes a key, or up to 24 for a classic or counting filter many times larger than that.
  */
 
 struct bloomfile_params {
@@ -203,8 +186,7 @@ struct bloomfile_params {
     uint64_t seed;                /* of the hash; 0 unless an adversary chooses the keys */
     const char *label;            /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
-    uint32_t framing;             /* enum bloomfile_framing: recorded for those who ask later */
-    uint32_t framing_size;        /* BLOOMFILE_FIXED: 1 to BLOOMFILE_MAX_FRAMING_SIZE; else 0 */
+    uint32_t framing, framing_size;  /* how keys were cut from an input: bloomfile_inspect.h */
     uint64_t self_test;           /* with hash_id, 0 without: see bloomfile_hash.h */
     uint32_t hash_id;             /* of an application's own function; 0: bloomfile_hash() */
 
@@ -222,15 +204,12 @@ struct bloomfile_params {
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
-/* Adds a key. Error: ENOMEM, or one of making or writing a temporary file; the builder then holds
- * what it held before. */
+/* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
+ * PARAMS. Error: ENOMEM, or one of making or writing a temporary file; the builder then holds what
+ * it held before, and maybe some of n. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
-
-/* Adds n keys, faster than one call each. Errors as above, but some of the keys may be added. */
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
-
-/* Adds n digests, made by bloomfile_hash() WITH THE SEED OF THE PARAMS. Errors as above. */
 BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
                                                 const bloomfile_digest *digests, size_t n);
 
@@ -243,19 +222,18 @@ BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
-/* For functions that make a file: an existing regular file at the path is replaced. */
-#define BLOOMFILE_REPLACE 0x100u
+#define BLOOMFILE_REPLACE 0x100u /* for functions that make a file: replace the one at the path */
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
  * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
  * existing path is EEXIST; anything there but a regular file is never replaced
- * (BLOOMFILE_ENOTREGULAR, EISDIR). A new file takes over the permissions and the access control list
- * of the one it replaces, owner and group where that is allowed; nobody gets a right by that. A failure leaves nothing behind and the old file
- * untouched; only if the very last step fails, the fsync of the directory, is the complete new file
- * in place all the same. The temporary file has no name, or where that cannot be,
- * ".bloomfile.XXXXXXXXXXXX.tmp"; the calling thread's signals are held back while it has that one,
- * and what a SIGKILL leaves of it, the next that makes a file in the folder removes.
- * The builder stays as it was and may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
+ * (BLOOMFILE_ENOTREGULAR, EISDIR). A new file takes over permissions and access control list of the
+ * one it replaces, owner and group where that is allowed; nobody gains a right. A failure leaves
+ * nothing behind and the old file untouched; only if the very last step fails, the fsync of the
+ * directory, is the new file in place all the same. The temporary file has no name, or where that
+ * cannot be, ".bloomfile.XXXXXXXXXXXX.tmp"; then the calling thread's signals are held back, and
+ * what a SIGKILL leaves is removed by the next that makes a file there. The builder stays as it was
+ * and may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
@@ -272,48 +250,42 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
 /* ----------------------------------------------------------------------------------- opening
  *
- * Opening validates the whole header and checks every size against the file. It does not read the
- * body. By default the checksum of a body page is checked the first time a lookup touches the page;
- * a page that fails answers "maybe" from then on and sets bloomfile_status() to BLOOMFILE_EPAGE.
- * Each page is checked once. Damage that comes later, when a page has left memory and a bad disk
- * gives back another, is a silent "no" until bloomfile_verify() finds it: let long-lived handles
- * call that from time to time, or keep what was checked by BLOOMFILE_LOCK or BLOOMFILE_COPY.
+ * Opening validates the whole header against the file and does not read the body. By default a
+ * page's checksum is checked the first time a lookup touches the page; a page that fails answers
+ * "maybe" from then on, and bloomfile_status() is BLOOMFILE_EPAGE. Damage that comes later, when a
+ * page has left memory and a bad disk gives back another, is a silent "no" until bloomfile_verify()
+ * finds it: a long-lived handle calls that from time to time, or keeps what was checked by
+ * BLOOMFILE_LOCK or BLOOMFILE_COPY.
  *
- * The file is mapped. A page that is not in memory is read from disk when a lookup first needs it,
- * and nothing around it: one read of 4 KiB at most for an absent key (blocked layout), and one of
- * checksums for each 4 MiB of body. A batch has its pages read side by side, in a quarter of the
- * time, unless BLOOMFILE_VERIFY_NONE says not to look at them. A disk that fails then, or a file
- * that somebody truncates, is SIGBUS, in the thread that reads.
+ * A page that is not in memory is read when a lookup first needs it, and nothing around it: 4 KiB
+ * at most for an absent key (blocked layout), and as much of checksums for each 4 MiB of body. A
+ * batch has its pages read side by side. A disk that fails then, or a file that somebody truncates,
+ * is SIGBUS in the thread that reads.
  */
 
-#define BLOOMFILE_VERIFY_FULL 1u /* read and check the whole body now; damage is an error here */
-#define BLOOMFILE_VERIFY_NONE 2u /* never check the body: something else does */
-#define BLOOMFILE_WRITE          4u /* for adding: see bloomfile_live.h */
-#define BLOOMFILE_ACCEPT_UNCLEAN 8u /* live: adds since the last sync may be lost, and I know it   \
-                                     */
-#define BLOOMFILE_ADD_EXACT 16u     /* with WRITE: of racing adders of a new key, one is told so */
+#define BLOOMFILE_VERIFY_FULL    1u   /* read and check the whole body now; damage is an error */
+#define BLOOMFILE_VERIFY_NONE    2u   /* never check the body: something else does */
+#define BLOOMFILE_WRITE          4u   /* for adding: see bloomfile_live.h */
+#define BLOOMFILE_ACCEPT_UNCLEAN 8u   /* live: I know that adds since the last sync may be lost */
+#define BLOOMFILE_ADD_EXACT      16u  /* with WRITE: of racing adders of a new key, one is told */
+#define BLOOMFILE_APP_HASH       512u /* its hash may be an application's own: bloomfile_hash.h */
 
 /* Where the bytes are in memory. What cannot be had is an error of open; bench/README.md has times.
  *
- * PREFAULT reads all of the file and maps its pages before open returns, so that later lookups wait
- * for no disk. Pages may leave memory again when it is short; a writer's first add to each still
- * takes a fault. Errors: EIO if the disk fails or the file shrinks meanwhile (before Linux 5.14
- * SIGBUS is still possible between reading a page and mapping it); EHWPOISON; ENOMEM. */
-#define BLOOMFILE_PREFAULT 32u
-
-/* LOCK does that too and keeps the pages in memory (mlock) until the handle is closed; but not for
- * a child of fork, to which locks do not pass. Errors also: EPERM, or ENOMEM beyond RLIMIT_MEMLOCK.
- */
-#define BLOOMFILE_LOCK 64u
-
-/* COPY reads the file into memory of this handle alone, in huge pages where the system has them
+ * PREFAULT reads the file and maps its pages before open returns: later lookups wait for no disk,
+ * until memory is short. A writer's first add to each page still takes a fault. Errors: EIO if the
+ * disk fails or the file shrinks meanwhile (before Linux 5.14 that can still be SIGBUS); EHWPOISON;
+ * ENOMEM. LOCK also keeps the pages in memory (mlock) until the handle is closed, but not for a
+ * child of fork. Errors also: EPERM, or ENOMEM beyond RLIMIT_MEMLOCK.
+ *
+ * COPY reads the file into memory of this handle alone, in huge pages where the system has them
  * (transparent_hugepage: madvise or always). No truncation and no failing disk reaches it any more,
  * and lookups take a fifth to a third less time. Pages are verified as they would be in the file.
  * The filter must be sealed (BLOOMFILE_ELIVE: a copy would not see adds). With LOCK the copy is
  * locked; PREFAULT adds nothing. Errors: those of read; BLOOMFILE_ETRUNCATED; ENOMEM. */
-#define BLOOMFILE_COPY 128u
-
-#define BLOOMFILE_APP_HASH 512u /* open it if its hash is an application's own: bloomfile_hash.h */
+#define BLOOMFILE_PREFAULT 32u
+#define BLOOMFILE_LOCK     64u
+#define BLOOMFILE_COPY     128u
 
 /* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose
  * lookups then see every add as soon as it is made; a live body has no checksums.
@@ -340,8 +312,7 @@ BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, ui
 BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
                                         unsigned flags);
 
-/* Ends the use of a handle. Of a writer see bloomfile_live.h. */
-BLOOMFILE_API void bloomfile_close(bloomfile *f);
+BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_live.h */
 
 /* 1 if it is time to open the path given to bloomfile_open() or _create() anew: it names another
  * file by now, or none; or the file has another size or header or, if it was opened sealed, other
@@ -349,23 +320,20 @@ BLOOMFILE_API void bloomfile_close(bloomfile *f);
  * can be verified. 0 if not, if that cannot be told, or if the handle has no path. */
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
-/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle, or
- * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk, or
- * BLOOMFILE_ECHANGED if the mapped header is not the one that was opened, or is gone: somebody has
- * overwritten the file, and answers since then may be wrong; from now on all are "maybe". Lookups
- * do not notice that themselves. Ask after the answers that count; it takes 1 to 2 us.
- * BLOOMFILE_EHASH comes last: see bloomfile_hash.h. */
+/* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
+ * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk;
+ * BLOOMFILE_ECHANGED if somebody has overwritten the file: answers since then may be wrong (lookups
+ * do not notice), from now on all are "maybe"; or BLOOMFILE_EHASH (bloomfile_hash.h). Takes 1 to
+ * 2 us: ask after the answers that count. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
-/* The seed that digests for this filter are made with. */
-BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f);
+BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */
 
 /* ----------------------------------------------------------------------------------- looking up */
 
-/* false: the key is certainly not in the set. true: it may be. */
+/* false: the key is certainly not in the set. true: it may be. A digest is made by bloomfile_hash()
+ * WITH THE FILTER'S SEED. */
 BLOOMFILE_API bool bloomfile_contains(const bloomfile *f, const void *key, size_t size);
-
-/* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
 BLOOMFILE_API bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
 
 /* n keys at once, several times faster than one by one on filters larger than the caches. hits[i]

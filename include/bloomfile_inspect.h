@@ -35,6 +35,16 @@ BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t 
 
 /* -------------------------------------------------------------------------------- inspecting */
 
+/* How a program cut keys out of an input; cut in another way, the same input has other keys. */
+enum bloomfile_framing {
+    BLOOMFILE_FRAMING_UNKNOWN = 0, /* not recorded: there was no input, or nobody said */
+    BLOOMFILE_LINES = 1,           /* each key ends before a newline */
+    BLOOMFILE_LINES_CRLF = 2,      /* the same, and a carriage return before it is no part of it */
+    BLOOMFILE_NULL = 3,            /* each key ends before a zero byte */
+    BLOOMFILE_FIXED = 4,           /* each key has framing_size bytes */
+};
+#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu
+
 enum bloomfile_state {
     BLOOMFILE_LIVE = 1,     /* writable, body not checksummed */
     BLOOMFILE_SEALED = 2,   /* immutable, checksummed */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

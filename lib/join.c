@@ -3,6 +3,7 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "boot.h"
@@ -36,6 +37,7 @@ static int read_record(int fd, const struct header *h, struct record *r)
 static int find_abandoned_sync(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;
+    unsigned tries = 0;
     *abandoned = false;
     while (now.state == BLOOMFILE_LIVE && (now.flags & RECORD_SYNC_BEGUN) != 0) {
         const uint64_t seen = now.sequence;
@@ -43,8 +45,10 @@ static int find_abandoned_sync(int fd, const struct header *h, bool *abandoned)
         int error = lock_held_exclusively(fd, LOCK_SYNCS, &held);
         if (error == 0 && !held)
             error = read_record(fd, h, &now);
-        if (error == BLOOMFILE_ERECORD)
-            continue; /* it is being written */
+        if (error == BLOOMFILE_ERECORD && tries++ < HEADER_TRIES) {
+            sched_yield(); /* it is being written */
+            continue;
+        }
         if (error != 0 || held)
             return error;
         *abandoned = now.sequence == seen;

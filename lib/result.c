@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "result.h"
 
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <bloomfile_inspect.h>
+
 #include "body.h"
 #include "changed.h"
 #include "team.h"

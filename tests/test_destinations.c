@@ -4,6 +4,7 @@
 #include "support.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -6,6 +6,7 @@
 #include "say.h"
 #include "stop.h"
 
+#include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 
 #include <errno.h>

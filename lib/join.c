@@ -156,7 +156,7 @@ int join_writable(const bloomfile *f)
         if (error != 0)
             return error;
     }
-    return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
+    return live_in_doubt(f) ? atomic_load(&f->guard->error) : 0; /* _EPOISONED or _ECHANGED */
 }
 
 /* ---- leaving */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
@@ -250,12 +251,27 @@ void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
 }
 
+/* For a kernel that cannot populate: has it read the first byte and the last, which between them
+ * are of all the pages that a header lies in. */
+static bool can_be_read(const uint8_t *bytes, size_t size)
+{
+    uint8_t both[2];
+    const struct iovec to = { both, sizeof both };
+    const struct iovec from[] = { { (void *)(uintptr_t)bytes, 1 },
+                                  { (void *)(uintptr_t)(bytes + size - 1), 1 } };
+    const ssize_t got = process_vm_readv(getpid(), &to, 1, from, 2, 0);
+    return got < 0 ? errno != EFAULT : got == (ssize_t)sizeof both;
+}
+
 bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size)
 {
     const size_t before = (uintptr_t)bytes % page_size();
-    return map->base == NULL ||
-           madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ) == 0 ||
-           (errno != EFAULT && errno != EHWPOISON);
+    if (map->base == NULL ||
+        madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ) == 0)
+        return true;
+    if (errno != EINVAL)
+        return errno != EFAULT && errno != EHWPOISON;
+    return can_be_read(bytes, size);
 }
 
 void map_release(const struct map *map)

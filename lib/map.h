@@ -72,8 +72,8 @@ long map_waits(void);
 /* Has the bytes read from disk, and does not wait. A hint, too. */
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size);
 
-/* Whether bytes of a mapping can be read: not what the file has got too short for, or what its disk
- * fails to read, which would be SIGBUS. Always true before Linux 5.14. */
+/* Whether bytes of a mapping, of two pages at most, can be read: not what the file has got too
+ * short for, or what its disk fails to read, which would be SIGBUS. */
 bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size);
 
 void map_release(const struct map *map);

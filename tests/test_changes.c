@@ -286,6 +286,8 @@ static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
         assert_int_equal(bloomfile_is_stale(f), 1);
         assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
         assert_true(has_numbers(f, before.from, after.to));
+        assert_error(bloomfile_add_digest(f, number(0, 1), NULL),
+                     flags[i] == 0 ? BLOOMFILE_EREADONLY : BLOOMFILE_ECHANGED);
         bloomfile_close(f);
         free(older.data);
     }

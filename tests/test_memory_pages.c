@@ -256,6 +256,31 @@ static void a_disk_that_fails_under_an_old_kernel_is_an_error(void **state)
     }
 }
 
+/* ---- the file gets shorter */
+
+static void a_truncated_file_is_told_and_no_signal(void **state)
+{
+    (void)state;
+    static const int refusals[] = { 0, EINVAL }; /* of populating; by a kernel that cannot */
+    for (size_t i = 0; i < ROWS(refusals); i++) {
+        const struct faults none = { 0 }, faults = from_then_on(ON_madvise, 1, refusals[i]);
+        write_filter();
+        bloomfile *f = open_with(0, &none, 0);
+        faults_begin(refusals[i] != 0 ? &faults : &none);
+        int before = bloomfile_status(f);
+        int shorter = truncate("filter", 0);
+        int after = bloomfile_status(f);
+        bool maybe = all_may_be_there(f);
+        faults_end();
+        assert_error(before, 0);
+        assert_int_equal(shorter, 0);
+        assert_error(after, BLOOMFILE_ECHANGED);
+        assert_true(maybe);
+        assert_true(fault_calls(ON_madvise) > 0);
+        bloomfile_close(f);
+    }
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -267,6 +292,7 @@ int main(void)
         IN_NEW_DIR(what_fails_is_told),
         IN_NEW_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error),
         IN_NEW_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error),
+        IN_NEW_DIR(a_truncated_file_is_told_and_no_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

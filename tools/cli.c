@@ -35,6 +35,8 @@ void cli_start(const char *argv0)
 {
     setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
     setlocale(LC_CTYPE, "");
+    if (!isatty(STDOUT_FILENO)) /* musl writes the first line at once, and forgets the error */
+        setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
@@ -165,8 +167,8 @@ void cli_usage(const char *format, ...)
 
 void cli_bad_option(int returned, char *const *argv)
 {
-    const char *word = argv[optind - 1];
-    bool is_long = strncmp(word, "--", 2) == 0;
+    const char *word = argv[optind - 1]; /* NULL: musl counts a short option's missing value */
+    bool is_long = word != NULL && strncmp(word, "--", 2) == 0;
     if (returned == ':' && is_long)
         cli_usage("%s needs a value", word);
     if (returned == ':')

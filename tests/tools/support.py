@@ -31,6 +31,10 @@ BFCREATE, BFUNIQ = TOOLS["bfcreate"], TOOLS["bfuniq"]
 
 SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()
 TIMEOUT = 300 if SANITIZED else 60
+MUSL = b"/ld-musl-" in pathlib.Path(BFCREATE).read_bytes()
+DISK_FAILED = "I/O error" if MUSL else "Input/output error"
+NO_MEMORY = "Out of memory" if MUSL else "Cannot allocate memory"
+IN_32_BITS = pathlib.Path(BFCREATE).read_bytes()[:5] == b"\x7fELF\x01"
 # A request for more memory than there is must fail as it does without the sanitizer.
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
                      + ":allocator_may_return_null=1"}

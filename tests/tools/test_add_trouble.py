@@ -9,8 +9,8 @@ import resource
 import termios
 import unittest
 
-from support import (GOLDEN, SANITIZED, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
-                     numbered)
+from support import (DISK_FAILED, GOLDEN, NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, craft,
+                     lines, main, needs, numbered)
 
 KEYS = numbered(300)
 FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
@@ -97,7 +97,7 @@ class CommandLine(TroubleTest):
         message = self.trouble("bfadd", "live", "one-long-key", names=["one-long-key"],
                                changes=True, preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
-        self.assertIn("Cannot allocate memory", message)
+        self.assertIn(NO_MEMORY, message)
 
     def test_control_characters_in_names_are_shown_harmlessly(self):
         for name in "\x1b[2J", "new\nline", "\udcff":
@@ -153,9 +153,9 @@ class FailingDisk(TroubleTest):
     def test_poisoned(self):
         status, out, message = self.result(self.failing_adder(), lines(*KEYS[13:]))
         self.assertEqual((status, out), (2, b""))
-        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: make it "
+        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: make it "
                                   b"anew from all its keys (--rescue would have saved what is in "
-                                  b"memory)\n")
+                                  b"memory)\n" % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         for tool, words in ("bfadd", ["keys"]), ("bfquery", ["keys"]), ("bfseal", []), (
                 "bfadd", ["--accept-unclean", "keys"]):
@@ -168,9 +168,10 @@ class FailingDisk(TroubleTest):
     def test_rescue(self):
         status, out, message = self.result(self.failing_adder("--rescue", "saved"))
         self.assertEqual((status, out), (2, b""))
-        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: rescued "
+        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: rescued "
                                   b"to saved: add the keys since the last sync to that again "
-                                  b"(bfadd --accept-unclean), the last 3 here among them\n")
+                                  b"(bfadd --accept-unclean), the last 3 here among them\n"
+                         % DISK_FAILED.encode())
         (self.folder / "disk-fails").unlink()
         self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS[:13])
         for words, before in ([], "unclean"), (["--accept-unclean"], "live, unclean"):
@@ -189,9 +190,9 @@ class FailingDisk(TroubleTest):
         writer = self.failing_adder("--rescue", "no/such")
         status, out, message = self.result(writer)
         self.assertEqual((status, out), (2, b""))
-        self.assertEqual(message, b"bfadd: cannot write live to disk: Input/output error: make it "
+        self.assertEqual(message, b"bfadd: cannot write live to disk: %s: make it "
                                   b"anew from all its keys; cannot rescue to no/such: No such file "
-                                  b"or directory\n")
+                                  b"or directory\n" % DISK_FAILED.encode())
 
     @staticmethod
     def has_read(process):
@@ -226,7 +227,7 @@ class FailingDisk(TroubleTest):
         self.write("disk-fails", b"")
         message = self.trouble("bfseal", "live", changes=True,
                                env={**FAILING_DISK, "DISK_WORKS": "2"})
-        self.assertEqual(message, "bfseal: cannot seal live: Input/output error: make it anew from "
+        self.assertEqual(message, f"bfseal: cannot seal live: {DISK_FAILED}: make it anew from "
                                   "all its keys\n")
         self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
 
@@ -235,7 +236,7 @@ class FailingDisk(TroubleTest):
         for tool, words in ("bfadd", ["keys"]), ("bfseal", []):
             self.create_live("-f", "-n", 1000)
             message = self.trouble(tool, "live", *words, env=FAILING_DISK, changes=True)
-            self.assertEqual(message, f"{tool}: cannot open live: Input/output error\n")
+            self.assertEqual(message, f"{tool}: cannot open live: {DISK_FAILED}\n")
             self.assertIn("poisoned", self.trouble("bfquery", "live", "keys"))
 
 

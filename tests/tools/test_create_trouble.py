@@ -6,8 +6,8 @@ import resource
 import subprocess
 import unittest
 
-from support import (NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, lines,
-                     main, needs)
+from support import (NAMESPACE, NO_MEMORY, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC,
+                     ToolTest, lines, main, needs)
 
 OLD = b"an old file\n" * 1000
 
@@ -97,10 +97,10 @@ class Numbers(TroubleTest):
         with open(self.folder / "one-long-key", "wb") as file:
             file.truncate(2**26)
         message = self.refused(inputs=["one-long-key"], names=["one-long-key"], preexec_fn=limit)
-        self.assertIn("Cannot allocate memory", message)
+        self.assertIn(NO_MEMORY, message)
         self.write("many-keys", os.urandom(2**25))
         message = self.refused("-x4", "-j1", inputs=["many-keys"], preexec_fn=limit)
-        self.assertRegex(message, "cannot hold more than [1-9][0-9]+ keys: Cannot allocate memory")
+        self.assertRegex(message, "cannot hold more than [1-9][0-9]+ keys: " + NO_MEMORY)
 
     def test_threads(self):
         self.values_refused("-j", "--threads", ["0", "-1", "", "x", "1.5", "1025", "nan", "+2"])

@@ -8,8 +8,8 @@ import struct
 import subprocess
 import threading
 
-from support import (REFUSED, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, file_form, lines,
-                     main, needs, numbered)
+from support import (IN_32_BITS, REFUSED, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft,
+                     file_form, lines, main, needs, numbered)
 
 IN = numbered(50)
 OUT = numbered(50, "absent ")
@@ -127,6 +127,10 @@ class Answers(QueryTest):
         for layout, m in ("blocked", 2**37), ("classic", 2**37), ("counting", 2**35):
             with self.subTest(layout):
                 self.write_sparse("huge", layout, m, 7, IN[:5])
+                if IN_32_BITS:
+                    self.assertIn("address space",
+                                  self.trouble("bfquery", "huge", stdin=lines(*IN[:5]), names=["huge"]))
+                    continue
                 self.assertEqual(self.query("huge", stdin=lines(*IN[:9], *OUT[:9])), IN[:5])
                 report = self.output("bfinspect", "--quick", "--json", "huge")
                 self.assertIn(b'"m":%d' % m, report)

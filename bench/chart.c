@@ -22,16 +22,14 @@ void chart_start(FILE *out, const char *title, const char *style, const char *da
     fprintf(out,
             "line { stroke: #ddd; stroke-width: 1 }\n"
             "polyline.name { fill: none; stroke: #aaa; stroke-width: 1 }\n"
-            "%s"
-            "@media (prefers-color-scheme: dark) {\n"
-            "rect { fill: #161b22 }\n"
-            "text { fill: #ccc }\n"
-            "text.title { fill: #eee }\n"
+            "%s",
+            style);
+    svg_start_dark(out);
+    fprintf(out,
             "line { stroke: #3a3f47 }\n"
             "polyline.name { stroke: #6a7079 }\n"
-            "%s"
-            "}\n",
-            style, dark_style);
+            "%s",
+            dark_style);
     svg_start_picture(out, WIDTH, HEIGHT);
     svg_text(out, "title", MARGIN, 40, title);
 }

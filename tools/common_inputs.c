@@ -59,7 +59,9 @@ static void judge(const struct input *in, const struct keys_options *form)
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit)
 {
     bool standard = strcmp(path, "-") == 0;
-    *in = (struct input){ .where = { .name = standard ? "standard input" : path,
+    *in = (struct input){ .where = { .name = standard          ? "standard input"
+                                             : path[0] == '\0' ? "a file without a name"
+                                                               : path,
                                      .to = UINT64_MAX,
                                      .room = ROOM < limit ? ROOM : limit,
                                      .limit = limit },

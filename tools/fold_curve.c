@@ -95,7 +95,7 @@ static void put_style(FILE *out)
           ".more { stroke: #888 }\n"
           ".target { stroke: #ff7b72 }\n"
           "circle { fill: #6cb6ff }\n"
-          "circle.chosen, circle.mark { fill: #17181a; stroke: #ff7b72 }\n",
+          "circle.chosen, circle.mark { fill: #161b22; stroke: #ff7b72 }\n",
           out);
 }
 

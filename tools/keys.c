@@ -40,6 +40,8 @@ static bool is_standard_input(const char *path)
 
 static const char *name_of(const char *path)
 {
+    if (path[0] == '\0')
+        return "a file without a name";
     return is_standard_input(path) ? "standard input" : path;
 }
 

@@ -43,7 +43,7 @@ void svg_start_dark(FILE *out)
     fputs("@media (prefers-color-scheme: dark) {\n"
           "text { fill: #ccc }\n"
           "text.title { fill: #eee }\n"
-          ".ground { fill: #17181a }\n",
+          ".ground { fill: #161b22 }\n",
           out);
 }
 

@@ -53,6 +53,18 @@ class Options(ToolTest):
                 self.assertIn(b"new: " if tool != "bffold" else b"big: ", result.stderr)
 
 
+class Names(ToolTest):
+    def test_an_empty_one_can_be_seen_in_the_message(self):
+        """A script has not set its variable: "cannot open : No such file" does not tell that."""
+        self.create("-q", stdin=lines("a"), name="filter")
+        self.write("key", lines("a"))
+        for words in (["bfuniq", ""], ["bfcommon", "", "key"], ["bfquery", "filter", ""],
+                      ["bfcreate", "new", ""]):
+            result = self.run_tool(*words)
+            self.assertEqual(result.returncode, 2)
+            self.check_message(words[0], result.stderr, "a file without a name: No such file")
+
+
 class Numbers(ToolTest):
     HINT = "a whole number may end in k, M, G, T, Ki, Mi, Gi, Ti or e9"
     TAKERS = (("bfcreate", "-n"), ("bfcreate", "-m"), ("bfcreate", "-k"), ("bfcreate", "-x"),

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -104,6 +105,10 @@ class PeersTest(DriverTest):
     def test_plot(self):
         image = self.folder / "plot.svg"
         self.run_peers(*SMALL, "--case", "hashed:20000:10", "--svg", image)
+        style = re.search(r"<style>\n(.*)</style>", image.read_text(), re.S)[1]
+        self.assertEqual(style.count("{"), style.count("}"))
+        dark = style.split("@media (prefers-color-scheme: dark) {\n")[1]
+        self.assertRegex(dark, r"(?m)^\.ground \{ fill: #[0-3]")
         names = self.drawn_names(image)
         self.assertTrue(any(name.startswith("bloomfile classic") for name in names))
         self.assertFalse(any("counting" in name for name in names), "four times the size")

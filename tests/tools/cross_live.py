@@ -56,7 +56,8 @@ class CrossTest(ToolTest):
                              "--label", label, "--tag", tag, name=name)
         else:
             spec_writer.create(self.path(name), {
-                "layout": LAYOUTS[layout], "m": m, "k": k, "capacity": capacity, "seed": seed,
+                "layout": LAYOUTS[layout], "m": m, "k": k, "framing": 1, "capacity": capacity,
+                "seed": seed,
                 "fpr": fpr, "label": label.encode(), "tag": bytes.fromhex(tag)})
 
     def add(self, by, name, keys, accept_unclean=False):

@@ -61,7 +61,8 @@ class Results(CrossTest):
                 self.output("bfquery", "--verify", "-q", "python", stdin=lines(*KEYS, *MORE))
 
     def test_from_hand_to_hand(self):
-        sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01)
+        sealed = {layout: craft.make(layout, 30_720, 5, KEYS + MORE, capacity=1000, fpr=0.01,
+                                     framing="lines")
                   for layout in LAYOUTS}
         for layout in LAYOUTS:
             for hands in ("c", "python", "c"), ("python", "c", "python"), \
@@ -251,7 +252,7 @@ class Together(CrossTest):
         writer.seal()
         self.assertEqual(self.agreed("live", KEYS)["n"], len(KEYS))
         self.assertEqual(self.read("live"), craft.make("counting", 30_000, 5, KEYS, capacity=1000,
-                                                       fpr=0.01))
+                                                       fpr=0.01, framing="lines"))
 
     def test_c_has_joined_and_python_can_neither_seal_nor_add(self):
         by_c = self.adder(b"a")

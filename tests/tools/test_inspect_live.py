@@ -70,8 +70,8 @@ class States(LiveTest):
     def test_unclean(self):
         self.write("live", craft.edit(self.read("live"), record={"boot_id": OTHER_BOOT}))
         message = self.trouble("bfinspect", "-q", "live")
-        self.assertEqual(message, "bfinspect: live: unclean: the machine went down while it was "
-                                  "open for writing; add the keys since the last sync again (bfadd "
+        self.assertEqual(message, "bfinspect: live: unclean: the machine, or a writer in a "
+                                  "sync, died while it was written; add the keys since the last sync again (bfadd "
                                   "--accept-unclean), or build it again\n")
         report = self.inspected("live")
         self.assertEqual((report["error"], report["status"], report["measure"], report["live"]),

@@ -7,7 +7,7 @@ from support import ToolTest, lines, main, numbered
 
 KEYS = numbered(1000)
 TOOLS_WITH_ANSWERS = (("bfquery", ["filter"]), ("bfquery", ["-v", "filter"]),
-                      ("bfquery", ["-c", "filter"]), ("bfcommon", ["filter"]), ("bfuniq", []),
+                      ("bfquery", ["-c", "filter"]), ("bfcommon", ["others"]), ("bfuniq", []),
                       ("bfuniq", ["-c"]), ("bfadd", ["live"]))
 
 
@@ -17,6 +17,7 @@ class Output(ToolTest):
         self.create("-q", stdin=lines(*KEYS), name="filter")
         self.create_live("-n", 5000)
         self.write("keys", lines(*KEYS))
+        self.write("others", lines(*KEYS[::2]))
 
     def refused(self, tool, *words, how, name, **options):
         """With its output redirected to `name`, which the shell opens as `how` says."""

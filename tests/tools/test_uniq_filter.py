@@ -160,7 +160,7 @@ class Trouble(UniqTest):
     def test_the_machine_went_down(self):
         self.live(boot_id=b"another machine!")
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\nb\n",
-                     names=["seen", "machine went down", "--accept-unclean"])
+                     names=["seen", "the machine, or a writer in a sync, died", "--accept-unclean"])
         self.assertEqual(self.uniq("--accept-unclean", "--filter", "seen", stdin=b"a\nb\n"), [b"b"])
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"b\nc\n"), [b"c"])
 

@@ -348,6 +348,14 @@ def check_alike(out, headers):
         raise ValueError(f"{out}: the sources differ in layout, k, seed or hash")
 
 
+def count_of_union(sources):
+    """n and flags; the text leaves open how n is estimated."""
+    counts = [(source.record["n"], source.record["flags"] & N_ESTIMATED) for source in sources]
+    having = [count for count in counts if count != (0, 0)]
+    flags = having[0][1] if len(having) == 1 else N_ESTIMATED if having else 0
+    return {"n": sum(n for n, _ in having), "flags": flags}
+
+
 def union(_, out, *paths):
     sources = [load(path).verify() for path in paths]
     headers = [source.header for source in sources]
@@ -355,7 +363,7 @@ def union(_, out, *paths):
     m = gcd(*(h["m"] for h in headers))
     combine(out, sources, UNION, m=m, m_unfolded=m, tag=bytes(16), label=b"",
             capacity=max(h["capacity"] for h in headers), fpr=max(h["fpr"] for h in headers),
-            n=sum(source.record["n"] for source in sources), flags=N_ESTIMATED)
+            **count_of_union(sources))
 
 
 def intersection(_, out, *paths):

@@ -198,6 +198,31 @@ static void the_number_of_keys_is_exact_where_it_can_be(void **state)
     }
 }
 
+/* format-spec.md, section 14.6. */
+static void sources_without_keys_leave_n_as_the_specification_says(void **state)
+{
+    (void)state;
+    static const char *const empty[] = { "a", "c", NULL }, *const ab[] = { "a", "b", NULL };
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const uint64_t bits = bits_of(layouts[l], 1000);
+        build("a", layouts[l], bits, 0, 0);
+        build("b", layouts[l], bits, 0, 321);
+        build("c", layouts[l], bits, 0, 0);
+        assert_error(merge("union", empty, (struct bloomfile_merge_params){ 0 }), 0);
+        assert_int_equal(info_at("union").keys, 0);
+        assert_int_equal(info_at("union").keys_estimated, 0);
+        if (layouts[l] == BLOOMFILE_COUNTING)
+            continue;
+        for (unsigned swapped = 0; swapped < 2; swapped++) {
+            const char *const sources[] = { ab[swapped], ab[1 - swapped], NULL };
+            const struct bloomfile_merge_params how = { .op = BLOOMFILE_INTERSECTION };
+            assert_error(merge("both", sources, how), 0);
+            assert_int_equal(info_at("both").keys, 0);
+            assert_int_equal(info_at("both").keys_estimated, 1);
+        }
+    }
+}
+
 static void the_keys_of_an_intersection_are_estimated_without_chance(void **state)
 {
     (void)state;
@@ -480,6 +505,7 @@ int main(void)
         cmocka_unit_test(keys_that_several_have_count_once_but_in_counters),
         cmocka_unit_test(an_intersection_has_the_bits_that_all_have),
         cmocka_unit_test(the_number_of_keys_is_exact_where_it_can_be),
+        cmocka_unit_test(sources_without_keys_leave_n_as_the_specification_says),
         cmocka_unit_test(the_keys_of_an_intersection_are_estimated_without_chance),
         cmocka_unit_test(the_header_tells_where_it_comes_from),
         cmocka_unit_test(filters_that_differ_are_refused),

@@ -261,6 +261,26 @@ static void interrupted_and_short_writes_are_continued(void **state)
     }
 }
 
+/* And if it cannot be found at all, only the owner keeps his rights. */
+static void without_proc_the_access_control_list_is_found_by_the_path(void **state)
+{
+    (void)state;
+    for (unsigned found = 0; found < 2; found++) {
+        struct faults faults = from_then_on(ON_lgetxattr, 1, ENOENT);
+        faults.for_ever = found == 0;
+        struct stat status;
+        write_file("new", OLD_CONTENT, strlen(OLD_CONTENT));
+        assert_int_equal(chmod("new", 0640), 0);
+        faults_begin(&faults);
+        int error = bloomfile_seal_to("new", source, BLOOMFILE_REPLACE);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(stat("new", &status), 0);
+        assert_int_equal(status.st_mode & 0777, found ? 0640 : 0600);
+        assert_int_equal(unlink("new"), 0);
+    }
+}
+
 static void random_names_are_for_when_the_others_are_taken(void **state)
 {
     (void)state;
@@ -377,6 +397,7 @@ int main(void)
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_left),
         cmocka_unit_test(where_space_cannot_be_reserved_zeros_are_written),
         cmocka_unit_test(interrupted_and_short_writes_are_continued),
+        cmocka_unit_test(without_proc_the_access_control_list_is_found_by_the_path),
         cmocka_unit_test(random_names_are_for_when_the_others_are_taken),
         cmocka_unit_test(a_descriptor_limit_is_told),
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),

@@ -106,6 +106,7 @@ static void *create_live(uint64_t capacity, double bits_per_key, enum key_form f
     struct subject *s = create_blocked(capacity, bits_per_key, form);
     if (s == NULL)
         return NULL;
+    s->params.memory = 0; /* for builders only */
     snprintf(s->path, sizeof s->path, "live-%ld.bloom", (long)getpid());
     int error = bloomfile_create(&s->f, s->path, &s->params, 0);
     unlink(s->path);

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT
+ * Who is told of a write that failed, and what he does before anybody else can go on
+ * (format-spec.md, section 13.4). A kernel that really tells once for each opening is that of
+ * tests/bad-disk. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "faults.h"
+#include "header.h"
+
+enum {
+    SYNCS = 3 /* the byte */
+};
+
+static bloomfile *reader, *writer;
+static int outsider; /* a descriptor that the library knows nothing of */
+
+static int begin(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    return outsider < 0;
+}
+
+static int end(void **state)
+{
+    close(outsider);
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    return leave_temp_dir(state);
+}
+
+/* ---- copies */
+
+static int seal_it_to(const bloomfile *f)
+{
+    return bloomfile_seal_to("copy", f, 0);
+}
+
+static int fold_it(const bloomfile *f)
+{
+    return bloomfile_fold("copy", f, 2, 0);
+}
+
+static int merge_it(const bloomfile *f)
+{
+    return bloomfile_merge("copy", &f, 1, NULL, 0);
+}
+
+static int project_it(const bloomfile *f)
+{
+    return bloomfile_project("copy", f, 0);
+}
+
+static int rescue_it(const bloomfile *f)
+{
+    return bloomfile_rescue("copy", f, 0);
+}
+
+static int (*const copies[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
+                                                     rescue_it };
+
+static void start_anew(void)
+{
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    close(outsider);
+    unlink("filter");
+    unlink("copy");
+    make_live("filter", BLOOMFILE_COUNTING);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+}
+
+static int copy_with(int (*copy)(const bloomfile *f), const bloomfile *f, struct faults faults)
+{
+    faults_begin(&faults);
+    int error = copy(f);
+    faults_end();
+    return error;
+}
+
+/* Its mapping cannot be synced: msync() of it does nothing and says 0. */
+static void a_handle_for_reading_asks_its_descriptor_before_it_copies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(fault_calls(ON_fdatasync), 1);
+        assert_int_equal(fault_calls(ON_msync), 0);
+        assert_int_equal(unlink("copy"), 0);
+        assert_error(copy_with(copies[i], reader, once(ON_fdatasync, 1, EINTR)), 0);
+        assert_int_equal(unlink("copy"), 0);
+    }
+}
+
+static void a_copy_that_is_told_poisons_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ROWS(copies); i++) {
+        const bool reads = i % 2 == 0;
+        const enum fault_call call = reads ? ON_fdatasync : ON_msync;
+        bloomfile *f = reads ? reader : writer;
+        assert_error(copy_with(copies[i / 2], f, once(call, 1, EIO)), EIO);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_flawless(flaw_of_poisoned_file("filter"));
+        assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_doubtful(writer));
+        start_anew();
+    }
+}
+
+static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(unlink("copy"), 0);
+        struct faults faults = once(ON_fdatasync, 1, EIO);
+        const struct faults forbidden = once(ON_open64, fault_calls(ON_open64) + 1, EACCES);
+        faults.besides = &forbidden;
+        assert_error(copy_with(copies[i], reader, faults), EIO);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_sound(writer));
+        start_anew();
+    }
+}
+
+/* Otherwise one could copy between the moment when another is told and that when it poisons. */
+static int held_while_syncing;
+static enum fault_call sync_call;
+
+static void look_at_syncs(enum fault_call call)
+{
+    if (call == sync_call && fault_calls(call) == 0)
+        held_while_syncing = lock_on_byte(outsider, SYNCS);
+}
+
+static void nobody_copies_while_another_one_syncs(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        sync_call = ON_fdatasync;
+        assert_error(copy_with(copies[i], reader, (struct faults){ .at_each_call = look_at_syncs }),
+                     0);
+        assert_int_equal(held_while_syncing, F_RDLCK);
+        assert_int_equal(unlink("copy"), 0);
+        sync_call = ON_msync;
+        assert_error(copy_with(copies[i], writer, (struct faults){ .at_each_call = look_at_syncs }),
+                     0);
+        assert_int_equal(held_while_syncing, F_WRLCK);
+        assert_int_equal(unlink("copy"), 0);
+    }
+    assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+}
+
+/* ---- children of fork: what they are told, the parent is not */
+
+static void in_a_child(bloomfile *f, int (*copy)(const bloomfile *f), enum fault_call call,
+                       int expected)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        struct faults faults = once(call, 1, EIO);
+        faults_begin(&faults);
+        int error = copy(f);
+        bool opened_anew = fault_calls(ON_open64) > 0 && fault_calls(ON_dup3) == 1;
+        faults_end();
+        _exit(error != expected || !opened_anew);
+    }
+    assert_child_succeeds(child);
+}
+
+static int sync_the_writer(const bloomfile *f)
+{
+    (void)f;
+    return bloomfile_sync(writer);
+}
+
+static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
+{
+    (void)state;
+    in_a_child(reader, seal_it_to, ON_fdatasync, EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    start_anew();
+    in_a_child(writer, seal_it_to, ON_fdatasync, EIO); /* it is no writer yet */
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    start_anew();
+    in_a_child(writer, sync_the_writer, ON_msync, EIO);
+    assert_error(bloomfile_sync(writer), BLOOMFILE_EPOISONED);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+/* ---- killed in between */
+
+static unsigned calls_left;
+
+static void die_at_last_call(enum fault_call call)
+{
+    if (call != ON_unlock && --calls_left == 0)
+        _exit(0);
+}
+
+/* A child opens the file, adds, and dies at the n-th call of what it does then; false: it did not.
+ */
+static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0 ||
+            bloomfile_add_digest(f, number(0, 500), NULL) != 0)
+            _exit(2);
+        calls_left = nth;
+        faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
+        int error = run(f);
+        faults_end();
+        _exit(error == 0 ? 1 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static bool has_mark(void)
+{
+    struct bytes bytes = read_file("filter");
+    const uint32_t flags = get32(record_at(bytes.data, slot_in_force("filter")) + 12);
+    free(bytes.data);
+    return (flags & RECORD_SYNC_BEGUN) != 0;
+}
+
+static void assert_unclean_if_marked(bool marked)
+{
+    bloomfile *f;
+    const int expected = marked ? BLOOMFILE_EUNCLEAN : 0;
+    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+        assert_error(bloomfile_open(&f, "filter", flags), expected);
+        bloomfile_close(f);
+    }
+    f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_error(bloomfile_seal_to("copy", f, 0), 0);
+    assert_true(has_numbers(f, 500, 501));
+    bloomfile_close(f);
+    bloomfile_close(opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN));
+    assert_flawless(flaw_of_live_file("filter")); /* that speaks for everybody */
+    assert_int_equal(unlink("copy"), 0);
+}
+
+/* It may have been told that a write has failed, and the kernel tells nobody else. */
+static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void **state)
+{
+    (void)state;
+    int (*const ways[])(bloomfile * f) = { bloomfile_sync, bloomfile_finish };
+    unsigned marked = 0;
+    bloomfile_close(writer);
+    writer = NULL;
+    for (size_t i = 0; i < ROWS(ways); i++)
+        for (unsigned nth = 1; dies_at(nth, ways[i]); nth++) {
+            const bool mark = has_mark();
+            marked += mark;
+            if (mark)
+                assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+            assert_unclean_if_marked(mark);
+        }
+    assert_true(marked >= 6);
+}
+
+/* Whoever has had it open since before is told, if there was anything to tell. */
+static void one_that_joined_before_makes_it_clean_again(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+        bloomfile *f;
+        if (!has_mark())
+            continue;
+        marked++;
+        assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
+        assert_error(bloomfile_sync(writer), 0);
+        assert_false(has_mark());
+        bloomfile_close(opened("filter", 0));
+    }
+    assert_true(marked >= 3);
+    bloomfile_close(writer);
+    writer = NULL;
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+static void open_it_for_reading(enum fault_call call)
+{
+    bloomfile *f;
+    if (call == ON_unlock || call == ON_fcntl64)
+        return; /* the lock may not be there yet, or any more, but the mark neither */
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, 1)));
+    bloomfile_close(f);
+}
+
+static void a_sync_that_is_under_way_is_in_no_readers_way(void **state)
+{
+    (void)state;
+    faults_begin(&(struct faults){ .at_each_call = open_it_for_reading });
+    int error = bloomfile_sync(writer);
+    faults_end();
+    assert_error(error, 0);
+}
+
+/* ---- a poison of which one record knows */
+
+static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
+{
+    (void)state;
+    unsigned slots = 0;
+    for (unsigned nth = 3; nth <= 4; nth++) { /* after a mark and the record */
+        start_anew();
+        struct faults faults = once(ON_msync, 2, EIO);
+        const struct faults second = once(ON_pwrite64, nth, EIO);
+        faults.besides = &second;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, EIO);
+        struct bytes bytes = read_file("filter");
+        unsigned poisoned = 0;
+        for (unsigned slot = 0; slot < 2; slot++)
+            if (get32(record_at(bytes.data, slot) + 8) == BLOOMFILE_POISONED)
+                poisoned |= 1u << slot;
+        free(bytes.data);
+        assert_true(poisoned == 1 || poisoned == 2);
+        slots |= poisoned;
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_poisoned_file("filter"));
+    }
+    assert_int_equal(slots, 3);
+}
+
+/* ---- where a live file may be */
+
+static void file_systems_that_hosts_share_are_refused(void **state)
+{
+    (void)state;
+    static const unsigned long shared[] = { 0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
+                                            0x01021997, 0x00C36400, 0x5346414F, 0x6B414653,
+                                            0x73757245, 0x0BD00BD0, 0x47504653, 0x7461636F,
+                                            0x01161970, 0x786F4256, 0xBACBACBC };
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    assert_error(publish_filter("sealed", 0, LIVE_KEYS), 0);
+    for (size_t i = 0; i < ROWS(shared); i++) {
+        faults_begin(&(struct faults){ .file_system = shared[i] });
+        int reading = bloomfile_open(&f, "filter", 0);
+        int writing = bloomfile_open(&f, "filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+        int creating = bloomfile_create(&f, "new", &params, 0);
+        int sealed = bloomfile_open(&f, "sealed", 0);
+        faults_end();
+        assert_error(reading, BLOOMFILE_EFILESYSTEM);
+        assert_error(writing, BLOOMFILE_EFILESYSTEM);
+        assert_error(creating, BLOOMFILE_EFILESYSTEM);
+        assert_int_equal(access("new", F_OK), -1);
+        assert_error(sealed, 0); /* it does not change */
+        bloomfile_close(f);
+    }
+}
+
+static void where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct faults faults = { .file_system = 0x794C7630 };
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "filter", 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(fault_calls(ON_open64), 4); /* the path; for writing; again; the boot */
+    assert_flawless(flaw_of_sound(f));
+    bloomfile_close(f);
+    faults.call = ON_open64;
+    faults.nth = 2;
+    faults.error = EACCES;
+    faults_begin(&faults);
+    error = bloomfile_open(&f, "filter", 0);
+    faults_end();
+    assert_error(error, BLOOMFILE_EFILESYSTEM);
+}
+
+static void a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct faults faults = once(ON_open64, 2, ENOENT);
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    faults_end();
+    assert_error(error, BLOOMFILE_ENOBOOT);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies),
+        ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once),
+        ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
+        ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
+        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
+        ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
+        ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
+        ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
+        ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
+        ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),
+        ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused),
+        ON_NEW_FILTER(a_writer_without_a_boot_is_told_that_and_not_that_there_is_no_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -18,7 +18,7 @@ static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
 
 /* ---- looking */
 
-/* The record in force, of a header whose static part is valid. */
+/* The record in force, of a header whose static part is valid; as it was, after an error. */
 static int read_record(int fd, const struct header *h, struct record *r)
 {
     uint8_t bytes[HEADER_MAX];
@@ -28,7 +28,8 @@ static int read_record(int fd, const struct header *h, struct record *r)
     if (error != 0)
         return error;
     header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
-    *r = now.record;
+    if (faults.first == 0)
+        *r = now.record;
     return faults.first;
 }
 

@@ -11,7 +11,7 @@
 int flush_begin(const bloomfile *f, struct header *now)
 {
     struct record next = now->record;
-    if (next.sequence >= HEADER_SEALED_SEQUENCE - 2)
+    if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
         return EOVERFLOW; /* none would be left to take it out again */
     if ((next.flags & RECORD_SYNC_BEGUN) != 0)
         return 0;

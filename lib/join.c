@@ -162,20 +162,23 @@ int join_writable(const bloomfile *f)
 
 /* ---- leaving */
 
-/* Nobody else has it open for writing. */
-static int leave_clean(const bloomfile *f, struct header *now, struct record next)
+/* The last one leaves it clean. */
+static struct record without_writers(struct record r)
+{
+    if (r.writers > 0)
+        r.flags |= RECORD_N_ESTIMATED;
+    r.writers = 0;
+    memset(r.boot_id, 0, sizeof r.boot_id);
+    return r;
+}
+
+static int leave_synced(const bloomfile *f, struct header *now, struct record next)
 {
     int error = flush_begin(f, now);
     if (error != 0)
         return error;
     error = flush_body(f, now);
-    if (error != 0)
-        return live_poison(f, now, error);
-    if (next.writers > 0)
-        next.flags |= RECORD_N_ESTIMATED;
-    next.writers = 0;
-    memset(next.boot_id, 0, sizeof next.boot_id);
-    return flush_end(f, now, next);
+    return error != 0 ? live_poison(f, now, error) : flush_end(f, now, next);
 }
 
 /* Holds LOCK_SYNCS and LOCK_RECORDS. */
@@ -194,7 +197,12 @@ static int resign(const bloomfile *f)
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
-    error = others ? live_commit(f, &now, next) : leave_clean(f, &now, next);
+    if (!others)
+        next = without_writers(next);
+    /* A reader that sees this writer's lock takes a mark for that of a sync under way: so one of
+     * somebody who is gone is not left alone, and who takes it out syncs. */
+    const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
+    error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
     if (error != 0)
         session_count(f->session, &counted);
     return error;

@@ -21,8 +21,8 @@ int join_open_own(const bloomfile *f);
  * joins by its first call. */
 int join_writable(const bloomfile *f);
 
-/* Records what was counted; the last writer syncs and leaves the file clean. What of that failed.
- */
+/* Records what was counted; the last writer syncs and leaves the file clean, and another one syncs
+ * if it finds the mark of a sync that never ended. What of that failed. */
 int join_leave(const bloomfile *f);
 
 /* BLOOMFILE_EREPLACED if the path names another file by now, or none. */

@@ -119,6 +119,8 @@ static int sync_record_in_force(const bloomfile *f, struct header *now)
 
 int live_write(const bloomfile *f, struct header *now, struct record next)
 {
+    if (now->record.sequence >= LIVE_LAST_SEQUENCE)
+        return EOVERFLOW;
     next.sequence = now->record.sequence + 1;
     int error = sync_record_in_force(f, now);
     if (error == 0)

@@ -9,6 +9,9 @@
 #include "handle.h"
 #include "shared.h"
 
+/* That of a live record: after it two are left to poison with. */
+#define LIVE_LAST_SEQUENCE (HEADER_SEALED_SEQUENCE - 3)
+
 /* Decodes the mapped header anew: the commit record that is in force now. An error if it is not
  * that of a valid image with the same static header, or BLOOMFILE_ETRUNCATED if it is gone. */
 int live_load(const bloomfile *f, struct header *now);

@@ -236,7 +236,7 @@ class File:
     def write(self, **fields):
         image = self.image
         sequence = image.record["sequence"] + 1
-        image.need(sequence < SEALED_SEQUENCE, "the sequence is at its end")
+        image.need(sequence + 2 < SEALED_SEQUENCE, "the sequence is at its end")
         if self.on_disk != image.record["sequence"]:
             self.sync_or_poison()
             self.on_disk = image.record["sequence"]
@@ -250,7 +250,7 @@ class File:
 
     def begin(self):
         record = self.image.record
-        self.image.need(record["sequence"] < SEALED_SEQUENCE - 2, "the sequence is at its end")
+        self.image.need(record["sequence"] < SEALED_SEQUENCE - 4, "the sequence is at its end")
         if not record["flags"] & SYNC_BEGUN:
             self.write(flags=record["flags"] | SYNC_BEGUN)
             self.reload()
@@ -388,14 +388,16 @@ class Writer(File):
                     return
                 alone, totals = self.is_alone(), self.totals()
                 writers = max(image.record["writers"] - 1, 0)
-                if not alone:
-                    self.commit(**totals, writers=writers)
-                else:
+                if alone or image.sync_has_begun():
                     self.begin()
                     self.sync_or_poison()
                     self.on_disk = image.record["sequence"]
-                    flags = image.record["flags"] | N_ESTIMATED * (writers > 0)
-                    self.commit(**totals, writers=0, flags=flags & ~SYNC_BEGUN, boot_id=ZEROS)
+                flags = image.record["flags"] & ~SYNC_BEGUN
+                if alone:
+                    self.commit(**totals, writers=0, boot_id=ZEROS,
+                                flags=flags | N_ESTIMATED * (writers > 0))
+                else:
+                    self.commit(**totals, writers=writers, flags=flags)
                 lock(self.fd, F_OFD_SETLK, fcntl.F_UNLCK, WRITERS)
         finally:
             self.die()

@@ -206,7 +206,7 @@ static void both_records_damaged_are_refused(void **state)
 static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 1);
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
     bloomfile *f;
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EOVERFLOW);
@@ -214,7 +214,7 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
     assert_file_holds("filter", before.data, before.size);
     f = opened("filter", 0);
     assert_flawless(flaw_of_sound(f));
-    assert_int_equal(info_of(f).sequence, UINT64_MAX - 1);
+    assert_int_equal(info_of(f).sequence, UINT64_MAX - 3);
     assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     bloomfile_close(f);
     assert_flawless(flaw_of_sealed_file("sealed"));
@@ -224,7 +224,7 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 2);
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 4);
     bloomfile *f = opened("filter", BLOOMFILE_WRITE);
     add_digests_of(f, 1000, 1020);
     struct bytes before = read_file("filter");
@@ -246,15 +246,50 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
 static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 2);
+    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 4);
     bloomfile *f = opened("filter", BLOOMFILE_WRITE);
     add_digests_of(f, 1000, 1020);
     bloomfile_close(f);
-    assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 1);
+    assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 3);
     f = opened("filter", 0);
     assert_flawless(flaw_of_sound(f));
     assert_true(has_numbers(f, 1000, 1020));
     bloomfile_close(f);
+}
+
+static void assert_poisoned_twice(uint64_t after)
+{
+    struct bytes bytes = read_file("filter");
+    for (unsigned slot = 0; slot < 2; slot++) {
+        const uint8_t *record = record_at(bytes.data, slot);
+        assert_int_equal(get32(record + AT_state), BLOOMFILE_POISONED);
+        assert_true(get64(record) == after + 1 || get64(record) == after + 2);
+    }
+    free(bytes.data);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **state)
+{
+    (void)state;
+    for (unsigned left = 4; left < 9; left++) {
+        if (left > 4) {
+            unlink("filter");
+            make_live("filter", BLOOMFILE_BLOCKED);
+        }
+        set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - left);
+        bloomfile *writer = opened("filter", BLOOMFILE_WRITE), *reader = opened("filter", 0);
+        while (bloomfile_sync(writer) == 0)
+            ;
+        const uint64_t last = info_of_file("filter").sequence;
+        faults_begin(&(struct faults){ .call = ON_fdatasync, .nth = 1, .error = EIO });
+        int error = bloomfile_seal_to("sealed", reader, 0);
+        faults_end();
+        assert_error(error, EIO);
+        assert_poisoned_twice(last);
+        bloomfile_close(reader);
+        bloomfile_close(writer);
+    }
 }
 
 /* ---- what is not known is kept */
@@ -338,6 +373,7 @@ int main(void)
         ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
         ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal),
         ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key),
+        ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with),
         ON_NEW_FILTER(commits_keep_what_they_do_not_know),
         ON_NEW_FILTER(sealing_in_place_keeps_it_too),
         ON_NEW_FILTER(copies_do_not_have_it),

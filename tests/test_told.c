@@ -309,6 +309,34 @@ static void one_that_joined_before_makes_it_clean_again(void **state)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
+static int finish_beside_a_mark(struct faults faults)
+{
+    unsigned nth = 1;
+    bloomfile *leaving = opened("filter", BLOOMFILE_WRITE);
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_true(has_mark());
+    faults_begin(&faults);
+    int error = bloomfile_finish(leaving);
+    faults_end();
+    bloomfile_close(leaving);
+    return error;
+}
+
+/* Who sees its lock takes the mark for its own. */
+static void one_that_leaves_others_syncs_before_it_takes_a_mark_out(void **state)
+{
+    (void)state;
+    assert_error(finish_beside_a_mark((struct faults){ 0 }), 0);
+    assert_int_equal(fault_calls(ON_msync), 2); /* all, and the record */
+    assert_false(has_mark());
+    bloomfile_close(opened("filter", 0));
+    assert_flawless(flaw_of_sound(writer));
+    assert_error(finish_beside_a_mark(once(ON_msync, 1, EIO)), EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(writer));
+}
+
 static void open_it_for_reading(enum fault_call call)
 {
     bloomfile *f;
@@ -428,6 +456,7 @@ int main(void)
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
         ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
+        ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
         ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
         ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
         ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),

@@ -20,7 +20,7 @@ from spec_writer import LiveImage, present_boot
 
 FLIPS = 60 if SANITIZED else 200
 OTHER_BOOT = bytes(range(16))
-LIVE_SEQUENCES_END = 2**64 - 2
+LIVE_SEQUENCES_END = 2**64 - 4
 ALL_STEPS = range(1, 7)
 FAILING_DISK = {"LD_PRELOAD": os.environ.get("FAILING_DISK", ""), "DISK_FAILS": "disk-fails"}
 

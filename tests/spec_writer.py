@@ -250,6 +250,7 @@ class File:
 
     def begin(self):
         record = self.image.record
+        self.image.need(not self.sync_has_failed, "EPOISONED")
         self.image.need(record["sequence"] < SEALED_SEQUENCE - 4, "the sequence is at its end")
         if not record["flags"] & SYNC_BEGUN:
             self.write(flags=record["flags"] | SYNC_BEGUN)
@@ -463,24 +464,33 @@ def seal_body(file, n, flags, until):
 
 
 def seal(path, accept_unclean=False, until=6):
-    """By one that has not joined. Completes a seal that was interrupted."""
-    file = File(path)
+    """Joins and seals, or completes a seal that was interrupted."""
+    if complete(path):
+        return
+    writer = Writer(path, accept_unclean)
     try:
-        file.hold_writers(fcntl.F_WRLCK)
-        with file.held(SYNCS), \
-                file.records(accept_unclean=accept_unclean, to_complete=True) as image:
-            record = image.record
+        writer.seal(until)
+    except BaseException:
+        writer.leave()
+        raise
+
+
+def complete(path):
+    """False: the image is live."""
+    file, how = File(path), {"accept_unclean": True, "to_complete": True}
+    try:
+        with file.records(**how) as image:
             if image.is_live():
-                lost = counts_lost_before(image, present_boot(), alone=True)
-                lost |= N_ESTIMATED * (record["writers"] > 0)
-                seal_body(file, record["n"], record["flags"] | lost, until)
-            elif not image.records_identical:
-                image.verify()
-                file.sync()
-                file.write_record(1 - image.in_force, image.slot())
-                file.sync()
-            else:
-                image.need(False, "is sealed")
+                return False
+        file.hold_writers(fcntl.F_WRLCK)
+        file.image = None
+        with file.records(**how) as image:
+            image.need(not image.records_identical, "is sealed")
+            image.verify()
+            file.sync()
+            file.write_record(1 - image.in_force, image.slot())
+            file.sync()
+            return True
     finally:
         file.close()
 

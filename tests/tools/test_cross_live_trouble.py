@@ -255,6 +255,19 @@ class UnfinishedSeals(TroubleTest):
             self.seal(by, "live")
             self.assertEqual(self.read("live"), sealed)
 
+    def check_abandoned(self, sealed, image):
+        """One that was cut off before it was sealed."""
+        self.write("live", image)
+        self.trouble("bfquery", "live", stdin=b"a\n")
+        with self.assertRaisesRegex(ValueError, "EUNCLEAN rule V27"):
+            spec_writer.Reader(self.path("live"))
+        for by in "c", "python":
+            self.write("live", image)
+            self.both_refuse_to_seal("live", "EUNCLEAN rule V27")
+            self.seal(by, "live", accept_unclean=True)
+            self.assertEqual(self.read("live")[4096:], sealed[4096:])
+            self.agreed("live", KEYS, ABSENT)
+
     def test_after_each_step(self):
         for layout in LAYOUTS:
             self.make("c", "live", layout, 30_720)
@@ -268,7 +281,10 @@ class UnfinishedSeals(TroubleTest):
                 image = self.read("live")
                 states.append(self.inspected("live")["record"]["state"])
                 with self.subTest(layout=layout, step=step):
-                    self.check(sealed, image)
+                    if step < 3:
+                        self.check_abandoned(sealed, image)
+                    else:
+                        self.check(sealed, image)
             self.assertEqual(states, ["live"] * 2 + ["sealed"] * 4)
 
     def test_torn_records(self):

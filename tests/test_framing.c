@@ -161,7 +161,7 @@ static void assert_merged(uint32_t op, const uint32_t (*sources)[2], size_t coun
 {
     const struct bloomfile_merge_params how = { .struct_size = sizeof how, .op = op, .max_fpr = 1 };
     struct bytes images[3];
-    bloomfile *handles[3];
+    bloomfile *handles[3] = { NULL };
     for (size_t i = 0; i < count; i++) {
         struct bloomfile_params params = params_of(sources[i][0], sources[i][1]);
         params.layout = BLOOMFILE_CLASSIC;

@@ -110,8 +110,9 @@ BLOOMFILE_API int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
  * writing waits for one that is under way. An error of msync poisons the file (see above); any
  * other may be tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does
  * not name any more, so that nobody will open it again; what was added belongs into the one that is
- * there now. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED; those of msync, fcntl
- * and write. */
+ * there now. BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was
+ * added is lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
+ * _ECHANGED; those of msync, fcntl and write. */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
 
 /* Ends writing: what the handle counted is recorded, and the last writer of a file writes all of it

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "join.h"
 #include "live.h"
 
 /* ---- which file it is */
@@ -38,13 +39,11 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status)
 
 /* ---- what is in it */
 
-/* A sequence only grows, so a lower one is that of another file. */
 static bool live_changed(const bloomfile *f)
 {
     struct header now;
     int error = live_load(f, &now);
-    return error == 0 ? now.record.sequence < f->header.record.sequence
-                      : error == BLOOMFILE_EHEADER;
+    return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EHEADER;
 }
 
 bool changed_header(const bloomfile *f)
@@ -52,6 +51,10 @@ bool changed_header(const bloomfile *f)
     if (f->copied)
         return false;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
+        return true;
+    struct stat now;
+    if (f->live != NULL && map_stat(f->fd, &now) == 0 &&
+        (uint64_t)now.st_size != f->geometry.image_size)
         return true;
     return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f));
 }
@@ -104,6 +107,15 @@ int changed_or_damaged_so_far(const bloomfile *f)
     return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
+/* A writer began to sync and is gone: it may have been told what readers never are. */
+static bool sync_abandoned(const bloomfile *f)
+{
+    struct header now;
+    return f->live != NULL && f->fd >= 0 && f->session->own && !f->writing && !f->accept_unclean &&
+           live_load(f, &now) == 0 && now.record.state == BLOOMFILE_LIVE &&
+           join_check_clean(f->fd, &now, false) == BLOOMFILE_EUNCLEAN;
+}
+
 /* Other bytes than those that were opened are the worse news: not only pages that were found to be
  * damaged are wrong. */
 int changed_or_damaged(const bloomfile *f)
@@ -112,6 +124,8 @@ int changed_or_damaged(const bloomfile *f)
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
         return BLOOMFILE_ECHANGED;
     }
+    if (!guard_distrusted(f->guard) && sync_abandoned(f))
+        guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
     return changed_or_damaged_so_far(f);
 }
 

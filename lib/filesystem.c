@@ -44,3 +44,26 @@ int filesystem_check(int fd, bool *layered)
             return BLOOMFILE_EFILESYSTEM;
     return 0;
 }
+
+static const uint32_t local[] = {
+    0x0000EF53, /* ext2, ext3, ext4 */
+    0x58465342, /* XFS */
+    0x9123683E, /* Btrfs */
+    0xF2F52010, /* F2FS */
+    0x2FC12FC1, /* ZFS */
+    0xCA451A4E, /* bcachefs */
+    0x01021994, /* tmpfs */
+    0x858458F6, /* ramfs */
+    OVERLAY,
+};
+
+bool filesystem_is_local(int fd)
+{
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+        if ((uint32_t)status.f_type == local[i])
+            return true;
+    return false;
+}

@@ -10,4 +10,7 @@
  * layer below, of which writers get a copy. */
 int filesystem_check(int fd, bool *layered);
 
+/* Whether locks on its files are known to hold for all who can reach them. */
+bool filesystem_is_local(int fd);
+
 #endif

@@ -191,8 +191,11 @@ static int resign(const bloomfile *f)
         error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
     if (error != 0)
         return error;
-    if (live_in_doubt(f))
-        return live_poison(f, &now, BLOOMFILE_EPOISONED);
+    if (live_in_doubt(f)) {
+        error = atomic_load(&f->guard->error);
+        /* The file that is there now is somebody else's. */
+        return error == BLOOMFILE_ECHANGED ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
+    }
     struct kernel_change counted = session_take(f->session);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)

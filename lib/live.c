@@ -9,9 +9,20 @@
 
 #include "lock.h"
 
+/* A sequence only grows, so a lower one is that of another file that was copied over this one; or
+ * one record was copied before, and the other while, it was overwritten. */
+static bool went_back(const bloomfile *f, uint64_t sequence)
+{
+    uint64_t seen = atomic_load(&f->session->seen);
+    while (seen < sequence && !atomic_compare_exchange_weak(&f->session->seen, &seen, sequence))
+        ;
+    return sequence < seen || sequence < f->header.record.sequence;
+}
+
 int live_load(const bloomfile *f, struct header *now)
 {
     struct header_faults faults;
+    bool back = false;
     if (!map_is_there(&f->map, f->live, HEADER_MAX))
         return BLOOMFILE_ETRUNCATED;
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
@@ -19,18 +30,21 @@ int live_load(const bloomfile *f, struct header *now)
         memcpy(bytes, f->live, sizeof bytes);
         faults = (struct header_faults){ 0 };
         header_decode(bytes, f->geometry.image_size, now, &faults);
-        if (faults.first != BLOOMFILE_ERECORD)
+        back = faults.first == 0 && now->crc == f->header.crc && went_back(f, now->record.sequence);
+        if (faults.first != BLOOMFILE_ERECORD && !back)
             break;
         sched_yield();
     }
     if (faults.first == 0 && now->crc != f->header.crc)
         return BLOOMFILE_EHEADER;
-    return faults.first;
+    return back ? BLOOMFILE_ECHANGED : faults.first;
 }
 
 int live_load_to_commit(const bloomfile *f, struct header *now)
 {
     int error = live_load(f, now);
+    if (error == BLOOMFILE_ECHANGED)
+        guard_distrust(f->guard, error);
     if (error != 0 || now->record.state == BLOOMFILE_LIVE)
         return error;
     return now->record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
@@ -129,6 +143,7 @@ int live_write(const bloomfile *f, struct header *now, struct record next)
         return error;
     now->record = next;
     now->in_force = 1 - now->in_force;
+    atomic_store(&f->session->seen, next.sequence);
     return 0;
 }
 

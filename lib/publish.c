@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "filesystem.h"
 #include "map.h"
 #include "rename.h"
 #include "rights.h"
@@ -29,6 +30,7 @@ struct publication {
     int fd;                              /* -1: not open */
     int stream;                          /* where a copy of it goes instead; -1: it gets a name */
     char temporary[TEMPORARY_NAME_SIZE]; /* "": the temporary has no name */
+    bool local;                          /* its names may be those that are looked for */
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
@@ -89,7 +91,8 @@ static int make_named(struct publication *p, int (*make)(struct publication *p, 
 {
     hold_signals(p);
     int error = EEXIST;
-    for (unsigned attempt = 0; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+    unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
+    for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
         error = temporary_name(attempt, p->temporary);
         if (error == 0)
             error = make(p, attempt);
@@ -196,9 +199,24 @@ static int move_to_free_name(struct publication *p)
     return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
 }
 
+/* Whoever thinks that its maker is gone may have taken the name away, and given it to another. */
+static int check_temporary(const struct publication *p)
+{
+    struct stat own, named;
+    if (fstat(p->fd, &own) != 0 ||
+        fstatat(p->directory, p->temporary, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EBUSY;
+}
+
 static int give_name(struct publication *p)
 {
     bool unnamed = p->temporary[0] == '\0';
+    int checked = unnamed ? 0 : check_temporary(p);
+    if (checked == EBUSY || checked == ENOENT)
+        p->temporary[0] = '\0'; /* not ours to remove */
+    if (checked != 0)
+        return checked;
     if (!p->replace)
         return unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
     int error = unnamed ? make_named(p, link_temporary) : 0;
@@ -263,6 +281,8 @@ int publish_start(struct publication **out, const char *path, bool replace, int 
     if (error == 0)
         error = check_target(p);
     if (error == 0)
+        p->local = filesystem_is_local(p->directory);
+    if (error == 0 && p->local)
         temporary_clean(p->directory);
     if (error == 0)
         error = open_temporary(p);

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FIXED 8 /* as many makers in one folder at a time leave nothing behind */
+#define FIXED TEMPORARY_FIXED
 
 static void format(uint64_t number, char name[TEMPORARY_NAME_SIZE])
 {

@@ -10,6 +10,7 @@
 
 #define TEMPORARY_NAME_SIZE 32
 #define TEMPORARY_TRIES     100 /* names to try, one after the other */
+#define TEMPORARY_FIXED     8   /* as many makers in one folder at a time leave nothing behind */
 
 /* The name for a try, from 0 on: the first few are always the same, so that they are found again;
  * the others are random, and never looked for. 0 or an errno. */

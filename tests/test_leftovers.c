@@ -243,6 +243,35 @@ static void makers_and_cleaners_do_not_disturb_each_other(void **state)
     assert_filter_of("file 3", 10);
 }
 
+/* ---- a name that has become another maker's, as where locks do not reach all hosts */
+
+static bool taken_over;
+
+/* Just before it gets its final name; the first of these calls that finds it there. */
+static void take_over_name(enum fault_call call)
+{
+    if (taken_over || call != ON_fsync || access(fixed_name(0), F_OK) != 0)
+        return;
+    assert_int_equal(unlink(fixed_name(0)), 0);
+    write_file(fixed_name(0), "another maker's", 15);
+    taken_over = true;
+}
+
+static void another_maker_s_file_is_never_published_nor_removed(void **state)
+{
+    (void)state;
+    assert_error(publish_filter("old", 0, 10), 0);
+    struct faults faults = { .no_unnamed_files = true, .at_each_call = take_over_name };
+    taken_over = false;
+    faults_begin(&faults);
+    int error = publish_filter("old", BLOOMFILE_REPLACE, 20);
+    faults_end();
+    assert_true(taken_over);
+    assert_error(error, EBUSY);
+    assert_filter_of("old", 10);
+    assert_int_equal(access(fixed_name(0), F_OK), 0);
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -253,6 +282,7 @@ int main(void)
         IN_NEW_DIR(where_there_are_no_locks_nothing_is_removed_and_nothing_left),
         IN_NEW_DIR(a_name_that_somebody_else_holds_at_once_is_given_up),
         IN_NEW_DIR(what_is_no_leftover_stays),
+        IN_NEW_DIR(another_maker_s_file_is_never_published_nor_removed),
         IN_NEW_DIR(makers_and_cleaners_do_not_disturb_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -99,6 +99,11 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 {
     if (error == BLOOMFILE_EREPLACED)
         replaced(w);
+    if (error == BLOOMFILE_ECHANGED)
+        cli_fail(0,
+                 "%s was overwritten while it was open for writing: %s the %" PRIu64
+                 " key%s read here again",
+                 w->add->path, w->add->remove ? "remove" : "add", w->read, cli_s(w->read));
     if (bloomfile_status(w->f) == BLOOMFILE_EPOISONED)
         poisoned(w, error);
     cli_fail(error, "cannot %s %s", attempt, w->add->path);

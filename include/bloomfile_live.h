@@ -47,8 +47,9 @@
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its
- * own. A handle that it does not use it should close: a copy of the descriptor keeps the parent's
- * locks. Descriptors are closed by exec.
+ * own. Until then it shares its parent's locks, and keeps them if the parent is killed: in a sync
+ * or an exact add, others then wait until the child has added, synced or closed the handle. So let
+ * a child that only looks up open the file itself. Descriptors are closed by exec.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "join.h"
 #include "live.h"
 
 /* ---- which file it is */
@@ -52,9 +51,7 @@ bool changed_header(const bloomfile *f)
         return false;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
         return true;
-    struct stat now;
-    if (f->live != NULL && map_stat(f->fd, &now) == 0 &&
-        (uint64_t)now.st_size != f->geometry.image_size)
+    if (f->live != NULL && lseek(f->fd, 0, SEEK_END) != (off_t)f->geometry.image_size)
         return true;
     return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f));
 }
@@ -107,15 +104,6 @@ int changed_or_damaged_so_far(const bloomfile *f)
     return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
-/* A writer began to sync and is gone: it may have been told what readers never are. */
-static bool sync_abandoned(const bloomfile *f)
-{
-    struct header now;
-    return f->live != NULL && f->fd >= 0 && f->session->own && !f->writing && !f->accept_unclean &&
-           live_load(f, &now) == 0 && now.record.state == BLOOMFILE_LIVE &&
-           join_check_clean(f->fd, &now, false) == BLOOMFILE_EUNCLEAN;
-}
-
 /* Other bytes than those that were opened are the worse news: not only pages that were found to be
  * damaged are wrong. */
 int changed_or_damaged(const bloomfile *f)
@@ -124,8 +112,6 @@ int changed_or_damaged(const bloomfile *f)
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
         return BLOOMFILE_ECHANGED;
     }
-    if (!guard_distrusted(f->guard) && sync_abandoned(f))
-        guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
     return changed_or_damaged_so_far(f);
 }
 

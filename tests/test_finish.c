@@ -4,7 +4,9 @@
 
 #include <bloomfile_live.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -145,6 +147,45 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
     }
 }
 
+/* As cp does with a backup. The file that is there then is nobody's to poison. */
+static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **state)
+{
+    (void)state;
+    bloomfile_close(writer);
+    struct bytes backup = read_file("filter");
+    for (unsigned asked = 0; asked < 2; asked++) {
+        writer = opened("filter", BLOOMFILE_WRITE);
+        add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
+        int fd = open("filter", O_RDWR);
+        assert_int_equal(pwrite(fd, backup.data, backup.size, 0), backup.size);
+        close(fd);
+        if (asked != 0)
+            assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
+        else
+            assert_error(bloomfile_sync(writer), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_ECHANGED);
+        assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
+        bloomfile_close(writer);
+        struct bytes after = read_file("filter");
+        assert_int_equal(after.size, backup.size);
+        assert_memory_equal(after.data, backup.data, backup.size);
+        free(after.data);
+    }
+    writer = NULL;
+    free(backup.data);
+}
+
+static void a_writer_is_told_that_its_file_was_cut(void **state)
+{
+    (void)state;
+    add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
+    struct bytes whole = read_file("filter");
+    assert_int_equal(truncate("filter", (off_t)whole.size - 4096), 0);
+    assert_error(bloomfile_sync(writer), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_finish(writer), BLOOMFILE_ECHANGED);
+    free(whole.data);
+}
+
 static void a_writer_of_memory_is_never_replaced(void **state)
 {
     (void)state;
@@ -177,6 +218,8 @@ int main(void)
         ON_NEW_FILTER(finishing_tells_what_failed),
         ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing),
         ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced),
+        ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file),
+        ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut),
         ON_NEW_FILTER(a_writer_of_memory_is_never_replaced),
         ON_NEW_FILTER(a_failed_sync_is_told_rather_than_a_replaced_file),
     };

@@ -21,6 +21,25 @@ class Overwritten(ToolTest):
         with open(self.folder / "filter", "r+b") as file:
             file.write(self.other)
 
+    def test_bfadd_ends_with_2_when_a_backup_is_copied_over_its_file(self):
+        self.create_live("-n", "10k")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:100]))
+        backup = self.read("live")
+        for options in [], ["--sync", 10]:
+            with self.subTest(options):
+                writer = self.start("bfadd", *options, "live")
+                self.feed(writer, *KEYS[:500])
+                if options:
+                    self.wait_for_key("live", KEYS[400], writer)
+                else:
+                    self.until(lambda: self.inspected("live")["record"]["writers"] == 1)
+                with open(self.folder / "live", "r+b") as file:
+                    file.write(backup)
+                status, out, message = self.result(writer, lines(*OTHERS))
+                self.assertEqual((status, out), (2, b""), message)
+                self.check_message("bfadd", message, "live was overwritten", "again")
+                self.assertEqual(self.read("live")[:4096], backup[:4096])
+
     def asker(self, *options):
         """One that has looked at all pages, and waits for more."""
         process = self.start("bfquery", *options, "filter")

@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "crowd.h"
 #include "framing.h"
+#include "output.h"
 #include "say.h"
 #include "stop.h"
 
@@ -240,6 +241,8 @@ static void finish(struct work *w)
 int add_all(const struct add *a)
 {
     struct work w = { .add = a };
+    if (output_is(a->path))
+        cli_fail(0, "cannot write to standard output: it is the filter to add to");
     w.f = open_filter(a);
     if (!a->quiet)
         framing_compare(a->path, w.f, &a->keys);

@@ -245,6 +245,8 @@ static void warn_of(const struct inspect_report *r)
 static int inspect(const char *path, const struct inspect_options *o, bool *printed)
 {
     struct inspect_report r = { .path = path };
+    if (output_is(path))
+        cli_fail(0, "cannot write to standard output: it is the filter to inspect");
     inspect_read(&r, o);
     inspect_verdict(&r);
     if (r.status == INSPECT_UNUSABLE)

@@ -308,6 +308,8 @@ int main(int argc, char **argv)
     r.threads = params_default_threads();
     parse(&r, argc, argv);
     check_output_file(&r);
+    if (r.seen.path != NULL && output_is(r.seen.path))
+        cli_fail(0, "cannot write to standard output: it is the filter");
     stop_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL && !r.quiet)

@@ -26,6 +26,7 @@ static const struct mark {
 static const struct mark wide[] = {
     { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
     { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
+    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
 };
 static const struct mark unmarked[] = {
     { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it" },

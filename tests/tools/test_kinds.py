@@ -19,6 +19,7 @@ KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "gzip -dc"),
          "bloom": ((GOLDEN / "blocked-file.bloom").read_bytes(), "a Bloom filter", "bfmerge"),
          "bom": (b"\xff\xfe" + WIDE, "UTF-16 text", "iconv -f UTF-16 "),
          "big bom": (b"\xfe\xff" + TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv"),
+         "utf-8 bom": (b"\xef\xbb\xbf" + TEXT, "text with a byte order mark", "tail -c +4"),
          "wide": (WIDE, "UTF-16 text", "iconv -f UTF-16LE"),
          "wide big": (TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv -f UTF-16BE")}
 CRLF = TEXT.replace(b"\n", b"\r\n")
@@ -87,7 +88,7 @@ class Inputs(KindTest):
 
     def test_what_is_as_it_should_be_is_not_told(self):
         for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
-                     b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\0b\n" * 90, b"\xef\xbb\xbfa\n"):
+                     b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\0b\n" * 90, b"a\xef\xbb\xbf\n"):
             self.write("keys", data)
             for tool, *words in self.commands()[1:]:
                 self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))

@@ -49,8 +49,10 @@ class Output(ToolTest):
             self.assertIn("more", self.refused(tool, *words, "keys", "more", how="ab", name="more"))
 
     def test_the_filter_is_not_written_to(self):
-        self.assertIn("it is the filter", self.refused("bfquery", "filter", "keys", how="ab",
-                                                       name="filter"))
+        for tool, *words in (("bfquery", "filter", "keys"), ("bfinspect", "filter"),
+                             ("bfadd", "live", "keys"), ("bfuniq", "--filter", "live", "keys")):
+            name = "live" if "live" in words else "filter"
+            self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
     def test_a_list_may_be_appended_to(self):
         """It is read before the first answer; but not if the shell has emptied it."""

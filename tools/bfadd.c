@@ -135,11 +135,12 @@ static void check_rescue(const struct add *a)
         cli_fail(EEXIST, "cannot rescue to %s", a->rescue);
 }
 
-/* Nothing is added if an input is missing, or is where the counts go. */
+/* Nothing is added if an input is missing, or is where the counts or the keys go. */
 static void check_inputs(const struct add *a)
 {
+    output_check_inputs(a->path, a->inputs, a->inputs_count);
     if (!a->quiet)
-        output_check_inputs(a->inputs, a->inputs_count);
+        output_check_inputs("-", a->inputs, a->inputs_count);
     keys_free(keys_new(&a->keys, a->inputs, a->inputs_count));
 }
 

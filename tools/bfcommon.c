@@ -150,7 +150,7 @@ static void parse(struct job *job, int argc, char **argv)
     }
     job->form.quiet = job->quiet;
     check_operands(argv + optind, argc - optind);
-    output_check_inputs(argv + optind, argc - optind);
+    output_check_inputs("-", argv + optind, argc - optind);
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
 }

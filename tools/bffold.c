@@ -4,11 +4,11 @@
  */
 #include "cli.h"
 #include "fold.h"
+#include "output.h"
 #include "params.h"
 #include "picture.h"
 #include "say.h"
 #include "sink.h"
-#include "target.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -259,14 +259,14 @@ static void check_dest(const struct request *r, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    bool same = sink_is_file(r->dest, r->path);
+    bool same = output_is(r->dest, r->path);
     if (same && sink_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to fold");
     if (same && info.state == BLOOMFILE_LIVE)
         cli_fail(0, "cannot create %s: it is the live filter to fold (seal it first)", r->dest);
     sink_check(r->dest, r->force);
-    if (r->svg != NULL && !sink_is_stdout(r->dest) && target_is_same_file(r->svg, r->dest))
-        cli_fail(0, "cannot write %s: it is the filter to make", r->svg);
+    if (r->svg != NULL)
+        output_check_outputs(r->svg, r->dest);
 }
 
 static void step(const struct request *r, struct cli_progress *progress, const char *doing)

@@ -157,6 +157,24 @@ static void check_options(const struct inspect_options *o, int files)
         picture_check_target(o->png, o->force);
 }
 
+/* Pages, JSON and images go to files of their own, which are not the list of keys. */
+static void check_outputs(const struct inspect_options *o)
+{
+    const char *const outputs[] = { o->quiet ? NULL : "-", o->svg, o->png };
+    enum {
+        OUTPUTS = sizeof(outputs) / sizeof(outputs[0])
+    };
+    for (int i = 0; i < OUTPUTS; i++) {
+        if (outputs[i] != NULL && o->keys != NULL)
+            output_check_inputs(outputs[i], &o->keys, 1);
+        for (int j = 0; j < i; j++) {
+            bool both = outputs[i] != NULL && outputs[j] != NULL && !is_stdout(outputs[i]);
+            if (both)
+                output_check_outputs(outputs[i], outputs[j]);
+        }
+    }
+}
+
 static void parse(struct inspect_options *o, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -245,7 +263,7 @@ static void warn_of(const struct inspect_report *r)
 static int inspect(const char *path, const struct inspect_options *o, bool *printed)
 {
     struct inspect_report r = { .path = path };
-    if (output_is(path))
+    if (output_is("-", path))
         cli_fail(0, "cannot write to standard output: it is the filter to inspect");
     inspect_read(&r, o);
     inspect_verdict(&r);
@@ -276,8 +294,7 @@ int main(int argc, char **argv)
     bool printed = false;
     cli_start(argv[0]);
     parse(&options, argc, argv);
-    if (options.keys != NULL)
-        output_check_inputs(&options.keys, 1);
+    check_outputs(&options);
     for (int i = optind; i < argc; i++) {
         int status = inspect(argv[i], &options, &printed);
         if (status > worst)

@@ -4,10 +4,10 @@
  */
 #include "cli.h"
 #include "merge_sources.h"
+#include "output.h"
 #include "params.h"
 #include "say.h"
 #include "sink.h"
-#include "target.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -35,7 +35,8 @@ enum {
 };
 
 struct request {
-    const char *dest, *list; /* list NULL: none */
+    const char *dest;
+    char *list; /* NULL: none */
     char *const *paths;
     int count;
     int mode; /* OPTION_UNION, _INTERSECT or _PROJECT; 0: none of them was given */
@@ -99,7 +100,7 @@ static void take_mode(struct request *r, int mode)
     r->mode = mode;
 }
 
-static void take_option(struct request *r, int option, const char *value)
+static void take_option(struct request *r, int option, char *value)
 {
     switch (option) {
     case OPTION_UNION:
@@ -215,10 +216,10 @@ static void open_sources(const struct request *r, struct merge_sources *s)
 static void check_dest(const struct request *r, const struct merge_sources *s)
 {
     bool to_stdout = sink_is_stdout(r->dest);
-    bool same = to_stdout && s->stdin_taken && sink_is_file(r->dest, "-");
+    bool same = to_stdout && s->stdin_taken && output_is(r->dest, "-");
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *source = &s->list[i];
-        if (!source->is_file || !sink_is_file(r->dest, source->name))
+        if (!source->is_file || !output_is(r->dest, source->name))
             continue;
         if (source->info.state == BLOOMFILE_LIVE && !to_stdout)
             cli_fail(0, "cannot create %s: it is one of the filters to merge, and live", r->dest);
@@ -362,6 +363,8 @@ int main(int argc, char **argv)
     parse(&r, argc, argv);
     cli_catch_bus_error("a filter to merge");
     sink_check(r.dest, r.force);
+    if (r.list != NULL)
+        output_check_inputs(r.dest, &r.list, 1);
     open_sources(&r, &sources);
     check_dest(&r, &sources);
     check_layout(&r, &sources);

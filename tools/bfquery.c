@@ -15,7 +15,6 @@
 #include <bloomfile_inspect.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -174,16 +173,13 @@ static void parse(struct request *r, int argc, char **argv)
     check_standard_input(r);
 }
 
-/* A list is read before the first answer, so answers may be appended to it. */
 static void check_output(const struct request *r)
 {
-    int mode = fcntl(STDOUT_FILENO, F_GETFL);
-    bool appends = mode >= 0 && (mode & O_APPEND) != 0;
-    if (output_is(r->path))
+    if (output_is("-", r->path))
         cli_fail(0, "cannot write to standard output: it is the filter to ask");
-    output_check_inputs(r->inputs, r->inputs_count);
-    if (!appends && r->lists_count > 0)
-        output_check_inputs(r->lists, r->lists_count);
+    output_check_inputs("-", r->inputs, r->inputs_count);
+    if (r->lists_count > 0)
+        output_check_inputs("-", r->lists, r->lists_count);
 }
 
 static struct list *read_lists(const struct request *r)

@@ -3,6 +3,7 @@
  * bfseal - give a live filter checksums, in place or as a copy
  */
 #include "cli.h"
+#include "output.h"
 #include "say.h"
 #include "sink.h"
 
@@ -204,7 +205,7 @@ static void seal_copy(const struct request *r)
     int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
     if (error != 0)
         say_cannot_open(r->path, error);
-    bool same = sink_is_file(r->dest, r->path);
+    bool same = output_is(r->dest, r->path);
     if (same && sink_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
     if (same)

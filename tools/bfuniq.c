@@ -241,7 +241,9 @@ static void check_output_file(const struct request *r)
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
     if (mode >= 0 && (mode & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
-    output_check_inputs(r->inputs, r->inputs_count);
+    output_check_inputs("-", r->inputs, r->inputs_count);
+    if (r->seen.path != NULL)
+        output_check_inputs(r->seen.path, r->inputs, r->inputs_count);
 }
 
 /* ----------------------------------------------------------------------------------------- work */
@@ -308,7 +310,7 @@ int main(int argc, char **argv)
     r.threads = params_default_threads();
     parse(&r, argc, argv);
     check_output_file(&r);
-    if (r.seen.path != NULL && output_is(r.seen.path))
+    if (r.seen.path != NULL && output_is("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
     stop_catch();
     seen_open(&r.seen);

@@ -3,6 +3,7 @@
 #include "create.h"
 #include "feed.h"
 #include "framing.h"
+#include "output.h"
 #include "params.h"
 #include "say.h"
 #include "sink.h"
@@ -33,13 +34,7 @@ _Noreturn static void cannot_make(const struct create *c, int error)
 static void check_dest(const struct create *c)
 {
     sink_check(c->path, c->force);
-    bool same = c->inputs_count == 0 && sink_is_file(c->path, "-");
-    for (int i = 0; i < c->inputs_count; i++)
-        same = same || sink_is_file(c->path, c->inputs[i]);
-    if (same && sink_is_stdout(c->path))
-        cli_fail(0, "cannot write to standard output: it is a file to read keys from");
-    if (same)
-        cli_fail(0, "cannot create %s: it is a file to read keys from", c->path);
+    output_check_inputs(c->path, c->inputs, c->inputs_count);
 }
 
 static void check_size(const struct create *c)

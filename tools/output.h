@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * Answers on standard output, beside what they are made from.
+ * The one rule of what a tool reads and writes at a time: no input is an output, and no two outputs
+ * are one file. Names are as on the command line: of an input "-" is standard input, of an output
+ * standard output. Only regular files count: a terminal, a pipe or /dev/null may be both.
  */
 #ifndef BLOOMFILE_TOOLS_OUTPUT_H
 #define BLOOMFILE_TOOLS_OUTPUT_H
 
 #include <stdbool.h>
 
-/* Whether this file, which is read ("-": standard input), is what standard output writes to. Only
- * regular files can be: a terminal, a pipe or /dev/null may be both. */
-bool output_is(const char *path);
+/* Whether what is written to `output` goes into the file that `input` is read from, or takes its
+ * place. */
+bool output_is(const char *output, const char *input);
 
-/* Ends the program if one of the inputs is also the output ("-" is standard input, count 0 too):
- * answers that are appended to it are read as input again, without end, and if the shell has
- * emptied it (>), there is nothing to answer any more. To be called before anything is read. */
-void output_check_inputs(char *const *paths, int count);
+/* Ends the program if one of the inputs is also the output (count 0: standard input): answers that
+ * are appended to it are read as input again, without end; if the shell has emptied it (>), there
+ * is nothing to answer any more; and a file that takes its place loses it. To be called before
+ * anything is read. */
+void output_check_inputs(const char *output, char *const *paths, int count);
+
+/* Ends the program if both outputs go to one file, which may be yet to make. */
+void output_check_outputs(const char *output, const char *other);
 
 #endif

@@ -12,21 +12,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 bool sink_is_stdout(const char *dest)
 {
     return strcmp(dest, "-") == 0;
-}
-
-bool sink_is_file(const char *dest, const char *path)
-{
-    struct stat st;
-    if (!sink_is_stdout(dest))
-        return target_is_same_file(dest, path);
-    return fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode) &&
-           target_is_same_file("/dev/stdout", path);
 }
 
 static void check_folder(void)

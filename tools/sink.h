@@ -9,9 +9,6 @@
 
 bool sink_is_stdout(const char *dest);
 
-/* Whether the filter would go into that file, "-" being standard input. */
-bool sink_is_file(const char *dest, const char *path);
-
 /* Ends the program unless the filter can be written there, as target_check() does for a file: a
  * terminal is no place for one, and on its way it needs the folder of temporary files. A reader of
  * standard output that goes away becomes an error. */

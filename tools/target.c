@@ -67,15 +67,3 @@ void target_check_unused(const char *path)
                  " would be lost (end them first)",
                  path);
 }
-
-static bool identify(const char *path, struct stat *st)
-{
-    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, st) : stat(path, st)) == 0;
-}
-
-bool target_is_same_file(const char *path, const char *other)
-{
-    struct stat a, b;
-    return identify(path, &a) && identify(other, &b) && a.st_dev == b.st_dev &&
-           a.st_ino == b.st_ino;
-}

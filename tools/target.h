@@ -19,7 +19,4 @@ void target_check_unused(const char *path);
 /* Whether it is a symbolic link to nothing. */
 bool target_leads_nowhere(const char *path);
 
-/* Whether both name the same existing file; "-" is standard input. */
-bool target_is_same_file(const char *path, const char *other);
-
 #endif

@@ -163,7 +163,7 @@ class Targets(TroubleTest):
         self.assertIn("cannot both be standard output",
                       self.trouble("bffold", "--svg", "-", "big", "-"))
         os.link(self.folder / "old", self.folder / "same")
-        self.assertIn("it is the filter to make",
+        self.assertIn("two outputs to one file, old",
                       self.trouble("bffold", "-f", "--svg", "old", "big", "same"))
         self.assertIn("it is the filter itself",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))

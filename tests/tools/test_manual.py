@@ -160,7 +160,7 @@ class Manual(ToolTest):
                            "unclean keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
-                    "was changed while|also the output|was replaced or removed|what they add")
+                    "was changed while|also the output|two outputs|was replaced or removed|what they add")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

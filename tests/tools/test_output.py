@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""An input that is also the output is refused before anything is read, written or changed."""
+"""An input that is also an output is refused before anything is read, written or changed; and so
+are two outputs that are one file."""
 
 import os
 
@@ -54,19 +55,69 @@ class Output(ToolTest):
             name = "live" if "live" in words else "filter"
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
-    def test_a_list_may_be_appended_to(self):
-        """It is read before the first answer; but not if the shell has emptied it."""
-        words = ["--unless", "list", "filter", "keys"]
+    def test_a_list_that_is_the_output_is_refused(self):
+        """Appended to or overwritten, whether it lists keys or filters."""
         self.write("list", lines(*KEYS[:990]))
-        self.refused("bfquery", *words, how="r+b", name="list")
-        with open(self.folder / "list", "ab") as out:
-            result = self.run_tool("bfquery", *words, stdout=out)
-        self.assertEqual((result.returncode, result.stderr), (0, b""))
-        self.assertEqual(self.read("list"), lines(*KEYS))
+        self.write("names", b"filter\n")
+        for how in "ab", "r+b":
+            for name, *command in (("list", "bfquery", "--unless", "list", "filter", "keys"),
+                                   ("list", "bfinspect", "--keys", "list", "filter"),
+                                   ("list", "bfinspect", "--json", "--keys", "list", "filter"),
+                                   ("names", "bfmerge", "-", "--files-from", "names")):
+                self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
+                              self.refused(*command, how=how, name=name))
 
-    def test_keys_of_bfinspect(self):
-        self.assertIn("also the output", self.refused("bfinspect", "--keys", "keys", "filter",
-                                                      how="wb", name="keys"))
+    def test_an_input_is_not_replaced(self):
+        """By a file that takes its name, whichever option or operand names them."""
+        self.write("names", b"filter\n")
+        os.link(self.folder / "keys", self.folder / "other name")
+        os.symlink("live", self.folder / "link")
+        for name, *command in (("keys", "bfinspect", "-f", "--keys", "keys", "--svg", "keys", "filter"),
+                               ("keys", "bfinspect", "-f", "--keys", "keys", "--png", "other name",
+                                "filter"),
+                               ("keys", "bfinspect", "-qf", "--keys", "keys", "--svg", "keys", "filter"),
+                               ("names", "bfmerge", "-f", "names", "--files-from", "names"),
+                               ("keys", "bfcreate", "-f", "other name", "others", "keys"),
+                               ("link", "bfadd", "live", "link"),
+                               ("link", "bfadd", "-q", "live", "keys", "link"),
+                               ("link", "bfuniq", "--filter", "live", "link")):
+            with self.subTest(command=command):
+                self.assertIn(f"cannot read {name}: it is also the output (write to another file)",
+                              self.trouble(*command))
+        for name, *command in (("keys", "bfcreate", "-f", "keys"),
+                               ("names", "bfmerge", "-f", "names", "--files-from", "-")):
+            with self.subTest(command=command), open(self.folder / name, "rb") as stdin:
+                self.assertIn(f"cannot read standard input, {name}: it is also the output",
+                              self.trouble(*command, stdin=stdin))
+
+    def test_two_outputs_are_two_files(self):
+        """Whether they are there already or are yet to be made."""
+        self.write("there", b"")
+        os.link(self.folder / "there", self.folder / "here")
+        os.mkdir(self.folder / "folder")
+        for one, other in (("t", "t"), ("t", "./t"), ("t", "folder/../t"), ("there", "here"),
+                           ("there", "there")):
+            for command in (["bfinspect", "--svg", one, "--png", other, "filter"],
+                            ["bfinspect", "-q", "--svg", one, "--png", other, "filter"],
+                            ["bffold", "--svg", one, "filter", other]):
+                with self.subTest(command=command):
+                    message = self.trouble(*command[:1], "-f", *command[1:])
+                    self.assertRegex(message, "two outputs to one file|cannot both be t")
+        for command in (["bfinspect", "-f", "--svg", "there", "filter"],
+                        ["bfinspect", "-f", "--json", "--png", "there", "filter"],
+                        ["bffold", "-f", "--svg", "there", "filter", "-"],
+                        ["bffold", "-f", "--svg", "-", "filter", "there"]):
+            with self.subTest(command=command):
+                self.assertIn("two outputs to one file",
+                              self.refused(*command, how="r+b", name="there"))
+
+    def test_two_outputs_in_two_files(self):
+        os.mkdir(self.folder / "folder")
+        self.write("there", b"")
+        self.output("bfinspect", "-q", "--svg", "t", "--png", "folder/t", "filter")
+        self.output("bfinspect", "-qf", "--svg", "there", "--png", "u", "filter")
+        self.output("bfinspect", "-qf", "--svg", "v", "--png", "there", "filter")
+        self.output("bffold", "-qf", "--factor", 1, "--svg", "filter.svg", "filter", "folder/filter")
 
     def test_what_is_no_regular_file_may_be_both(self):
         for tool, words in TOOLS_WITH_ANSWERS:

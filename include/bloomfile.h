@@ -322,9 +322,9 @@ BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
  * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk;
- * BLOOMFILE_ECHANGED if somebody has overwritten the file: answers since then may be wrong (lookups
- * do not notice), from now on all are "maybe"; or BLOOMFILE_EHASH (bloomfile_hash.h). Takes 1 to
- * 2 us: ask after the answers that count. */
+ * _EUNCLEAN if one died while it did, or _ECHANGED if somebody has overwritten the file: answers
+ * since then may be wrong (lookups do not notice), from now on all are "maybe"; or _EHASH
+ * (bloomfile_hash.h). Takes 1 to 3 us: ask after the answers that count. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */

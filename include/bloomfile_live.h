@@ -19,7 +19,10 @@
  * what was added since the last sync may be lost, and adding it again mends that. So is one whose
  * writer was killed while it synced (or closed, or sealed), which it may have been told to have
  * failed; any other death of a process needs no repair. BLOOMFILE_ACCEPT_UNCLEAN opens it all the
- * same; with BLOOMFILE_WRITE that speaks for everybody, and the file is not unclean any more.
+ * same; with BLOOMFILE_WRITE that speaks for everybody, and the file is not unclean any more. Who
+ * had it open for reading when a writer died so learns of it when it asks bloomfile_status() (an
+ * errno, if the locks do not tell), and every lookup is "maybe" from then on; who had it open for
+ * writing is told by its next sync if a write has failed.
  *
  * Where. All who use a live file must be on one host and see one page cache: network and cluster
  * file systems are BLOOMFILE_EFILESYSTEM. On overlayfs a reader must be allowed to open the file
@@ -146,10 +149,10 @@ BLOOMFILE_API int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *s
 BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f);
 
 /* Writes what a live filter's memory holds to a new live file `dst`, poisoned or not, as
- * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If it is poisoned,
- * pages that the kernel has dropped since the failed write are as they were on disk, so the new
- * file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If it
- * turns out to be lost only now, that is an error: call it again. Errors as
+ * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If bloomfile_status()
+ * is not 0, pages that the kernel has dropped since a failed write are as they were on disk, so the
+ * new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If
+ * it turns out to be lost only now, that is an error: call it again. Errors as
  * bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "join.h"
 #include "live.h"
 
 /* ---- which file it is */
@@ -104,6 +105,21 @@ int changed_or_damaged_so_far(const bloomfile *f)
     return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
+/* Whether a writer was killed in a sync, or failed to poison the file: it may have been told of a
+ * failed write, and no reader will be. Other writers will, by their next sync. */
+static int check_abandoned(const bloomfile *f)
+{
+    struct header now;
+    bool abandoned = false;
+    if (f->live == NULL || f->writing || f->accept_unclean || live_load(f, &now) != 0)
+        return 0;
+    int error = join_find_abandoned(f->fd, &now, &abandoned);
+    if (!abandoned)
+        return error;
+    guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
+    return BLOOMFILE_EUNCLEAN;
+}
+
 /* Other bytes than those that were opened are the worse news: not only pages that were found to be
  * damaged are wrong. */
 int changed_or_damaged(const bloomfile *f)
@@ -112,7 +128,8 @@ int changed_or_damaged(const bloomfile *f)
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
         return BLOOMFILE_ECHANGED;
     }
-    return changed_or_damaged_so_far(f);
+    int error = changed_or_damaged_so_far(f);
+    return error != 0 ? error : check_abandoned(f);
 }
 
 int bloomfile_status(const bloomfile *f)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "changed.h"
 #include "image.h"
 #include "kernel_fold.h"
 #include "live.h"
@@ -117,7 +118,7 @@ int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
         source_describe(f, &h) != 0; /* the page may be among those that were dropped */
     if (f->live == NULL || h.record.state == BLOOMFILE_SEALED)
         return BLOOMFILE_ESEALED;
-    bool doubtful = unreadable || live_in_doubt(f);
+    bool doubtful = unreadable || changed_or_damaged(f) != 0;
     h.record.state = BLOOMFILE_LIVE;
     h.record.sequence = 1;
     h.record.flags = RECORD_N_ESTIMATED;

@@ -108,8 +108,10 @@ static int check_mark(const bloomfile *f)
         return error;
     const bool begun =
         now.record.state == BLOOMFILE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
-    if (begun && !f->accept_unclean)
+    if (begun && !f->accept_unclean) {
+        guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
         return BLOOMFILE_EUNCLEAN;
+    }
     return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
 }
 

@@ -33,9 +33,9 @@ static int read_record(int fd, const struct header *h, struct record *r)
     return faults.first;
 }
 
-/* Whether a sync that had begun never ended. It has the lock from before the mark until after it:
- * so if the same record is in force after a look at the lock, that look was at its time. */
-static int find_abandoned_sync(int fd, const struct header *h, bool *abandoned)
+/* A sync has the lock from before the mark until after it: so if the same record is in force after
+ * a look at the lock, that look was at its time. */
+int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;
     unsigned tries = 0;
@@ -71,7 +71,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
     if (memcmp(then, boot, BOOT_ID_SIZE) != 0)
         return BLOOMFILE_EUNCLEAN;
     bool abandoned;
-    error = find_abandoned_sync(fd, h, &abandoned);
+    error = join_find_abandoned(fd, h, &abandoned);
     return error == 0 && abandoned ? BLOOMFILE_EUNCLEAN : error;
 }
 

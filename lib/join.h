@@ -9,6 +9,9 @@
  * BLOOMFILE_EUNCLEAN, _ENOBOOT; an errno. */
 int join_check_clean(int fd, const struct header *h, bool accept_unclean);
 
+/* Whether a sync that had begun when *h was read never ended. An error: that cannot be told. */
+int join_find_abandoned(int fd, const struct header *h, bool *abandoned);
+
 /* Becomes one of the file's writers, which f->fd is open for: takes the lock and commits a record
  * with this boot's identity. EBUSY, BLOOMFILE_EUNCLEAN, _ENOBOOT, _ESEALED, _EPOISONED, an errno.
  */

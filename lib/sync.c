@@ -12,7 +12,7 @@ int sync_source(const bloomfile *f)
     pthread_mutex_lock(&f->session->syncs);
     int error = join_open_own(f);
     if (error == 0 && live_in_doubt(f))
-        error = BLOOMFILE_EPOISONED;
+        error = atomic_load(&f->guard->error);
     if (error == 0)
         error = atomic_load(&f->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
     pthread_mutex_unlock(&f->session->syncs);

@@ -284,8 +284,82 @@ static void a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean(void 
             if (mark)
                 assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
             assert_unclean_if_marked(mark);
+            bloomfile_close(reader);
+            reader = opened("filter", 0);
         }
     assert_true(marked >= 6);
+}
+
+static const char *flaw_of_reader_of_unclean_file(bloomfile *f)
+{
+    if (bloomfile_status(f) != BLOOMFILE_EUNCLEAN)
+        return "its status is not EUNCLEAN";
+    if (!has_numbers(f, 0, LIVE_KEYS) || !has_numbers(f, ABSENT, ABSENT + 10))
+        return "it says no";
+    for (size_t i = 0; i < ROWS(copies); i++)
+        if (copies[i] != rescue_it && copies[i](f) != BLOOMFILE_EUNCLEAN)
+            return "it was copied";
+    return flaw_of_rescued(f);
+}
+
+/* But one that accepts what comes is not. */
+static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    bloomfile_close(writer);
+    writer = NULL;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync); nth++) {
+        bloomfile *accepting = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+        assert_flawless(flaw_of_sound(accepting));
+        bloomfile_close(accepting);
+        marked += has_mark();
+        if (has_mark())
+            assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        else
+            assert_flawless(flaw_of_sound(reader));
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+    }
+    assert_true(marked >= 3);
+}
+
+/* Then only the mark tells of it. */
+static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        struct faults faults = once(ON_msync, 1, EIO);
+        const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
+        faults.besides = &full;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, EIO);
+        assert_true(has_mark());
+        assert_flawless(flaw_of_doubtful(writer));
+        if (i == 1) { /* without asking before */
+            assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
+            assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
+        }
+        assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        start_anew();
+    }
+}
+
+/* It is one for reading from then on. */
+static void one_that_has_finished_is_told_as_readers_are(void **state)
+{
+    (void)state;
+    unsigned nth = 1;
+    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_finish(finished), 0);
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_flawless(flaw_of_reader_of_unclean_file(finished));
+    assert_flawless(flaw_of_sound(writer)); /* it will be told by its next sync */
+    bloomfile_close(finished);
 }
 
 /* Whoever has had it open since before is told, if there was anything to tell. */
@@ -455,6 +529,9 @@ int main(void)
         ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
+        ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
+        ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
+        ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
         ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
         ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
         ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),

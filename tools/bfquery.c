@@ -208,6 +208,12 @@ static bool report_damage(const struct request *r, const bloomfile *f)
                  "%s: a program that adds to it could not write it to disk: keys asked since then"
                  " were treated as present",
                  r->path);
+    else if (error == BLOOMFILE_EUNCLEAN)
+        cli_warn(0,
+                 "%s: a program that adds to it died while it wrote it to disk: if the disk failed"
+                 " just then, keys were missed: add those since the last sync again (bfadd"
+                 " --accept-unclean)",
+                 r->path);
     else if (info.bad_pages == 0)
         cli_warn(error, "%s is damaged", r->path);
     else

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * For LD_PRELOAD: while the file named by DISK_FAILS exists, msync() fails as it does when the disk
- * could not be written, but for the first DISK_WORKS calls. If DISK_FORGETS is set, what is read
- * from files without a name begins with a zero byte, as after a page that could not be written. The
- * file named by DISK_SHRINKS loses what it has beyond 4096 bytes when it is about to be scanned.
+ * could not be written, but for the first DISK_WORKS calls; if DISK_KILLS is set, it kills. If
+ * DISK_FORGETS is set, what is read from files without a name begins with a zero byte, as after a
+ * page that could not be written. The file named by DISK_SHRINKS loses what it has beyond 4096
+ * bytes when it is about to be scanned.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -19,6 +21,8 @@ int msync(void *address, size_t size, int flags)
     const char *trigger = getenv("DISK_FAILS"), *works = getenv("DISK_WORKS");
     if (trigger != NULL && access(trigger, F_OK) == 0 &&
         calls++ >= (works != NULL ? atoi(works) : 0)) {
+        if (getenv("DISK_KILLS") != NULL)
+            raise(SIGKILL);
         errno = EIO;
         return -1;
     }

@@ -3,12 +3,18 @@
 status of 0 hides it, and no message calls what was done undone. See failing_disk.c."""
 
 import os
+import signal
 import unittest
 
 from support import SANITIZED, ToolTest, lines, main, numbered
 
 KEYS = numbered(300)
 CALLS = 12  # more than any of the tools here makes
+
+
+def is_mapped(process, path):
+    with open(f"/proc/{process.pid}/maps", encoding="utf-8") as maps:
+        return str(path) in maps.read()
 
 
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
@@ -56,6 +62,20 @@ class LastWrite(ToolTest):
                 self.assertEqual(self.query("--accept-unclean", "saved", "keys"), KEYS)
                 rescued += 1
         self.assertGreater(rescued, 0)
+
+    def test_bfquery_tells_that_a_writer_died_in_a_sync(self):
+        self.create_live("-n", 1000, "-p", "1e-9")
+        reader = self.start("bfquery", "live")
+        self.feed(reader, KEYS[0])
+        self.until(lambda: is_mapped(reader, self.folder / "live"))
+        self.write("disk-fails", b"")
+        killed = self.run_tool("bfadd", "--sync", 10, "live", "keys", env={
+            "LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FAILS": "disk-fails",
+            "DISK_WORKS": "2", "DISK_KILLS": "1"})
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        status, _, message = self.result(reader, lines(*KEYS))
+        self.assertEqual(status, 2)
+        self.check_message("bfquery", message, "live", "died while it wrote", "--accept-unclean")
 
     def test_bfuniq(self):
         results = list(self.runs("bfuniq", "--filter", "live", "keys"))

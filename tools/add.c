@@ -244,8 +244,7 @@ int add_all(const struct add *a)
     if (output_is("-", a->path))
         cli_fail(0, "cannot write to standard output: it is the filter to add to");
     w.f = open_filter(a);
-    if (!a->quiet)
-        framing_compare(a->path, w.f, &a->keys);
+    framing_compare(a->path, w.f, &a->keys);
     crowd_begin(&w.crowd, w.f);
     take_input(&w);
     finish(&w);

@@ -42,10 +42,12 @@ static const char help[] =
     "\n"
     "Other:\n"
     "      --accept-unclean\n"
-    "                      even if FILE was in use when its machine went down\n"
+    "                      even if the machine, or a writer in a sync, died while\n"
+    "                      FILE was written\n"
     "      --overfull      FILE may have more than twice the false-positive rate that\n"
     "                      it promises\n"
-    "  -q, --quiet         errors only: no counts, progress or warnings\n"
+    "  -q, --quiet         no counts and no progress; only errors, and warnings that\n"
+    "                      keys may be lost or never match\n"
     "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
     "\n"
@@ -121,7 +123,6 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     if (a->remove && a->exact)
         cli_usage("--exact is about adding, which --remove does not do");
-    a->keys.quiet = a->quiet;
     a->path = argv[optind];
     a->inputs = argv + optind + 1;
     a->inputs_count = argc - optind - 1;

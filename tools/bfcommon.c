@@ -54,7 +54,8 @@ static const char help[] =
     "  -d, --difference   print the lines of the first FILE that no other one has\n"
     "  -c, --count        print only how many lines there are to print\n"
     "      --stats        tell on standard error what each pass read and kept\n"
-    "  -q, --quiet        no progress, no warnings\n"
+    "  -q, --quiet        no progress; only errors, and warnings that keys may never\n"
+    "                     match\n"
     "\n"
     "Resources:\n"
     "      --memory SIZE  bytes of memory to use (default 1Gi, at least 16Mi)\n"
@@ -148,7 +149,6 @@ static void parse(struct job *job, int argc, char **argv)
         if (!keys_take_option(&job->form, option, optarg))
             take_option(job, option, optarg);
     }
-    job->form.quiet = job->quiet;
     check_operands(argv + optind, argc - optind);
     output_check_inputs("-", argv + optind, argc - optind);
     if (job->form.record_size >= memory_of_key(job->memory))

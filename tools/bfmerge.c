@@ -69,11 +69,13 @@ static const char help[] =
     "                      also the files that LIST names, one a line\n"
     "  -0, --null          names in LIST end with a zero byte, not with a newline\n"
     "      --accept-unclean\n"
-    "                      even if a live SRC was in use when its machine went down\n"
+    "                      even if the machine, or a writer in a sync, died while a\n"
+    "                      live SRC was written\n"
     "\n"
     "Other:\n"
     "  -f, --force         replace DEST, which may be a SRC, if it exists\n"
-    "  -q, --quiet         errors only: no progress, summary or warnings\n"
+    "  -q, --quiet         no progress and no summary; only errors, and warnings that\n"
+    "                      keys may be lost or never match\n"
     "  -v, --verbose       print the summary even if standard error is no terminal\n"
     "  -h, --help          print this and exit\n"
     "      --version       print the version and exit\n"
@@ -368,8 +370,7 @@ int main(int argc, char **argv)
     open_sources(&r, &sources);
     check_dest(&r, &sources);
     check_layout(&r, &sources);
-    if (!r.quiet)
-        merge_sources_compare_framing(&sources);
+    merge_sources_compare_framing(&sources);
     merge(&r, &sources);
     if (!sink_is_stdout(r.dest))
         report(&r);

@@ -57,7 +57,8 @@ static const char help[] =
     "Output:\n"
     "  -d, --repeated        print the others instead: each line that was seen before\n"
     "  -c, --count           print no lines but, at the end, how many there were\n"
-    "  -q, --quiet           errors only: no progress, no warnings\n"
+    "  -q, --quiet           no progress; only errors, and warnings that keys may be\n"
+    "                        lost or never match\n"
     "\n"
     "Memory:\n"
     "  -n, --capacity N      room for N different keys (default 10M)\n"
@@ -68,7 +69,8 @@ static const char help[] =
     "                        the program\n"
     "      --filter FILE     what was seen is kept in FILE, made if missing: the next\n"
     "                        run goes on from there, and others at the same time\n"
-    "      --accept-unclean  even if FILE was in use when its machine went down\n"
+    "      --accept-unclean  even if the machine, or a writer in a sync, died while\n"
+    "                        FILE was written\n"
     "      --generations G   forget keys again, after the last G-1 to G periods\n"
     "      --every N         a period is N new keys; --generations needs it, not -n\n"
     "\n"
@@ -207,7 +209,6 @@ static void parse(struct request *r, int argc, char **argv)
             take_option(r, option, optarg);
     }
     check_memory_options(r);
-    r->keys.quiet = r->quiet;
     framing_record(&r->seen.plan.params, &r->keys);
     r->inputs = argv + optind;
     r->inputs_count = argc - optind;
@@ -314,7 +315,7 @@ int main(int argc, char **argv)
         cli_fail(0, "cannot write to standard output: it is the filter");
     stop_catch();
     seen_open(&r.seen);
-    if (r.seen.path != NULL && !r.quiet)
+    if (r.seen.path != NULL)
         framing_compare(r.seen.path, r.seen.newest, &r.keys);
     seen_watch(&r.seen, 0);
 

@@ -240,7 +240,6 @@ void create_sealed(const struct create *c)
     if (!sink_is_stdout(c->path))
         folder = folder_of(c->path);
     params.spool = folder;
-    keys.quiet = c->quiet;
     framing_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);

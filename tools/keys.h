@@ -21,7 +21,7 @@ struct keys_options {
     size_t record_size; /* KEYS_RECORDS */
     bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
-    bool quiet;         /* an input that looks like something else is no warning */
+    bool no_keys;       /* what looks like something else is no warning: it is a list of names */
     bool stoppable;     /* once there is a stop_signal (stop.h), nothing more is read */
     size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */

@@ -88,7 +88,7 @@ static bool all_end_in_cr(const uint8_t *bytes, size_t size)
 void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size)
 {
-    if (options->quiet)
+    if (options->no_keys)
         return;
     if (size > KIND_SIZE)
         size = KIND_SIZE;

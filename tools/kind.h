@@ -11,9 +11,9 @@ enum {
     KIND_SIZE = 1 << 16 /* more bytes than these are not looked at */
 };
 
-/* Warns, unless options->quiet, if the bytes that an input begins with are those of a packed file,
- * of a filter or of wide characters, or if all lines there end in a carriage return that is to be
- * part of the keys. */
+/* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
+ * file, of a filter or of wide characters, or if all lines there end in a carriage return that is
+ * to be part of the keys. */
 void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size);
 

@@ -23,7 +23,6 @@ KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "gzip -dc"),
          "wide": (WIDE, "UTF-16 text", "iconv -f UTF-16LE"),
          "wide big": (TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv -f UTF-16BE")}
 CRLF = TEXT.replace(b"\n", b"\r\n")
-QUIET = {"bfcreate", "bfadd", "bfuniq", "bfcommon"}  # the tools whose -q silences warnings
 
 
 class KindTest(ToolTest):
@@ -36,7 +35,8 @@ class KindTest(ToolTest):
         self.create_live("-f", "-n", "1M")
         self.write("other", b"other\n")
         return (("bfcreate", "-f", "new"), ("bfadd", "live"), ("bfquery", "filter"),
-                ("bfuniq",), ("bfcommon", "other"), ("bfquery", "filter", "other", "--unless"))
+                ("bfuniq",), ("bfcommon", "other"), ("bfquery", "filter", "other", "--unless"),
+                ("bfinspect", "filter", "--keys"))
 
     def said(self, tool, *words, **options):
         result = self.run_tool(tool, *words, **options)
@@ -55,8 +55,7 @@ class Inputs(KindTest):
                                   "is (", message)
                     self.assertIn(remedy, message)
                     self.assertEqual(message.count("looks like"), 1)
-                    if tool in QUIET:
-                        self.assertEqual(self.said(tool, "-q", *words, name), "")
+                    self.assertEqual(self.said(tool, "-q", *words, name), message)
 
     def test_carriage_returns_at_each_end(self):
         self.write("dos", CRLF)
@@ -67,11 +66,10 @@ class Inputs(KindTest):
                               "for a part of the key (--crlf takes it off)\n", message)
                 if tool != "bfadd":  # its filter says that it is for lines
                     self.assertNotIn("carriage return,", self.said(tool, "--crlf", *words, "dos"))
-                if tool in QUIET:
-                    self.assertEqual(self.said(tool, "-q", *words, "dos"), "")
+                self.assertEqual(self.said(tool, "-q", *words, "dos"), message)
 
     def test_standard_input_and_pipes(self):
-        for tool, *words in self.commands()[:-1]:
+        for tool, *words in self.commands()[:-2]:
             for data, what in (CRLF, "carriage return"), (KINDS["gz"][0], "gzip data"):
                 message = self.said(tool, *words, "-", stdin=data)
                 self.assertRegex(message, f"(?m)^{tool}: standard input.*{what}")
@@ -154,10 +152,9 @@ class Framings(ToolTest):
                             ("bfquery", "made", "made"), ("bfquery", "live", "-q", "live"),
                             ("bfadd", "live", "live"), ("bfuniq", "live", "--filter", "live"),
                             ("bfinspect", "made", "--keys", "-", "made")):
-                        self.check(made, asked, self.messages(tool, *words, *asked, stdin=b""),
-                                   tool, name)
-                    for tool, *words in ("bfadd", "live"), ("bfuniq", "--filter", "live"):
-                        self.assertEqual(self.messages(tool, "-q", *words, *asked), "")
+                        for quiet in [], ["-q"]:
+                            message = self.messages(tool, *quiet, *words, *asked, stdin=b"")
+                            self.check(made, asked, message, tool, name)
 
     def test_what_nobody_recorded_is_not_told(self):
         self.write("library", craft.make("blocked", 512, 4, numbered(3)))
@@ -175,7 +172,7 @@ class Framings(ToolTest):
                 self.create("-q", "-n", 99, "-m", 5120, "-k", 4, "-x4", stdin=b"abcd", name="c2")
             self.output("bfmerge", "-f", "-p", 1, "merged", *sources, says=says)
             self.assertEqual(self.inspected("merged")["header"]["framing"], "unknown")
-            self.output("bfmerge", "-qf", "-p", 1, "merged", *sources)
+            self.output("bfmerge", "-qf", "-p", 1, "merged", *sources, says=says)
         self.output("bfmerge", "-f", "-p", 1, "merged", "a", "c")
 
 

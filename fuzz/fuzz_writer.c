@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fuzzes live files: each input is a file that is opened for reading and for writing, as it is and
- * with its header checksums put right. Whatever is opened for writing must take a key, keep it
- * through sync, seal and reopening, and end up as a file that verifies; who only reads it meanwhile
- * must see the key, too.
+ * Fuzzes live files: each input is a file that is opened for reading and for writing, as it is,
+ * with its header checksums put right, and with all put right that follows from the rest, so that
+ * it is opened. Whatever is opened for writing must take a key, keep it through sync, seal and
+ * reopening, and end up as a file that verifies; who only reads it meanwhile must see the key, too.
  */
 #include <bloomfile.h>
 #include <bloomfile_hash.h>
@@ -16,6 +16,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "boot.h"
+#include "hash.h"
+#include "header.h"
 #include "mend.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -68,7 +71,18 @@ static void add_and_seal(bloomfile *f)
     }
 }
 
-static void try_file(const uint8_t *image, size_t size)
+/* Who does not accept an unclean file is refused that, and else answered as others are. */
+static void open_carefully(const char *path, int otherwise)
+{
+    bloomfile *f;
+    int error = open_named(&f, path, 0);
+    expect(error == otherwise || (otherwise == 0 && error == BLOOMFILE_EUNCLEAN));
+    if (error == 0)
+        bloomfile_close(f);
+}
+
+/* Returns what its reader was told. */
+static int try_file(const uint8_t *image, size_t size)
 {
     char path[64];
     bloomfile *f, *reader = NULL;
@@ -76,6 +90,7 @@ static void try_file(const uint8_t *image, size_t size)
     expect(fd >= 0 && write(fd, image, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     int as_reader = open_named(&reader, path, BLOOMFILE_ACCEPT_UNCLEAN);
+    open_carefully(path, as_reader);
     int error = open_named(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
     if (error == 0) {
         expect(as_reader == 0);
@@ -90,6 +105,98 @@ static void try_file(const uint8_t *image, size_t size)
     }
     bloomfile_close(reader);
     close(fd);
+    return as_reader;
+}
+
+/* ---- a sound file, of which the input chooses what is free */
+
+#define HEADER    GEOMETRY_FILE_HEADER
+#define MOST_BITS (1u << 16)
+
+/* Where the fields are. */
+enum {
+#define AT(name, offset, size) AT_##name = (offset),
+    HEADER_FIELDS(AT)
+#undef AT
+#define AT(name, offset, size) RECORD_AT_##name = (offset),
+    RECORD_FIELDS(AT)
+#undef AT
+};
+
+static uint32_t choose_layout(uint32_t layout)
+{
+    if (geometry_layout_known(layout))
+        return layout;
+    return layout % 2 != 0 ? BLOOMFILE_CLASSIC : BLOOMFILE_COUNTING;
+}
+
+static uint64_t choose_bits(uint32_t layout, uint64_t bits)
+{
+    bits = bits % MOST_BITS + 1;
+    return layout == BLOOMFILE_BLOCKED ? (bits + 511) / 512 * 512 : bits;
+}
+
+static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t body_size)
+{
+    static const uint8_t magic[8] = { 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n' };
+    memcpy(image + AT_magic, magic, sizeof magic);
+    put32(image + AT_version, HEADER_VERSION);
+    put32(image + AT_header_size, HEADER);
+    put32(image + AT_incompat, 0);
+    put32(image + AT_layout, layout);
+    if (!hash_is_applications(get32(image + AT_hash_id))) {
+        put32(image + AT_hash_id, HASH_XXH3_64);
+        put64(image + AT_self_test, hash_self_test(get64(image + AT_seed)));
+    }
+    put32(image + AT_k, (get32(image + AT_k) - 1) % BLOOMFILE_MAX_HASHES + 1);
+    put64(image + AT_m, bits);
+    put64(image + AT_body_offset, HEADER);
+    put64(image + AT_body_size, body_size);
+    put64(image + AT_capacity, get64(image + AT_capacity) % GEOMETRY_MAX_CAPACITY + 1);
+    put64(image + AT_fpr, get64(image + AT_fpr) % 0x3FF0000000000000u); /* below 1.0 */
+    put64(image + AT_m_unfolded, bits);
+    memset(image + AT_label, 0, BLOOMFILE_MAX_LABEL);
+}
+
+static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
+{
+    uint8_t *boot = record + RECORD_AT_boot_id;
+    const uint32_t state = get32(record + RECORD_AT_state) % 4;
+    const uint64_t ones = get64(record + RECORD_AT_ones) % (bits + 1);
+    const uint64_t overflow = get64(record + RECORD_AT_overflow) % (ones + 1);
+    put32(record + RECORD_AT_state, state == 0 ? BLOOMFILE_LIVE : state);
+    put64(record + RECORD_AT_ones, ones);
+    put64(record + RECORD_AT_overflow, layout == BLOOMFILE_COUNTING ? overflow : 0);
+    if (state == BLOOMFILE_SEALED) {
+        put64(record + RECORD_AT_sequence, HEADER_SEALED_SEQUENCE);
+        memset(boot, 0, BOOT_ID_SIZE);
+        return;
+    }
+    put32(record + RECORD_AT_body_crc, 0);
+    if (get64(record + RECORD_AT_sequence) == HEADER_SEALED_SEQUENCE)
+        put64(record + RECORD_AT_sequence, 0);
+    if (boot[0] % 2 != 0 && boot_id(boot) != 0) /* of this boot, or of another */
+        memset(boot, 0, BOOT_ID_SIZE);
+}
+
+static void try_sound_file(const uint8_t *data, size_t size)
+{
+    if (size < HEADER)
+        return;
+    const uint32_t layout = choose_layout(get32(data + AT_layout));
+    const uint64_t bits = choose_bits(layout, get64(data + AT_m));
+    const struct geometry g = geometry_of(layout, bits, HEADER);
+    uint8_t *image = calloc(g.image_size, 1);
+    if (image == NULL)
+        return;
+    memcpy(image, data, size < g.image_size ? size : g.image_size);
+    mend_fields(image, layout, bits, g.body_size);
+    mend_record(image + HEADER / 2, layout, bits);
+    mend_record(image + HEADER / 4 * 3, layout, bits);
+    mend_checksums(image, g.image_size);
+    int error = try_file(image, g.image_size);
+    expect(error == 0 || error == BLOOMFILE_ERECORD || error == BLOOMFILE_EPOISONED);
+    free(image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -103,5 +210,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mend_checksums(image, size);
     try_file(image, size);
     free(image);
+    try_sound_file(data, size);
     return 0;
 }

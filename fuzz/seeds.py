@@ -43,6 +43,12 @@ def main():
     live(folder / "live-application.bloom", "blocked", 1024, ["add", *NAME],
          options=[*NAME, "--framing", "null"], keys=DIGESTS)
     live(folder / "live-poisoned.bloom", "classic", 999, ["add"], ["poison"])
+    clean, poisoned = ((folder / f"live-{name}.bloom").read_bytes()
+                       for name in ("clean", "poisoned"))
+    # Killed while it synced: of two records, the one that says so. And while it poisoned.
+    (folder / "live-sync-begun.bloom").write_bytes(clean[:3072] + bytes(1024) + clean[4096:])
+    (folder / "live-poisoned-once.bloom").write_bytes(poisoned[:3072] + bytes(1024) +
+                                                      poisoned[4096:])
     for step in range(1, 7):
         live(folder / f"live-seal-{step}.bloom", "classic", 40_000, ["add"],
              ["seal", "--until", step])

@@ -21,7 +21,8 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "kernel.h"
+#include "kernel/dispatch.h"
+#include "kernel/kernel.h"
 #include "options.h"
 #include "scratch.h"
 

@@ -9,7 +9,7 @@
 #include <xxhash.h>
 
 #include "bench.h"
-#include "probe.h"
+#include "format/probe.h"
 
 #define SAMPLE_SEED 1
 #define MOST_WORDS  10

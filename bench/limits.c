@@ -20,7 +20,7 @@
 #include <xxhash.h>
 
 #include "bench.h"
-#include "probe.h"
+#include "format/probe.h"
 
 #define LINE  ((size_t)64)
 #define WORDS (LINE / sizeof(uint64_t))

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "checksum.h"
-#include "hash.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/hash.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

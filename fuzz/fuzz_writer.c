@@ -16,10 +16,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "boot.h"
-#include "hash.h"
-#include "header.h"
+#include "format/hash.h"
+#include "format/header.h"
 #include "mend.h"
+#include "os/boot.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

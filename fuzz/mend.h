@@ -3,8 +3,8 @@
 #ifndef BLOOMFILE_FUZZ_MEND_H
 #define BLOOMFILE_FUZZ_MEND_H
 
-#include "../lib/bytes.h"
-#include "../lib/checksum.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
 
 static inline void put_crc(uint8_t *bytes, size_t size)
 {

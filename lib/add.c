@@ -1,8 +1,9 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Adding keys to a live filter, one or many, and taking them back from a counting one. */
 #include <bloomfile_live.h>
 
-#include "join.h"
-#include "keys.h"
+#include "handle/join.h"
+#include "handle/keys.h"
 
 #define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
 

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A sealed file around a body that was computed elsewhere. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <string.h>
 
-#include "image.h"
-#include "params.h"
-#include "result.h"
+#include "image/image.h"
+#include "image/new_image.h"
+#include "image/params.h"
 
 #define PROVENANCE (BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION)
 #define PIECE      ((size_t)256 << 10)

@@ -1,17 +1,18 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The builder: collects digests, sizes the filter, makes its body and publishes it. */
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "checksum.h"
-#include "digests.h"
-#include "fill.h"
-#include "hash.h"
-#include "params.h"
-#include "reader.h"
-#include "result.h"
-#include "spool.h"
+#include "build/digests.h"
+#include "build/fill.h"
+#include "build/reader.h"
+#include "format/checksum.h"
+#include "format/hash.h"
+#include "image/new_image.h"
+#include "image/params.h"
+#include "os/spool.h"
 
 #define CHUNK         1024 /* keys hashed before they are added */
 #define MEMORY_LEAST  ((uint64_t)1 << 20)

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "changed.h"
-#include "image.h"
-#include "kernel_fold.h"
-#include "live.h"
-#include "result.h"
-#include "source.h"
+#include "combine/source.h"
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "image/image.h"
+#include "image/new_image.h"
+#include "kernel/fold.h"
 
 /* In each byte of a boot identity: that of no boot, so that the file is unclean. */
 #define NO_BOOT 0xFF

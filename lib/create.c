@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * New live filters, in a file or in memory. */
 #include <bloomfile_hash.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -7,12 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "changed.h"
-#include "filter.h"
-#include "image.h"
-#include "live.h"
-#include "params.h"
-#include "publish.h"
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "image/image.h"
+#include "image/params.h"
+#include "open.h"
+#include "os/publish.h"
 
 static int plan(const struct bloomfile_params *given, struct header *h)
 {

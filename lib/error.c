@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Names and texts of errors. */
 #include <bloomfile.h>
 #include <errno.h>
 #include <string.h>

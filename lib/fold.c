@@ -4,8 +4,8 @@
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 
-#include "combine.h"
-#include "image.h"
+#include "combine/combine.h"
+#include "image/image.h"
 
 /* Counts that writers of a live source have not committed are estimated, which is closer. */
 static int estimate(struct combination *c, const struct kernel_tally *tally)

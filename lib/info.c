@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The header for people: of a handle, or of any bytes. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <string.h>
 
-#include "live.h"
-#include "versioned.h"
+#include "format/versioned.h"
+#include "handle/live.h"
 
 #define INFO_LEAST sizeof(struct bloomfile_info)
 

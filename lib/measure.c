@@ -1,10 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What the bits of a body say: fill, rate, estimated keys. */
 #include <bloomfile_inspect.h>
 
-#include "handle.h"
-#include "probe.h"
-#include "sizing.h"
-#include "versioned.h"
+#include "format/probe.h"
+#include "format/versioned.h"
+#include "handle/handle.h"
+#include "kernel/dispatch.h"
+#include "sizing/sizing.h"
 
 #define MEASUREMENT_LEAST sizeof(struct bloomfile_measurement)
 

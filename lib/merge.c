@@ -1,15 +1,16 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Unions and intersections. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "combine.h"
-#include "hash.h"
-#include "image.h"
-#include "sizing.h"
-#include "versioned.h"
+#include "combine/combine.h"
+#include "format/hash.h"
+#include "format/versioned.h"
+#include "image/image.h"
+#include "sizing/sizing.h"
 
 /* The struct of version 0.1, the oldest that callers can have. */
 #define PARAMS_LEAST sizeof(struct bloomfile_merge_params)

@@ -11,11 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "divisors.h"
-#include "kernel_fold.h"
-#include "probe.h"
-#include "sizing.h"
-#include "source.h"
+#include "combine/divisors.h"
+#include "combine/source.h"
+#include "format/probe.h"
+#include "kernel/dispatch.h"
+#include "kernel/fold.h"
+#include "sizing/sizing.h"
 
 struct node {
     uint64_t factor, step; /* the parent's factor times step */

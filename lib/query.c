@@ -1,7 +1,8 @@
-/* SPDX-License-Identifier: MIT */
-#include "doubt.h"
-#include "keys.h"
-#include "name.h"
+/* SPDX-License-Identifier: MIT
+ * Lookups, one or many. */
+#include "handle/app_hash.h"
+#include "handle/doubt.h"
+#include "handle/keys.h"
 
 static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint64_t digest)
 {

@@ -1,8 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Taking keys back from a counting filter. */
 #include <bloomfile_live.h>
 
-#include "hash.h"
-#include "join.h"
+#include "format/hash.h"
+#include "handle/join.h"
+#include "kernel/add_shared.h"
 
 int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 {

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Sealing a live file in place. */
 #include <bloomfile_live.h>
 
-#include "body.h"
-#include "flush.h"
-#include "image.h"
-#include "join.h"
-#include "sealing.h"
+#include "handle/flush.h"
+#include "handle/join.h"
+#include "handle/sealing.h"
+#include "image/body.h"
+#include "image/image.h"
 
 /* From here on the handle is that of a sealed filter. */
 static void become_sealed(bloomfile *f, const struct header *sealed)

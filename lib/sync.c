@@ -1,23 +1,10 @@
-/* SPDX-License-Identifier: MIT */
-#include "sync.h"
-
+/* SPDX-License-Identifier: MIT
+ * Syncing a live filter, and the end of writing to it. */
 #include <bloomfile_live.h>
 
-#include "changed.h"
-#include "flush.h"
-#include "join.h"
-
-int sync_source(const bloomfile *f)
-{
-    pthread_mutex_lock(&f->session->syncs);
-    int error = join_open_own(f);
-    if (error == 0 && live_in_doubt(f))
-        error = atomic_load(&f->guard->error);
-    if (error == 0)
-        error = atomic_load(&f->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
-    pthread_mutex_unlock(&f->session->syncs);
-    return error;
-}
+#include "handle/changed.h"
+#include "handle/join.h"
+#include "handle/sync.h"
 
 int bloomfile_sync(bloomfile *f)
 {

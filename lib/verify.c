@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Reading a whole body against its checksums and counts. */
 #include <bloomfile_inspect.h>
 
-#include "body.h"
-#include "changed.h"
-#include "team.h"
+#include "handle/changed.h"
+#include "image/body.h"
+#include "os/team.h"
 
 /* Describes an error that no byte of the body is to blame for. */
 static int blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset)

@@ -3,10 +3,11 @@
 #include <bloomfile_view.h>
 #include <string.h>
 
-#include "compact.h"
-#include "geometry.h"
-#include "kernel.h"
-#include "sizing.h"
+#include "format/compact.h"
+#include "format/geometry.h"
+#include "kernel/dispatch.h"
+#include "kernel/kernel.h"
+#include "sizing/sizing.h"
 
 #define CLASSIC_BITS 8192 /* below, whole blocks would take up to 3 times the bits */
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "format/bytes.h"
 
 struct bloomfile_params live_params(uint32_t layout)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * In place of lib/shared.h: bits that are set by a plain |=, for showing that the tests of
+ * In place of lib/format/shared.h: bits that are set by a plain |=, for showing that the tests of
  * concurrent adds notice it. */
 #define shared_set64 shared_set64_atomic
-#include "../lib/shared.h"
+#include "../lib/format/shared.h"
 #undef shared_set64
 
 static inline uint64_t shared_set64(void *aligned, uint64_t bits)

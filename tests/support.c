@@ -12,9 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "bytes.h"
-#include "header.h"
-#include "image.h"
+#include "format/bytes.h"
+#include "format/header.h"
+#include "image/image.h"
 
 void check_error(int got, int expected, const char *what, const char *file, int line)
 {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes.h"
+#include "format/bytes.h"
 
 #define OURS  0x80536E6Fu
 #define TEST  0x0123456789ABCDEFu /* our self test */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bytes.h"
-#include "checksum.h"
-#include "hash.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/hash.h"
+#include "format/header.h"
 
 enum {
     PAGE = 4096,

@@ -4,8 +4,8 @@
  * what goes wrong with the file of positions is told. */
 #include "support.h"
 
+#include "build/parts.h"
 #include "faults.h"
-#include "parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

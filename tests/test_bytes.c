@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
-#include "bytes.h"
+#include "format/bytes.h"
 
 static const uint8_t in_order[] = { 0xF8, 0x01, 0x82, 0x03, 0x84, 0x05, 0x86, 0x07, 0x88 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "support.h"
 
-#include "checksum.h"
+#include "format/checksum.h"
 
 /* Section 10.1, bit by bit. */
 static uint32_t reference_crc(const uint8_t *bytes, size_t size)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "format/bytes.h"
 
 enum {
     KEYS = 60,

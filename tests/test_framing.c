@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
+#include "format/bytes.h"
 
 enum {
     COMPAT = 16,

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "hash.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/hash.h"
+#include "format/header.h"
 
 #define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
 enum {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 /* ---- the header's contents */
 

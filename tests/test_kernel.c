@@ -4,12 +4,13 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <string.h>
 
-#include "geometry.h"
-#include "kernel.h"
+#include "format/geometry.h"
+#include "kernel/dispatch.h"
+#include "kernel/kernel.h"
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };

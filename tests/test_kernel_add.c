@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-#include "kernel.h"
-#include "probe.h"
+#include "format/probe.h"
+#include "kernel/dispatch.h"
+#include "kernel/kernel.h"
 
 #define BLOCKS 40
 #define FIRST  30 /* block of the part */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "format/utf8.h"
 
 enum {
     LABEL = 128

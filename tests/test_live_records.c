@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes.h"
 #include "faults.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 #define RECORD_SIZE (IN_FILE / 4)
 

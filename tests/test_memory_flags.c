@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "handle.h"
+#include "handle/handle.h"
 
 enum {
     PREFAULT = BLOOMFILE_PREFAULT,

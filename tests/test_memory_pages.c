@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "faults.h"
-#include "handle.h"
+#include "handle/handle.h"
 
 enum {
     PREFAULT = BLOOMFILE_PREFAULT,

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "pages.h"
+#include "os/hugepages.h"
 
 #define HUGE_PAGE ((size_t)2 << 20)
 

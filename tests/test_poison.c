@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bytes.h"
 #include "faults.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 #define PLACE(name, offset, size) AT_##name = (offset),
 enum {

@@ -2,7 +2,7 @@
  * The multiply-high for machines without 128-bit integers, against the one for those with. */
 #include "support.h"
 
-#include "probe.h"
+#include "format/probe.h"
 
 static void both_ways_to_multiply_agree(void **state)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handle.h"
+#include "handle/handle.h"
 
 /* So many keys that about every second absent key is a false positive. */
 static uint64_t keys_for_even_odds(uint64_t m, uint32_t k)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 #define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
 enum {

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bytes.h"
 #include "faults.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 #define RECORD_SIZE (IN_FILE / 4)
 #define PIECE       64

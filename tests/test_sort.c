@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sort.h"
+#include "build/sort.h"
 
 static int compare(const void *a, const void *b)
 {

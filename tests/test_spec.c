@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "header.h"
+#include "format/header.h"
 
 /* ---- sections 4 and 5: the tables of fields */
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#include "team.h"
+#include "os/team.h"
 
 struct muster {
     pthread_t caller;

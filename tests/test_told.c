@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bytes.h"
 #include "faults.h"
-#include "header.h"
+#include "format/bytes.h"
+#include "format/header.h"
 
 enum {
     SYNCS = 3 /* the byte */

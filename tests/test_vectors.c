@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bytes.h"
-#include "checksum.h"
-#include "geometry.h"
-#include "hash.h"
-#include "header.h"
-#include "kernel.h"
-#include "probe.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/geometry.h"
+#include "format/hash.h"
+#include "format/header.h"
+#include "format/probe.h"
+#include "kernel/dispatch.h"
+#include "kernel/kernel.h"
 
 static uint8_t test_string[4096]; /* section 7.2 */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "faults.h"
-#include "handle.h"
+#include "handle/handle.h"
 
 enum {
     KEYS = 50000,

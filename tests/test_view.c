@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bytes.h"
-#include "checksum.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
 
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
 
@@ -282,16 +282,24 @@ static void what_is_not_understood_answers_maybe(void **state)
         uint8_t trailer[4];
         int error;
     } rows[] = {
-        { 64, { 2, 1, 1, 7 }, BLOOMFILE_EVERSION },   { 64, { 1, 1, 2, 7 }, BLOOMFILE_EHASH },
-        { 64, { 1, 0, 1, 7 }, BLOOMFILE_ELAYOUT },    { 64, { 1, 4, 1, 7 }, BLOOMFILE_ELAYOUT },
-        { 64, { 1, 0x11, 1, 7 }, BLOOMFILE_EBITS },   { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
-        { 1, { 1, 0x82, 1, 7 }, BLOOMFILE_EBITS },    { 1, { 1, 0xF2, 1, 7 }, BLOOMFILE_EBITS },
-        { 1, { 1, 0x23, 1, 7 }, BLOOMFILE_EBITS },    { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
-        { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHES },   { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ECOMPACT },
+        { 64, { 2, 1, 1, 7 }, BLOOMFILE_EVERSION },
+        { 64, { 1, 1, 2, 7 }, BLOOMFILE_EHASH },
+        { 64, { 1, 0, 1, 7 }, BLOOMFILE_ELAYOUT },
+        { 64, { 1, 4, 1, 7 }, BLOOMFILE_ELAYOUT },
+        { 64, { 1, 0x11, 1, 7 }, BLOOMFILE_EBITS },
+        { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
+        { 1, { 1, 0x82, 1, 7 }, BLOOMFILE_EBITS },
+        { 1, { 1, 0xF2, 1, 7 }, BLOOMFILE_EBITS },
+        { 1, { 1, 0x23, 1, 7 }, BLOOMFILE_EBITS },
+        { 64, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
+        { 64, { 1, 1, 1, 65 }, BLOOMFILE_EHASHES },
+        { 2, { 1, 0x82, 1, 7 }, BLOOMFILE_ECOMPACT },
         { 2, { 1, 0x23, 1, 7 }, BLOOMFILE_ECOMPACT },
         /* Several at once: the order is that of the rules for images. */
-        { 63, { 9, 9, 9, 0 }, BLOOMFILE_EVERSION },   { 63, { 1, 9, 9, 0 }, BLOOMFILE_ELAYOUT },
-        { 63, { 1, 1, 9, 0 }, BLOOMFILE_EHASH },      { 63, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
+        { 63, { 9, 9, 9, 0 }, BLOOMFILE_EVERSION },
+        { 63, { 1, 9, 9, 0 }, BLOOMFILE_ELAYOUT },
+        { 63, { 1, 1, 9, 0 }, BLOOMFILE_EHASH },
+        { 63, { 1, 1, 1, 0 }, BLOOMFILE_EHASHES },
         { 63, { 1, 1, 1, 7 }, BLOOMFILE_EBITS },
     };
     const struct bloomfile_view any = view_of(BLOOMFILE_BLOCKED, 512, 7);

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT
+ * Lanes for threads that add, and runs on disk once memory is used up. */
+#include "build/digests.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "build/reader.h"
+#include "os/map.h"
+#include "os/spool.h"
+#include "os/team.h"
+
+#define CACHE_LINE 64
+#define AT_ONCE    1024 /* digests that are shared out among lanes, each lane being locked once */
+#define SLICES_LOG 8    /* of the digests, which threads take when they count */
+
+/* A lane that threads share. */
+struct shared_lane {
+    pthread_mutex_t lock; /* unless there is only one lane */
+    struct lane lane;
+    uint8_t apart[CACHE_LINE];
+};
+
+struct digests {
+    struct digests_plan plan;
+    unsigned count; /* of lanes */
+    struct shared_lane *lanes;
+    pthread_mutex_t spool_lock; /* of the spool and the list of runs in it */
+    uint64_t spool_size;
+    struct runs runs; /* `spooled` runs in the spool; behind them, those of lanes */
+    size_t spooled;
+    uint64_t counted, counted_of; /* distinct ones, when so many had been added */
+};
+
+int digests_new(struct digests **out, const struct digests_plan *plan)
+{
+    struct digests *d = *out = calloc(1, sizeof *d);
+    if (d == NULL)
+        return ENOMEM;
+    d->plan = *plan;
+    d->runs.lane_bits = plan->lane.bits;
+    d->count = 1u << plan->lane.bits;
+    d->runs.fd = -1;
+    pthread_mutex_init(&d->spool_lock, NULL);
+    d->lanes = calloc(d->count, sizeof *d->lanes);
+    if (d->lanes == NULL) {
+        digests_free(d);
+        *out = NULL;
+        return ENOMEM;
+    }
+    for (unsigned i = 0; i < d->count; i++)
+        pthread_mutex_init(&d->lanes[i].lock, NULL);
+    return 0;
+}
+
+void digests_free(struct digests *d)
+{
+    if (d == NULL)
+        return;
+    for (unsigned i = 0; d->lanes != NULL && i < d->count; i++) {
+        pthread_mutex_destroy(&d->lanes[i].lock);
+        lane_free(&d->lanes[i].lane);
+    }
+    pthread_mutex_destroy(&d->spool_lock);
+    if (d->runs.fd >= 0)
+        close(d->runs.fd);
+    free(d->lanes);
+    free(d->runs.list);
+    free(d);
+}
+
+/* ---- adding */
+
+static struct run run_of(const struct lane *lane)
+{
+    return (struct run){ .count = lane->sorted,
+                         .least = lane->values[0],
+                         .greatest = lane->values[lane->sorted - 1] };
+}
+
+static int spool_lane(struct digests *d, const struct lane *lane)
+{
+    struct run run = run_of(lane);
+    const size_t size = lane->count * sizeof *lane->values;
+    int error = runs_reserve(&d->runs, d->spooled + 1);
+    if (error == 0 && d->runs.fd < 0)
+        error = spool_file(d->plan.folder, &d->runs.fd);
+    if (error == 0)
+        error = map_write(d->runs.fd, d->spool_size, lane->values, size);
+    if (error != 0)
+        return error;
+    for (size_t i = 0; i < lane->count; i++)
+        d->runs.sum += lane->values[i];
+    run.offset = d->spool_size;
+    d->spool_size += size;
+    d->runs.list[d->spooled++] = run;
+    return 0;
+}
+
+/* Of a lane that is full. */
+static int make_way(struct digests *d, struct lane *lane)
+{
+    lane_sort(lane);
+    if (lane->count <= d->plan.lane.most / 2)
+        return 0;
+    pthread_mutex_lock(&d->spool_lock);
+    int error = spool_lane(d, lane);
+    pthread_mutex_unlock(&d->spool_lock);
+    if (error == 0)
+        lane_empty(lane);
+    return error;
+}
+
+/* Makes places for `more` digests, at most half of what a lane may hold. */
+static int make_places(struct digests *d, struct lane *lane, size_t more)
+{
+    int error = more > d->plan.lane.most - lane_count(lane) ? make_way(d, lane) : 0;
+    return error != 0 ? error : lane_reserve(lane, &d->plan.lane, more);
+}
+
+static int add_to_only_lane(struct digests *d, const uint64_t *digests, size_t n)
+{
+    struct lane *lane = &d->lanes[0].lane;
+    const size_t most = d->plan.lane.most / 2;
+    for (size_t now; n > 0; digests += now, n -= now) {
+        now = n <= most ? n : most;
+        int error = make_places(d, lane, now);
+        if (error != 0)
+            return error;
+        lane_add(lane, digests, now);
+    }
+    return 0;
+}
+
+static inline unsigned lane_of(const struct digests *d, uint64_t digest)
+{
+    return (unsigned)(digest >> (64 - d->plan.lane.bits));
+}
+
+/* Adds those of the digests, at most AT_ONCE, that belong into a lane, and unlocks it. */
+static int add_to_lane(struct digests *d, unsigned number, const uint64_t *digests, size_t n)
+{
+    struct shared_lane *shared = &d->lanes[number];
+    uint64_t own[AT_ONCE];
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        own[count] = digests[i];
+        count += lane_of(d, digests[i]) == number;
+    }
+    int error = make_places(d, &shared->lane, count);
+    if (error == 0)
+        lane_add(&shared->lane, own, count);
+    pthread_mutex_unlock(&shared->lock);
+    return error;
+}
+
+/* To each lane that has digests among these, the ones first that no other thread is using. */
+static int add_to_lanes(struct digests *d, const uint64_t *digests, size_t n)
+{
+    uint32_t waiting = 0;
+    for (size_t i = 0; i < n; i++)
+        waiting |= (uint32_t)1 << lane_of(d, digests[i]);
+    while (waiting != 0) {
+        uint32_t before = waiting;
+        for (unsigned l = 0; l < d->count; l++) {
+            if ((waiting >> l & 1) == 0 || pthread_mutex_trylock(&d->lanes[l].lock) != 0)
+                continue;
+            int error = add_to_lane(d, l, digests, n);
+            if (error != 0)
+                return error;
+            waiting &= ~((uint32_t)1 << l);
+        }
+        if (waiting != before)
+            continue;
+        unsigned first = (unsigned)__builtin_ctz(waiting);
+        pthread_mutex_lock(&d->lanes[first].lock);
+        int error = add_to_lane(d, first, digests, n);
+        if (error != 0)
+            return error;
+        waiting &= waiting - 1;
+    }
+    return 0;
+}
+
+int digests_add(struct digests *d, const uint64_t *digests, size_t n)
+{
+    if (d->count == 1)
+        return add_to_only_lane(d, digests, n);
+    int error = 0;
+    for (size_t at = 0; at < n && error == 0; at += AT_ONCE)
+        error = add_to_lanes(d, digests + at, n - at < AT_ONCE ? n - at : AT_ONCE);
+    return error;
+}
+
+/* ---- reading */
+
+struct preparing {
+    struct digests *d;
+    atomic_uint next;
+    atomic_int error;
+};
+
+/* A lane whose partitions are too large to be gathered is sorted. */
+static int prepare_lane(const struct digests *d, struct lane *lane)
+{
+    int error = 0;
+    if (lane->scatter != NULL)
+        error = scatter_index(lane->scatter, lane->values + lane->blocks);
+    if (error == 0 && (lane->scatter == NULL || scatter_most(lane->scatter) > d->plan.room / 2))
+        lane_sort(lane);
+    return error;
+}
+
+static void prepare_lanes(void *context)
+{
+    struct preparing *p = context;
+    for (unsigned i; (i = atomic_fetch_add(&p->next, 1)) < p->d->count;) {
+        int error = prepare_lane(p->d, &p->d->lanes[i].lane);
+        if (error != 0)
+            atomic_store(&p->error, error);
+    }
+}
+
+/* Those of a lane as a run, as far as they are sorted, and the others in partitions. */
+static void list_lane(struct digests *d, unsigned number)
+{
+    const struct lane *lane = &d->lanes[number].lane;
+    const bool partitioned = lane_count(lane) > lane->sorted;
+    d->runs.partitions[number] = partitioned ? lane->scatter : NULL;
+    d->runs.partitioned |= partitioned;
+    if (lane->sorted == 0)
+        return;
+    struct run *run = &d->runs.list[d->runs.count++];
+    *run = run_of(lane);
+    run->values = lane->values;
+}
+
+static uint64_t count_added(const struct digests *d)
+{
+    uint64_t added = 0;
+    for (unsigned i = 0; i < d->count; i++)
+        added += d->lanes[i].lane.added;
+    return added;
+}
+
+/* How many are held, repetitions included. */
+static uint64_t count_held(const struct digests *d)
+{
+    uint64_t held = d->spool_size / sizeof(uint64_t);
+    for (unsigned i = 0; i < d->count; i++)
+        held += lane_count(&d->lanes[i].lane);
+    return held;
+}
+
+const struct runs *digests_runs(struct digests *d)
+{
+    if (runs_reserve(&d->runs, d->spooled + d->count) != 0)
+        return NULL;
+    struct preparing preparing = { .d = d };
+    const uint64_t shares = count_held(d) / READER_SHARE;
+    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_lanes,
+             &preparing);
+    if (preparing.error != 0)
+        return NULL;
+    d->runs.count = d->spooled;
+    d->runs.partitioned = false;
+    d->runs.held = count_held(d);
+    d->runs.distinct = d->counted_of == count_added(d) && d->counted == d->runs.held;
+    for (unsigned i = 0; i < d->count; i++)
+        list_lane(d, i);
+    return &d->runs;
+}
+
+struct counting {
+    const struct digests *d;
+    atomic_uint next;
+    atomic_int error;
+    atomic_uint_least64_t distinct, sum;
+};
+
+static void count_some(void *context, const uint64_t *digests, size_t n)
+{
+    (void)digests;
+    *(uint64_t *)context += n;
+}
+
+static void count_slices(void *context)
+{
+    struct counting *c = context;
+    struct reader *reader;
+    uint64_t distinct = 0;
+    int error = reader_new(&reader, &c->d->runs, c->d->plan.room);
+    while (error == 0 && atomic_load(&c->error) == 0) {
+        uint64_t slice = atomic_fetch_add(&c->next, 1);
+        if (slice >> SLICES_LOG != 0)
+            break;
+        uint64_t first = slice << (64 - SLICES_LOG), last = first + (UINT64_MAX >> SLICES_LOG);
+        error = reader_read(reader, first, last, count_some, &distinct);
+    }
+    if (error != 0)
+        atomic_store(&c->error, error);
+    atomic_fetch_add(&c->distinct, distinct);
+    atomic_fetch_add(&c->sum, reader != NULL ? reader_sum(reader) : 0);
+    reader_free(reader);
+}
+
+int digests_count(struct digests *d, uint64_t *count)
+{
+    const uint64_t added = count_added(d);
+    if (d->counted_of != added) {
+        if (digests_runs(d) == NULL)
+            return ENOMEM;
+        struct counting c = { .d = d };
+        team_run(team_size(d->plan.threads, d->runs.held / READER_SHARE), count_slices, &c);
+        if (c.error != 0 || c.sum != d->runs.sum)
+            return c.error != 0 ? c.error : EIO;
+        d->counted = c.distinct;
+        d->counted_of = added;
+    }
+    *count = d->counted;
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values are sieved: each is hashed to one of many slots, and one that has a slot to itself is
+ * distinct from all others. What is left, about a tenth, is sieved with another hash; and sorted
+ * once that does not help any more.
+ */
+#include "build/distinct.h"
+
+#include <string.h>
+
+#include "build/sort.h"
+
+#define SLOTS_LOG  3 /* at least 2^3 slots a value */
+#define FEW        64
+#define MULTIPLIER 0x9E3779B97F4A7C15u
+
+/* 64 slots: whether a value has been seen there, and a second one. */
+struct slots {
+    uint64_t once, twice;
+};
+
+static unsigned slots_log(size_t n)
+{
+    unsigned log = 6;
+    while (log < 60 && (size_t)1 << (log - SLOTS_LOG) < n)
+        log++;
+    return log;
+}
+
+size_t distinct_memory(size_t n)
+{
+    return ((size_t)1 << (slots_log(n) - 6)) * sizeof(struct slots);
+}
+
+/* Puts those first that have a slot to themselves, and returns how many they are. */
+static size_t sieve(uint64_t *values, size_t n, uint64_t multiplier, struct slots *slots)
+{
+    const unsigned shift = 64 - slots_log(n);
+    memset(slots, 0, distinct_memory(n));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t slot = values[i] * multiplier >> shift, bit = (uint64_t)1 << slot % 64;
+        struct slots *s = &slots[slot / 64];
+        s->twice |= s->once & bit;
+        s->once |= bit;
+    }
+    size_t alone = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t value = values[i], slot = value * multiplier >> shift;
+        values[i] = values[alone];
+        values[alone] = value;
+        alone += (size_t)(~(slots[slot / 64].twice >> slot % 64) & 1);
+    }
+    return alone;
+}
+
+size_t distinct(uint64_t *values, size_t n, void *memory)
+{
+    uint64_t *rest = values, multiplier = MULTIPLIER;
+    size_t left = n, alone = n;
+    for (; left > FEW && alone > left / 4; multiplier *= MULTIPLIER) {
+        alone = sieve(rest, left, multiplier, memory);
+        rest += alone;
+        left -= alone;
+    }
+    return (size_t)(rest - values) + sort_unique(rest, left);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ * Distinct values among few. */
+#ifndef BLOOMFILE_DISTINCT_H
+#define BLOOMFILE_DISTINCT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of memory that distinct() needs for n values. */
+size_t distinct_memory(size_t n);
+
+/* Drops repetitions among n values, and returns how many are left, in any order. Made for as many
+ * as the cache holds, and for hashes; any others take longer. */
+size_t distinct(uint64_t *values, size_t n, void *memory);
+
+#endif

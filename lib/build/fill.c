@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ * A team takes the parts one after the other; their checksums make that of the body, in order. */
+#include "build/fill.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build/aside.h"
+#include "build/reader.h"
+#include "format/checksum.h"
+#include "format/probe.h"
+#include "image/image.h"
+#include "kernel/add.h"
+#include "kernel/dispatch.h"
+#include "os/map.h"
+#include "os/team.h"
+
+#define SLICES_LOG 6 /* of the digests, which threads take when they put positions aside */
+
+struct fill {
+    const struct header *h;
+    const struct runs *runs;
+    const struct kernel *kernel;
+    struct geometry g;
+    struct parts parts;
+    uint8_t *body;
+    int fd;
+    uint8_t *table;
+    struct aside *aside;        /* NULL: each part reads the digests */
+    uint64_t begin, end;        /* the window of parts, else all */
+    atomic_uint_least64_t next; /* part; while positions are put aside: slice of the digests */
+    atomic_uint_least64_t n, ones, overflow;
+    atomic_uint_least64_t sum; /* of the digests read from a file */
+    atomic_int error;
+};
+
+/* A thread at work. */
+struct worker {
+    struct fill *fill;
+    struct reader *reader;
+    uint32_t *positions; /* room for some that were put aside */
+    struct aside_writer *writer;
+    uint8_t *room;        /* for a part; NULL: parts are made where they belong */
+    uint8_t *bytes;       /* the part */
+    uint64_t first, last; /* its units */
+    uint64_t added;       /* digests */
+    struct kernel_tally tally;
+};
+
+/* The least digest whose first position is `unit` or above; 2^64 is not one, so unit < units. */
+static uint64_t least_digest(uint64_t unit, uint64_t units)
+{
+    uint64_t digest = 0;
+    for (uint64_t bit = 1ULL << 63; bit != 0; bit >>= 1)
+        if (probe_reduce(digest + bit - 1, units) < unit)
+            digest += bit;
+    return digest;
+}
+
+static void add(void *context, const uint64_t *digests, size_t n)
+{
+    struct worker *w = context;
+    const struct fill *f = w->fill;
+    f->kernel->add_part(w->bytes, w->first, w->last, f->g.units, f->h->k, digests, n);
+    w->added += n;
+}
+
+/* Adds to the part that begins at byte `start` of the body and has `size` bytes in use. */
+static int add_keys(struct worker *w, uint64_t start, size_t size)
+{
+    const struct fill *f = w->fill;
+    const uint64_t units = f->g.units;
+    bool blocked = f->h->layout == BLOOMFILE_BLOCKED, counting = f->h->layout == BLOOMFILE_COUNTING;
+    if (blocked) {
+        w->first = start / PROBE_BLOCK_BYTES;
+        w->last = w->first + size / PROBE_BLOCK_BYTES;
+    } else {
+        w->first = start * (counting ? 2 : 8);
+        w->last = w->first + size * (counting ? 2 : 8);
+    }
+    if (w->last > units)
+        w->last = units;
+    uint64_t first = blocked ? least_digest(w->first, units) : 0;
+    uint64_t last = blocked && w->last < units ? least_digest(w->last, units) - 1 : UINT64_MAX;
+    return reader_read(w->reader, first, last, add, w);
+}
+
+static void put(void *context, const uint32_t *positions, size_t n)
+{
+    struct worker *w = context;
+    if (w->fill->h->layout == BLOOMFILE_COUNTING)
+        kernel_put_counting(w->bytes, positions, n);
+    else
+        kernel_put_classic(w->bytes, positions, n);
+}
+
+/* Adds what was put aside for a part. */
+static int add_positions(struct worker *w, uint64_t number)
+{
+    const struct fill *f = w->fill;
+    return aside_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
+}
+
+static void sum_pages(struct worker *w, uint64_t start, size_t size)
+{
+    const struct fill *f = w->fill;
+    for (size_t at = 0; at < size; at += CHECKSUM_PAGE) {
+        uint64_t page = (start + at) / CHECKSUM_PAGE;
+        put32(f->table + 4 * page,
+              checksum(w->bytes + at, checksum_page_size(f->g.body_size, page)));
+    }
+}
+
+static int make_part(struct worker *w, uint64_t number)
+{
+    struct fill *f = w->fill;
+    const size_t part = f->parts.size;
+    uint64_t start = number * part, rest = f->g.body_size - start, used = f->g.need - start;
+    size_t size = rest < part ? (size_t)rest : part;
+    size_t in_use = used < size ? (size_t)used : size;
+    w->bytes = f->body != NULL ? f->body + start : memset(w->room, 0, size);
+    w->added = 0;
+    int error = f->aside != NULL ? add_positions(w, number) : add_keys(w, start, in_use);
+    if (error != 0)
+        return error;
+    f->kernel->tally(w->bytes, in_use, &w->tally);
+    sum_pages(w, start, size);
+    if (f->h->layout == BLOOMFILE_BLOCKED || number == 0)
+        atomic_fetch_add(&f->n, w->added);
+    return f->body != NULL ? 0 : map_write(f->fd, f->h->body_offset + start, w->bytes, size);
+}
+
+static int get_ready(struct worker *w)
+{
+    const struct fill *f = w->fill;
+    if (f->aside != NULL && (w->positions = malloc(ASIDE_EXTENT)) == NULL)
+        return ENOMEM;
+    if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
+        return ENOMEM;
+    return f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
+}
+
+static void release(struct worker *w, int error)
+{
+    struct fill *f = w->fill;
+    if (error != 0)
+        atomic_store(&f->error, error);
+    atomic_fetch_add(&f->ones, w->tally.ones);
+    atomic_fetch_add(&f->overflow, w->tally.overflow);
+    atomic_fetch_add(&f->sum, w->reader != NULL ? reader_sum(w->reader) : 0);
+    free(w->positions);
+    free(w->room);
+    reader_free(w->reader);
+}
+
+static void make_parts(void *context)
+{
+    struct fill *f = context;
+    struct worker w = { .fill = f };
+    int error = get_ready(&w);
+    while (error == 0 && atomic_load(&f->error) == 0) {
+        uint64_t number = atomic_fetch_add(&f->next, 1);
+        if (number >= f->end)
+            break;
+        error = make_part(&w, number);
+    }
+    release(&w, error);
+}
+
+/* ---- with positions put aside */
+
+static void put_aside(void *context, const uint64_t *digests, size_t n)
+{
+    struct worker *w = context;
+    aside_add(w->writer, digests, n);
+    w->added += n;
+}
+
+static void put_slices_aside(void *context)
+{
+    struct fill *f = context;
+    struct worker w = { .fill = f };
+    const unsigned log = f->parts.threads > 1 ? SLICES_LOG : 0;
+    int error = reader_new(&w.reader, f->runs, f->parts.room);
+    if (error == 0)
+        error = aside_writer_new(&w.writer, f->aside);
+    while (error == 0 && atomic_load(&f->error) == 0) {
+        uint64_t slice = atomic_fetch_add(&f->next, 1);
+        if (slice >> log != 0)
+            break;
+        uint64_t first = log > 0 ? slice << (64 - log) : 0;
+        error = reader_read(w.reader, first, first + (UINT64_MAX >> log), put_aside, &w);
+    }
+    if (error == 0)
+        error = aside_end(w.writer);
+    if (f->begin == 0)
+        atomic_fetch_add(&f->n, w.added);
+    aside_writer_free(w.writer);
+    release(&w, error);
+}
+
+static int make_window(struct fill *f)
+{
+    aside_start(f->aside, f->begin << f->parts.shift);
+    f->next = 0;
+    team_run(f->parts.threads, put_slices_aside, f);
+    f->next = f->begin;
+    if (f->error == 0)
+        team_run(f->parts.threads, make_parts, f);
+    return f->error;
+}
+
+static int make_windows(struct fill *f, const char *folder)
+{
+    const struct aside_plan plan = { .folder = folder,
+                                     .k = f->h->k,
+                                     .units = f->g.units,
+                                     .shift = f->parts.shift,
+                                     .parts = (size_t)f->parts.window,
+                                     .buffer = f->parts.buffer };
+    int error = aside_new(&f->aside, &plan);
+    for (; error == 0 && f->begin < f->parts.count; f->begin = f->end) {
+        f->end = f->begin + f->parts.window;
+        if (f->end > f->parts.count)
+            f->end = f->parts.count;
+        error = make_window(f);
+    }
+    aside_free(f->aside);
+    return error;
+}
+
+/* Puts the checksums of the pages together. */
+static void sum_up(struct header *h, const struct fill *f)
+{
+    struct checksum_sum sum = { 0 };
+    for (uint64_t page = 0; page < f->g.pages; page++)
+        checksum_append(&sum, get32(f->table + 4 * page), checksum_page_size(f->g.body_size, page));
+    image_record(&h->record, sum.crc,
+                 &(struct kernel_tally){ .ones = f->ones, .overflow = f->overflow });
+}
+
+/* How often all digests were read. */
+static uint64_t passes(const struct fill *f)
+{
+    if (f->h->layout == BLOOMFILE_BLOCKED)
+        return 1;
+    const uint64_t window = f->parts.window;
+    return window > 0 ? (f->parts.count + window - 1) / window : f->parts.count;
+}
+
+int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
+              uint8_t *body, int fd, uint8_t *table, uint64_t *n)
+{
+    struct fill f = {
+        .h = h,
+        .runs = runs,
+        .kernel = kernel_for(h->layout),
+        .g = geometry_of(h->layout, h->m, h->header_size),
+        .parts = parts_plan(h, runs->held, plan, body != NULL),
+        .body = body,
+        .fd = fd,
+        .table = table,
+    };
+    int error = 0;
+    if (f.parts.window > 0) {
+        error = make_windows(&f, plan->folder);
+    } else {
+        f.end = f.parts.count;
+        team_run(f.parts.threads, make_parts, &f);
+        error = f.error;
+    }
+    if (error != 0)
+        return error;
+    if (f.sum != runs->sum * passes(&f))
+        return EIO;
+    sum_up(h, &f);
+    *n = f.n;
+    return 0;
+}

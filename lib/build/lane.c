@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT
+ * Sorted first, then partitioned once there are many. */
+#include "build/lane.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "build/sort.h"
+#include "os/hugepages.h"
+
+#define MANY      ((size_t)1 << 16) /* digests; fewer are sorted in the cache */
+#define ALIGNMENT 8                 /* digests in a cache line, on which blocks begin */
+
+size_t lane_count(const struct lane *lane)
+{
+    return lane->count + (lane->scatter != NULL ? scatter_in_buffers(lane->scatter) : 0);
+}
+
+static int grow(struct lane *lane, size_t most, size_t more)
+{
+    if (more <= lane->room - lane_count(lane))
+        return 0;
+    if (more > SIZE_MAX / 2 / sizeof *lane->values - lane->room)
+        return ENOMEM;
+    size_t room = lane->room + (lane->room > more ? lane->room : more);
+    if (room > most)
+        room = most;
+    uint64_t *values = pages_grow(lane->values, lane->room * sizeof *values, room * sizeof *values);
+    if (values == NULL)
+        return ENOMEM;
+    lane->values = values;
+    lane->room = room;
+    return 0;
+}
+
+/* Blocks begin on a cache line, so a few of those that are sorted become new ones. */
+static void align_blocks(struct lane *lane)
+{
+    const size_t few = lane->sorted % ALIGNMENT;
+    lane->count = lane->sorted = lane->blocks = lane->sorted - few;
+    scatter_add(lane->scatter, lane->values + lane->blocks, lane->values + lane->blocks, few);
+}
+
+static int reserve_scatter(struct lane *lane, const struct lane_plan *plan, size_t more)
+{
+    if (lane->scatter == NULL) {
+        int error = scatter_new(&lane->scatter, plan->bits);
+        if (error != 0)
+            return error;
+        lane_sort(lane);
+    }
+    if (lane_count(lane) == lane->sorted)
+        align_blocks(lane);
+    return scatter_reserve(lane->scatter, lane_count(lane) - lane->blocks + more);
+}
+
+int lane_reserve(struct lane *lane, const struct lane_plan *plan, size_t more)
+{
+    int error = grow(lane, plan->most, more);
+    if (error == 0 && (lane->scatter != NULL || (plan->scatter && lane->count >= MANY)))
+        error = reserve_scatter(lane, plan, more);
+    return error;
+}
+
+void lane_add(struct lane *lane, const uint64_t *digests, size_t n)
+{
+    if (lane->scatter == NULL) {
+        memcpy(lane->values + lane->count, digests, n * sizeof *digests);
+        lane->count += n;
+    } else {
+        scatter_add(lane->scatter, lane->values + lane->blocks, digests, n);
+        lane->count = lane->blocks + scatter_in_blocks(lane->scatter);
+    }
+    lane->added += n;
+}
+
+void lane_sort(struct lane *lane)
+{
+    const size_t all = lane_count(lane);
+    if (all == lane->sorted)
+        return;
+    if (lane->scatter != NULL)
+        scatter_empty(lane->scatter, lane->values + lane->blocks);
+    lane->count = lane->sorted = sort_unique(lane->values, all);
+}
+
+void lane_empty(struct lane *lane)
+{
+    lane->count = lane->sorted = 0;
+}
+
+void lane_free(struct lane *lane)
+{
+    scatter_free(lane->scatter);
+    pages_free(lane->values, lane->room * sizeof *lane->values);
+}

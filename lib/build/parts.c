@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ * The size of a part follows from the layout, the memory and the threads. */
+#include "build/parts.h"
+
+#include "build/aside.h"
+#include "build/reader.h"
+#include "format/checksum.h"
+#include "os/team.h"
+
+#define PART_BEST   ((size_t)1 << 18)                              /* stays in the cache */
+#define PART_MOST   (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* to be had in 32 bits, too */
+#define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; for less a thread is not worth it */
+#define BUFFER_BEST ((size_t)4096)      /* writing smaller ones takes longer */
+#define WINDOW_MOST 2048 /* parts, with a buffer each, whose ends stay in the cache */
+#define ASIDE_EACH  16   /* bytes of positions a digest, at most in one window */
+
+static uint64_t lesser(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t divided_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+/* The greatest power of 2 that is at most `size`, above 0. */
+static uint64_t power_below(uint64_t size)
+{
+    return (uint64_t)1 << (63 - __builtin_clzll(size));
+}
+
+/* Of a thread when `threads` share the memory for all. */
+static uint64_t memory_each(const struct fill_plan *plan, unsigned threads)
+{
+    const uint64_t all = plan->threads > 1 ? plan->threads : 1;
+    return (plan->part + (uint64_t)plan->room * READER_EACH) * all / threads;
+}
+
+/* A part each thread, or if memory is too short for that, as many as it takes: these would not be
+ * shared out, since more of them are made the less memory each has. So one thread works alone. */
+static void plan_passes(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
+                        bool in_place)
+{
+    uint64_t part = divided_up(body_size, p->threads);
+    if (plan->part != 0 && part > plan->part && !in_place) {
+        part = lesser(memory_each(plan, 1) - (uint64_t)plan->room * READER_EACH, body_size);
+        p->threads = 1;
+    }
+    p->size = (size_t)lesser(divided_up(part, CHECKSUM_PAGE) * CHECKSUM_PAGE, PART_MOST);
+    p->count = divided_up(body_size, p->size);
+}
+
+static uint64_t windows_of(const struct parts *p)
+{
+    return divided_up(p->count, p->window);
+}
+
+/* With so many threads. Parts are as small as there are good buffers for them, and no larger than
+ * they have to be. false: memory is too short. */
+static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_size,
+                         const struct fill_plan *plan, unsigned threads, uint64_t least)
+{
+    const uint64_t each = memory_each(plan, threads);
+    const uint64_t room = (uint64_t)plan->room * (plan->threads > 1 ? plan->threads : 1) / threads;
+    const uint64_t reading = room * READER_EACH;
+    if (each < 3 * ASIDE_EXTENT || each < reading + 16 * ASIDE_BUFFER_LEAST)
+        return false;
+    const uint64_t buffers = each - reading, best = lesser(buffers / BUFFER_BEST, WINDOW_MOST);
+    const uint64_t most = power_below(lesser(each - ASIDE_EXTENT, ASIDE_PART_MOST));
+    uint64_t size = PART_BEST;
+    while (size < most && size * best * least < body_size)
+        size *= 2;
+    p->size = (size_t)lesser(size, most);
+    p->threads = threads;
+    p->room = (size_t)room;
+    p->count = divided_up(body_size, p->size);
+    p->window = lesser(divided_up(p->count, least), buffers / ASIDE_BUFFER_LEAST - 1);
+    p->buffer = (size_t)power_below(lesser(buffers / (p->window + 1), ASIDE_BUFFER_MOST));
+    p->shift = (unsigned)__builtin_ctzll(geometry_units_in(h->layout, p->size));
+    return true;
+}
+
+/* Putting aside reads and writes as much as a pass for each of the k positions would read. */
+static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
+                         const struct fill_plan *plan, unsigned threads)
+{
+    const uint64_t least = divided_up(h->k * ASIDE_POSITION, ASIDE_EACH);
+    struct parts one, several;
+    if (!plan_windows(&one, h, body_size, plan, 1, least))
+        return;
+    const uint64_t windows = windows_of(&one);
+    if (divided_up(p->count, p->threads) <= windows + h->k)
+        return;
+    const bool shared = plan_windows(&several, h, body_size, plan, threads, least);
+    *p = shared && windows_of(&several) <= windows ? several : one;
+}
+
+static void plan_blocked(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
+                         bool in_place)
+{
+    p->size = plan->part != 0 && plan->part < PART_BEST && !in_place ? plan->part : PART_BEST;
+    p->count = divided_up(body_size, p->size);
+    p->threads = team_size(p->threads, p->count);
+}
+
+struct parts parts_plan(const struct header *h, uint64_t digests, const struct fill_plan *plan,
+                        bool in_place)
+{
+    const uint64_t body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
+    const unsigned threads =
+        team_size(plan->threads, digests / READER_SHARE + body_size / BODY_SHARE);
+    struct parts p = { .threads = threads, .room = plan->room };
+    if (h->layout == BLOOMFILE_BLOCKED) {
+        plan_blocked(&p, body_size, plan, in_place);
+        return p;
+    }
+    plan_passes(&p, body_size, plan, in_place);
+    if (plan->part != 0 && !in_place)
+        avoid_passes(&p, h, body_size, plan, threads);
+    return p;
+}

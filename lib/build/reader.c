@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ * Loads a range of digests from each run and partition, and drops repetitions in cache. */
+#include "build/reader.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build/distinct.h"
+
+#define AT_ONCE ((size_t)1 << 15) /* digests of partitions, if several are needed for so many */
+
+/* A run's digests that have not been read yet: [next, stop), of which [next, end) come next. */
+struct stretch {
+    uint64_t next, end, stop;
+};
+
+struct reader {
+    const struct runs *runs;
+    struct stretch *stretches; /* of each run */
+    uint64_t *values;
+    void *slots; /* for distinct() */
+    size_t room;
+    uint64_t sum;
+};
+
+/* Not more than there is use for, and twice the largest partition; equal digests of all runs are
+ * read at once. */
+static size_t room_for(const struct runs *runs, size_t room)
+{
+    const uint64_t enough = 2 * (runs->held + runs->count) + 2;
+    if (room > enough)
+        room = (size_t)enough;
+    return room > 2 * runs->count ? room : 2 * runs->count;
+}
+
+int reader_new(struct reader **out, const struct runs *runs, size_t room)
+{
+    struct reader *r = calloc(1, sizeof *r);
+    *out = r;
+    if (r == NULL)
+        return ENOMEM;
+    r->runs = runs;
+    r->room = room_for(runs, room);
+    r->stretches = calloc(runs->count + 1, sizeof *r->stretches);
+    r->values = malloc(r->room * sizeof *r->values);
+    r->slots = malloc(distinct_memory(r->room));
+    if (r->stretches != NULL && r->values != NULL && r->slots != NULL)
+        return 0;
+    reader_free(r);
+    *out = NULL;
+    return ENOMEM;
+}
+
+void reader_free(struct reader *r)
+{
+    if (r == NULL)
+        return;
+    free(r->stretches);
+    free(r->values);
+    free(r->slots);
+    free(r);
+}
+
+uint64_t reader_sum(const struct reader *r)
+{
+    return r->sum;
+}
+
+/* Finds [first, last] in each run; *left: how many digests that are. */
+static int start(struct reader *r, uint64_t first, uint64_t last, uint64_t *left)
+{
+    *left = 0;
+    for (size_t i = 0; i < r->runs->count; i++) {
+        const struct run *run = &r->runs->list[i];
+        struct stretch *s = &r->stretches[i];
+        int error = runs_seek(r->runs, run, first, 0, run->count, &s->next);
+        if (error == 0)
+            error = runs_seek_above(r->runs, run, last, s->next, run->count, &s->stop);
+        if (error != 0)
+            return error;
+        *left += s->stop - s->next;
+    }
+    return 0;
+}
+
+/* Sets `end` in each run to behind `last`; *n: how many digests that takes in. */
+static int reach(struct reader *r, uint64_t last, uint64_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < r->runs->count; i++) {
+        struct stretch *s = &r->stretches[i];
+        int error = runs_seek_above(r->runs, &r->runs->list[i], last, s->next, s->stop, &s->end);
+        if (error != 0)
+            return error;
+        *n += s->end - s->next;
+    }
+    return 0;
+}
+
+/* Finds a *last, as far from `first` as there is `room` for the digests between; *n is their
+ * number. `left` of them, up to *last, have not been read. */
+static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, size_t room,
+                     uint64_t *n)
+{
+    uint64_t pieces = left / (room - room / 8) + 1, width = *last - first;
+    if (pieces > 1)
+        width /= pieces;
+    for (;; width /= 2) {
+        int error = reach(r, first + width, n);
+        if (error != 0 || *n <= room) {
+            *last = first + width;
+            return error;
+        }
+        if (width == 0)
+            return EIO; /* more equal digests than runs */
+    }
+}
+
+static size_t count_in_partition(const struct reader *r, uint64_t partition)
+{
+    const struct scatter *s = r->runs->partitions[partition >> (SCATTER_BITS - r->runs->lane_bits)];
+    return s != NULL ? scatter_count(s, partition) : 0;
+}
+
+/* Lowers *last to the end of a partition; returns how many digests the partitions have from that of
+ * `first` on. */
+static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t *last)
+{
+    const size_t most = r->room / 2 < AT_ONCE ? r->room / 2 : AT_ONCE;
+    uint64_t p = scatter_partition(first);
+    size_t n = count_in_partition(r, p);
+    for (size_t more; p < scatter_partition(*last); n += more, p++)
+        if ((more = count_in_partition(r, p + 1)) > most - (n < most ? n : most))
+            break;
+    if (p < scatter_partition(*last))
+        *last = ((p + 1) << (64 - SCATTER_BITS)) - 1;
+    return n;
+}
+
+/* Finds a *last, up to which there is room for the digests; *n and *partitioned: how many they are
+ * in runs, and at most in partitions. `left` have not been read up to *last. */
+static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, uint64_t *n,
+                      size_t *partitioned)
+{
+    int error = 0;
+    *partitioned = 0;
+    if (r->runs->partitioned) {
+        *partitioned = reach_partitions(r, first, last);
+        error = reach(r, *last, &left);
+    }
+    return error != 0 ? error : reach_far(r, first, last, left, r->room - *partitioned, n);
+}
+
+/* The run that alone has digests between `next` and `end`; NULL: several have. */
+static const struct run *only_source(const struct reader *r, const struct stretch **stretch)
+{
+    const struct run *only = NULL;
+    for (size_t i = 0; i < r->runs->count; i++) {
+        if (r->stretches[i].next == r->stretches[i].end)
+            continue;
+        if (only != NULL)
+            return NULL;
+        only = &r->runs->list[i];
+        *stretch = &r->stretches[i];
+    }
+    return only;
+}
+
+/* Sums up digests from the file, which all must be in [first, last]. */
+static int check(struct reader *r, const uint64_t *digests, size_t n, uint64_t first, uint64_t last)
+{
+    uint64_t sum = 0;
+    bool outside = false;
+    for (size_t i = 0; i < n; i++) {
+        sum += digests[i];
+        outside |= digests[i] - first > last - first;
+    }
+    r->sum += sum;
+    return outside ? EIO : 0;
+}
+
+static int load_stretch(struct reader *r, size_t number, uint64_t first, uint64_t last,
+                        uint64_t *to)
+{
+    const struct run *run = &r->runs->list[number];
+    const struct stretch *s = &r->stretches[number];
+    size_t n = (size_t)(s->end - s->next);
+    int error = runs_load(r->runs, run, s->next, n, to);
+    return error == 0 && run->values == NULL ? check(r, to, n, first, last) : error;
+}
+
+static int load_runs(struct reader *r, uint64_t first, uint64_t last, size_t *n)
+{
+    for (size_t i = 0; i < r->runs->count; i++) {
+        int error = load_stretch(r, i, first, last, r->values + *n);
+        if (error != 0)
+            return error;
+        *n += (size_t)(r->stretches[i].end - r->stretches[i].next);
+    }
+    return 0;
+}
+
+static void load_partitions(struct reader *r, uint64_t first, uint64_t last, size_t *n)
+{
+    const unsigned shift = SCATTER_BITS - r->runs->lane_bits;
+    for (uint64_t p = scatter_partition(first); p <= scatter_partition(last); p++) {
+        const struct scatter *s = r->runs->partitions[p >> shift];
+        if (s != NULL)
+            *n += scatter_gather(s, p, first, last, r->values + *n);
+    }
+}
+
+/* The digests between `next` and `end` and in partitions, which are those in [first, last], each
+ * once. */
+static int gather(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
+                  const uint64_t **digests, size_t *n)
+{
+    const struct stretch *s;
+    const struct run *only = partitioned ? NULL : only_source(r, &s);
+    if (only != NULL && only->values != NULL) {
+        *digests = only->values + s->next;
+        *n = (size_t)(s->end - s->next);
+        return 0;
+    }
+    *n = 0;
+    int error = load_runs(r, first, last, n);
+    if (error != 0)
+        return error;
+    if (partitioned)
+        load_partitions(r, first, last, n);
+    *digests = r->values;
+    if (only == NULL && !r->runs->distinct)
+        *n = distinct(r->values, *n, r->slots);
+    return 0;
+}
+
+int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *visit, void *context)
+{
+    uint64_t left, n;
+    int error = start(r, first, last, &left);
+    bool more = left > 0 || r->runs->partitioned;
+    while (error == 0 && more) {
+        const uint64_t *digests;
+        size_t count, partitioned;
+        uint64_t end = last;
+        error = find_piece(r, first, &end, left, &n, &partitioned);
+        if (error == 0 && end == last && n != left)
+            error = EIO;
+        if (error == 0)
+            error = gather(r, first, end, partitioned > 0, &digests, &count);
+        if (error != 0)
+            return error;
+        visit(context, digests, count);
+        for (size_t i = 0; i < r->runs->count; i++)
+            r->stretches[i].next = r->stretches[i].end;
+        first = end + 1;
+        left -= n;
+        more = end != last && (left > 0 || r->runs->partitioned);
+    }
+    return error;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sorted runs of digests, in memory or in a file, and partitions of digests, read as one: equal
+ * ones once.
+ *
+ * Digests are spread evenly, so a digest's place in a run is found with a few reads near to where
+ * it is to be expected; runs need no index. What is not spread evenly only takes more reads.
+ */
+#ifndef BLOOMFILE_RUNS_H
+#define BLOOMFILE_RUNS_H
+
+#include <stdbool.h>
+
+#include "build/partition.h"
+
+#define RUNS_LANE_BITS_MOST 4
+
+struct run {
+    const uint64_t *values; /* NULL: in the file, from `offset` on */
+    uint64_t offset;
+    uint64_t count; /* above 0; ascending and distinct */
+    uint64_t least, greatest;
+};
+
+struct runs {
+    uint64_t held; /* digests, equal ones too */
+    struct run *list;
+    size_t count, room;
+    int fd;             /* of those in the file */
+    uint64_t sum;       /* of all digests in the file, modulo 2^64 */
+    unsigned lane_bits; /* the topmost bits, in which a run's digests are alike */
+    const struct scatter *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
+    bool partitioned;                                           /* any of them */
+    bool distinct;                                              /* there are no equal ones */
+};
+
+/* Makes room for one more. 0 or ENOMEM. */
+int runs_reserve(struct runs *runs, size_t count);
+
+/* Reads n digests of a run, from a place on. 0, or an error of reading. */
+int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to);
+
+/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none. The
+ * places outside are known to be too low or too high. 0, or an error of reading. */
+int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+              uint64_t high, uint64_t *place);
+
+/* The first place whose digest is above `digest`. */
+int runs_seek_above(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
+                    uint64_t high, uint64_t *place);
+
+#endif

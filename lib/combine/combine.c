@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * Piece by piece: fold each source into a piece of the result, count it, write it. */
+#include "combine/combine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/dispatch.h"
+
+#define PIECE SOURCE_STRETCH /* of the result, in cache */
+
+/* Folds what belongs to the next `units` units of the result into `to`. */
+static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, uint64_t units)
+{
+    const struct kernel *kernel = kernel_for(layout);
+    const uint64_t stretch = geometry_units_in(layout, SOURCE_STRETCH);
+    const uint64_t count = units * part->factor;
+    for (uint64_t first = 0; first < count;) {
+        const uint64_t n = count - first < stretch ? count - first : stretch;
+        const uint8_t *from = source_take(&part->source, (size_t)geometry_bytes_of(layout, n));
+        kernel->fold(to, from, first, n, part->factor);
+        first += n;
+    }
+}
+
+static void intersect_piece(struct combine_part *part, uint32_t layout, uint8_t *to,
+                            uint8_t *scratch, uint64_t units)
+{
+    struct kernel_tally tally = { 0 };
+    memset(scratch, 0, PIECE);
+    fold_piece(part, layout, scratch, units);
+    kernel_for(layout)->tally(scratch, (size_t)geometry_bytes_of(layout, units), &tally);
+    part->ones += tally.ones;
+    for (size_t i = 0; i < PIECE; i++)
+        to[i] &= scratch[i];
+}
+
+static int put_pieces(struct result *r, struct combination *c, uint8_t *piece)
+{
+    const uint32_t layout = r->h->layout;
+    const uint64_t all = r->pass.geometry.units, most = geometry_units_in(layout, PIECE);
+    for (uint64_t done = 0, units; done < all; done += units) {
+        units = all - done < most ? all - done : most;
+        memset(piece, c->intersect ? 0xFF : 0, PIECE);
+        for (size_t i = 0; i < c->count; i++) {
+            if (c->intersect)
+                intersect_piece(&c->parts[i], layout, piece, piece + PIECE, units);
+            else
+                fold_piece(&c->parts[i], layout, piece, units);
+            int error = source_status(&c->parts[i].source);
+            if (error != 0)
+                return error;
+        }
+        const size_t used = (size_t)geometry_bytes_of(layout, units);
+        int error =
+            result_put(r, piece, (used + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE);
+        if (error != 0)
+            return error;
+    }
+    return 0;
+}
+
+int combine_add(struct combination *c, const bloomfile *f, uint64_t factor)
+{
+    struct combine_part *part = &c->parts[c->count++];
+    part->factor = factor;
+    return source_start(&part->source, f);
+}
+
+/* What a live source got while it was read may be in the body, and is not in n. */
+static bool keys_were_added(const struct combination *c)
+{
+    uint64_t keys = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        struct header now;
+        if (source_describe(c->parts[i].source.f, &now) != 0 ||
+            (now.record.flags & RECORD_N_ESTIMATED) != 0)
+            return true;
+        keys += now.record.n;
+    }
+    return keys != c->h.record.n;
+}
+
+static int make(struct combination *c, struct result *r)
+{
+    uint8_t *pieces = malloc(2 * PIECE);
+    if (pieces == NULL)
+        return ENOMEM;
+    int error = put_pieces(r, c, pieces);
+    free(pieces);
+    for (size_t i = 0; error == 0 && i < c->count; i++)
+        error = source_verdict(&c->parts[i].source);
+    if (error != 0)
+        return error;
+    result_record(r, &c->h.record);
+    if ((c->h.record.flags & RECORD_N_ESTIMATED) == 0 && !c->keys_told && keys_were_added(c))
+        c->h.record.flags |= RECORD_N_ESTIMATED;
+    error = c->settle != NULL ? c->settle(c, &r->pass.tally) : 0;
+    return error != 0 ? error : result_finish(r, &c->h);
+}
+
+int combine_make(struct combination *c, struct destination to)
+{
+    struct result r;
+    int error = result_start(&r, &c->h, to);
+    if (error == 0)
+        error = make(c, &r);
+    result_abandon(&r);
+    return error;
+}
+
+void combine_release(struct combination *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        source_release(&c->parts[i].source);
+}

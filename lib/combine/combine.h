@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * New files from the bodies of others, folded and put together piece by piece (format-spec.md, 14.1
+ * to 14.3). */
+#ifndef BLOOMFILE_COMBINE_H
+#define BLOOMFILE_COMBINE_H
+
+#include "combine/source.h"
+#include "image/new_image.h"
+
+struct combine_part {
+    struct source source;
+    uint64_t factor; /* by which it is folded */
+    uint64_t ones;   /* of an intersection's part, once it was folded */
+};
+
+struct combination {
+    struct header h; /* of the result */
+    struct combine_part *parts;
+    size_t count; /* 1: a copy */
+    bool intersect;
+    bool keys_told; /* n is what the caller says, whatever the sources do meanwhile */
+    /* May change n and flags, or refuse, when the body and h.record's counts are known. */
+    int (*settle)(struct combination *c, const struct kernel_tally *tally);
+    double max_fpr; /* for `settle` */
+};
+
+/* Adds a part: starts reading its source. 0 or ENOMEM. */
+int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
+
+/* Makes the result. An error of result_start() and so on, ENOMEM, or the
+ * verdict on a source that is not good. */
+int combine_make(struct combination *c, struct destination to);
+
+/* Releases the sources; due in any case. */
+void combine_release(struct combination *c);
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * A stretch at a time; that of a live body is copied before use. */
+#include "combine/source.h"
+
+#include <bloomfile_combine.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "handle/sync.h"
+#include "image/image.h"
+
+int source_describe(const bloomfile *f, struct header *h)
+{
+    struct header now;
+    uint32_t own = 0;
+    *h = f->header;
+    int error = f->live != NULL ? live_load(f, &now) : 0;
+    if (f->live != NULL && error == 0)
+        h->record = now.record;
+    if (f->writing) {
+        struct kernel_change counted = session_counted(f->session);
+        h->record = live_add_counts(h, h->record, &counted);
+        own = atomic_load(&f->session->joined); /* a child of fork() may not have */
+    }
+    bool counted_by_others = h->record.writers > own;
+    h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
+    h->header_size = GEOMETRY_FILE_HEADER;
+    h->provenance &= BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
+    image_describe(h);
+    return error;
+}
+
+int source_start(struct source *s, const bloomfile *f)
+{
+    *s = (struct source){ .f = f };
+    body_check_start(&s->check, &f->header, f->view.body, f->guard);
+    map_expect(&f->map, MAP_SCAN);
+    if (f->live != NULL)
+        s->copy = malloc(SOURCE_STRETCH);
+    return f->live == NULL || s->copy != NULL ? 0 : ENOMEM;
+}
+
+int source_status(const struct source *s)
+{
+    return changed_or_damaged_so_far(s->f);
+}
+
+static const uint8_t *copy_stretch(struct source *s, size_t size)
+{
+    const uint8_t *from = s->f->view.body + s->at;
+    for (size_t i = 0; i < size; i += 8)
+        put64(s->copy + i, shared_load64(from + i));
+    return s->copy;
+}
+
+const uint8_t *source_take(struct source *s, size_t size)
+{
+    const uint64_t from = s->at, page = from / CHECKSUM_PAGE;
+    if (s->f->live != NULL) {
+        const uint8_t *copy = copy_stretch(s, size);
+        s->at += size;
+        return copy;
+    }
+    s->at += size;
+    body_check_pages(&s->check, (s->at + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE - page);
+    return s->f->view.body + from;
+}
+
+/* A page that could not be written may have been dropped while it was read. */
+static int live_verdict(const bloomfile *f)
+{
+    uint64_t offset;
+    if (!body_padding_is_clean(&f->header, f->view.body, &offset))
+        return BLOOMFILE_EBODY;
+    int error = sync_source(f);
+    return error != 0 ? error : changed_or_damaged(f);
+}
+
+int source_verdict(struct source *s)
+{
+    if (s->f->live != NULL)
+        return live_verdict(s->f);
+    int error = body_check_end(&s->check, NULL);
+    return changed_or_damaged(s->f) == BLOOMFILE_ECHANGED ? BLOOMFILE_ECHANGED : error;
+}
+
+void source_release(struct source *s)
+{
+    map_expect(&s->f->map, MAP_LOOKUPS);
+    free(s->copy);
+}

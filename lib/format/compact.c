@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * The trailer: version, layout, hash, k, and a CRC-32 bound to the seed. */
+#include "format/compact.h"
+
+#include <bloomfile_view.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/geometry.h"
+#include "format/hash.h"
+
+#define VERSION 1
+
+enum { /* offsets in the trailer */
+    AT_VERSION = 0,
+    AT_LAYOUT = 1, /* low half; in the high one: units that the body has beyond m */
+    AT_HASH = 2,
+    AT_K = 3,
+    AT_CHECK = 4,
+};
+
+/* CRC-32 of all before it, and the digest of a known key, which tells seeds apart. */
+static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
+{
+    static const uint8_t test_string[16] = { 0x80, 0x1D, 0xBA, 0x57, 0xF4, 0x91, 0x2E, 0xCB,
+                                             0x68, 0x05, 0xA2, 0x3F, 0xDC, 0x79, 0x16, 0xB3 };
+    return checksum(bytes, size) ^ (uint32_t)hash_key(seed, test_string, sizeof test_string);
+}
+
+void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view)
+{
+    uint8_t *trailer = bytes + view->size;
+    const uint64_t unused =
+        geometry_units_in(view->layout, view->size) - geometry_units_of(view->layout, view->bits);
+    trailer[AT_VERSION] = VERSION;
+    trailer[AT_LAYOUT] = (uint8_t)(view->layout | unused << 4);
+    trailer[AT_HASH] = HASH_XXH3_64;
+    trailer[AT_K] = (uint8_t)view->hashes;
+    put32(trailer + AT_CHECK, check_of(bytes, view->size + AT_CHECK, seed));
+}
+
+int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloomfile_view *view)
+{
+    if (size <= BLOOMFILE_TRAILER_SIZE)
+        return BLOOMFILE_ECOMPACT;
+    const size_t body_size = size - BLOOMFILE_TRAILER_SIZE;
+    const uint8_t *trailer = bytes + body_size;
+    if (get32(trailer + AT_CHECK) != check_of(bytes, body_size + AT_CHECK, seed))
+        return BLOOMFILE_ECOMPACT;
+    if (trailer[AT_VERSION] != VERSION)
+        return BLOOMFILE_EVERSION;
+    view->layout = trailer[AT_LAYOUT] & 15;
+    if (!geometry_layout_known(view->layout))
+        return BLOOMFILE_ELAYOUT;
+    if (trailer[AT_HASH] != HASH_XXH3_64)
+        return BLOOMFILE_EHASH;
+    view->hashes = trailer[AT_K];
+    view->bits = (view->layout == BLOOMFILE_COUNTING ? 2 : 8) * (uint64_t)body_size -
+                 (trailer[AT_LAYOUT] >> 4);
+    view->size = body_size;
+    return 0;
+}

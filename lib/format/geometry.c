@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Sizes and offsets of an image, and whether they fit. */
+#include "format/geometry.h"
+
+#include "format/checksum.h"
+
+struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
+{
+    struct geometry g = { .units = geometry_units_of(layout, m) };
+    g.need = geometry_bytes_of(layout, g.units);
+    uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
+    g.body_size = (g.need + grain - 1) / grain * grain;
+    g.pages = (g.body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;
+    g.image_size = header_size + g.body_size + 4 * g.pages;
+    return g;
+}
+
+bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size)
+{
+    return (header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER) &&
+           geometry_layout_known(layout) && geometry_bits_valid(layout, m);
+}

@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT
+ * Offsets, and the rules of validity in their order. */
+#include "format/header.h"
+
+#include <bloomfile_inspect.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/hash.h"
+#include "format/shared.h"
+#include "format/utf8.h"
+
+#define AT(name, offset, size)        AT_##name = (offset),
+#define RECORD_AT(name, offset, size) RECORD_AT_##name = (offset),
+enum {
+    HEADER_FIELDS(AT)
+};
+enum {
+    RECORD_FIELDS(RECORD_AT)
+};
+
+#define FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0 */
+
+static const uint8_t magic[8] = { 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n' };
+
+static uint32_t static_size(uint32_t header_size)
+{
+    return header_size / 2;
+}
+
+static uint32_t record_size(uint32_t header_size)
+{
+    return header_size / 4;
+}
+
+static double double_from_bits(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint64_t bits_from_double(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* ---- framing: the kind in the lowest byte, the size above it */
+
+uint32_t header_framing(uint32_t kind, uint32_t size)
+{
+    const bool sized = kind == BLOOMFILE_FIXED;
+    if (kind > BLOOMFILE_FIXED || sized != (size != 0) || size > BLOOMFILE_MAX_FRAMING_SIZE)
+        return BLOOMFILE_FRAMING_UNKNOWN;
+    return kind | size << 8;
+}
+
+uint32_t header_framing_kind(const struct header *h)
+{
+    return h->framing & 0xFF;
+}
+
+uint32_t header_framing_size(const struct header *h)
+{
+    return h->framing >> 8;
+}
+
+/* ---- encode */
+
+uint32_t header_record_size(const struct header *h)
+{
+    return record_size(h->header_size);
+}
+
+uint32_t header_record_offset(const struct header *h, unsigned slot)
+{
+    return static_size(h->header_size) + slot * record_size(h->header_size);
+}
+
+void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
+                          uint8_t *at)
+{
+    const uint32_t size = record_size(h->header_size);
+    if (kept != NULL)
+        memcpy(at, kept, size);
+    else
+        memset(at, 0, size);
+    put64(at + RECORD_AT_sequence, r->sequence);
+    put32(at + RECORD_AT_state, r->state);
+    put32(at + RECORD_AT_flags, r->flags);
+    put64(at + RECORD_AT_n, r->n);
+    put64(at + RECORD_AT_ones, r->ones);
+    put64(at + RECORD_AT_overflow, r->overflow);
+    memcpy(at + RECORD_AT_boot_id, r->boot_id, sizeof r->boot_id);
+    put32(at + RECORD_AT_body_crc, r->body_crc);
+    put32(at + RECORD_AT_header_crc, h->crc);
+    put32(at + RECORD_AT_writers, r->writers);
+    put32(at + size - 4, checksum(at, size - 4));
+}
+
+void header_encode(struct header *h, uint8_t *bytes)
+{
+    memset(bytes, 0, h->header_size);
+    memcpy(bytes + AT_magic, magic, sizeof magic);
+    put32(bytes + AT_version, h->version);
+    put32(bytes + AT_header_size, h->header_size);
+    put32(bytes + AT_compat, h->compat);
+    put32(bytes + AT_ro_compat, h->ro_compat);
+    put32(bytes + AT_incompat, h->incompat);
+    put32(bytes + AT_provenance, h->provenance);
+    put32(bytes + AT_layout, h->layout);
+    put32(bytes + AT_hash_id, h->hash_id);
+    put32(bytes + AT_k, h->k);
+    put32(bytes + AT_framing, h->framing);
+    put64(bytes + AT_m, h->m);
+    put64(bytes + AT_seed, h->seed);
+    put64(bytes + AT_self_test, h->self_test);
+    put64(bytes + AT_body_offset, h->body_offset);
+    put64(bytes + AT_body_size, h->body_size);
+    put64(bytes + AT_capacity, h->capacity);
+    put64(bytes + AT_fpr, bits_from_double(h->fpr));
+    put64(bytes + AT_m_unfolded, h->m_unfolded);
+    memcpy(bytes + AT_tag, h->tag, sizeof h->tag);
+    memcpy(bytes + AT_label, h->label, strlen(h->label));
+
+    uint32_t half = static_size(h->header_size), quarter = record_size(h->header_size);
+    h->crc = checksum(bytes, half - 4);
+    put32(bytes + half - 4, h->crc);
+    header_encode_record(h, &h->record, NULL, bytes + half);
+    if (h->record.state == BLOOMFILE_SEALED)
+        memcpy(bytes + half + quarter, bytes + half, quarter);
+}
+
+/* ---- decode */
+
+static void decode_record(const uint8_t *at, struct record *r)
+{
+    r->sequence = get64(at + RECORD_AT_sequence);
+    r->state = get32(at + RECORD_AT_state);
+    r->flags = get32(at + RECORD_AT_flags);
+    r->n = get64(at + RECORD_AT_n);
+    r->ones = get64(at + RECORD_AT_ones);
+    r->overflow = get64(at + RECORD_AT_overflow);
+    memcpy(r->boot_id, at + RECORD_AT_boot_id, sizeof r->boot_id);
+    r->body_crc = get32(at + RECORD_AT_body_crc);
+    r->writers = get32(at + RECORD_AT_writers);
+}
+
+static void decode_static(const uint8_t *bytes, struct header *h)
+{
+    h->version = get32(bytes + AT_version);
+    h->header_size = get32(bytes + AT_header_size);
+    h->compat = get32(bytes + AT_compat);
+    h->ro_compat = get32(bytes + AT_ro_compat);
+    h->incompat = get32(bytes + AT_incompat);
+    h->provenance = get32(bytes + AT_provenance);
+    h->layout = get32(bytes + AT_layout);
+    h->hash_id = get32(bytes + AT_hash_id);
+    h->k = get32(bytes + AT_k);
+    const uint32_t framing = get32(bytes + AT_framing);
+    if ((h->compat & HEADER_COMPAT_FRAMING) != 0)
+        h->framing = header_framing(framing & 0xFF, framing >> 8);
+    h->m = get64(bytes + AT_m);
+    h->seed = get64(bytes + AT_seed);
+    h->self_test = get64(bytes + AT_self_test);
+    h->body_offset = get64(bytes + AT_body_offset);
+    h->body_size = get64(bytes + AT_body_size);
+    h->capacity = get64(bytes + AT_capacity);
+    h->fpr = double_from_bits(get64(bytes + AT_fpr));
+    h->m_unfolded = get64(bytes + AT_m_unfolded);
+    memcpy(h->tag, bytes + AT_tag, sizeof h->tag);
+    memcpy(h->label, bytes + AT_label, BLOOMFILE_MAX_LABEL);
+}
+
+/* ---- validate: the rules of section 11 */
+
+static void fault(struct header_faults *faults, int error, uint64_t offset, const char *field)
+{
+    if (faults->first == 0)
+        faults->first = error;
+    if (faults->count < faults->room)
+        faults->list[faults->count] = (struct bloomfile_fault){
+            .error = error, .offset = offset, .page = UINT64_MAX, .field = field
+        };
+    faults->count++;
+}
+
+#define FIELD_FAULT(error, name) fault(faults, error, AT_##name, #name)
+
+static bool all_zero(const uint8_t *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != 0)
+            return false;
+    return true;
+}
+
+bool header_label_valid(const char *label, size_t size)
+{
+    return size <= BLOOMFILE_MAX_LABEL && utf8_is_clean((const uint8_t *)label, size);
+}
+
+static int magic_error(const uint8_t *bytes, size_t size)
+{
+    static const struct {
+        uint8_t size, bytes[10];
+    } text_modes[] = {
+        { 7, { 0xBF, 'B', 'L', 'M', '\n', 0x1A, '\n' } },
+        { 10, { 0xBF, 'B', 'L', 'M', '\r', '\r', '\n', 0x1A, '\r', '\n' } },
+        { 9, { 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\r', '\n' } },
+        { 8, { 0xBF, 'B', 'L', 'M', '\r', '\r', 0x1A, '\r' } },
+        { 8, { 0xBF, 'B', 'L', 'M', '\n', '\n', 0x1A, '\n' } },
+        { 8, { 0x3F, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n' } },
+    };
+    if (memcmp(bytes, magic, size < sizeof magic ? size : sizeof magic) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof text_modes / sizeof text_modes[0] && size >= 6; i++) {
+        size_t compare = size < text_modes[i].size ? size : text_modes[i].size;
+        if (memcmp(bytes, text_modes[i].bytes, compare) == 0)
+            return BLOOMFILE_ETEXTMODE;
+    }
+    return BLOOMFILE_EMAGIC;
+}
+
+/* V9 to V18. */
+static void check_fields(const uint8_t *bytes, const struct header *h, struct header_faults *faults)
+{
+    bool layout_known = geometry_layout_known(h->layout);
+    if (!layout_known)
+        FIELD_FAULT(BLOOMFILE_ELAYOUT, layout);
+    const bool app_hash = hash_is_applications(h->hash_id);
+    if (h->hash_id != HASH_XXH3_64 && (!app_hash || faults->xxh3_only))
+        FIELD_FAULT(BLOOMFILE_EHASH, hash_id);
+    else if (!app_hash && h->self_test != hash_self_test(h->seed))
+        FIELD_FAULT(BLOOMFILE_ESELFTEST, self_test);
+    if (h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
+        FIELD_FAULT(BLOOMFILE_EHASHES, k);
+    bool bits_valid = layout_known && geometry_bits_valid(h->layout, h->m);
+    if (layout_known && !bits_valid)
+        FIELD_FAULT(BLOOMFILE_EBITS, m);
+    if (h->body_offset != h->header_size)
+        FIELD_FAULT(BLOOMFILE_EBODYPLACE, body_offset);
+    if (bits_valid && h->body_size != geometry_of(h->layout, h->m, h->header_size).body_size)
+        FIELD_FAULT(BLOOMFILE_EBODYPLACE, body_size);
+    if (h->capacity < 1 || h->capacity > GEOMETRY_MAX_CAPACITY)
+        FIELD_FAULT(BLOOMFILE_ECAPACITY, capacity);
+    if (get64(bytes + AT_fpr) >= FPR_LIMIT)
+        FIELD_FAULT(BLOOMFILE_ERATE, fpr);
+    if (bits_valid &&
+        (h->m_unfolded > BLOOMFILE_MAX_BITS || h->m_unfolded < h->m || h->m_unfolded % h->m != 0))
+        FIELD_FAULT(BLOOMFILE_EUNFOLDED, m_unfolded);
+    size_t label_size = strlen(h->label);
+    if (!header_label_valid(h->label, label_size) ||
+        !all_zero(bytes + AT_label + label_size, BLOOMFILE_MAX_LABEL - label_size))
+        FIELD_FAULT(BLOOMFILE_ELABEL, label);
+}
+
+/* V19 and V20, once the geometry is known to be sound. */
+static void check_size(const struct header *h, uint64_t image_size, struct header_faults *faults)
+{
+    struct geometry g = geometry_of(h->layout, h->m, h->header_size);
+    if (image_size < g.image_size)
+        fault(faults, BLOOMFILE_ETRUNCATED, image_size, "size");
+    if (image_size > g.image_size)
+        fault(faults, BLOOMFILE_ETRAILING, g.image_size, "size");
+}
+
+/* V22 and V23. */
+static bool record_state_valid(const struct header *h)
+{
+    const struct record *r = &h->record;
+    bool sealed = r->state == BLOOMFILE_SEALED;
+    if (!sealed && r->state != BLOOMFILE_LIVE && r->state != BLOOMFILE_POISONED)
+        return false;
+    if (!sealed && (h->header_size != GEOMETRY_FILE_HEADER || r->body_crc != 0))
+        return false;
+    if (sealed != (r->sequence == HEADER_SEALED_SEQUENCE))
+        return false;
+    if (sealed && !all_zero(r->boot_id, sizeof r->boot_id))
+        return false;
+    if (r->ones > h->m || r->overflow > r->ones)
+        return false;
+    return h->layout == BLOOMFILE_COUNTING || r->overflow == 0;
+}
+
+/* V21 to V24. Leaves the record in force in h->record. */
+static void check_records(const uint8_t *bytes, struct header *h, struct header_faults *faults)
+{
+    static const char *const names[2] = { "record 0", "record 1" };
+    const uint32_t half = static_size(h->header_size), size = record_size(h->header_size);
+    const uint32_t header_crc = get32(bytes + half - 4);
+    const uint8_t *at[2] = { bytes + half, bytes + half + size };
+    struct record records[2];
+    bool intact[2];
+    for (int i = 0; i < 2; i++) {
+        decode_record(at[i], &records[i]);
+        intact[i] = get32(at[i] + size - 4) == checksum(at[i], size - 4) &&
+                    get32(at[i] + RECORD_AT_header_crc) == header_crc;
+    }
+    unsigned now = intact[1] && (!intact[0] || records[1].sequence > records[0].sequence);
+    unsigned other = 1 - now;
+    bool identical = memcmp(at[0], at[1], size) == 0;
+    h->crc = header_crc;
+    h->record = records[now];
+    h->in_force = now;
+    h->other_intact = intact[other];
+    h->records_identical = identical;
+    if (!intact[now]) {
+        fault(faults, BLOOMFILE_ERECORD, half, names[0]);
+        fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
+        return;
+    }
+    if (h->record.state == BLOOMFILE_LIVE && records[other].state == BLOOMFILE_POISONED)
+        h->record.state = BLOOMFILE_POISONED;
+    bool contradictory = intact[other] && records[0].sequence == records[1].sequence && !identical;
+    if (contradictory)
+        fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
+    if (!record_state_valid(h))
+        fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
+    bool seal_under_way = h->header_size == GEOMETRY_FILE_HEADER && intact[other] &&
+                          records[other].state == BLOOMFILE_LIVE &&
+                          records[other].sequence != HEADER_SEALED_SEQUENCE;
+    bool sealed = h->record.state == BLOOMFILE_SEALED;
+    if (sealed && !identical && !seal_under_way && !contradictory)
+        fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);
+}
+
+bool header_seal_unfinished(const struct header *h, const struct header_faults *faults)
+{
+    bool only_the_other = faults->count == 0 || (faults->count == 1 && !h->other_intact &&
+                                                 faults->first == BLOOMFILE_ERECORD);
+    return only_the_other && h->header_size == GEOMETRY_FILE_HEADER &&
+           h->record.state == BLOOMFILE_SEALED && !h->records_identical;
+}
+
+bool header_is_still(const struct header *h, const uint8_t *image)
+{
+    const uint32_t half = static_size(h->header_size), size = record_size(h->header_size);
+    if (get32(image + half - 4) != h->crc || checksum(image, half - 4) != h->crc)
+        return false;
+    if (h->record.state != BLOOMFILE_SEALED)
+        return true;
+    uint8_t expected[HEADER_RECORD_MAX];
+    const uint8_t *record = image + half + h->in_force * size;
+    header_encode_record(h, &h->record, record, expected);
+    return memcmp(record, expected, size) == 0;
+}
+
+bool header_poisoned_now(const uint8_t *image)
+{
+    const uint8_t *record = image + static_size(GEOMETRY_FILE_HEADER);
+    const uint32_t size = record_size(GEOMETRY_FILE_HEADER);
+    return shared_load32(record + RECORD_AT_state) == BLOOMFILE_POISONED ||
+           shared_load32(record + size + RECORD_AT_state) == BLOOMFILE_POISONED;
+}
+
+void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
+                   struct header_faults *faults)
+{
+    size_t have = image_size < HEADER_MAX ? (size_t)image_size : HEADER_MAX;
+    memset(h, 0, sizeof *h);
+    if (have == 0) {
+        fault(faults, BLOOMFILE_EEMPTY, 0, "size");
+        return;
+    }
+    int error = magic_error(bytes, have);
+    if (error != 0)
+        FIELD_FAULT(error, magic);
+
+    uint8_t padded[GEOMETRY_EMBEDDED_HEADER / 2] = { 0 };
+    memcpy(padded, bytes, have < sizeof padded ? have : sizeof padded);
+    decode_static(padded, h);
+    if (have < AT_compat) {
+        fault(faults, BLOOMFILE_ETRUNCATED, have, "size");
+        return;
+    }
+    if (h->header_size != GEOMETRY_FILE_HEADER && h->header_size != GEOMETRY_EMBEDDED_HEADER) {
+        FIELD_FAULT(BLOOMFILE_EHEADERSIZE, header_size);
+        return;
+    }
+    if (have < h->header_size) {
+        fault(faults, BLOOMFILE_ETRUNCATED, have, "size");
+        return;
+    }
+    uint32_t half = static_size(h->header_size);
+    bool damaged = get32(bytes + half - 4) != checksum(bytes, half - 4);
+    if (damaged)
+        fault(faults, BLOOMFILE_EHEADER, half - 4, "header_crc");
+    if (h->version != HEADER_VERSION) {
+        FIELD_FAULT(BLOOMFILE_EVERSION, version);
+        if (!damaged)
+            return; /* a newer version's fields may mean something else */
+    }
+    if (h->incompat != 0)
+        FIELD_FAULT(BLOOMFILE_EFEATURE, incompat);
+    check_fields(bytes, h, faults);
+    if (geometry_is_sound(h->layout, h->m, h->header_size))
+        check_size(h, image_size, faults);
+    check_records(bytes, h, faults);
+}

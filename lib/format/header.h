@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no memory.
+ * The one file that knows the offsets.
+ */
+#ifndef BLOOMFILE_HEADER_H
+#define BLOOMFILE_HEADER_H
+
+#include <bloomfile.h>
+#include <bloomfile_inspect.h>
+
+#include "format/geometry.h"
+
+#define HEADER_MAX             GEOMETRY_FILE_HEADER
+#define HEADER_VERSION         1u
+#define HEADER_SEALED_SEQUENCE UINT64_MAX
+#define HEADER_RECORD_MAX      (HEADER_MAX / 4)
+
+#ifndef HEADER_TRIES     /* fuzzers take fewer: there nobody writes it meanwhile */
+#define HEADER_TRIES 100 /* a record that is being written looks damaged for a moment */
+#endif
+
+/* The static header's fields: name, offset, size. */
+#define HEADER_FIELDS(X)                                                                           \
+    X(magic, 0, 8)                                                                                 \
+    X(version, 8, 4)                                                                               \
+    X(header_size, 12, 4)                                                                          \
+    X(compat, 16, 4)                                                                               \
+    X(ro_compat, 20, 4)                                                                            \
+    X(incompat, 24, 4)                                                                             \
+    X(provenance, 28, 4)                                                                           \
+    X(layout, 32, 4)                                                                               \
+    X(hash_id, 36, 4)                                                                              \
+    X(k, 40, 4)                                                                                    \
+    X(framing, 44, 4)                                                                              \
+    X(m, 48, 8)                                                                                    \
+    X(seed, 56, 8)                                                                                 \
+    X(self_test, 64, 8)                                                                            \
+    X(body_offset, 72, 8)                                                                          \
+    X(body_size, 80, 8)                                                                            \
+    X(capacity, 88, 8)                                                                             \
+    X(fpr, 96, 8)                                                                                  \
+    X(m_unfolded, 104, 8)                                                                          \
+    X(tag, 112, 16)                                                                                \
+    X(label, 128, 112)
+
+/* A commit record's fields. */
+#define RECORD_FIELDS(X)                                                                           \
+    X(sequence, 0, 8)                                                                              \
+    X(state, 8, 4)                                                                                 \
+    X(flags, 12, 4)                                                                                \
+    X(n, 16, 8)                                                                                    \
+    X(ones, 24, 8)                                                                                 \
+    X(overflow, 32, 8)                                                                             \
+    X(boot_id, 40, 16)                                                                             \
+    X(body_crc, 56, 4)                                                                             \
+    X(header_crc, 60, 4)                                                                           \
+    X(writers, 64, 4)
+
+/* Bits of `flags`. */
+#define RECORD_N_ESTIMATED 1u
+#define RECORD_SYNC_BEGUN  2u
+
+#define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
+
+struct record {
+    uint64_t sequence;
+    uint32_t state;
+    uint32_t flags;
+    uint64_t n;
+    uint64_t ones;
+    uint64_t overflow;
+    uint8_t boot_id[16]; /* all zero: clean */
+    uint32_t body_crc;
+    uint32_t writers;
+};
+
+struct header {
+    uint32_t version;
+    uint32_t header_size;
+    uint32_t compat;
+    uint32_t ro_compat;
+    uint32_t incompat;
+    uint32_t provenance;
+    uint32_t layout;
+    uint32_t hash_id;
+    uint32_t k;
+    uint32_t framing; /* as header_framing() packs it; 0: unknown */
+    uint64_t m;
+    uint64_t seed;
+    uint64_t self_test;
+    uint64_t body_offset;
+    uint64_t body_size;
+    uint64_t capacity;
+    double fpr;
+    uint64_t m_unfolded;
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    char label[BLOOMFILE_MAX_LABEL + 1];
+    uint32_t crc;         /* of all that */
+    struct record record; /* in force; poisoned if the other says so, and it is not sealed */
+    unsigned in_force;    /* its slot, 0 or 1 */
+    bool other_intact, records_identical;
+};
+
+/* The faults found, in the order of the rules; those beyond `room` are only counted. */
+struct header_faults {
+    struct bloomfile_fault *list;
+    size_t room, count;
+    int first;      /* error of the first one, 0: the header is valid */
+    bool xxh3_only; /* set by the caller: an application's own hash is a fault */
+};
+
+/* Decodes the first bytes of an image of `image_size` bytes: `bytes` holds the first
+ * min(image_size, HEADER_MAX) of them. Fills *h as far as there are bytes, whether right or wrong,
+ * and *faults. Only if faults->first is 0 may *h be believed. */
+void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
+                   struct header_faults *faults);
+
+/* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
+ * sealed and in slot 0 if it is live. Sets h->crc. */
+void header_encode(struct header *h, uint8_t *bytes);
+
+/* How keys were framed, in one word. 0 if that is unknown, or no framing. */
+uint32_t header_framing(uint32_t kind, uint32_t size);
+uint32_t header_framing_kind(const struct header *h);
+uint32_t header_framing_size(const struct header *h);
+
+/* Where a record stands, and its size. */
+uint32_t header_record_size(const struct header *h);
+uint32_t header_record_offset(const struct header *h, unsigned slot);
+
+/* Writes a record for the static header of *h. The reserved bytes are those of the record at
+ * `kept`; NULL: zero. */
+void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
+                          uint8_t *bytes);
+
+/* Whether the header of an image is still the one that was decoded to *h: the static part, and of a
+ * sealed one the record that was in force. */
+bool header_is_still(const struct header *h, const uint8_t *image);
+
+/* Whether a record of a live or once live image, which may be changing right now, says poisoned. */
+bool header_poisoned_now(const uint8_t *image);
+
+/* Whether the image is a sealed one but for its other record, which sealing in place was about to
+ * write (format-spec.md, section 13). `faults` are those of header_decode(). */
+bool header_seal_unfinished(const struct header *h, const struct header_faults *faults);
+
+/* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
+bool header_label_valid(const char *label, size_t size);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ * A handle without a known hash gets a kernel that says "maybe". */
+#include "handle/app_hash.h"
+
+#include <bloomfile_hash.h>
+
+#include "kernel/dispatch.h"
+
+bool name_is_missed(const bloomfile *f)
+{
+    atomic_store(&f->guard->unhashed, true);
+    return true;
+}
+
+/* A view that a handle's lookups hand to its kernel is the handle's first member. */
+static const bloomfile *handle_of(const struct kernel_view *view)
+{
+    _Static_assert(offsetof(struct bloomfile, view) == 0, "the view is a handle's first member");
+    return (const void *)view;
+}
+
+static bool contains(const struct kernel_view *view, uint64_t digest)
+{
+    (void)digest;
+    return name_is_missed(handle_of(view));
+}
+
+static size_t contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                            bool *hits)
+{
+    (void)digests;
+    if (n > 0)
+        name_is_missed(handle_of(view));
+    for (size_t i = 0; hits != NULL && i < n; i++)
+        hits[i] = true;
+    return n;
+}
+
+static void expect(const struct kernel_view *view, const uint64_t *digests, size_t n)
+{
+    (void)view;
+    (void)digests;
+    (void)n;
+}
+
+/* The lookups of a handle without a name: so that those of others need not ask whether they have
+ * one. */
+static const struct kernel unnamed = {
+    .name = "none", .contains = contains, .contains_many = contains_many, .expect = expect
+};
+
+void name_forget(bloomfile *f)
+{
+    f->unnamed = true;
+    f->kernel = &unnamed;
+}
+
+int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test)
+{
+    name_forget(f); /* a caller who ignores the error must not be told "no" */
+    if (hash_id != f->header.hash_id)
+        return BLOOMFILE_EHASH;
+    if (self_test != f->header.self_test)
+        return BLOOMFILE_ESELFTEST;
+    f->unnamed = false;
+    f->kernel = kernel_for(f->header.layout);
+    atomic_store(&f->guard->unhashed, false);
+    return 0;
+}

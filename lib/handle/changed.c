@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ * Device, inode, size, times and header bytes, compared with those of the opening. */
+#include "handle/changed.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "handle/join.h"
+#include "handle/live.h"
+
+/* ---- which file it is */
+
+/* The path as it is understood now, whatever the working directory will be; links stay links. */
+static char *absolute_path(const char *path)
+{
+    if (path[0] == '/')
+        return strdup(path);
+    char *absolute, *directory = getcwd(NULL, 0);
+    if (directory == NULL && errno != ENOMEM)
+        return strdup(path); /* the directory has no name any more: the path is all there is */
+    if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
+        absolute = NULL;
+    free(directory);
+    return absolute;
+}
+
+int changed_note(bloomfile *f, const char *path, const struct stat *status)
+{
+    f->path = absolute_path(path);
+    f->file = (struct file_looks){ .device = status->st_dev,
+                                   .inode = status->st_ino,
+                                   .size = status->st_size,
+                                   .final = f->live == NULL,
+                                   .modified = status->st_mtim,
+                                   .touched = status->st_ctim };
+    return f->path == NULL ? ENOMEM : 0;
+}
+
+/* ---- what is in it */
+
+static bool live_changed(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load(f, &now);
+    return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EHEADER;
+}
+
+bool changed_header(const bloomfile *f)
+{
+    if (f->copied)
+        return false;
+    if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
+        return true;
+    if (f->live != NULL && lseek(f->fd, 0, SEEK_END) != (off_t)f->geometry.image_size)
+        return true;
+    return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f));
+}
+
+/* The file itself, behind a copy of it. */
+static bool changed_behind_copy(const bloomfile *f)
+{
+    uint8_t bytes[HEADER_MAX];
+    return f->copied && (map_read(f->fd, 0, bytes, f->header.header_size) != 0 ||
+                         !header_is_still(&f->header, bytes));
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Whether the file system tells of a change. A live filter is changed all the time, but for its
+ * size. */
+static bool file_changed(const struct file_looks *then, const struct stat *now)
+{
+    if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
+        return true;
+    return then->final &&
+           !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
+}
+
+/* A reader that opened it live checks no page; one that opens it now does. */
+static bool sealed_since(const bloomfile *f)
+{
+    struct header now;
+    return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_SEALED;
+}
+
+int bloomfile_is_stale(const bloomfile *f)
+{
+    struct stat now;
+    if (f->path == NULL)
+        return 0;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
+           sealed_since(f);
+}
+
+int changed_or_damaged_so_far(const bloomfile *f)
+{
+    int error = atomic_load(&f->guard->error);
+    bool poisoned = error == 0 && f->live != NULL && live_in_doubt(f);
+    return poisoned ? BLOOMFILE_EPOISONED : error;
+}
+
+/* Whether a writer was killed in a sync, or failed to poison the file: it may have been told of a
+ * failed write, and no reader will be. Other writers will, by their next sync. */
+static int check_abandoned(const bloomfile *f)
+{
+    struct header now;
+    bool abandoned = false;
+    if (f->live == NULL || f->writing || f->accept_unclean || live_load(f, &now) != 0)
+        return 0;
+    int error = join_find_abandoned(f->fd, &now, &abandoned);
+    if (!abandoned)
+        return error;
+    guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
+    return BLOOMFILE_EUNCLEAN;
+}
+
+/* Other bytes than those that were opened are the worse news: not only pages that were found to be
+ * damaged are wrong. */
+int changed_or_damaged(const bloomfile *f)
+{
+    if (changed_header(f)) {
+        guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+        return BLOOMFILE_ECHANGED;
+    }
+    int error = changed_or_damaged_so_far(f);
+    return error != 0 ? error : check_abandoned(f);
+}
+
+int bloomfile_status(const bloomfile *f)
+{
+    const int error = changed_or_damaged(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ * A chunk of digests at a time: their pages first, then the bits. */
+#include "handle/doubt.h"
+
+#include <string.h>
+
+#include "format/probe.h"
+#include "handle/live.h"
+#include "kernel/rounds.h"
+
+#define CHUNK 1024 /* digests whose pages are looked at before they are probed */
+#define AHEAD 64   /* of them whose lines are requested even before */
+
+/* ---- one */
+
+static inline bool is_set_or_bad(const struct kernel_view *view, enum kernel_density density,
+                                 uint64_t x, void *guard)
+{
+    return !guard_ok(guard, x / density) || kernel_is_set(view->body, density, x);
+}
+
+static bool block_is_good(const bloomfile *f, uint64_t digest)
+{
+    return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->view.units));
+}
+
+bool doubt_contains(const bloomfile *f, uint64_t digest)
+{
+    if (f->live != NULL)
+        return guard_distrusted(f->guard) || f->kernel->contains(&f->view, digest) ||
+               live_in_doubt(f);
+    switch (f->header.layout) {
+    case BLOOMFILE_CLASSIC:
+        return kernel_rounds_one(&f->view, KERNEL_BITS, digest, is_set_or_bad, f->guard);
+    case BLOOMFILE_COUNTING:
+        return kernel_rounds_one(&f->view, KERNEL_COUNTERS, digest, is_set_or_bad, f->guard);
+    default:
+        return !block_is_good(f, digest) || f->kernel->contains(&f->view, digest);
+    }
+}
+
+/* ---- what comes from a disk */
+
+/* The byte of the body that a lookup reads first. */
+static uint64_t first_byte(const bloomfile *f, uint64_t digest)
+{
+    const uint64_t unit = probe_reduce(digest, f->view.units);
+    return f->header.layout == BLOOMFILE_BLOCKED    ? PROBE_BLOCK_BYTES * unit
+           : f->header.layout == BLOOMFILE_COUNTING ? unit / KERNEL_COUNTERS
+                                                    : unit / KERNEL_BITS;
+}
+
+/* Has the disk read the pages that the lookups need, and their checksums, side by side. */
+static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    uint64_t requested[CHUNK] = { 0 }; /* pages, counted from 1; of a small file all */
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
+        if (!guard_unknown(f->guard, byte) || requested[page % CHUNK] == page + 1)
+            continue;
+        requested[page % CHUNK] = page + 1;
+        map_announce(&f->map, f->view.body + page * CHECKSUM_PAGE,
+                     checksum_page_size(f->header.body_size, page));
+        map_announce(&f->map, f->guard->checksums + 4 * page, 4);
+    }
+}
+
+/* Looks at the page of a byte, and says whether that meant to wait for a disk. */
+static bool is_cold(const bloomfile *f, uint64_t byte)
+{
+    const long before = map_waits();
+    guard_ok(f->guard, byte);
+    return map_waits() != before;
+}
+
+/* If the first page that nobody has looked at comes from a disk, the others are requested, too:
+ * otherwise that would cost more than it saves. */
+static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    size_t i = 0;
+    while (i < n && !guard_unknown(f->guard, first_byte(f, digests[i])))
+        i++;
+    if (i + 1 < n && is_cold(f, first_byte(f, digests[i])))
+        request_pages(f, digests + i + 1, n - i - 1);
+}
+
+/* ---- many */
+
+static size_t all_maybe(size_t n, bool *hits)
+{
+    if (hits != NULL)
+        memset(hits, true, n);
+    return n;
+}
+
+/* The pages are looked at first, and the answers from bad ones replaced. */
+static size_t blocked_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    bool good[CHUNK], own[CHUNK];
+    size_t sure = 0;
+    for (size_t i = 0; i < n; i++)
+        sure += good[i] = block_is_good(f, digests[i]);
+    if (sure == n)
+        return f->kernel->contains_many(&f->view, digests, n, hits);
+    if (guard_distrusted(f->guard))
+        return all_maybe(n, hits);
+    if (hits == NULL)
+        hits = own;
+    size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
+    for (size_t i = 0; i < n; i++) {
+        found += !good[i] && !hits[i];
+        hits[i] |= !good[i];
+    }
+    return found;
+}
+
+static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    if (!f->guard->trust)
+        announce(f, digests, n);
+    f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
+    switch (f->header.layout) {
+    case BLOOMFILE_CLASSIC:
+        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, is_set_or_bad, f->guard);
+    case BLOOMFILE_COUNTING:
+        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, is_set_or_bad, f->guard);
+    default:
+        return blocked_contains(f, digests, n, hits);
+    }
+}
+
+/* The state of the file is looked at after the bits. */
+static size_t live_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
+    return found < n && live_in_doubt(f) ? all_maybe(n, hits) : found;
+}
+
+size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+{
+    if (guard_distrusted(f->guard))
+        return all_maybe(n, hits);
+    if (f->live != NULL)
+        return live_contains(f, digests, n, hits);
+    size_t found = 0;
+    for (size_t start = 0; start < n; start += CHUNK)
+        found += contains_chunk(f, digests + start, n - start < CHUNK ? n - start : CHUNK,
+                                hits != NULL ? hits + start : NULL);
+    return found;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lookups while not all pages are known to be good: a page is checked before the first answer that
+ * relies on it, and a bit or counter in a bad one counts as set (format-spec.md, section 12).
+ */
+#ifndef BLOOMFILE_DOUBT_H
+#define BLOOMFILE_DOUBT_H
+
+#include "handle/handle.h"
+
+bool doubt_contains(const bloomfile *f, uint64_t digest);
+
+/* hits may be NULL. Returns the number of hits. */
+size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+
+#endif

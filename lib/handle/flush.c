@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ * The mark goes before the body's msync, the commit after it. */
+#include "handle/flush.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+
+#include "handle/lock.h"
+
+/* A mark that is there already is of somebody who is gone. This writer was there before (one that
+ * joins refuses, or has been told to accept), so the kernel will tell it of what he was told. */
+int flush_begin(const bloomfile *f, struct header *now)
+{
+    struct record next = now->record;
+    if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
+        return EOVERFLOW; /* none would be left to take it out again */
+    if ((next.flags & RECORD_SYNC_BEGUN) != 0)
+        return 0;
+    next.flags |= RECORD_SYNC_BEGUN;
+    return live_write(f, now, next);
+}
+
+int flush_body(const bloomfile *f, const struct header *begun)
+{
+    int error = map_sync(&f->map, f->map.base_size);
+    if (error != 0)
+        guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    else
+        f->session->durable = begun->record.sequence;
+    return error;
+}
+
+struct record flush_ended(struct record r)
+{
+    r.flags &= ~RECORD_SYNC_BEGUN;
+    return r;
+}
+
+int flush_end(const bloomfile *f, struct header *now, struct record next)
+{
+    int error = live_commit(f, now, flush_ended(next));
+    if (error != 0 && !live_in_doubt(f))
+        live_write(f, now, flush_ended(now->record));
+    return error;
+}
+
+static int begin(const bloomfile *f, struct header *now)
+{
+    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error != 0)
+        return error;
+    error = live_load_to_commit(f, now);
+    if (error == 0)
+        error = flush_begin(f, now);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
+    return error;
+}
+
+/* Holds LOCK_RECORDS. */
+static int commit(const bloomfile *f, int body_error)
+{
+    struct header now;
+    int error = live_load_to_commit(f, &now);
+    if (error != 0)
+        return error;
+    if (body_error != 0)
+        return live_poison(f, &now, body_error);
+    struct kernel_change counted = session_take(f->session);
+    error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
+    if (error != 0)
+        session_count(f->session, &counted);
+    return error;
+}
+
+static int end(const bloomfile *f, int body_error)
+{
+    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error != 0)
+        return error;
+    error = commit(f, body_error);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
+    return error;
+}
+
+int flush_and_commit(const bloomfile *f)
+{
+    struct header now;
+    int error = lock_wait(f->fd, LOCK_SYNCS, 1);
+    if (error != 0)
+        return error;
+    error = begin(f, &now);
+    if (error == 0) {
+        int body_error = flush_body(f, &now);
+        error = end(f, body_error);
+        if (body_error != 0)
+            error = body_error;
+    }
+    lock_drop(f->fd, LOCK_SYNCS, 1);
+    return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
+}
+
+/* Nobody is about to sync: a mark is of one who is gone, and may have been told what this one was
+ * not. */
+static int check_mark(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load(f, &now);
+    if (error != 0)
+        return error;
+    const bool begun =
+        now.record.state == BLOOMFILE_LIVE && (now.record.flags & RECORD_SYNC_BEGUN) != 0;
+    if (begun && !f->accept_unclean) {
+        guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
+        return BLOOMFILE_EUNCLEAN;
+    }
+    return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
+}
+
+int flush_as_reader(const bloomfile *f)
+{
+    int error = lock_wait_shared(f->fd, LOCK_SYNCS);
+    if (error != 0)
+        return error;
+    error = map_flush(f->fd);
+    error = error != 0 ? live_poison_as_reader(f, error) : check_mark(f);
+    lock_drop(f->fd, LOCK_SYNCS, 1);
+    return error;
+}

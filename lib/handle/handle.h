@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ * The handle: a valid header, the bytes behind it, and the code that reads them. */
+#ifndef BLOOMFILE_HANDLE_H
+#define BLOOMFILE_HANDLE_H
+
+#include <bloomfile.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "format/geometry.h"
+#include "format/header.h"
+#include "handle/session.h"
+#include "image/guard.h"
+#include "kernel/kernel.h"
+#include "os/map.h"
+
+/* By what a file is known again. */
+struct file_looks {
+    dev_t device;
+    ino_t inode;
+    off_t size;
+    bool final;                        /* sealed when it was opened: its times do not change */
+    struct timespec modified, touched; /* its contents; those, or its owner, mode or links */
+};
+
+struct bloomfile {
+    struct kernel_view view;
+    const struct kernel *kernel;
+    struct guard *guard;     /* what a lookup may write to */
+    const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
+    struct session *session; /* of a live file */
+    int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
+                                inode it holds; -1 */
+    bool writing;            /* one of the file's writers */
+    bool exact;              /* BLOOMFILE_ADD_EXACT */
+    bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
+    bool copied;             /* BLOOMFILE_COPY: the file may change */
+    bool app_hash;           /* the hash function is the application's: keys have no digest here */
+    bool unnamed;            /* nobody said by which function digests are made: do not ask them */
+    struct header header;    /* as it was when opened */
+    struct geometry geometry;
+    struct map map;
+    char *path;             /* NULL: not opened by path */
+    struct file_looks file; /* of the path */
+    struct guard guard_storage;
+};
+
+#endif

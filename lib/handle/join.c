@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ * The lock of the writers, and the count and boot identity in the record. */
+#include "handle/join.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+
+#include "handle/flush.h"
+#include "handle/lock.h"
+#include "os/boot.h"
+
+static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
+{
+    static const uint8_t zero[BOOT_ID_SIZE];
+    return memcmp(id, zero, BOOT_ID_SIZE) == 0;
+}
+
+/* ---- looking */
+
+/* The record in force, of a header whose static part is valid; as it was, after an error. */
+static int read_record(int fd, const struct header *h, struct record *r)
+{
+    uint8_t bytes[HEADER_MAX];
+    struct header now;
+    struct header_faults faults = { 0 };
+    int error = map_read(fd, 0, bytes, sizeof bytes);
+    if (error != 0)
+        return error;
+    header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
+    if (faults.first == 0)
+        *r = now.record;
+    return faults.first;
+}
+
+/* A sync has the lock from before the mark until after it: so if the same record is in force after
+ * a look at the lock, that look was at its time. */
+int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
+{
+    struct record now = h->record;
+    unsigned tries = 0;
+    *abandoned = false;
+    while (now.state == BLOOMFILE_LIVE && (now.flags & RECORD_SYNC_BEGUN) != 0) {
+        const uint64_t seen = now.sequence;
+        bool held;
+        int error = lock_held_exclusively(fd, LOCK_SYNCS, &held);
+        if (error == 0 && !held)
+            error = read_record(fd, h, &now);
+        if (error == BLOOMFILE_ERECORD && tries++ < HEADER_TRIES) {
+            sched_yield(); /* it is being written */
+            continue;
+        }
+        if (error != 0 || held)
+            return error;
+        *abandoned = now.sequence == seen;
+        if (*abandoned)
+            return 0;
+    }
+    return 0;
+}
+
+int join_check_clean(int fd, const struct header *h, bool accept_unclean)
+{
+    const uint8_t *then = h->record.boot_id;
+    uint8_t boot[BOOT_ID_SIZE];
+    if (accept_unclean || is_zero(then))
+        return 0;
+    int error = boot_id(boot);
+    if (error != 0)
+        return error;
+    if (memcmp(then, boot, BOOT_ID_SIZE) != 0)
+        return BLOOMFILE_EUNCLEAN;
+    bool abandoned;
+    error = join_find_abandoned(fd, h, &abandoned);
+    return error == 0 && abandoned ? BLOOMFILE_EUNCLEAN : error;
+}
+
+/* ---- joining */
+
+/* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
+static int enlist(const bloomfile *f)
+{
+    struct header now;
+    bool others;
+    uint8_t boot[BOOT_ID_SIZE];
+    int error = boot_id(boot);
+    if (error == 0)
+        error = live_load_to_commit(f, &now);
+    if (error == 0)
+        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+    if (error != 0)
+        return error;
+
+    struct record next = now.record;
+    bool clean = is_zero(next.boot_id);
+    bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
+    bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
+    if ((machine_died || sync_abandoned) && !f->accept_unclean)
+        return BLOOMFILE_EUNCLEAN;
+    bool counts_lost = !clean && !others && next.writers > 0;
+    if (machine_died || counts_lost)
+        next.flags |= RECORD_N_ESTIMATED;
+    memcpy(next.boot_id, boot, BOOT_ID_SIZE);
+    next.writers = others ? next.writers + 1 : 1;
+    return live_commit(f, &now, flush_ended(next));
+}
+
+static int enlist_between_syncs(const bloomfile *f)
+{
+    int error = lock_wait_shared(f->fd, LOCK_SYNCS);
+    if (error == 0)
+        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error == 0)
+        error = enlist(f);
+    if (error != 0)
+        lock_drop(f->fd, LOCK_WRITERS, 1);
+    lock_drop(f->fd, LOCK_SYNCS, 1);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
+    return error;
+}
+
+int join_writers(const bloomfile *f)
+{
+    int error = lock_try(f->fd, LOCK_WRITERS, false);
+    if (error == 0)
+        error = enlist_between_syncs(f);
+    atomic_store(&f->session->joined, error == 0);
+    return error;
+}
+
+/* It shares its parent's open file, and so the parent's locks, and what the kernel tells of it. */
+int join_open_own(const bloomfile *f)
+{
+    if (f->session->own)
+        return 0;
+    int error = f->writing ? map_reopen(&f->map, f->fd) : map_reopen_descriptor(f->fd);
+    f->session->own = error == 0;
+    return error;
+}
+
+static int join_after_fork(const bloomfile *f)
+{
+    pthread_mutex_lock(&f->session->syncs);
+    int error = join_open_own(f);
+    if (error == 0 && !atomic_load(&f->session->joined))
+        error = join_writers(f);
+    pthread_mutex_unlock(&f->session->syncs);
+    return error;
+}
+
+int join_writable(const bloomfile *f)
+{
+    if (!f->writing)
+        return f->live == NULL ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY;
+    if (!atomic_load_explicit(&f->session->joined, memory_order_acquire)) {
+        int error = join_after_fork(f);
+        if (error != 0)
+            return error;
+    }
+    return live_in_doubt(f) ? atomic_load(&f->guard->error) : 0; /* _EPOISONED or _ECHANGED */
+}
+
+/* ---- leaving */
+
+/* The last one leaves it clean. */
+static struct record without_writers(struct record r)
+{
+    if (r.writers > 0)
+        r.flags |= RECORD_N_ESTIMATED;
+    r.writers = 0;
+    memset(r.boot_id, 0, sizeof r.boot_id);
+    return r;
+}
+
+static int leave_synced(const bloomfile *f, struct header *now, struct record next)
+{
+    int error = flush_begin(f, now);
+    if (error != 0)
+        return error;
+    error = flush_body(f, now);
+    return error != 0 ? live_poison(f, now, error) : flush_end(f, now, next);
+}
+
+/* Holds LOCK_SYNCS and LOCK_RECORDS. */
+static int resign(const bloomfile *f)
+{
+    struct header now;
+    bool others;
+    int error = live_load_to_commit(f, &now);
+    if (error == 0)
+        error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
+    if (error != 0)
+        return error;
+    if (live_in_doubt(f)) {
+        error = atomic_load(&f->guard->error);
+        /* The file that is there now is somebody else's. */
+        return error == BLOOMFILE_ECHANGED ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
+    }
+    struct kernel_change counted = session_take(f->session);
+    struct record next = live_add_counts(&now, now.record, &counted);
+    if (next.writers > 0)
+        next.writers--;
+    if (!others)
+        next = without_writers(next);
+    /* A reader that sees this writer's lock takes a mark for that of a sync under way: so one of
+     * somebody who is gone is not left alone, and who takes it out syncs. */
+    const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
+    error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
+    if (error != 0)
+        session_count(f->session, &counted);
+    return error;
+}
+
+int join_leave(const bloomfile *f)
+{
+    if (!atomic_load(&f->session->joined))
+        return 0;
+    int error = lock_wait(f->fd, LOCK_SYNCS, 1);
+    if (error == 0)
+        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    if (error == 0)
+        error = resign(f);
+    lock_drop(f->fd, LOCK_WRITERS, 1);
+    lock_drop(f->fd, LOCK_SYNCS, 1);
+    lock_drop(f->fd, LOCK_RECORDS, 1);
+    return error;
+}
+
+int join_check_path(const bloomfile *f)
+{
+    struct stat own, now;
+    if (f->path == NULL)
+        return 0;
+    if (stat(f->path, &now) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
+    int error = map_stat(f->fd, &own);
+    bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
+    return same ? error : BLOOMFILE_EREPLACED;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Who has a live file open: joining its writers, leaving them (format-spec.md, section 13). */
+#ifndef BLOOMFILE_JOIN_H
+#define BLOOMFILE_JOIN_H
+
+#include "handle/live.h"
+
+/* Whether a live header that was read from the descriptor is that of a file that may be used:
+ * BLOOMFILE_EUNCLEAN, _ENOBOOT; an errno. */
+int join_check_clean(int fd, const struct header *h, bool accept_unclean);
+
+/* Whether a sync that had begun when *h was read never ended. An error: that cannot be told. */
+int join_find_abandoned(int fd, const struct header *h, bool *abandoned);
+
+/* Becomes one of the file's writers, which f->fd is open for: takes the lock and commits a record
+ * with this boot's identity. EBUSY, BLOOMFILE_EUNCLEAN, _ENOBOOT, _ESEALED, _EPOISONED, an errno.
+ */
+int join_writers(const bloomfile *f);
+
+/* In a child of fork(), the first time: opens the file anew. Holds session->syncs. */
+int join_open_own(const bloomfile *f);
+
+/* Whether the handle may change the body now: 0 or what the operations tell. A child of fork()
+ * joins by its first call. */
+int join_writable(const bloomfile *f);
+
+/* Records what was counted; the last writer syncs and leaves the file clean, and another one syncs
+ * if it finds the mark of a sync that never ended. What of that failed. */
+int join_leave(const bloomfile *f);
+
+/* BLOOMFILE_EREPLACED if the path names another file by now, or none. */
+int join_check_path(const bloomfile *f);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT
+ * Records are written with pwrite() and read through the mapping. */
+#include "handle/live.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "handle/lock.h"
+
+/* A sequence only grows, so a lower one is that of another file that was copied over this one; or
+ * one record was copied before, and the other while, it was overwritten. */
+static bool went_back(const bloomfile *f, uint64_t sequence)
+{
+    uint64_t seen = atomic_load(&f->session->seen);
+    while (seen < sequence && !atomic_compare_exchange_weak(&f->session->seen, &seen, sequence))
+        ;
+    return sequence < seen || sequence < f->header.record.sequence;
+}
+
+int live_load(const bloomfile *f, struct header *now)
+{
+    struct header_faults faults;
+    bool back = false;
+    if (!map_is_there(&f->map, f->live, HEADER_MAX))
+        return BLOOMFILE_ETRUNCATED;
+    for (int tries = 0; tries < HEADER_TRIES; tries++) {
+        uint8_t bytes[HEADER_MAX];
+        memcpy(bytes, f->live, sizeof bytes);
+        faults = (struct header_faults){ 0 };
+        header_decode(bytes, f->geometry.image_size, now, &faults);
+        back = faults.first == 0 && now->crc == f->header.crc && went_back(f, now->record.sequence);
+        if (faults.first != BLOOMFILE_ERECORD && !back)
+            break;
+        sched_yield();
+    }
+    if (faults.first == 0 && now->crc != f->header.crc)
+        return BLOOMFILE_EHEADER;
+    return back ? BLOOMFILE_ECHANGED : faults.first;
+}
+
+int live_load_to_commit(const bloomfile *f, struct header *now)
+{
+    int error = live_load(f, now);
+    if (error == BLOOMFILE_ECHANGED)
+        guard_distrust(f->guard, error);
+    if (error != 0 || now->record.state == BLOOMFILE_LIVE)
+        return error;
+    return now->record.state == BLOOMFILE_SEALED ? BLOOMFILE_ESEALED : BLOOMFILE_EPOISONED;
+}
+
+/* ---- committing */
+
+/* Where records are written. */
+struct place {
+    int fd;
+    const struct map *map; /* of the header, at least, and writable */
+};
+
+static struct place place_of(const bloomfile *f)
+{
+    return (struct place){ f->fd, &f->map };
+}
+
+/* Over the record that is not in force. */
+static int write_record(struct place at, const struct header *now, const struct record *next)
+{
+    uint8_t bytes[HEADER_RECORD_MAX];
+    const uint8_t *kept = at.map->bytes + header_record_offset(now, now->in_force);
+    if (next->sequence == HEADER_SEALED_SEQUENCE && next->state != BLOOMFILE_SEALED)
+        return EOVERFLOW;
+    header_encode_record(now, next, kept, bytes);
+    return map_write(at.fd, header_record_offset(now, 1 - now->in_force), bytes,
+                     header_record_size(now));
+}
+
+static void poison(struct place at, struct header *now)
+{
+    now->record.state = BLOOMFILE_POISONED;
+    for (unsigned slots = 0; slots < 2; slots++) {
+        struct record poisoned = now->record;
+        poisoned.sequence += 1 + slots;
+        write_record(at, now, &poisoned);
+        map_sync(at.map, HEADER_MAX);
+        now->in_force = 1 - now->in_force;
+    }
+}
+
+int live_poison(const bloomfile *f, struct header *now, int error)
+{
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    poison(place_of(f), now);
+    return error;
+}
+
+static void poison_at(const bloomfile *f, int fd)
+{
+    struct map map;
+    struct header now;
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0)
+        return;
+    if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
+        if (live_load_to_commit(f, &now) == 0)
+            poison((struct place){ fd, &map }, &now);
+        map_release(&map);
+    }
+    lock_drop(fd, LOCK_RECORDS, 1);
+}
+
+int live_poison_as_reader(const bloomfile *f, int error)
+{
+    int fd;
+    guard_distrust(f->guard, BLOOMFILE_EPOISONED);
+    if (map_open_again(f->fd, true, &fd) != 0)
+        return error;
+    poison_at(f, fd);
+    close(fd);
+    return error;
+}
+
+/* Whoever wrote the record in force may have been killed before it was on disk. */
+static int sync_record_in_force(const bloomfile *f, struct header *now)
+{
+    if (f->session->durable == now->record.sequence)
+        return 0;
+    int error = map_sync(&f->map, HEADER_MAX);
+    if (error != 0)
+        return live_poison(f, now, error);
+    f->session->durable = now->record.sequence;
+    return 0;
+}
+
+int live_write(const bloomfile *f, struct header *now, struct record next)
+{
+    if (now->record.sequence >= LIVE_LAST_SEQUENCE)
+        return EOVERFLOW;
+    next.sequence = now->record.sequence + 1;
+    int error = sync_record_in_force(f, now);
+    if (error == 0)
+        error = write_record(place_of(f), now, &next);
+    if (error != 0)
+        return error;
+    now->record = next;
+    now->in_force = 1 - now->in_force;
+    atomic_store(&f->session->seen, next.sequence);
+    return 0;
+}
+
+int live_commit(const bloomfile *f, struct header *now, struct record next)
+{
+    struct header before = *now;
+    int error = live_write(f, now, next);
+    if (error != 0)
+        return error;
+    error = map_sync(&f->map, HEADER_MAX);
+    if (error != 0)
+        return live_poison(f, &before, error);
+    f->session->durable = now->record.sequence;
+    return 0;
+}
+
+/* value + by, or the nearest number up to `limit`; then counts are missing. */
+static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
+{
+    uint64_t sum;
+    bool out_of_range = by < 0 ? __builtin_sub_overflow(value, -(uint64_t)by, &sum)
+                               : __builtin_add_overflow(value, (uint64_t)by, &sum);
+    if (!out_of_range && sum <= limit)
+        return sum;
+    *flags |= RECORD_N_ESTIMATED;
+    return by < 0 ? 0 : limit;
+}
+
+/* A killed writer takes what it had counted with it, and another may have removed what one has
+ * added and not yet committed: so the sums may be out of range. */
+struct record live_add_counts(const struct header *h, struct record r,
+                              const struct kernel_change *counted)
+{
+    r.n = moved(r.n, counted->keys, UINT64_MAX, &r.flags);
+    r.ones = moved(r.ones, counted->ones, h->m, &r.flags);
+    r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
+    return r;
+}

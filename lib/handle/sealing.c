@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ * Completes a sealing that was cut off. */
+#include "handle/sealing.h"
+
+#include "handle/lock.h"
+#include "image/body.h"
+#include "os/map.h"
+
+int sealing_write(int fd, const struct header *h, const uint8_t *image, unsigned kept,
+                  unsigned slot)
+{
+    uint8_t bytes[HEADER_RECORD_MAX];
+    header_encode_record(h, &h->record, image + header_record_offset(h, kept), bytes);
+    return map_write(fd, header_record_offset(h, slot), bytes, header_record_size(h));
+}
+
+static int verify(const struct header *h, const uint8_t *body)
+{
+    struct guard guard;
+    int error = guard_start(&guard, body, h->body_size, h->record.body_crc, false);
+    if (error == 0)
+        error = body_verify(h, body, &guard, 1, NULL);
+    guard_release(&guard);
+    return error;
+}
+
+/* Holds the locks. Another process may have completed it before that. */
+static int complete(int fd, const struct map *map, struct header *h)
+{
+    struct header_faults faults = { 0 };
+    uint8_t bytes[HEADER_MAX];
+    memcpy(bytes, map->bytes, sizeof bytes);
+    header_decode(bytes, map->base_size, h, &faults);
+    if (!header_seal_unfinished(h, &faults))
+        return faults.first;
+    int error = verify(h, map->bytes + h->body_offset);
+    if (error == 0)
+        error = map_sync(map, HEADER_MAX); /* the one in force may not be on disk yet */
+    if (error == 0)
+        error = sealing_write(fd, h, map->bytes, h->in_force, 1 - h->in_force);
+    return error != 0 ? error : map_sync(map, HEADER_MAX);
+}
+
+int sealing_complete(int fd, struct header *h)
+{
+    struct map map;
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    int error = lock_try(fd, LOCK_WRITERS, true);
+    if (error != 0)
+        return error;
+    error = lock_wait(fd, LOCK_RECORDS, 1);
+    if (error == 0) {
+        error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
+        if (error == 0) {
+            error = complete(fd, &map, h);
+            map_release(&map);
+        }
+        lock_drop(fd, LOCK_RECORDS, 1);
+    }
+    lock_drop(fd, LOCK_WRITERS, 1);
+    return error;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a process has of a live file: whether it has opened it itself, and joined its writers, what
+ * it has added since its last commit, and the locks between its threads. A child of fork() finds
+ * all of it zero, in the same place: it has opened, joined and added nothing, and no lock is held.
+ */
+#ifndef BLOOMFILE_SESSION_H
+#define BLOOMFILE_SESSION_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "handle/lock.h"
+#include "kernel/kernel.h"
+
+#define SESSION_SHARDS 16
+
+struct session {
+    bool own;                   /* opened by this process; under `syncs` */
+    atomic_bool joined;         /* the writers */
+    pthread_mutex_t syncs;      /* held to join, to sync and to commit */
+    atomic_uint_least64_t seen; /* the highest sequence that was read or written */
+    uint64_t durable;           /* sequence of a record that is known to be on disk; 0: none is */
+    pthread_mutex_t removal;
+    pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* who takes them all takes them in order */
+    struct session_shard {
+        _Alignas(64) atomic_llong keys;
+        atomic_llong ones, overflow;
+    } shards[SESSION_SHARDS]; /* each thread has its own, nearly */
+};
+
+/* 0 or an errno. */
+int session_new(struct session **out);
+void session_free(struct session *s);
+
+/* Counts what was changed; any thread. */
+void session_count(struct session *s, const struct kernel_change *change);
+
+/* What has been counted since the last session_take(). */
+struct kernel_change session_counted(const struct session *s);
+struct kernel_change session_take(struct session *s);
+
+/* For BLOOMFILE_ADD_EXACT: nobody else, of this process or another, adds keys of the digest's
+ * stripe, or any. 0, or an errno and nothing is held. */
+int session_lock_stripe(struct session *s, int fd, uint64_t digest);
+void session_unlock_stripe(struct session *s, int fd, uint64_t digest);
+int session_lock_stripes(struct session *s, int fd);
+void session_unlock_stripes(struct session *s, int fd);
+
+/* Nobody else removes. */
+int session_lock_removal(struct session *s, int fd);
+void session_unlock_removal(struct session *s, int fd);
+
+#endif

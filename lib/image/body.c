@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ * Page by page, by one thread or a team. */
+#include "image/body.h"
+
+#include <bloomfile_inspect.h>
+#include <pthread.h>
+
+#include "format/checksum.h"
+#include "format/shared.h"
+#include "kernel/dispatch.h"
+#include "os/team.h"
+
+#define STRETCH 1024u /* pages that a thread takes at once */
+
+void body_pass_start(struct body_pass *pass, const struct header *h)
+{
+    *pass = (struct body_pass){ .geometry = geometry_of(h->layout, h->m, h->header_size),
+                                .kernel = kernel_for(h->layout) };
+}
+
+uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
+{
+    const uint64_t used = pass->geometry.need - pass->page * CHECKSUM_PAGE;
+    const size_t size = checksum_page_size(pass->geometry.body_size, pass->page);
+    uint32_t crc = checksum(page, size);
+    checksum_append(&pass->sum, crc, size);
+    pass->kernel->tally(page, used < size ? (size_t)used : size, &pass->tally);
+    pass->page++;
+    return crc;
+}
+
+bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
+{
+    unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
+    uint64_t last = geometry_of(h->layout, h->m, h->header_size).need - 1;
+    return used == 0 || shared_load8(body + last) >> used == 0;
+}
+
+bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
+{
+    *offset = geometry_of(h->layout, h->m, h->header_size).need - 1;
+    if (!body_last_byte_is_clean(h, body))
+        return false;
+    for (++*offset; *offset < h->body_size; ++*offset)
+        if (shared_load8(body + *offset) != 0)
+            return false;
+    return true;
+}
+
+/* The first thing in which body and record differ, or NULL. */
+static const char *contradiction(const struct body_check *check, uint64_t *offset)
+{
+    const struct record *r = &check->h->record;
+    *offset = 0;
+    if (check->pass.sum.crc != r->body_crc)
+        return "body_crc";
+    if (check->pass.tally.ones != r->ones)
+        return "ones";
+    if (check->pass.tally.overflow != r->overflow)
+        return "overflow";
+    return body_padding_is_clean(check->h, check->body, offset) ? NULL : "padding";
+}
+
+void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
+                      struct guard *guard)
+{
+    *check = (struct body_check){ .h = h, .body = body, .guard = guard, .first_bad = UINT64_MAX };
+    body_pass_start(&check->pass, h);
+}
+
+void body_check_pages(struct body_check *check, uint64_t pages)
+{
+    const uint8_t *checksums = check->body + check->h->body_size;
+    for (; pages > 0; pages--) {
+        uint64_t page = check->pass.page;
+        uint32_t crc = body_pass_page(&check->pass, check->body + page * CHECKSUM_PAGE);
+        bool good = crc == checksum_of_entry(checksums, page, check->h->record.body_crc);
+        guard_set(check->guard, page, good);
+        if (!good && check->first_bad == UINT64_MAX)
+            check->first_bad = page;
+    }
+}
+
+int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
+{
+    struct bloomfile_fault unused;
+    if (fault == NULL)
+        fault = &unused;
+    if (check->first_bad != UINT64_MAX) {
+        *fault = (struct bloomfile_fault){
+            .error = BLOOMFILE_EPAGE,
+            .offset = check->h->body_offset + check->first_bad * CHECKSUM_PAGE,
+            .page = check->first_bad,
+            .field = "page",
+        };
+        return BLOOMFILE_EPAGE;
+    }
+    uint64_t offset;
+    const char *field = contradiction(check, &offset);
+    if (field == NULL)
+        return 0;
+    guard_distrust(check->guard, BLOOMFILE_EBODY);
+    *fault = (struct bloomfile_fault){
+        .error = BLOOMFILE_EBODY,
+        .offset = check->h->body_offset + offset,
+        .page = UINT64_MAX,
+        .field = field,
+    };
+    return BLOOMFILE_EBODY;
+}
+
+/* ---- by several */
+
+static uint64_t offset_of(const struct body_check *check, uint64_t page)
+{
+    const uint64_t offset = page * CHECKSUM_PAGE;
+    return offset < check->h->body_size ? offset : check->h->body_size;
+}
+
+/* A CRC-32 is linear: that of the whole is the XOR of those of its parts, each as if the rest were
+ * nothing. */
+void body_check_skip(struct body_check *check, uint64_t page)
+{
+    const uint64_t size = offset_of(check, page) - offset_of(check, check->pass.page);
+    checksum_append(&check->pass.sum, 0, (size_t)size);
+    check->pass.page = page;
+}
+
+void body_check_join(struct body_check *check, const struct body_check *other)
+{
+    check->pass.sum.crc ^= other->pass.sum.crc;
+    check->pass.tally.ones += other->pass.tally.ones;
+    check->pass.tally.overflow += other->pass.tally.overflow;
+    if (other->first_bad < check->first_bad)
+        check->first_bad = other->first_bad;
+}
+
+struct crew {
+    struct body_check whole;
+    _Atomic uint64_t next; /* page that nobody has taken */
+    pthread_mutex_t lock;  /* on `whole` */
+};
+
+static void check_stretches(void *context)
+{
+    struct crew *crew = context;
+    const uint64_t pages = crew->whole.pass.geometry.pages;
+    struct body_check own;
+    body_check_start(&own, crew->whole.h, crew->whole.body, crew->whole.guard);
+    for (uint64_t page; (page = atomic_fetch_add(&crew->next, STRETCH)) < pages;) {
+        body_check_skip(&own, page);
+        body_check_pages(&own, pages - page < STRETCH ? pages - page : STRETCH);
+    }
+    body_check_skip(&own, pages);
+    pthread_mutex_lock(&crew->lock);
+    body_check_join(&crew->whole, &own);
+    pthread_mutex_unlock(&crew->lock);
+}
+
+int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
+                struct bloomfile_fault *fault)
+{
+    struct crew crew = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    body_check_start(&crew.whole, h, body, guard);
+    const uint64_t stretches = crew.whole.pass.geometry.pages / STRETCH + 1;
+    team_run(threads < stretches ? threads : (unsigned)stretches, check_stretches, &crew);
+    return body_check_end(&crew.whole, fault);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ * One pass over a whole body: checksums and counts (format-spec.md, section 10.4). */
+#ifndef BLOOMFILE_BODY_H
+#define BLOOMFILE_BODY_H
+
+#include <bloomfile_inspect.h>
+
+#include "format/header.h"
+#include "image/guard.h"
+#include "kernel/kernel.h"
+
+/* Page by page, in order, wherever each of them is in memory. h: layout, m and header_size
+ * are sound. */
+struct body_pass {
+    struct geometry geometry;
+    const struct kernel *kernel;
+    struct checksum_sum sum; /* .crc: of the body so far */
+    struct kernel_tally tally;
+    uint64_t page; /* the next one */
+};
+void body_pass_start(struct body_pass *pass, const struct header *h);
+uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
+
+/* Whether all bits beyond m are zero in the last byte that m uses. Others may be adding. */
+bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
+
+/* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,
+ * *offset tells in which. */
+bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
+
+/* body_verify() in pieces: what was read so far of a sealed body. */
+struct body_check {
+    const struct header *h;
+    const uint8_t *body;
+    struct guard *guard;
+    struct body_pass pass;
+    uint64_t first_bad; /* page; UINT64_MAX: none */
+};
+void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
+                      struct guard *guard);
+void body_check_pages(struct body_check *check, uint64_t pages);
+
+/* Goes on at a later page. What was left out, and that alone, must be checked by others. */
+void body_check_skip(struct body_check *check, uint64_t page);
+
+/* Adds what another has checked, both being at the end. */
+void body_check_join(struct body_check *check, const struct body_check *other);
+int body_check_end(struct body_check *check, struct bloomfile_fault *fault);
+
+/* Checks a sealed body with so many threads, tells the guard of every page, and of a contradiction
+ * with the header; *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
+                struct bloomfile_fault *fault);
+
+#endif

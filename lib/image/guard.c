@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ * A bit a page: known to be good, known to be bad. */
+#include "image/guard.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format/bytes.h"
+
+int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
+                bool trust)
+{
+    uint64_t pages = checksum_pages(body_size);
+    *g = (struct guard){ .body = body,
+                         .checksums = body + body_size,
+                         .body_size = body_size,
+                         .body_crc = body_crc,
+                         .trust = trust,
+                         .doubts = trust ? 0 : pages };
+    size_t words = (size_t)(pages / 64 + 1);
+    g->known_good = calloc(2 * words, sizeof *g->known_good);
+    if (g->known_good == NULL)
+        return ENOMEM;
+    g->known_bad = g->known_good + words;
+    return 0;
+}
+
+/* What was found so far stays: a page known to be bad, the error. */
+void guard_restart(struct guard *g, uint32_t body_crc)
+{
+    const uint64_t pages = checksum_pages(g->body_size);
+    for (size_t word = 0; word <= pages / 64; word++)
+        atomic_store(&g->known_good[word], 0);
+    g->body_crc = body_crc;
+    g->trust = false;
+    atomic_store(&g->doubts, pages + atomic_load(&g->distrust));
+}
+
+void guard_release(struct guard *g)
+{
+    free(g->known_good); /* and known_bad */
+}
+
+static void set_error(struct guard *g, int error)
+{
+    int none = 0;
+    atomic_compare_exchange_strong(&g->error, &none, error);
+}
+
+/* Sets or clears a page's bit; returns whether that changed it. */
+static bool change(_Atomic uint64_t *map, uint64_t page, bool set)
+{
+    const uint64_t bit = 1ULL << page % 64;
+    uint64_t before =
+        set ? atomic_fetch_or(&map[page / 64], bit) : atomic_fetch_and(&map[page / 64], ~bit);
+    return ((before & bit) != 0) != set;
+}
+
+static bool known_bad(const struct guard *g, uint64_t page)
+{
+    return (atomic_load(&g->known_bad[page / 64]) >> page % 64 & 1) != 0;
+}
+
+static void set_bad(struct guard *g, uint64_t page)
+{
+    set_error(g, BLOOMFILE_EPAGE);
+    bool first = change(g->known_bad, page, true);
+    if (first)
+        atomic_fetch_add(&g->bad, 1);
+    if (g->trust ? first : change(g->known_good, page, false))
+        atomic_fetch_add(&g->doubts, 1);
+}
+
+/* Another thread may have found the page bad in the meantime: then it is bad. The doubts are
+ * lowered last, so that they are never, not even for a moment, fewer than there are. */
+static void set_good(struct guard *g, uint64_t page)
+{
+    if (g->trust || known_bad(g, page) || !change(g->known_good, page, true))
+        return;
+    bool undone = known_bad(g, page) && change(g->known_good, page, false);
+    if (!undone)
+        atomic_fetch_sub(&g->doubts, 1);
+}
+
+void guard_set(struct guard *g, uint64_t page, bool good)
+{
+    if (good)
+        set_good(g, page);
+    else
+        set_bad(g, page);
+}
+
+void guard_never_sure(struct guard *g)
+{
+    atomic_fetch_add(&g->doubts, 1);
+}
+
+void guard_distrust(struct guard *g, int error)
+{
+    set_error(g, error);
+    if (!atomic_exchange(&g->distrust, true))
+        atomic_fetch_add(&g->doubts, 1);
+}
+
+bool guard_check(struct guard *g, uint64_t page)
+{
+    if (atomic_load(&g->distrust) || known_bad(g, page))
+        return false;
+    if (g->trust)
+        return true;
+    uint32_t crc = checksum(g->body + page * CHECKSUM_PAGE, checksum_page_size(g->body_size, page));
+    bool good = crc == checksum_of_entry(g->checksums, page, g->body_crc);
+    guard_set(g, page, good);
+    return good;
+}

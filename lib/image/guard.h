@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lazy verification: each page of a body is checked against its checksum before the first answer
+ * that relies on it, and the outcome is remembered. Safe from any number of threads.
+ */
+#ifndef BLOOMFILE_GUARD_H
+#define BLOOMFILE_GUARD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/checksum.h"
+
+struct guard {
+    const uint8_t *body, *checksums;
+    uint64_t body_size;
+    uint32_t body_crc;            /* what binds the page checksums to the record in force */
+    bool trust;                   /* a page is good unless known to be bad */
+    _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
+    _Atomic uint64_t *known_bad;
+    _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
+    _Atomic uint64_t bad;
+    atomic_bool distrust; /* the body as a whole is wrong */
+    atomic_bool unhashed; /* something was asked whose digest is not known */
+    atomic_int error;     /* 0, or the first damage met: the handle's sticky error */
+};
+
+/* Every page unknown, or (trust) every page taken for good without a look. 0 or ENOMEM, and then
+ * too guard_release() is due. */
+int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
+                bool trust);
+void guard_release(struct guard *g);
+
+/* The body has page checksums from now on, as that of a live filter that was sealed: no page is
+ * known to be good, nor trusted, and each is checked before the next answer that relies on it.
+ * Nobody else uses the guard meanwhile. */
+void guard_restart(struct guard *g, uint32_t body_crc);
+
+/* Says that a page was found good or bad. Bad is for good. */
+void guard_set(struct guard *g, uint64_t page, bool good);
+
+/* guard_all_good() is never true: the caller looks for himself. */
+void guard_never_sure(struct guard *g);
+
+/* From now on no page is relied on. */
+void guard_distrust(struct guard *g, int error);
+
+/* Whether guard_distrust() was called: then nothing of the body need be touched. */
+static inline bool guard_distrusted(const struct guard *g)
+{
+    return atomic_load_explicit(&g->distrust, memory_order_relaxed);
+}
+
+/* guard_ok() for a page that is not known to be good: looks, and remembers. */
+bool guard_check(struct guard *g, uint64_t page);
+
+static inline bool guard_all_good(const struct guard *g)
+{
+    return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
+}
+
+/* Whether nobody has looked at the byte's page so far; not for a guard that trusts. */
+static inline bool guard_unknown(const struct guard *g, uint64_t byte)
+{
+    const uint64_t page = byte / CHECKSUM_PAGE;
+    const uint64_t known = atomic_load_explicit(&g->known_good[page / 64], memory_order_relaxed) |
+                           atomic_load_explicit(&g->known_bad[page / 64], memory_order_relaxed);
+    return (known >> page % 64 & 1) == 0;
+}
+
+/* Whether the byte of the body may be relied on. */
+static inline bool guard_ok(struct guard *g, uint64_t byte)
+{
+    uint64_t page = byte / CHECKSUM_PAGE;
+    if (g->trust || guard_distrusted(g))
+        return guard_check(g, page);
+    uint64_t word = atomic_load_explicit(&g->known_good[page / 64], memory_order_acquire);
+    return (word >> page % 64 & 1) != 0 || guard_check(g, page);
+}
+
+#endif

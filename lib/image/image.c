@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * What is computed of a header, and the checksums behind a body. */
+#include "image/image.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "image/body.h"
+#include "sizing/sizing.h"
+
+void image_describe(struct header *h)
+{
+    h->version = HEADER_VERSION;
+    h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
+    h->ro_compat = h->incompat = 0;
+    h->body_offset = h->header_size;
+    h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
+}
+
+void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally)
+{
+    record->sequence = HEADER_SEALED_SEQUENCE;
+    record->state = BLOOMFILE_SEALED;
+    record->ones = tally->ones;
+    record->overflow = tally->overflow;
+    record->body_crc = body_crc;
+    record->writers = 0;
+    memset(record->boot_id, 0, sizeof record->boot_id);
+}
+
+void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc)
+{
+    for (uint64_t page = 0; page < pages; page++)
+        put32(table + 4 * page, get32(table + 4 * page) ^ body_crc);
+}
+
+void image_sum(struct header *h, uint8_t *body)
+{
+    uint8_t *table = body + h->body_size;
+    const uint64_t pages = checksum_pages(h->body_size);
+    struct body_pass pass;
+    body_pass_start(&pass, h);
+    for (uint64_t page = 0; page < pages; page++)
+        put32(table + 4 * page, body_pass_page(&pass, body + page * CHECKSUM_PAGE));
+    image_bind_checksums(table, pages, pass.sum.crc);
+    image_record(&h->record, pass.sum.crc, &pass.tally);
+}
+
+void image_estimate_keys(struct header *h)
+{
+    uint64_t ones = h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: so many at least */
+    h->record.n = (uint64_t)(sizing_estimated_keys(h->layout, h->m, h->k, ones) + 0.5);
+}
+
+int image_encode(struct header *h, uint8_t *bytes)
+{
+    struct header decoded;
+    struct header_faults faults = { 0 };
+    header_encode(h, bytes);
+    header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &decoded,
+                  &faults);
+    return faults.first;
+}

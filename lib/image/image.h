@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * A sealed image in memory: header, body, page checksums. */
+#ifndef BLOOMFILE_IMAGE_H
+#define BLOOMFILE_IMAGE_H
+
+#include "format/header.h"
+#include "kernel/kernel.h"
+
+/* Sets the rest of *h, in which the caller has set what describes the filter (header_size, layout,
+ * hash_id, k, framing, m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label). */
+void image_describe(struct header *h);
+
+/* Makes a record that of a sealed image with such a body; n and flags stay. */
+void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally);
+
+/* Turns the pages' CRC-32 into the entries of the table. */
+void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc);
+
+/* Once the body is complete and h->record.n (and .flags) set: writes the page checksums behind it,
+ * and makes h->record that of a sealed image. */
+void image_sum(struct header *h, uint8_t *body);
+
+/* After image_sum(), where counts of writers are missing (RECORD_N_ESTIMATED): n is what the ones
+ * tell, which is closer. */
+void image_estimate_keys(struct header *h);
+
+/* Writes the header, and reads it as any reader will: 0, or what that would refuse it for. */
+int image_encode(struct header *h, uint8_t *bytes);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A new filter, and where it goes: sealed, with counts and checksums, or a live copy. Its body is
+ * put in order, piece by piece, or made by others, who compute the rest. Of one that is written to
+ * a file only the page checksums are kept in memory, a thousandth of it.
+ */
+#ifndef BLOOMFILE_RESULT_H
+#define BLOOMFILE_RESULT_H
+
+#include "image/body.h"
+#include "os/publish.h"
+
+/* Where public functions are told to put it. */
+struct destination {
+    enum {
+        DESTINATION_FILE,       /* of that path */
+        DESTINATION_DESCRIPTOR, /* a copy, made in the folder `spool` */
+        DESTINATION_MEMORY, /* as an embedded image, which the caller gets when it is complete */
+    } kind;
+    const char *path;
+    unsigned flags;
+    const char *spool;
+    int fd;
+    void **image;
+    size_t *size;
+};
+
+static inline struct destination result_to_file(const char *path, unsigned flags)
+{
+    return (struct destination){ .kind = DESTINATION_FILE, .path = path, .flags = flags };
+}
+
+static inline struct destination result_to_fd(int fd, const char *spool)
+{
+    return (struct destination){ .kind = DESTINATION_DESCRIPTOR, .fd = fd, .spool = spool };
+}
+
+static inline struct destination result_to_memory(void **image, size_t *size)
+{
+    *image = NULL;
+    *size = 0;
+    return (struct destination){ .kind = DESTINATION_MEMORY, .image = image, .size = size };
+}
+
+struct result {
+    struct destination to;
+    struct publication *publication;
+    int fd;         /* of the file */
+    uint8_t *image; /* in memory; NULL: it goes to the file */
+    const struct header *h;
+    struct body_pass pass;
+    uint8_t *checksums; /* CRC-32 of each page; NULL: live */
+    uint64_t at;        /* so many bytes of the body were put */
+};
+
+/* Starts the result of *h, of which what describes the filter is set, as image_describe() needs it,
+ * and the record's state; the rest of the static part is set here. result_abandon() is due in any
+ * case. */
+int result_start(struct result *r, struct header *h, struct destination to);
+
+/* The body, all zeros at first, if the result is in memory; else NULL. */
+uint8_t *result_body(const struct result *r);
+
+/* Writes the next whole pages of the body. */
+int result_put(struct result *r, const uint8_t *pages, size_t size);
+
+/* Once all of the body was put: the record of the sealed image, but for n and flags. */
+void result_record(const struct result *r, struct record *record);
+
+/* Writes the rest, with h->record and r->checksums, and publishes, or gives the image away. */
+int result_finish(struct result *r, struct header *h);
+
+void result_abandon(struct result *r);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * Ranges and combinations first, then m and k. */
+#include "image/params.h"
+
+#include <bloomfile_inspect.h>
+#include <string.h>
+
+#include "format/hash.h"
+#include "format/versioned.h"
+#include "os/team.h"
+#include "sizing/sizing.h"
+
+#define PARAMS_LEAST sizeof(struct bloomfile_params)
+
+static int check(const struct bloomfile_params *p)
+{
+    if (p->threads > TEAM_MOST)
+        return BLOOMFILE_EPARAMS;
+    const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
+    if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)
+        return BLOOMFILE_EPARAMS;
+    if (p->hash_id == 0 && p->self_test != 0)
+        return BLOOMFILE_EPARAMS;
+    if (p->hash_id != 0 && !hash_is_applications(p->hash_id))
+        return BLOOMFILE_EHASH;
+    if (!geometry_layout_known(p->layout))
+        return BLOOMFILE_ELAYOUT;
+    if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
+        return BLOOMFILE_EBITS;
+    if (p->hashes > BLOOMFILE_MAX_HASHES)
+        return BLOOMFILE_EHASHES;
+    if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
+        return BLOOMFILE_ERATE;
+    if (p->capacity > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_ECAPACITY;
+    if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
+        return BLOOMFILE_ELABEL;
+    return 0;
+}
+
+int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
+{
+    *p = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
+        return BLOOMFILE_EPARAMS;
+    if (p->layout == 0)
+        p->layout = BLOOMFILE_BLOCKED;
+    return check(p);
+}
+
+int params_refuse_of_builder(const struct bloomfile_params *p)
+{
+    return p->memory != 0 || p->spool != NULL || p->threads != 0 ? BLOOMFILE_EPARAMS : 0;
+}
+
+bool params_need_keys(const struct bloomfile_params *p)
+{
+    return p->capacity == 0 && (p->bits == 0 || p->hashes == 0);
+}
+
+void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h)
+{
+    h->capacity = p->capacity != 0 ? p->capacity : n != 0 ? n : 1;
+    h->record.n = n;
+}
+
+int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
+                struct header *h)
+{
+    *h = (struct header){ .header_size = header_size,
+                          .layout = p->layout,
+                          .hash_id = p->hash_id,
+                          .self_test = p->self_test,
+                          .k = p->hashes,
+                          .framing = header_framing(p->framing, p->framing_size),
+                          .m = p->bits,
+                          .seed = p->seed,
+                          .fpr = p->fpr == 0 ? 0 : p->fpr }; /* not -0.0 */
+    if (p->hash_id == 0) {
+        h->hash_id = HASH_XXH3_64;
+        h->self_test = hash_self_test(p->seed);
+    }
+    params_set_keys(p, n, h);
+    memcpy(h->tag, p->tag, sizeof h->tag);
+    if (p->label != NULL)
+        memcpy(h->label, p->label, strlen(p->label));
+    if (h->m == 0) {
+        if (h->fpr == 0)
+            h->fpr = SIZING_DEFAULT_FPR;
+        h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
+        if (h->m == 0)
+            return BLOOMFILE_EUNREACHABLE;
+    }
+    if (h->k == 0)
+        h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);
+    h->m_unfolded = h->m;
+    return 0;
+}

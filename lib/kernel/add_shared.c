@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every missing bit, and every step of a counter, is made by exactly one of those who race for it.
+ * A key is new to whoever made one of its bits (raised one of its counters from 0), so of several
+ * who add the same new key at least one is told. What is there already is not written, and makes no
+ * page dirty.
+ */
+#include "kernel/add_shared.h"
+
+#include "format/probe.h"
+#include "format/shared.h"
+
+#define CHUNK         64 /* adds whose cache lines are under way at once */
+#define COUNTER_STUCK 15u
+
+static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *change)
+{
+    if (was_new != NULL)
+        was_new[i] = is_new;
+    change->keys += is_new;
+}
+
+static uint64_t missing(const uint8_t *word, uint64_t bits)
+{
+    return bits & ~shared_load64(word);
+}
+
+/* Sets bits of an aligned word; returns how many of them were not set. */
+static unsigned set(uint8_t *word, uint64_t bits)
+{
+    if (missing(word, bits) == 0)
+        return 0;
+    return (unsigned)__builtin_popcountll(shared_set64(word, bits));
+}
+
+/* ---- classic and counting alike */
+
+static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,
+                   const uint64_t *digests, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        uint64_t g = digests[j];
+        for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER)
+            __builtin_prefetch(body + probe_reduce(g, units) / per_byte);
+    }
+}
+
+/* ---- classic */
+
+static unsigned add_bits(uint8_t *body, uint64_t bits, unsigned k, uint64_t digest)
+{
+    unsigned ones = 0;
+    uint64_t g = digest;
+    for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
+        uint64_t bit = probe_reduce(g, bits);
+        ones += set(body + bit / 64 * 8, 1ULL << bit % 64);
+    }
+    return ones;
+}
+
+void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                               size_t n, bool *was_new, struct kernel_change *change)
+{
+    for (size_t start = 0; start < n; start += CHUNK) {
+        size_t count = n - start < CHUNK ? n - start : CHUNK;
+        expect(body, bits, 8, k, digests + start, count);
+        for (size_t j = start; j < start + count; j++) {
+            unsigned ones = add_bits(body, bits, k, digests[j]);
+            change->ones += ones;
+            record(was_new, j, ones > 0, change);
+        }
+    }
+}
+
+/* ---- counting */
+
+/* Changes a counter by one step up or down, unless it is at 15, where it stays, or would fall below
+ * 0. Returns what it was. */
+static unsigned step(uint8_t *body, uint64_t j, int by)
+{
+    uint8_t *byte = body + j / 2, seen = shared_load8(byte);
+    const unsigned shift = 4 * (j % 2);
+    for (;;) {
+        unsigned value = seen >> shift & 15u;
+        if (value == COUNTER_STUCK || (value == 0 && by < 0))
+            return value;
+        if (shared_change8(byte, &seen, (uint8_t)(seen + by * (1 << shift))))
+            return value;
+    }
+}
+
+void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
+                                const uint64_t *digests, size_t n, bool *was_new,
+                                struct kernel_change *change)
+{
+    for (size_t start = 0; start < n; start += CHUNK) {
+        size_t count = n - start < CHUNK ? n - start : CHUNK;
+        expect(body, counters, 2, k, digests + start, count);
+        for (size_t j = start; j < start + count; j++) {
+            unsigned raised = 0;
+            uint64_t g = digests[j];
+            for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
+                unsigned before = step(body, probe_reduce(g, counters), +1);
+                raised += before == 0;
+                change->overflow += before == COUNTER_STUCK - 1;
+            }
+            change->ones += raised;
+            record(was_new, j, raised > 0, change);
+        }
+    }
+}
+
+/* Whether each counter is at least as high as one add of the key has made it. */
+static bool may_have(const uint8_t *body, const uint64_t *x, unsigned k)
+{
+    for (unsigned i = 0; i < k; i++) {
+        unsigned value = shared_load8(body + x[i] / 2) >> (4 * (x[i] % 2)) & 15u, needed = 0;
+        for (unsigned j = 0; j < k; j++)
+            needed += x[j] == x[i];
+        if (value < needed && value < COUNTER_STUCK)
+            return false;
+    }
+    return true;
+}
+
+bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
+                          struct kernel_change *change)
+{
+    uint64_t x[BLOOMFILE_MAX_HASHES], g = digest;
+    for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER)
+        x[i] = probe_reduce(g, counters);
+    if (!may_have(body, x, k))
+        return false;
+    unsigned fell_to_0 = 0;
+    for (unsigned i = 0; i < k; i++)
+        fell_to_0 += step(body, x[i], -1) == 1;
+    change->ones -= fell_to_0;
+    change->keys -= fell_to_0 > 0;
+    return true;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ * The kernels of the blocked layout, one for each set of instructions: they differ
+ * in lookups and in adds. */
+#ifndef BLOOMFILE_KERNEL_BLOCKED_H
+#define BLOOMFILE_KERNEL_BLOCKED_H
+
+#include "kernel/fold.h"
+#include "kernel/tally.h"
+
+#define KERNEL_BLOCKED(name, contains, contains_many, add_part, add_shared)                        \
+    {                                                                                              \
+        name, contains, contains_many, kernel_expect_blocked, add_part, add_shared,                \
+            kernel_tally_blocked, kernel_fold_blocked                                              \
+    }
+
+void kernel_expect_blocked(const struct kernel_view *view, const uint64_t *digests, size_t n);
+
+extern const struct kernel kernel_scalar_blocked;
+extern const struct kernel kernel_avx2_blocked;   /* x86-64 */
+extern const struct kernel kernel_avx512_blocked; /* x86-64 */
+extern const struct kernel kernel_neon_blocked;   /* AArch64 */
+
+#endif

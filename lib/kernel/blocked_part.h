@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Adds in the blocked layout to a part of a body that is the caller's alone, whatever the
+ * instructions.
+ *
+ * A bit cannot be set until it is known whether the one before went to the same byte. So a key's
+ * bits are put together first, from rows that have one bit each, and go to their block at once.
+ */
+#ifndef BLOOMFILE_KERNEL_PART_H
+#define BLOOMFILE_KERNEL_PART_H
+
+#include <string.h>
+
+#include "kernel/blocked_ring.h"
+
+#define KERNEL_MANY 512 /* digests, for which it is worth making the rows */
+
+/* A block, at any address. */
+typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
+
+KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
+                                  const uint64_t *digests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *block = part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
+        uint64_t product = digests[i];
+        for (unsigned j = 0; j < k; j++) {
+            if (j % PROBE_SLICES == 0)
+                product *= PROBE_MULTIPLIER;
+            unsigned bit = probe_slice(product, j % PROBE_SLICES);
+            block[bit / 8] |= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+
+/* The bits of the first `slices` slices of each digest's product with `multiplier`. rows[i]: a
+ * block in which only bit i is set. */
+KERNEL_INLINE void kernel_add_slices(uint8_t *part, uint64_t first, uint64_t blocks,
+                                     uint8_t (*rows)[PROBE_BLOCK_BYTES], uint64_t multiplier,
+                                     unsigned slices, const uint64_t *digests, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t product = digests[i] * multiplier;
+        const uint64_t block = probe_reduce(digests[i], blocks) - first;
+        kernel_bits *at = (void *)(part + PROBE_BLOCK_BYTES * block), bits = *at;
+        for (unsigned s = 0; s < slices; s++)
+            bits |= *(const kernel_bits *)(const void *)rows[probe_slice(product, s)];
+        *at = bits;
+    }
+}
+
+/* To the compiler, the number of slices is a constant in each. */
+#define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
+    case slices:                                                                                   \
+        kernel_add_slices(part, first, blocks, rows, multiplier, slices, digests, n);              \
+        break
+
+KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
+                                   const uint64_t *digests, size_t n)
+{
+    uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
+    memset(rows, 0, sizeof rows);
+    for (unsigned bit = 0; bit < PROBE_BLOCK_BITS; bit++)
+        rows[bit][bit / 8] = (uint8_t)(1u << bit % 8);
+    for (uint64_t multiplier = PROBE_MULTIPLIER;; multiplier *= PROBE_MULTIPLIER) {
+        switch (k) {
+            KERNEL_ADD_CONSTANT_SLICES(1);
+            KERNEL_ADD_CONSTANT_SLICES(2);
+            KERNEL_ADD_CONSTANT_SLICES(3);
+            KERNEL_ADD_CONSTANT_SLICES(4);
+            KERNEL_ADD_CONSTANT_SLICES(5);
+        default:
+            kernel_add_slices(part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n);
+        }
+        if (k <= PROBE_SLICES)
+            break;
+        k -= PROBE_SLICES;
+    }
+}
+
+KERNEL_TARGET static void add_part(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
+                                   unsigned k, const uint64_t *digests, size_t n)
+{
+    (void)last;
+    if (n < KERNEL_MANY)
+        kernel_add_few(part, first, blocks, k, digests, n);
+    else
+        kernel_add_many(part, first, blocks, k, digests, n);
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ * By what the compiler says the processor has; the environment may name another. */
+#include "kernel/dispatch.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/blocked.h"
+#include "kernel/scattered.h"
+
+struct choice {
+    const struct kernel *kernel;
+    bool (*is_possible)(void); /* here, on this processor */
+};
+
+static bool always(void)
+{
+    return true;
+}
+
+#ifdef __x86_64__
+
+static bool has_avx2(void)
+{
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+}
+
+static bool has_avx512(void)
+{
+    return has_avx2() && __builtin_cpu_supports("avx512f");
+}
+
+#endif
+
+/* Of one layout, the fastest first; the last is always possible. */
+static const struct choice blocked[] = {
+#if defined(__x86_64__)
+    { &kernel_avx512_blocked, has_avx512 },
+    { &kernel_avx2_blocked, has_avx2 },
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    { &kernel_neon_blocked, always },
+#endif
+    { &kernel_scalar_blocked, always },
+};
+static const struct choice classic[] = { { &kernel_scalar_classic, always } };
+static const struct choice counting[] = { { &kernel_scalar_counting, always } };
+
+/* The first possible one of that name, of any if it is NULL. */
+static const struct kernel *find(const struct choice *choices, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((name == NULL || strcmp(choices[i].kernel->name, name) == 0) &&
+            choices[i].is_possible())
+            return choices[i].kernel;
+    return NULL;
+}
+
+#define FIND(choices, name) find(choices, sizeof(choices) / sizeof(choices)[0], name)
+
+const struct kernel *kernel_named(uint32_t layout, const char *name)
+{
+    switch (layout) {
+    case BLOOMFILE_CLASSIC:
+        return FIND(classic, name);
+    case BLOOMFILE_COUNTING:
+        return FIND(counting, name);
+    default:
+        return FIND(blocked, name);
+    }
+}
+
+static const struct kernel *choose(uint32_t layout)
+{
+    const char *wanted = secure_getenv("BLOOMFILE_KERNEL");
+    const struct kernel *kernel = wanted != NULL ? kernel_named(layout, wanted) : NULL;
+    return kernel != NULL ? kernel : kernel_named(layout, NULL);
+}
+
+/* Once: nobody may read the environment while the program changes it, and engines open a view for
+ * every lookup. */
+const struct kernel *kernel_for(uint32_t layout)
+{
+    static const struct kernel *_Atomic chosen[BLOOMFILE_COUNTING + 1];
+    const struct kernel *kernel = atomic_load_explicit(&chosen[layout], memory_order_relaxed);
+    if (kernel == NULL) {
+        kernel = choose(layout);
+        atomic_store_explicit(&chosen[layout], kernel, memory_order_relaxed);
+    }
+    return kernel;
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The same code twice: for every processor, and on x86 for those with an instruction that counts
+ * ones, which is five times as fast.
+ */
+#include "kernel/tally.h"
+
+#include "format/bytes.h"
+#include "format/probe.h"
+#include "format/shared.h"
+
+/* A live body is counted while others change it, an aligned word at a time; blocks that are not
+ * aligned are not live. */
+static inline uint64_t word(const uint8_t *p)
+{
+    return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
+}
+
+/* How many of the bytes come before the first aligned one. */
+static inline size_t unaligned(const uint8_t *bytes, size_t size)
+{
+    const size_t before = -(uintptr_t)bytes % 8;
+    return before < size ? before : size;
+}
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void tally_blocked(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
+{
+    for (size_t at = 0; at < size; at += PROBE_BLOCK_BYTES) {
+        unsigned ones = 0;
+        for (unsigned i = 0; i < PROBE_BLOCK_BYTES; i += 8)
+            ones += (unsigned)__builtin_popcountll(word(bytes + at + i));
+        tally->ones += ones;
+        tally->blocks[ones]++;
+    }
+}
+
+INLINE void tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
+{
+    size_t at = 0;
+    for (const size_t before = unaligned(bytes, size); at < before; at++)
+        tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
+    for (; size - at >= 8; at += 8)
+        tally->ones += (unsigned)__builtin_popcountll(shared_load64(bytes + at));
+    for (; at < size; at++)
+        tally->ones += (unsigned)__builtin_popcount(shared_load8(bytes + at));
+}
+
+#define LOWEST 0x1111111111111111u /* of each counter */
+
+INLINE void tally_counters(uint64_t counters, struct kernel_tally *tally)
+{
+    const uint64_t any = counters | counters >> 1 | counters >> 2 | counters >> 3;
+    const uint64_t all = counters & counters >> 1 & counters >> 2 & counters >> 3;
+    tally->ones += (unsigned)__builtin_popcountll(any & LOWEST);
+    tally->overflow += (unsigned)__builtin_popcountll(all & LOWEST);
+}
+
+INLINE void tally_counting(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
+{
+    size_t at = 0;
+    for (const size_t before = unaligned(bytes, size); at < before; at++)
+        tally_counters(shared_load8(bytes + at), tally);
+    for (; size - at >= 8; at += 8)
+        tally_counters(shared_load64(bytes + at), tally);
+    for (; at < size; at++)
+        tally_counters(shared_load8(bytes + at), tally);
+}
+
+#if defined __x86_64__ && !defined __POPCNT__
+#define WITH_POPCNT  __attribute__((target("popcnt")))
+#define HAS_POPCNT() __builtin_cpu_supports("popcnt")
+#else
+#define WITH_POPCNT
+#define HAS_POPCNT() 0
+#endif
+
+#define BOTH(layout)                                                                               \
+    WITH_POPCNT static void layout##_popcnt(const uint8_t *bytes, size_t size,                     \
+                                            struct kernel_tally *tally)                            \
+    {                                                                                              \
+        tally_##layout(bytes, size, tally);                                                        \
+    }                                                                                              \
+    void kernel_tally_##layout(const uint8_t *bytes, size_t size, struct kernel_tally *tally)      \
+    {                                                                                              \
+        if (HAS_POPCNT())                                                                          \
+            layout##_popcnt(bytes, size, tally);                                                   \
+        else                                                                                       \
+            tally_##layout(bytes, size, tally);                                                    \
+    }
+
+BOTH(blocked)
+BOTH(classic)
+BOTH(counting)

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * The identity of the running system's boot. */
+#ifndef BLOOMFILE_BOOT_H
+#define BLOOMFILE_BOOT_H
+
+#include <stdint.h>
+
+#define BOOT_ID_SIZE 16
+
+/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system does
+ * not tell it; an errno. */
+int boot_id(uint8_t id[BOOT_ID_SIZE]);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ * Told by the magic numbers of statfs(2). */
+#include "os/filesystem.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/vfs.h>
+
+#define OVERLAY 0x794C7630u
+
+/* statfs(2) and linux/magic.h. FUSE is not among them: what is behind it cannot be told. */
+static const uint32_t shared_by_hosts[] = {
+    0x00006969, /* NFS */
+    0x0000517B, /* SMB */
+    0xFF534D42, /* CIFS */
+    0xFE534D42, /* SMB2 */
+    0x01021997, /* 9P */
+    0x00C36400, /* Ceph */
+    0x5346414F, /* OpenAFS */
+    0x6B414653, /* AFS */
+    0x73757245, /* Coda */
+    0x0BD00BD0, /* Lustre */
+    0x47504653, /* GPFS */
+    0x7461636F, /* OCFS2 */
+    0x01161970, /* GFS2 */
+    0x786F4256, /* VirtualBox shared folders */
+    0xBACBACBC, /* VMware shared folders */
+};
+
+int filesystem_check(int fd, bool *layered)
+{
+    struct statfs status;
+    int result;
+    do
+        result = fstatfs(fd, &status);
+    while (result != 0 && errno == EINTR);
+    if (result != 0)
+        return errno;
+    const uint32_t type = (uint32_t)status.f_type;
+    *layered = type == OVERLAY;
+    for (size_t i = 0; i < sizeof shared_by_hosts / sizeof shared_by_hosts[0]; i++)
+        if (type == shared_by_hosts[i])
+            return BLOOMFILE_EFILESYSTEM;
+    return 0;
+}
+
+static const uint32_t local[] = {
+    0x0000EF53, /* ext2, ext3, ext4 */
+    0x58465342, /* XFS */
+    0x9123683E, /* Btrfs */
+    0xF2F52010, /* F2FS */
+    0x2FC12FC1, /* ZFS */
+    0xCA451A4E, /* bcachefs */
+    0x01021994, /* tmpfs */
+    0x858458F6, /* ramfs */
+    OVERLAY,
+};
+
+bool filesystem_is_local(int fd)
+{
+    struct statfs status;
+    if (fstatfs(fd, &status) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
+        if ((uint32_t)status.f_type == local[i])
+            return true;
+    return false;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ * Anonymous mappings, grown by mremap(), aligned for huge pages. */
+#include "os/hugepages.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+#define PAGES     ((size_t)64 << 10) /* whole pages on every system */
+
+/* What is behind the last whole huge page is in small ones, so that no more memory is taken than
+ * was asked for. */
+static size_t mapped_size(size_t size)
+{
+    return (size + PAGES - 1) / PAGES * PAGES;
+}
+
+/* `size` bytes that begin with a huge page. */
+static void *map_aligned(size_t size)
+{
+    uint8_t *wide =
+        mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (wide == MAP_FAILED)
+        return NULL;
+    const size_t before = -(uintptr_t)wide % HUGE_PAGE;
+    if (before > 0)
+        munmap(wide, before);
+    munmap(wide + before + size, HUGE_PAGE - before);
+    madvise(wide + before, size, MADV_HUGEPAGE); /* best effort */
+    return wide + before;
+}
+
+/* Moves whole pages, so that nothing is copied, and makes them one larger mapping: several would
+ * not be moved together before Linux 6.17. */
+static void *grow_mapped(void *old, size_t old_size, size_t size)
+{
+    if (size == old_size)
+        return old;
+    void *pages = map_aligned(size);
+    if (pages == NULL || old_size == 0)
+        return pages;
+    if (mremap(old, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) == MAP_FAILED) {
+        munmap(pages, size);
+        return NULL;
+    }
+    return pages;
+}
+
+void *pages_grow(void *old, size_t old_size, size_t size)
+{
+    if (size < HUGE_PAGE)
+        return realloc(old, size);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    if (old_size >= HUGE_PAGE)
+        return grow_mapped(old, mapped_size(old_size), mapped_size(size));
+    void *pages = map_aligned(mapped_size(size));
+    if (pages != NULL && old_size > 0) {
+        memcpy(pages, old, old_size);
+        free(old);
+    }
+    return pages;
+}
+
+void pages_free(void *pages, size_t size)
+{
+    if (size < HUGE_PAGE)
+        free(pages);
+    else
+        munmap(pages, mapped_size(size));
+}

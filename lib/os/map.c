@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ * Mapping, reading, writing and syncing files. */
+#include "os/map.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define WRITE_AT_ONCE ((size_t)1 << 30)
+#define HUGE_PAGE     ((size_t)2 << 20)
+#define READ_AT_ONCE  ((size_t)64 << 10) /* a multiple of every page size */
+
+#ifndef MADV_POPULATE_READ /* Linux 5.14 */
+#define MADV_POPULATE_READ 22
+#endif
+
+int map_open(const char *path, bool writable, int *fd)
+{
+    int mode = writable ? O_RDWR : O_RDONLY;
+    do
+        *fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (*fd < 0 && errno == EINTR);
+    return *fd < 0 ? errno : 0;
+}
+
+int map_stat(int fd, struct stat *status)
+{
+    if (fstat(fd, status) != 0)
+        return errno;
+    if (S_ISDIR(status->st_mode))
+        return EISDIR;
+    return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
+}
+
+int map_read(int fd, uint64_t offset, void *buffer, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(fd, (uint8_t *)buffer + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return errno;
+        if (got == 0)
+            return BLOOMFILE_ETRUNCATED;
+        if (got > 0)
+            done += (size_t)got;
+    }
+    return 0;
+}
+
+int map_write(int fd, uint64_t offset, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t rest = size - done;
+        ssize_t wrote = pwrite(fd, (const uint8_t *)bytes + done,
+                               rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE, (off_t)(offset + done));
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return EIO;
+        if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return 0;
+}
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* ---- mapping */
+
+/* Pages are locked as they come. So a limit is met before anything is read, and what reads them
+ * tells its own errors. */
+static int lock_pages(const struct map *map, size_t size)
+{
+    return mlock2(map->bytes, size, MLOCK_ONFAULT) == 0 ? 0 : errno;
+}
+
+/* Each page after it has been read otherwise, which tells what would be SIGBUS here; but for what
+ * happens to it in the moment between. */
+static int read_and_touch(const struct map *map, int fd, uint64_t offset)
+{
+    uint8_t piece[READ_AT_ONCE];
+    const size_t step = page_size();
+    for (size_t at = 0, size; at < map->base_size; at += size) {
+        size = map->base_size - at < sizeof piece ? map->base_size - at : sizeof piece;
+        int error = map_read(fd, offset + at, piece, size);
+        if (error != 0)
+            return error == BLOOMFILE_ETRUNCATED ? EIO : error;
+        for (size_t page = at; page < at + size; page += step)
+            (void)*((const volatile uint8_t *)map->base + page);
+    }
+    return 0;
+}
+
+/* Reading, also what is writable: it would all have to be written to disk otherwise. `offset`: of
+ * map->base in the file. */
+static int fetch_pages(const struct map *map, int fd, uint64_t offset)
+{
+    map_expect(map, MAP_SCAN);
+    if (madvise(map->base, map->base_size, MADV_POPULATE_READ) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return errno == EFAULT ? EIO : errno; /* where touching would be SIGBUS */
+    return read_and_touch(map, fd, offset);
+}
+
+static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, struct map_wish wish)
+{
+    size_t before = (size_t)(offset % page_size());
+    int access = wish.writable ? PROT_READ | PROT_WRITE : PROT_READ;
+    void *base = mmap(NULL, size + before, access, MAP_SHARED, fd, (off_t)(offset - before));
+    if (base == MAP_FAILED)
+        return errno;
+    *map = (struct map){ base, size + before, (const uint8_t *)base + before };
+    int error = wish.locked ? lock_pages(map, size) : 0;
+    if (error == 0 && (wish.resident || wish.locked))
+        error = fetch_pages(map, fd, offset - before);
+    return error;
+}
+
+/* ---- copying */
+
+/* Memory for so many bytes, the first of which begins a huge page. */
+static int map_memory(struct map *map, size_t size, bool locked)
+{
+    const size_t base_size = size + HUGE_PAGE;
+    void *base = mmap(NULL, base_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
+        return errno;
+    madvise(base, base_size, MADV_HUGEPAGE);
+    const size_t before = -(uintptr_t)base % HUGE_PAGE;
+    *map = (struct map){ base, base_size, (const uint8_t *)base + before };
+    return locked ? lock_pages(map, size) : 0;
+}
+
+static int read_file(struct map *map, int fd, uint64_t offset, size_t size, bool locked)
+{
+    int error = map_memory(map, size, locked);
+    return error != 0 ? error : map_read(fd, offset, map_bytes(map), size);
+}
+
+/* ---- */
+
+/* Keeps the map, or releases it if there was an error. */
+static int keep(const struct map *map, int error)
+{
+    if (error != 0)
+        map_release(map);
+    else
+        map_expect(map, MAP_LOOKUPS);
+    return error;
+}
+
+int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish)
+{
+    *map = (struct map){ 0 };
+    if (size > SIZE_MAX / 2 - HUGE_PAGE)
+        return BLOOMFILE_ETOOBIG;
+    return keep(map, wish.copied ? read_file(map, fd, offset, (size_t)size, wish.locked)
+                                 : map_shared(map, fd, offset, (size_t)size, wish));
+}
+
+int map_copy(struct map *map, const void *bytes, size_t size, bool locked)
+{
+    *map = (struct map){ 0 };
+    int error = map_memory(map, size, locked);
+    if (error == 0)
+        memcpy(map_bytes(map), bytes, size);
+    return keep(map, error);
+}
+
+uint8_t *map_bytes(const struct map *map)
+{
+    return (uint8_t *)map->base + (map->bytes - (const uint8_t *)map->base);
+}
+
+int map_open_again(int fd, bool writable, int *own)
+{
+    char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return map_open(path, writable, own);
+}
+
+int map_reopen_descriptor(int fd)
+{
+    int own, error = map_open_again(fd, false, &own);
+    if (error != 0)
+        return error;
+    if (dup3(own, fd, O_CLOEXEC) < 0)
+        error = errno;
+    close(own);
+    return error;
+}
+
+int map_reopen(const struct map *map, int fd)
+{
+    int own, error = map_open_again(fd, true, &own);
+    if (error != 0)
+        return error;
+    const int flags = MAP_SHARED | MAP_FIXED;
+    if (mmap(map->base, map->base_size, PROT_READ | PROT_WRITE, flags, own, 0) == MAP_FAILED ||
+        dup3(own, fd, O_CLOEXEC) < 0)
+        error = errno;
+    close(own);
+    map_expect(map, MAP_LOOKUPS);
+    return error;
+}
+
+/* A call that was interrupted has told of no error: the next one will. */
+int map_sync(const struct map *map, size_t size)
+{
+    int result;
+    do
+        result = msync(map->base, size, MS_SYNC);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+int map_flush(int fd)
+{
+    int result;
+    do
+        result = fdatasync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+void map_expect(const struct map *map, enum map_use use)
+{
+    if (map->base != NULL)
+        madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
+}
+
+/* mincore() would tell in advance, but not those who may not write to the file. */
+long map_waits(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_majflt : 0;
+}
+
+void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
+{
+    const size_t before = (uintptr_t)bytes % page_size();
+    if (map->base != NULL)
+        madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
+}
+
+/* For a kernel that cannot populate: has it read the first byte and the last, which between them
+ * are of all the pages that a header lies in. */
+static bool can_be_read(const uint8_t *bytes, size_t size)
+{
+    uint8_t both[2];
+    const struct iovec to = { both, sizeof both };
+    const struct iovec from[] = { { (void *)(uintptr_t)bytes, 1 },
+                                  { (void *)(uintptr_t)(bytes + size - 1), 1 } };
+    const ssize_t got = process_vm_readv(getpid(), &to, 1, from, 2, 0);
+    return got < 0 ? errno != EFAULT : got == (ssize_t)sizeof both;
+}
+
+bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size)
+{
+    const size_t before = (uintptr_t)bytes % page_size();
+    if (map->base == NULL ||
+        madvise((void *)((uintptr_t)bytes - before), size + before, MADV_POPULATE_READ) == 0)
+        return true;
+    if (errno != EINVAL)
+        return errno != EFAULT && errno != EHWPOISON;
+    return can_be_read(bytes, size);
+}
+
+void map_release(const struct map *map)
+{
+    if (map->base != NULL)
+        munmap(map->base, map->base_size);
+}

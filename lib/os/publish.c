@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT
+ * O_TMPFILE and linkat(), or a named temporary and renameat2(). */
+#include "os/publish.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/filesystem.h"
+#include "os/map.h"
+#include "os/rename.h"
+#include "os/rights.h"
+#include "os/spool.h"
+#include "os/temporary.h"
+
+/* Where the file goes, and the temporary that becomes it. */
+struct publication {
+    char *path; /* links resolved; owns `name` */
+    const char *name;
+    int directory;                       /* -1: not open */
+    int fd;                              /* -1: not open */
+    int stream;                          /* where a copy of it goes instead; -1: it gets a name */
+    char temporary[TEMPORARY_NAME_SIZE]; /* "": the temporary has no name */
+    bool local;                          /* its names may be those that are looked for */
+    bool replace;
+    bool target_exists; /* and is `target` */
+    struct stat target;
+    bool signals_held;
+    sigset_t signals_before;
+};
+
+/* Sets path, name and directory. */
+static int locate(struct publication *p, const char *path)
+{
+    struct stat status;
+    if (*path == '\0')
+        return ENOENT;
+    bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    p->path = is_link ? realpath(path, NULL) : strdup(path);
+    if (p->path == NULL)
+        return errno;
+    char *slash = strrchr(p->path, '/');
+    p->name = slash == NULL ? p->path : slash + 1;
+    if (*p->name == '\0')
+        return EISDIR;
+    const char *directory = slash == NULL ? "." : slash == p->path ? "/" : p->path;
+    if (slash != NULL && slash != p->path)
+        *slash = '\0';
+    p->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int error = p->directory < 0 ? errno : 0;
+    if (slash != NULL)
+        *slash = '/';
+    return error;
+}
+
+/* What stands at the path: may it be replaced? */
+static int check_target(struct publication *p)
+{
+    p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!p->target_exists)
+        return errno == ENOENT ? 0 : errno;
+    if (S_ISDIR(p->target.st_mode))
+        return EISDIR;
+    if (!S_ISREG(p->target.st_mode))
+        return BLOOMFILE_ENOTREGULAR;
+    return p->replace ? 0 : EEXIST;
+}
+
+/* From here on the temporary has a name, and only a kill may leave it behind. What a source that is
+ * truncated while it is read makes (SIGBUS) cannot be held: its handler would not be asked. */
+static void hold_signals(struct publication *p)
+{
+    sigset_t all;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    if (!p->signals_held)
+        p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
+}
+
+/* A named temporary: made anew, or (the unnamed file) given a name. */
+static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
+{
+    hold_signals(p);
+    int error = EEXIST;
+    unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
+    for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+        error = temporary_name(attempt, p->temporary);
+        if (error == 0)
+            error = make(p, attempt);
+    }
+    if (error != 0)
+        p->temporary[0] = '\0';
+    return error;
+}
+
+/* Takes the lock for a file just created. EEXIST: somebody takes it for one that was left behind,
+ * and removes it; or there are no locks here. */
+static int hold_created(const struct publication *p, unsigned attempt)
+{
+    struct stat status;
+    if (!temporary_hold(attempt, p->fd)) {
+        if (errno != EWOULDBLOCK)
+            unlinkat(p->directory, p->temporary, 0);
+        return EEXIST;
+    }
+    if (fstat(p->fd, &status) == 0)
+        return status.st_nlink == 0 ? EEXIST : 0;
+    int error = errno;
+    unlinkat(p->directory, p->temporary, 0);
+    return error;
+}
+
+static int create_named(struct publication *p, unsigned attempt)
+{
+    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+                   p->target_exists ? 0600 : 0666);
+    if (p->fd < 0)
+        return errno;
+    int error = hold_created(p, attempt);
+    if (error != 0) {
+        close(p->fd);
+        p->fd = -1;
+    }
+    return error;
+}
+
+static int link_unnamed(const struct publication *p, const char *name)
+{
+    char source[sizeof "/proc/self/fd/" + 3 * sizeof p->fd];
+    snprintf(source, sizeof source, "/proc/self/fd/%d", p->fd);
+    return linkat(AT_FDCWD, source, p->directory, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
+}
+
+static int link_temporary(struct publication *p, unsigned attempt)
+{
+    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary) : EEXIST;
+}
+
+static int open_temporary(struct publication *p)
+{
+    if (access("/proc/self/fd", X_OK) == 0) {
+        p->fd = openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+        if (p->fd >= 0)
+            return 0;
+        if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+            return errno;
+    }
+    return make_named(p, create_named);
+}
+
+static int keep_rights(const struct publication *p)
+{
+    const struct rights_of old = { p->directory, p->name, p->path, p->target };
+    return p->target_exists ? rights_keep(p->fd, &old) : 0;
+}
+
+static int write_zeros(int fd, uint64_t size)
+{
+    static const uint8_t zeros[1 << 16];
+    int error = 0;
+    for (uint64_t at = 0; at < size && error == 0; at += sizeof zeros) {
+        uint64_t rest = size - at;
+        error = map_write(fd, at, zeros, rest < sizeof zeros ? (size_t)rest : sizeof zeros);
+    }
+    return error;
+}
+
+int publish_allocate(int fd, uint64_t size, bool reserve)
+{
+    int result;
+    do
+        result = fallocate(fd, 0, 0, (off_t)size);
+    while (result != 0 && errno == EINTR);
+    if (result == 0)
+        return 0;
+    if (errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    return reserve ? write_zeros(fd, size) : 0;
+}
+
+/* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
+static int move_to_free_name(struct publication *p)
+{
+    if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
+        p->temporary[0] = '\0';
+        return 0;
+    }
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
+}
+
+/* Whoever thinks that its maker is gone may have taken the name away, and given it to another. */
+static int check_temporary(const struct publication *p)
+{
+    struct stat own, named;
+    if (fstat(p->fd, &own) != 0 ||
+        fstatat(p->directory, p->temporary, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EBUSY;
+}
+
+static int give_name(struct publication *p)
+{
+    bool unnamed = p->temporary[0] == '\0';
+    int checked = unnamed ? 0 : check_temporary(p);
+    if (checked == EBUSY || checked == ENOENT)
+        p->temporary[0] = '\0'; /* not ours to remove */
+    if (checked != 0)
+        return checked;
+    if (!p->replace)
+        return unnamed ? link_unnamed(p, p->name) : move_to_free_name(p);
+    int error = unnamed ? make_named(p, link_temporary) : 0;
+    if (error != 0)
+        return error;
+    if (renameat(p->directory, p->temporary, p->directory, p->name) != 0)
+        return errno;
+    p->temporary[0] = '\0';
+    return 0;
+}
+
+static int sync_directory(const struct publication *p)
+{
+    return fsync(p->directory) == 0 || errno == EINVAL ? 0 : errno;
+}
+
+void publish_abandon(struct publication *p)
+{
+    if (p == NULL)
+        return;
+    if (p->temporary[0] != '\0')
+        unlinkat(p->directory, p->temporary, 0);
+    if (p->signals_held) {
+        temporary_let_go(p->fd);
+        pthread_sigmask(SIG_SETMASK, &p->signals_before, NULL);
+    }
+    if (p->fd >= 0)
+        close(p->fd);
+    if (p->directory >= 0)
+        close(p->directory);
+    free(p->path);
+    free(p);
+}
+
+static struct publication *new_publication(void)
+{
+    struct publication *p = calloc(1, sizeof *p);
+    if (p != NULL)
+        p->directory = p->fd = p->stream = -1;
+    return p;
+}
+
+static int started(struct publication **out, struct publication *p, int error, int *fd)
+{
+    if (error != 0) {
+        publish_abandon(p);
+        return error;
+    }
+    *out = p;
+    *fd = p->fd;
+    return 0;
+}
+
+int publish_start(struct publication **out, const char *path, bool replace, int *fd)
+{
+    *out = NULL;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->replace = replace;
+    int error = locate(p, path);
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        p->local = filesystem_is_local(p->directory);
+    if (error == 0 && p->local)
+        temporary_clean(p->directory);
+    if (error == 0)
+        error = open_temporary(p);
+    if (error == 0)
+        error = keep_rights(p);
+    return started(out, p, error, fd);
+}
+
+int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd)
+{
+    *out = NULL;
+    if (fcntl(stream, F_GETFD) < 0)
+        return errno;
+    struct publication *p = new_publication();
+    if (p == NULL)
+        return ENOMEM;
+    p->stream = stream;
+    return started(out, p, spool_file(spool_folder(folder), &p->fd), fd);
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t wrote = write(fd, bytes, size);
+        if (wrote < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote > 0) {
+            bytes += wrote;
+            size -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+static int copy_to_stream(const struct publication *p)
+{
+    const size_t room = (size_t)1 << 20;
+    struct stat status;
+    int error = map_stat(p->fd, &status);
+    uint8_t *buffer = malloc(room);
+    if (error == 0 && buffer == NULL)
+        error = ENOMEM;
+    for (uint64_t at = 0; error == 0 && at < (uint64_t)status.st_size;) {
+        const uint64_t rest = (uint64_t)status.st_size - at;
+        const size_t size = rest < room ? (size_t)rest : room;
+        error = map_read(p->fd, at, buffer, size);
+        if (error == 0)
+            error = write_all(p->stream, buffer, size);
+        at += size;
+    }
+    free(buffer);
+    return error;
+}
+
+static int publish_at_path(struct publication *p)
+{
+    int error = fsync(p->fd) == 0 ? 0 : errno;
+    if (error == 0)
+        error = check_target(p);
+    if (error == 0)
+        error = keep_rights(p); /* of what stands there by now */
+    if (error == 0)
+        error = give_name(p);
+    return error != 0 ? error : sync_directory(p);
+}
+
+int publish_finish(struct publication *p)
+{
+    int error = p->stream >= 0 ? copy_to_stream(p) : publish_at_path(p);
+    publish_abandon(p);
+    return error;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ * O_TMPFILE, or a name for a moment. */
+#include "os/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* For file systems that have no unnamed files: a name for a moment, in which only a kill may leave
+ * it behind. */
+static int open_and_unlink(const char *folder, int *fd)
+{
+    char *name;
+    if (asprintf(&name, "%s/.bloomfile.XXXXXX", folder) < 0)
+        return ENOMEM;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    *fd = mkostemp(name, O_CLOEXEC);
+    int error = *fd < 0 || unlinkat(AT_FDCWD, name, 0) != 0 ? errno : 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    free(name);
+    if (error != 0 && *fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+    return error;
+}
+
+const char *spool_folder(const char *named)
+{
+    const char *folder = named != NULL ? named : secure_getenv("TMPDIR");
+    return folder != NULL && *folder != '\0' ? folder : "/tmp";
+}
+
+int spool_file(const char *folder, int *fd)
+{
+    do
+        *fd = openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    while (*fd < 0 && errno == EINTR);
+    if (*fd >= 0)
+        return 0;
+    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)
+        return open_and_unlink(folder, fd);
+    return errno;
+}

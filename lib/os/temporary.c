@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * flock() tells whether a maker lives. */
+#include "os/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FIXED TEMPORARY_FIXED
+
+static void format(uint64_t number, char name[TEMPORARY_NAME_SIZE])
+{
+    snprintf(name, TEMPORARY_NAME_SIZE, ".bloomfile.%012llx.tmp",
+             (unsigned long long)(number & 0xFFFFFFFFFFFF));
+}
+
+int temporary_name(unsigned attempt, char name[TEMPORARY_NAME_SIZE])
+{
+    uint64_t number = attempt;
+    if (attempt >= FIXED && getrandom(&number, sizeof number, 0) != (ssize_t)sizeof number)
+        return errno;
+    format(attempt < FIXED ? number : number | FIXED, name);
+    return 0;
+}
+
+bool temporary_hold(unsigned attempt, int fd)
+{
+    return attempt >= FIXED || flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+void temporary_let_go(int fd)
+{
+    flock(fd, LOCK_UN);
+}
+
+/* While the lock is held, nobody else removes the file, so the name stays that of this one. */
+static bool is_left_behind(int directory, const char *name, int fd)
+{
+    struct stat status, named;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    if (status.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) != 0)
+        return false;
+    return fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_dev == status.st_dev && named.st_ino == status.st_ino;
+}
+
+static void clean(int directory, const char *name)
+{
+    if (faccessat(directory, name, F_OK, 0) != 0)
+        return;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (is_left_behind(directory, name, fd))
+        unlinkat(directory, name, 0);
+    close(fd);
+}
+
+void temporary_clean(int directory)
+{
+    char name[TEMPORARY_NAME_SIZE];
+    for (unsigned number = 0; number < FIXED; number++) {
+        format(number, name);
+        clean(directory, name);
+    }
+}

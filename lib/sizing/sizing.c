@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * Searches k and m for a rate; the curve is bumpy, since both are integers. */
+#include "sizing/sizing.h"
+
+#include <bloomfile.h>
+#include <bloomfile_inspect.h>
+#include <math.h>
+
+#include "format/geometry.h"
+#include "format/probe.h"
+#include "sizing/rates.h"
+
+#define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
+
+/* The least number of units that keeps the rate for this k; limit + 1 if `limit` does not. */
+static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, uint64_t limit)
+{
+    struct block_rates rates;
+    if (layout == BLOOMFILE_BLOCKED)
+        rates_blocks_start(&rates, k);
+    if (limit == 0 || rates_of_units(layout, &rates, limit, k, n) > p)
+        return limit + 1;
+    uint64_t high = limit;
+    while (high > 1 && rates_of_units(layout, &rates, high / 2, k, n) <= p)
+        high /= 2;
+    uint64_t low = high / 2;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (rates_of_units(layout, &rates, middle, k, n) > p)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+static uint64_t missing_to_multiple(uint64_t x, uint64_t of)
+{
+    return (of - x % of) % of;
+}
+
+/* A filter folds by every divisor of its units: round up to a multiple of the largest highly
+ * composite number (OEIS A002182) that costs at most 0.5 %. */
+static uint64_t round_for_folding(uint64_t units)
+{
+    static const uint32_t highly_composite[] = {
+        1,      2,      4,      6,      12,     24,     36,     48,     60,    120,
+        180,    240,    360,    720,    840,    1260,   1680,   2520,   5040,  7560,
+        10080,  15120,  20160,  25200,  27720,  45360,  50400,  55440,  83160, 110880,
+        166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720,
+    };
+    unsigned i = sizeof highly_composite / sizeof highly_composite[0] - 1;
+    while (missing_to_multiple(units, highly_composite[i]) > units / 200)
+        i--; /* ends at 1 */
+    return units + missing_to_multiple(units, highly_composite[i]);
+}
+
+uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
+{
+    const uint64_t unit_bits = layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS : 1;
+    uint64_t limit = BLOOMFILE_MAX_BITS / unit_bits, best = limit + 1;
+    uint32_t best_k = 0;
+    if (p <= rates_digest(n))
+        return 0;
+    uint32_t first = *k != 0 ? *k : 1, last = *k != 0 ? *k : BLOOMFILE_MAX_HASHES;
+    for (uint32_t i = first; i <= last && (best_k == 0 || i <= best_k + K_LOOKAHEAD); i++) {
+        uint64_t units = least_units(layout, n, p, i, best - 1);
+        if (units < best) {
+            best = units;
+            best_k = i;
+        }
+    }
+    if (best_k == 0)
+        return 0;
+    *k = best_k;
+    uint64_t rounded = round_for_folding(best);
+    return (rounded <= limit ? rounded : best) * unit_bits;
+}
+
+uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes)
+{
+    if (layout == 0)
+        layout = BLOOMFILE_BLOCKED;
+    if (!geometry_layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY ||
+        !(fpr > 0 && fpr < 1) || hashes > BLOOMFILE_MAX_HASHES)
+        return 0;
+    return sizing_bits(layout, n, fpr, &hashes);
+}
+
+double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)
+{
+    if (layout == 0)
+        layout = BLOOMFILE_BLOCKED;
+    if (!geometry_layout_known(layout) || !geometry_bits_valid(layout, bits) || hashes < 1 ||
+        hashes > BLOOMFILE_MAX_HASHES)
+        return NAN;
+    struct block_rates rates;
+    if (layout == BLOOMFILE_BLOCKED)
+        rates_blocks_start(&rates, hashes);
+    return rates_of_units(layout, &rates, geometry_units_of(layout, bits), hashes, n);
+}
+
+uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
+{
+    uint32_t best_k = 0;
+    double best = 0;
+    if (n < 1)
+        return 0;
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES && k <= best_k + K_LOOKAHEAD; k++) {
+        double rate = bloomfile_fpr_for(layout, bits, k, n);
+        if (isnan(rate))
+            return 0;
+        if (best_k == 0 || rate < best) {
+            best = rate;
+            best_k = k;
+        }
+    }
+    return best_k;
+}

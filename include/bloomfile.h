@@ -106,7 +106,7 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_ERECORD, -1021, "a commit record is damaged")                                      \
     X(BLOOMFILE_ESTATE, -1022, "a commit record contradicts its state")                            \
     X(BLOOMFILE_EPOISONED, -1023, "poisoned: a write to disk failed, the file cannot be trusted")  \
-    X(BLOOMFILE_ELIVE, -1024, "live, not sealed: it has no checksums and must be opened by path")  \
+    X(BLOOMFILE_ELIVE, -1024, "live, no checksums: seal it (bfseal), or open it by path as it is") \
     X(BLOOMFILE_EPAGE, -1025, "a page of the body is damaged (checksum mismatch)")                 \
     X(BLOOMFILE_EBODY, -1026, "the body contradicts the header (checksum, count or padding)")      \
     X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \

@@ -29,7 +29,10 @@ void say_cannot_open(const char *path, int error)
     if (error == BLOOMFILE_EPOISONED)
         cli_fail(0, "cannot open %s: %s: make it anew", path, words);
     if (error == BLOOMFILE_ELIVE)
-        cli_fail(0, "cannot verify %s: it is live, and has no checksums until it is sealed", path);
+        cli_fail(0,
+                 "cannot verify %s: it is live, and has no checksums until it is sealed: leave"
+                 " --verify out, or seal a copy (bfseal FILE COPY)",
+                 path);
     if (error == EBUSY)
         cli_fail(0, "cannot open %s: it is being sealed", path);
     cli_fail(0, "cannot open %s: %s%s", path, words, say_advice(error));

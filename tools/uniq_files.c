@@ -57,26 +57,55 @@ static void note(struct numbers *found, uint64_t number)
         found->newest = number;
 }
 
-static struct numbers find(const struct seen *s)
+/* Returns 0 or an errno. */
+static int list(const struct seen *s, struct numbers *found)
 {
-    struct numbers found = { 0 };
     const char *slash = strrchr(s->path, '/');
     const char *base = slash == NULL ? s->path : slash + 1;
     char *folder = slash == NULL ? strdup(".") : strndup(s->path, (size_t)(base - s->path));
     DIR *entries = folder == NULL ? NULL : opendir(folder);
+    int error = errno;
+    free(folder);
     if (entries == NULL)
-        cli_fail(errno, "cannot look for generations of %s in its folder", s->path);
+        return error;
     struct dirent *entry;
     while ((errno = 0, entry = readdir(entries)) != NULL) {
         uint64_t number = number_in(entry->d_name, base);
         if (number > 0)
-            note(&found, number);
+            note(found, number);
     }
-    if (errno != 0)
-        cli_fail(errno, "cannot look for generations of %s in its folder", s->path);
+    error = errno;
     closedir(entries);
-    free(folder);
+    return error;
+}
+
+static struct numbers find(const struct seen *s)
+{
+    struct numbers found = { 0 };
+    int error = list(s, &found);
+    if (error != 0)
+        cli_fail(error, "cannot look for generations of %s in its folder", s->path);
     return found;
+}
+
+/* Whoever cannot list the folder cannot make a file in it either. */
+void files_check_unused(const struct seen *s)
+{
+    struct numbers found = { 0 };
+    char label[BLOOMFILE_MAX_LABEL + 1];
+    if (access(s->path, F_OK) == 0)
+        return;
+    (void)list(s, &found);
+    for (size_t i = 0; i < found.count; i++) {
+        char *name = name_of(s, found.list[i]);
+        if (filter_is_generation(name, label))
+            cli_fail(0,
+                     "cannot make %s: there is %s, of '%s' (give that and --every again, or name"
+                     " a new file)",
+                     s->path, name, label);
+        free(name);
+    }
+    free(found.list);
 }
 
 static bool counts(const struct seen *s, uint64_t number, uint64_t newest)

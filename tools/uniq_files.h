@@ -12,6 +12,10 @@
  * removes those that have expired. What was open and still counts stays open. */
 void files_load(struct seen *s);
 
+/* Ends the program if FILE is to be made though it has generations: who forgets to ask for them
+ * would have all lines printed again. */
+void files_check_unused(const struct seen *s);
+
 /* Whether another process has gone on to the next generation. */
 bool files_have_moved(const struct seen *s);
 

@@ -108,13 +108,18 @@ static bool has_our_label(const struct filter_plan *plan, const struct bloomfile
     return strcmp(info->label, label) == 0;
 }
 
+static bool is_generation(const struct bloomfile_info *info)
+{
+    return strncmp(info->label, label_start, strlen(label_start)) == 0;
+}
+
 static void check(const struct filter_plan *plan, const char *path, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const struct bloomfile_params *wanted = &plan->params;
     bool generations = plan->generations > 0;
     bloomfile_get_info(f, &info);
-    if (!generations && strncmp(info.label, label_start, strlen(label_start)) == 0)
+    if (!generations && is_generation(&info))
         cli_fail(0, "cannot use %s: it is one of '%s' (name them without the number)", path,
                  info.label);
     if (info.layout == BLOOMFILE_COUNTING)
@@ -179,7 +184,7 @@ bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *pat
     return f;
 }
 
-bool filter_is_ours(const struct filter_plan *plan, const char *path)
+bool filter_is_generation(const char *path, char label[BLOOMFILE_MAX_LABEL + 1])
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -187,7 +192,15 @@ bool filter_is_ours(const struct filter_plan *plan, const char *path)
         return false;
     bloomfile_get_info(f, &info);
     bloomfile_close(f);
-    return has_our_label(plan, &info);
+    memcpy(label, info.label, BLOOMFILE_MAX_LABEL + 1);
+    return is_generation(&info);
+}
+
+bool filter_is_ours(const struct filter_plan *plan, const char *path)
+{
+    char is[BLOOMFILE_MAX_LABEL + 1], should_be[BLOOMFILE_MAX_LABEL + 1];
+    make_label(plan, should_be);
+    return filter_is_generation(path, is) && strcmp(is, should_be) == 0;
 }
 
 void filter_follow(struct filter_plan *plan, const bloomfile *f)

@@ -25,6 +25,9 @@ bloomfile *filter_open(const struct filter_plan *plan, const char *path, bool ad
 /* Opens a file for adding, made by the plan if there is none. */
 bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *path);
 
+/* Whether a file is a generation of any plan, as its label says. */
+bool filter_is_generation(const char *path, char label[BLOOMFILE_MAX_LABEL + 1]);
+
 /* Whether a file is one of the filters of this plan, old as it may be. */
 bool filter_is_ours(const struct filter_plan *plan, const char *path);
 

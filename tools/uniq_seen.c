@@ -49,10 +49,12 @@ void seen_open(struct seen *s)
         open_memory(s);
     } else {
         cli_catch_bus_error(s->path);
-        if (in_generations(s))
+        if (in_generations(s)) {
             files_load(s);
-        else
+        } else {
+            files_check_unused(s);
             s->newest = filter_open_or_create(&s->plan, s->path);
+        }
     }
     crowd_begin(&s->crowd, s->newest);
     s->warn_above = s->crowd.capacity;

@@ -115,6 +115,22 @@ class Files(UniqTest):
                          [b"old 0"])
         self.assertEqual(self.numbers(), [2, 3])
 
+    def test_who_forgets_to_ask_for_generations_is_told(self):
+        """A new file would print all lines again."""
+        self.uniq(*self.WORDS, stdin=lines(*numbered(25)))
+        for words in [], ["-n", 10], ["-q", "--accept-unclean"]:
+            message = self.trouble("bfuniq", "--filter", "seen", *words, stdin=lines("key 0"))
+            self.assertRegex(message, r"^bfuniq: cannot make seen: there is seen\.[23], of 'bfuniq "
+                                      r"--generations 2' \(give that and --every again, or name a new "
+                                      r"file\)\n$")
+        self.create_live("-n", 10, name="seen")
+        self.assertEqual(self.uniq("--filter", "seen", stdin=lines("key 0")), [b"key 0"])
+
+    def test_files_that_are_no_generations_are_in_nobodys_way(self):
+        self.create_live("-n", 10, name="seen.1")
+        self.write("seen.2", b"text")
+        self.assertEqual(self.uniq("--filter", "seen", stdin=lines("key 0")), [b"key 0"])
+
     def test_files_of_others_stay(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
         self.assertEqual(self.numbers(), [4, 5])

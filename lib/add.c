@@ -2,8 +2,10 @@
  * Adding keys to a live filter, one or many, and taking them back from a counting one. */
 #include <bloomfile_live.h>
 
+#include "format/hash.h"
 #include "handle/join.h"
 #include "handle/keys.h"
+#include "kernel/add_shared.h"
 
 #define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
 
@@ -105,4 +107,29 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
     if (error == 0 && new_keys != NULL)
         *new_keys = sum;
     return error;
+}
+
+int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
+{
+    if (f->header.layout != BLOOMFILE_COUNTING)
+        return BLOOMFILE_ENOTCOUNTING;
+    int error = f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
+    if (error == 0)
+        error = session_lock_removal(f->session, f->fd);
+    if (error != 0)
+        return error;
+    struct kernel_change change = { 0 };
+    bool was_there = kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units,
+                                          f->header.k, digest, &change);
+    shared_order();
+    session_unlock_removal(f->session, f->fd);
+    session_count(f->session, &change);
+    return was_there ? 0 : BLOOMFILE_EABSENT;
+}
+
+int bloomfile_remove(bloomfile *f, const void *key, size_t size)
+{
+    if (f->app_hash)
+        return f->header.layout != BLOOMFILE_COUNTING ? BLOOMFILE_ENOTCOUNTING : BLOOMFILE_EHASH;
+    return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }

@@ -14,12 +14,12 @@
 #include "image/params.h"
 #include "os/spool.h"
 
-#define CHUNK         1024 /* keys hashed before they are added */
-#define MEMORY_LEAST  ((uint64_t)1 << 20)
-#define SCATTER_LEAST ((uint64_t)1 << 26) /* bytes of memory; with less, no partitions */
-#define WORKER_LEAST  ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
-#define READ_BEST     ((uint64_t)1 << 17) /* digests at once: stay in the cache */
-#define READ_MOST     ((uint64_t)1 << 20) /* where memory is no concern */
+#define CHUNK           1024 /* keys hashed before they are added */
+#define MEMORY_LEAST    ((uint64_t)1 << 20)
+#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; with less, no partitions */
+#define WORKER_LEAST    ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
+#define READ_BEST       ((uint64_t)1 << 17) /* digests at once: stay in the cache */
+#define READ_MOST       ((uint64_t)1 << 20) /* where memory is no concern */
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -42,7 +42,7 @@ static unsigned lane_bits(uint64_t threads)
 static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 {
     uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
-    *d = (struct digests_plan){ .lane = { .most = SIZE_MAX, .scatter = true },
+    *d = (struct digests_plan){ .lane = { .most = SIZE_MAX, .partition = true },
                                 .room = READ_MOST,
                                 .folder = b->params.spool };
     if (memory != 0) {
@@ -51,7 +51,7 @@ static void share_memory(bloomfile_builder *b, struct digests_plan *d)
         uint64_t share = memory / 2 / threads, room = share / 2 / READER_EACH;
         room = room < READ_BEST ? room : READ_BEST;
         d->lane.most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
-        d->lane.scatter = memory >= SCATTER_LEAST;
+        d->lane.partition = memory >= PARTITION_LEAST;
         d->room = (size_t)room;
         b->fill.part = (size_t)((share - room * READER_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
     }

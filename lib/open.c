@@ -69,7 +69,7 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->guard = &f->guard_storage;
     f->app_hash = hash_is_applications(h->hash_id);
     if (f->app_hash)
-        name_forget(f);
+        app_hash_forget(f);
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (live) {

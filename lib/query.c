@@ -20,7 +20,7 @@ bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
 {
     if (f->app_hash)
-        return name_is_missed(f);
+        return app_hash_missed(f);
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
 }
 
@@ -38,7 +38,7 @@ size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *k
     uint64_t digests[KEYS_CHUNK];
     size_t found = 0;
     for (size_t i = 0; f->app_hash && i < n; i++) {
-        name_is_missed(f);
+        app_hash_missed(f);
         if (hits != NULL)
             hits[i] = true;
     }

@@ -209,9 +209,10 @@ struct preparing {
 static int prepare_lane(const struct digests *d, struct lane *lane)
 {
     int error = 0;
-    if (lane->scatter != NULL)
-        error = scatter_index(lane->scatter, lane->values + lane->blocks);
-    if (error == 0 && (lane->scatter == NULL || scatter_most(lane->scatter) > d->plan.room / 2))
+    if (lane->partitioner != NULL)
+        error = partitioner_index(lane->partitioner, lane->values + lane->blocks);
+    if (error == 0 &&
+        (lane->partitioner == NULL || partitioner_most(lane->partitioner) > d->plan.room / 2))
         lane_sort(lane);
     return error;
 }
@@ -231,7 +232,7 @@ static void list_lane(struct digests *d, unsigned number)
 {
     const struct lane *lane = &d->lanes[number].lane;
     const bool partitioned = lane_count(lane) > lane->sorted;
-    d->runs.partitions[number] = partitioned ? lane->scatter : NULL;
+    d->runs.partitions[number] = partitioned ? lane->partitioner : NULL;
     d->runs.partitioned |= partitioned;
     if (lane->sorted == 0)
         return;

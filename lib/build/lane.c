@@ -13,7 +13,8 @@
 
 size_t lane_count(const struct lane *lane)
 {
-    return lane->count + (lane->scatter != NULL ? scatter_in_buffers(lane->scatter) : 0);
+    return lane->count +
+           (lane->partitioner != NULL ? partitioner_in_buffers(lane->partitioner) : 0);
 }
 
 static int grow(struct lane *lane, size_t most, size_t more)
@@ -25,7 +26,8 @@ static int grow(struct lane *lane, size_t most, size_t more)
     size_t room = lane->room + (lane->room > more ? lane->room : more);
     if (room > most)
         room = most;
-    uint64_t *values = pages_grow(lane->values, lane->room * sizeof *values, room * sizeof *values);
+    uint64_t *values =
+        hugepages_grow(lane->values, lane->room * sizeof *values, room * sizeof *values);
     if (values == NULL)
         return ENOMEM;
     lane->values = values;
@@ -38,38 +40,39 @@ static void align_blocks(struct lane *lane)
 {
     const size_t few = lane->sorted % ALIGNMENT;
     lane->count = lane->sorted = lane->blocks = lane->sorted - few;
-    scatter_add(lane->scatter, lane->values + lane->blocks, lane->values + lane->blocks, few);
+    partitioner_add(lane->partitioner, lane->values + lane->blocks, lane->values + lane->blocks,
+                    few);
 }
 
-static int reserve_scatter(struct lane *lane, const struct lane_plan *plan, size_t more)
+static int reserve_partitioner(struct lane *lane, const struct lane_plan *plan, size_t more)
 {
-    if (lane->scatter == NULL) {
-        int error = scatter_new(&lane->scatter, plan->bits);
+    if (lane->partitioner == NULL) {
+        int error = partitioner_new(&lane->partitioner, plan->bits);
         if (error != 0)
             return error;
         lane_sort(lane);
     }
     if (lane_count(lane) == lane->sorted)
         align_blocks(lane);
-    return scatter_reserve(lane->scatter, lane_count(lane) - lane->blocks + more);
+    return partitioner_reserve(lane->partitioner, lane_count(lane) - lane->blocks + more);
 }
 
 int lane_reserve(struct lane *lane, const struct lane_plan *plan, size_t more)
 {
     int error = grow(lane, plan->most, more);
-    if (error == 0 && (lane->scatter != NULL || (plan->scatter && lane->count >= MANY)))
-        error = reserve_scatter(lane, plan, more);
+    if (error == 0 && (lane->partitioner != NULL || (plan->partition && lane->count >= MANY)))
+        error = reserve_partitioner(lane, plan, more);
     return error;
 }
 
 void lane_add(struct lane *lane, const uint64_t *digests, size_t n)
 {
-    if (lane->scatter == NULL) {
+    if (lane->partitioner == NULL) {
         memcpy(lane->values + lane->count, digests, n * sizeof *digests);
         lane->count += n;
     } else {
-        scatter_add(lane->scatter, lane->values + lane->blocks, digests, n);
-        lane->count = lane->blocks + scatter_in_blocks(lane->scatter);
+        partitioner_add(lane->partitioner, lane->values + lane->blocks, digests, n);
+        lane->count = lane->blocks + partitioner_in_blocks(lane->partitioner);
     }
     lane->added += n;
 }
@@ -79,8 +82,8 @@ void lane_sort(struct lane *lane)
     const size_t all = lane_count(lane);
     if (all == lane->sorted)
         return;
-    if (lane->scatter != NULL)
-        scatter_empty(lane->scatter, lane->values + lane->blocks);
+    if (lane->partitioner != NULL)
+        partitioner_empty(lane->partitioner, lane->values + lane->blocks);
     lane->count = lane->sorted = sort_unique(lane->values, all);
 }
 
@@ -91,6 +94,6 @@ void lane_empty(struct lane *lane)
 
 void lane_free(struct lane *lane)
 {
-    scatter_free(lane->scatter);
-    pages_free(lane->values, lane->room * sizeof *lane->values);
+    partitioner_free(lane->partitioner);
+    hugepages_free(lane->values, lane->room * sizeof *lane->values);
 }

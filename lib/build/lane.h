@@ -8,21 +8,22 @@
 
 #include <stdbool.h>
 
-#include "build/partition.h"
+#include "build/partitioner.h"
 
 struct lane {
     uint64_t *values;
     size_t count, room;
-    size_t sorted;           /* so many at the start are ascending and distinct */
-    struct scatter *scatter; /* NULL: those behind are as they came; else they are in blocks... */
-    size_t blocks;           /* ...from this place on, and in buffers, which `count` leaves out */
-    uint64_t added;          /* ever */
+    size_t sorted; /* so many at the start are ascending and distinct */
+    struct partitioner
+        *partitioner; /* NULL: those behind are as they came; else they are in blocks... */
+    size_t blocks;    /* ...from this place on, and in buffers, which `count` leaves out */
+    uint64_t added;   /* ever */
 };
 
 struct lane_plan {
-    unsigned bits; /* all digests are alike in so many topmost bits */
-    bool scatter;  /* memory allows to partition */
-    size_t most;   /* digests to hold */
+    unsigned bits;  /* all digests are alike in so many topmost bits */
+    bool partition; /* memory allows to partition */
+    size_t most;    /* digests to hold */
 };
 
 /* How many digests it holds. */

@@ -120,8 +120,9 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
 
 static size_t count_in_partition(const struct reader *r, uint64_t partition)
 {
-    const struct scatter *s = r->runs->partitions[partition >> (SCATTER_BITS - r->runs->lane_bits)];
-    return s != NULL ? scatter_count(s, partition) : 0;
+    const struct partitioner *s =
+        r->runs->partitions[partition >> (PARTITION_BITS - r->runs->lane_bits)];
+    return s != NULL ? partitioner_count(s, partition) : 0;
 }
 
 /* Lowers *last to the end of a partition; returns how many digests the partitions have from that of
@@ -129,13 +130,13 @@ static size_t count_in_partition(const struct reader *r, uint64_t partition)
 static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t *last)
 {
     const size_t most = r->room / 2 < AT_ONCE ? r->room / 2 : AT_ONCE;
-    uint64_t p = scatter_partition(first);
+    uint64_t p = partition_of(first);
     size_t n = count_in_partition(r, p);
-    for (size_t more; p < scatter_partition(*last); n += more, p++)
+    for (size_t more; p < partition_of(*last); n += more, p++)
         if ((more = count_in_partition(r, p + 1)) > most - (n < most ? n : most))
             break;
-    if (p < scatter_partition(*last))
-        *last = ((p + 1) << (64 - SCATTER_BITS)) - 1;
+    if (p < partition_of(*last))
+        *last = ((p + 1) << (64 - PARTITION_BITS)) - 1;
     return n;
 }
 
@@ -204,11 +205,11 @@ static int load_runs(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 
 static void load_partitions(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 {
-    const unsigned shift = SCATTER_BITS - r->runs->lane_bits;
-    for (uint64_t p = scatter_partition(first); p <= scatter_partition(last); p++) {
-        const struct scatter *s = r->runs->partitions[p >> shift];
+    const unsigned shift = PARTITION_BITS - r->runs->lane_bits;
+    for (uint64_t p = partition_of(first); p <= partition_of(last); p++) {
+        const struct partitioner *s = r->runs->partitions[p >> shift];
         if (s != NULL)
-            *n += scatter_gather(s, p, first, last, r->values + *n);
+            *n += partitioner_gather(s, p, first, last, r->values + *n);
     }
 }
 

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "build/partition.h"
+#include "build/partitioner.h"
 
 #define RUNS_LANE_BITS_MOST 4
 
@@ -29,9 +29,9 @@ struct runs {
     int fd;             /* of those in the file */
     uint64_t sum;       /* of all digests in the file, modulo 2^64 */
     unsigned lane_bits; /* the topmost bits, in which a run's digests are alike */
-    const struct scatter *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
-    bool partitioned;                                           /* any of them */
-    bool distinct;                                              /* there are no equal ones */
+    const struct partitioner *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
+    bool partitioned;                                               /* any of them */
+    bool distinct;                                                  /* there are no equal ones */
 };
 
 /* Makes room for one more. 0 or ENOMEM. */

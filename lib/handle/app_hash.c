@@ -6,7 +6,7 @@
 
 #include "kernel/dispatch.h"
 
-bool name_is_missed(const bloomfile *f)
+bool app_hash_missed(const bloomfile *f)
 {
     atomic_store(&f->guard->unhashed, true);
     return true;
@@ -22,7 +22,7 @@ static const bloomfile *handle_of(const struct kernel_view *view)
 static bool contains(const struct kernel_view *view, uint64_t digest)
 {
     (void)digest;
-    return name_is_missed(handle_of(view));
+    return app_hash_missed(handle_of(view));
 }
 
 static size_t contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n,
@@ -30,7 +30,7 @@ static size_t contains_many(const struct kernel_view *view, const uint64_t *dige
 {
     (void)digests;
     if (n > 0)
-        name_is_missed(handle_of(view));
+        app_hash_missed(handle_of(view));
     for (size_t i = 0; hits != NULL && i < n; i++)
         hits[i] = true;
     return n;
@@ -49,7 +49,7 @@ static const struct kernel unnamed = {
     .name = "none", .contains = contains, .contains_many = contains_many, .expect = expect
 };
 
-void name_forget(bloomfile *f)
+void app_hash_forget(bloomfile *f)
 {
     f->unnamed = true;
     f->kernel = &unnamed;
@@ -57,7 +57,7 @@ void name_forget(bloomfile *f)
 
 int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test)
 {
-    name_forget(f); /* a caller who ignores the error must not be told "no" */
+    app_hash_forget(f); /* a caller who ignores the error must not be told "no" */
     if (hash_id != f->header.hash_id)
         return BLOOMFILE_EHASH;
     if (self_test != f->header.self_test)

@@ -48,7 +48,7 @@ static void *grow_mapped(void *old, size_t old_size, size_t size)
     return pages;
 }
 
-void *pages_grow(void *old, size_t old_size, size_t size)
+void *hugepages_grow(void *old, size_t old_size, size_t size)
 {
     if (size < HUGE_PAGE)
         return realloc(old, size);
@@ -64,7 +64,7 @@ void *pages_grow(void *old, size_t old_size, size_t size)
     return pages;
 }
 
-void pages_free(void *pages, size_t size)
+void hugepages_free(void *pages, size_t size)
 {
     if (size < HUGE_PAGE)
         free(pages);

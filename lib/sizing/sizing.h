@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Between keys, bits, hashes and false-positive rates; with measure.c's quotients, the only
+ * Between keys, bits, hashes and false-positive rates; with inspect.c's quotients, the only
  * floating point. Sizes are computed with + - * / alone, in a fixed order, so that every machine
  * builds the same filter from the same keys.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Stores that bypass the cache, and an index of each partition's blocks. */
-#include "build/partition.h"
+#include "build/partitioner.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,10 +11,10 @@
 #endif
 
 #define CACHE_LINE  64
-#define BUFFER_SIZE (SCATTER_BUFFER * sizeof(uint64_t))
+#define BUFFER_SIZE (PARTITION_BUFFER * sizeof(uint64_t))
 #define AHEAD       4 /* blocks that are requested before they are copied */
 
-struct scatter {
+struct partitioner {
     uint32_t partitions; /* a power of 2 */
     uint64_t *buffers;   /* on a multiple of BUFFER_SIZE */
     uint64_t **next;     /* place in each buffer */
@@ -27,17 +27,17 @@ struct scatter {
     size_t *starts;
 };
 
-static size_t buffers_size(const struct scatter *s)
+static size_t buffers_size(const struct partitioner *s)
 {
     return s->partitions * BUFFER_SIZE;
 }
 
-static uint64_t *buffer_of(const struct scatter *s, uint32_t p)
+static uint64_t *buffer_of(const struct partitioner *s, uint32_t p)
 {
-    return s->buffers + (size_t)p * SCATTER_BUFFER;
+    return s->buffers + (size_t)p * PARTITION_BUFFER;
 }
 
-static void clear(struct scatter *s)
+static void clear(struct partitioner *s)
 {
     for (uint32_t p = 0; p < s->partitions; p++)
         s->next[p] = buffer_of(s, p);
@@ -45,17 +45,17 @@ static void clear(struct scatter *s)
     s->total = 0;
 }
 
-int scatter_new(struct scatter **out, unsigned lane_bits)
+int partitioner_new(struct partitioner **out, unsigned lane_bits)
 {
-    struct scatter *s = *out = calloc(1, sizeof *s);
+    struct partitioner *s = *out = calloc(1, sizeof *s);
     if (s == NULL)
         return ENOMEM;
-    s->partitions = 1u << (SCATTER_BITS - lane_bits);
+    s->partitions = 1u << (PARTITION_BITS - lane_bits);
     s->buffers = aligned_alloc(BUFFER_SIZE, buffers_size(s));
     s->next = malloc(s->partitions * sizeof *s->next);
     s->starts = malloc((s->partitions + 1) * sizeof *s->starts);
     if (s->buffers == NULL || s->next == NULL || s->starts == NULL) {
-        scatter_free(s);
+        partitioner_free(s);
         *out = NULL;
         return ENOMEM;
     }
@@ -63,7 +63,7 @@ int scatter_new(struct scatter **out, unsigned lane_bits)
     return 0;
 }
 
-void scatter_free(struct scatter *s)
+void partitioner_free(struct partitioner *s)
 {
     if (s == NULL)
         return;
@@ -75,9 +75,9 @@ void scatter_free(struct scatter *s)
     free(s);
 }
 
-int scatter_reserve(struct scatter *s, size_t count)
+int partitioner_reserve(struct partitioner *s, size_t count)
 {
-    const size_t blocks = count / SCATTER_BUFFER + 1;
+    const size_t blocks = count / PARTITION_BUFFER + 1;
     if (blocks > UINT32_MAX)
         return ENOMEM;
     if (blocks <= s->room)
@@ -91,14 +91,14 @@ int scatter_reserve(struct scatter *s, size_t count)
     return 0;
 }
 
-size_t scatter_in_blocks(const struct scatter *s)
+size_t partitioner_in_blocks(const struct partitioner *s)
 {
-    return s->count * SCATTER_BUFFER;
+    return s->count * PARTITION_BUFFER;
 }
 
-size_t scatter_in_buffers(const struct scatter *s)
+size_t partitioner_in_buffers(const struct partitioner *s)
 {
-    return (size_t)s->total - scatter_in_blocks(s);
+    return (size_t)s->total - partitioner_in_blocks(s);
 }
 
 /* Past the cache, which would read what is overwritten. */
@@ -121,19 +121,20 @@ static void fence(void)
 #endif
 }
 
-static __attribute__((noinline)) void make_block(struct scatter *s, uint64_t *blocks, uint32_t p)
+static __attribute__((noinline)) void make_block(struct partitioner *s, uint64_t *blocks,
+                                                 uint32_t p)
 {
-    copy_block(blocks + s->count * SCATTER_BUFFER, buffer_of(s, p));
+    copy_block(blocks + s->count * PARTITION_BUFFER, buffer_of(s, p));
     s->owners[s->count++] = (uint16_t)p;
     s->next[p] = buffer_of(s, p);
 }
 
-void scatter_add(struct scatter *s, uint64_t *blocks, const uint64_t *digests, size_t n)
+void partitioner_add(struct partitioner *s, uint64_t *blocks, const uint64_t *digests, size_t n)
 {
     uint64_t **next = s->next;
     const uint32_t mask = s->partitions - 1;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t p = (uint32_t)scatter_partition(digests[i]) & mask;
+        const uint32_t p = (uint32_t)partition_of(digests[i]) & mask;
         uint64_t *place = next[p];
         *place++ = digests[i];
         next[p] = place;
@@ -144,9 +145,9 @@ void scatter_add(struct scatter *s, uint64_t *blocks, const uint64_t *digests, s
     fence();
 }
 
-void scatter_empty(struct scatter *s, uint64_t *blocks)
+void partitioner_empty(struct partitioner *s, uint64_t *blocks)
 {
-    uint64_t *to = blocks + scatter_in_blocks(s);
+    uint64_t *to = blocks + partitioner_in_blocks(s);
     for (uint32_t p = 0; p < s->partitions; p++) {
         const size_t n = (size_t)(s->next[p] - buffer_of(s, p));
         memcpy(to, buffer_of(s, p), n * sizeof *to);
@@ -155,7 +156,7 @@ void scatter_empty(struct scatter *s, uint64_t *blocks)
     clear(s);
 }
 
-static int reserve_order(struct scatter *s)
+static int reserve_order(struct partitioner *s)
 {
     if (s->count <= s->order_room)
         return 0;
@@ -168,7 +169,7 @@ static int reserve_order(struct scatter *s)
     return 0;
 }
 
-int scatter_index(struct scatter *s, const uint64_t *blocks)
+int partitioner_index(struct partitioner *s, const uint64_t *blocks)
 {
     int error = reserve_order(s);
     if (error != 0)
@@ -186,18 +187,18 @@ int scatter_index(struct scatter *s, const uint64_t *blocks)
     return 0;
 }
 
-size_t scatter_count(const struct scatter *s, uint64_t partition)
+size_t partitioner_count(const struct partitioner *s, uint64_t partition)
 {
     const uint32_t p = (uint32_t)partition & (s->partitions - 1);
-    return (s->starts[p + 1] - s->starts[p]) * SCATTER_BUFFER +
+    return (s->starts[p + 1] - s->starts[p]) * PARTITION_BUFFER +
            (size_t)(s->next[p] - buffer_of(s, p));
 }
 
-size_t scatter_most(const struct scatter *s)
+size_t partitioner_most(const struct partitioner *s)
 {
     size_t most = 0;
     for (uint32_t p = 0; p < s->partitions; p++)
-        most = scatter_count(s, p) > most ? scatter_count(s, p) : most;
+        most = partitioner_count(s, p) > most ? partitioner_count(s, p) : most;
     return most;
 }
 
@@ -214,26 +215,27 @@ static size_t copy_some(uint64_t *to, const uint64_t *from, size_t n, uint64_t f
 
 static void request(const uint64_t *block)
 {
-    for (size_t at = 0; at < SCATTER_BUFFER; at += CACHE_LINE / sizeof *block)
+    for (size_t at = 0; at < PARTITION_BUFFER; at += CACHE_LINE / sizeof *block)
         __builtin_prefetch(block + at);
 }
 
-size_t scatter_gather(const struct scatter *s, uint64_t partition, uint64_t first, uint64_t last,
-                      uint64_t *to)
+size_t partitioner_gather(const struct partitioner *s, uint64_t partition, uint64_t first,
+                          uint64_t last, uint64_t *to)
 {
-    const uint64_t least = partition << (64 - SCATTER_BITS);
-    const bool all = first <= least && last >= least + (UINT64_MAX >> SCATTER_BITS);
+    const uint64_t least = partition << (64 - PARTITION_BITS);
+    const bool all = first <= least && last >= least + (UINT64_MAX >> PARTITION_BITS);
     const uint32_t p = (uint32_t)partition & (s->partitions - 1);
     const size_t end = s->starts[p + 1];
     size_t n = (size_t)(s->next[p] - buffer_of(s, p)), count;
     count = copy_some(to, buffer_of(s, p), n, first, last);
     for (size_t i = s->starts[p]; i < end; i++) {
-        const uint64_t *block = s->blocks + (size_t)s->order[i] * SCATTER_BUFFER;
+        const uint64_t *block = s->blocks + (size_t)s->order[i] * PARTITION_BUFFER;
         if (i + AHEAD < end)
-            request(s->blocks + (size_t)s->order[i + AHEAD] * SCATTER_BUFFER);
+            request(s->blocks + (size_t)s->order[i + AHEAD] * PARTITION_BUFFER);
         if (all)
             memcpy(to + count, block, BUFFER_SIZE);
-        count += all ? SCATTER_BUFFER : copy_some(to + count, block, SCATTER_BUFFER, first, last);
+        count +=
+            all ? PARTITION_BUFFER : copy_some(to + count, block, PARTITION_BUFFER, first, last);
     }
     return count;
 }

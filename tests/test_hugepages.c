@@ -39,7 +39,7 @@ static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
     uint8_t *pages = NULL;
     size_t size = 0;
     for (size_t i = 0; i < ROWS(sizes); i++) {
-        uint8_t *grown = pages_grow(pages, size, sizes[i]);
+        uint8_t *grown = hugepages_grow(pages, size, sizes[i]);
         assert_non_null(grown);
         for (size_t at = 0; at < size; at += 1000)
             assert_int_equal(grown[at], (uint8_t)(at / 1000));
@@ -54,7 +54,7 @@ static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
         pages = grown;
         size = sizes[i];
     }
-    pages_free(pages, size);
+    hugepages_free(pages, size);
 }
 
 int main(void)

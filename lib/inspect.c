@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ * What is in a filter: its header for people, what its bits say, and whether all of it is sound. */
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <string.h>
+
+#include "format/probe.h"
+#include "format/versioned.h"
+#include "handle/changed.h"
+#include "handle/handle.h"
+#include "handle/live.h"
+#include "image/body.h"
+#include "kernel/dispatch.h"
+#include "os/team.h"
+#include "sizing/sizing.h"
+
+/* The structs of version 0.1, the oldest that callers can have. */
+#define INFO_LEAST        sizeof(struct bloomfile_info)
+#define MEASUREMENT_LEAST sizeof(struct bloomfile_measurement)
+
+/* ---- the header */
+
+static void info_from_header(const struct header *h, uint64_t image_size, uint64_t pages,
+                             struct bloomfile_info *info)
+{
+    const struct record *r = &h->record;
+    *info = (struct bloomfile_info){
+        .version = h->version,
+        .header_size = h->header_size,
+        .compat = h->compat,
+        .ro_compat = h->ro_compat,
+        .incompat = h->incompat,
+        .provenance = h->provenance,
+        .layout = h->layout,
+        .hash_id = h->hash_id,
+        .hashes = h->k,
+        .state = r->state,
+        .bits = h->m,
+        .bits_unfolded = h->m_unfolded,
+        .seed = h->seed,
+        .self_test = h->self_test,
+        .body_offset = h->body_offset,
+        .body_size = h->body_size,
+        .image_size = image_size,
+        .pages = pages,
+        .capacity = h->capacity,
+        .fpr = h->fpr,
+        .sequence = r->sequence,
+        .keys = r->n,
+        .ones = r->ones,
+        .overflow = r->overflow,
+        .keys_estimated = (r->flags & RECORD_N_ESTIMATED) != 0,
+        .body_crc = r->body_crc,
+        .writers = r->writers,
+        .framing = header_framing_kind(h),
+        .framing_size = header_framing_size(h),
+    };
+    memcpy(info->tag, h->tag, sizeof info->tag);
+    memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
+    memcpy(info->label, h->label, sizeof info->label);
+}
+
+int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+{
+    if (!versioned_known(out->struct_size, INFO_LEAST))
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_info info;
+    struct header h = f->header, now;
+    if (f->live != NULL && live_load(f, &now) == 0)
+        h.record = now.record;
+    if (f->writing) {
+        struct kernel_change counted = session_counted(f->session);
+        h.record = live_add_counts(&h, h.record, &counted);
+    }
+    info_from_header(&h, f->geometry.image_size, f->geometry.pages, &info);
+    info.bad_pages = atomic_load(&f->guard->bad);
+    versioned_give(out, out->struct_size, &info, sizeof info);
+    return 0;
+}
+
+const void *bloomfile_body(const bloomfile *f, size_t *size)
+{
+    *size = (size_t)f->geometry.need;
+    return f->view.body;
+}
+
+int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
+                      struct bloomfile_fault *list, size_t *count)
+{
+    if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))
+        return BLOOMFILE_EPARAMS;
+    uint8_t copy[HEADER_MAX];
+    if (size > 0)
+        memcpy(copy, bytes, size < sizeof copy ? size : sizeof copy);
+    struct header h;
+    struct header_faults faults = { .list = list, .room = list && count ? *count : 0 };
+    header_decode(copy, size, &h, &faults);
+    if (count != NULL)
+        *count = faults.count;
+    if (out == NULL)
+        return faults.first;
+
+    struct geometry g = { 0 };
+    if (geometry_is_sound(h.layout, h.m, h.header_size))
+        g = geometry_of(h.layout, h.m, h.header_size);
+    struct bloomfile_info info;
+    info_from_header(&h, g.image_size, g.pages, &info);
+    versioned_give(out, out->struct_size, &info, sizeof info);
+    return faults.first;
+}
+
+/* ---- the bits */
+
+int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
+{
+    if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
+        return BLOOMFILE_EPARAMS;
+    const struct header *h = &f->header;
+    struct kernel_tally tally = { 0 };
+    map_expect(&f->map, MAP_SCAN);
+    kernel_for(h->layout)->tally(f->view.body, (size_t)f->geometry.need, &tally);
+    map_expect(&f->map, MAP_LOOKUPS);
+    struct bloomfile_measurement m = {
+        .struct_size = out->struct_size,
+        .ones = tally.ones,
+        .fill = (double)tally.ones / (double)h->m,
+        .fpr = sizing_measured_fpr(h->layout, h->m, h->k, tally.ones, tally.blocks),
+        .keys_estimate = sizing_estimated_keys(h->layout, h->m, h->k, tally.ones),
+    };
+    versioned_give(out, out->struct_size, &m, sizeof m);
+    return 0;
+}
+
+/* total * i / cells; the product of rest and i fits, since an array has room for all cells. */
+static uint64_t share(uint64_t total, uint64_t i, uint64_t cells)
+{
+    return total / cells * i + total % cells * i / cells;
+}
+
+int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
+{
+    if (cells == 0)
+        return BLOOMFILE_EPARAMS;
+    const bool counting = f->header.layout == BLOOMFILE_COUNTING;
+    const bool blocked = f->header.layout == BLOOMFILE_BLOCKED;
+    const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
+    const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
+    const struct kernel *kernel = kernel_for(f->header.layout);
+    map_expect(&f->map, MAP_SCAN);
+    for (size_t i = 0; i < cells; i++) {
+        uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
+        to = to > from ? to : from + 1;
+        struct kernel_tally tally = { 0 };
+        kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
+        uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
+        fill[i] = (double)tally.ones / (double)(last - from * grain * places);
+    }
+    map_expect(&f->map, MAP_LOOKUPS);
+    return 0;
+}
+
+/* ---- against the checksums */
+
+/* Describes an error that no byte of the body is to blame for. */
+static int blame(struct bloomfile_fault *fault, int error, const char *field, uint64_t offset)
+{
+    if (fault != NULL)
+        *fault = (struct bloomfile_fault){
+            .error = error, .offset = offset, .page = UINT64_MAX, .field = field
+        };
+    return error;
+}
+
+static int blame_header(const bloomfile *f, struct bloomfile_fault *fault)
+{
+    guard_distrust(f->guard, BLOOMFILE_ECHANGED);
+    return blame(fault, BLOOMFILE_ECHANGED, "header", 0);
+}
+
+int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    if (threads > TEAM_MOST)
+        return blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
+    if (f->live != NULL)
+        return blame(fault, BLOOMFILE_ELIVE, "state",
+                     header_record_offset(&f->header, f->header.in_force));
+    if (changed_header(f))
+        return blame_header(f, fault);
+    map_expect(&f->map, MAP_SCAN);
+    int error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
+    map_expect(&f->map, MAP_LOOKUPS);
+    return changed_header(f) ? blame_header(f, fault) : error;
+}

@@ -90,6 +90,9 @@ struct inspect_report {
 void inspect_read(struct inspect_report *r, const struct inspect_options *options);
 void inspect_free(struct inspect_report *r);
 
+/* Whether no program has the live filter open for writing, and the last one left it in order. */
+bool inspect_is_clean(const struct bloomfile_info *info);
+
 /* Whether only the application that made the filter can look up keys. */
 bool inspect_hash_is_applications(const struct inspect_report *r);
 

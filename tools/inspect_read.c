@@ -106,11 +106,29 @@ static void verify(struct inspect_report *r, const bloomfile *f, unsigned thread
     cli_progress_end(&progress);
 }
 
+bool inspect_is_clean(const struct bloomfile_info *info)
+{
+    static const uint8_t clean[sizeof(info->boot_id)] = { 0 };
+    return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
+}
+
+/* Whether the recorded ones are those of the body: in a sealed filter, and in a live one that all
+ * writers have left in order (format-spec.md, L22). One that came and went meanwhile leaves another
+ * record. */
+static bool ones_are_exact(const struct inspect_report *r, const bloomfile *f)
+{
+    struct bloomfile_info now = BLOOMFILE_INFO_INIT;
+    if (r->info.state == BLOOMFILE_SEALED)
+        return true;
+    bloomfile_get_info(f, &now);
+    return now.sequence == r->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now);
+}
+
 /* The body is not what the record says: the first fault is the one that a reader who looks at all
- * of it meets first (format-spec.md, section 10.4). */
+ * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
 static void explain_ones(struct inspect_report *r, const bloomfile *f, unsigned threads)
 {
-    if (!r->verified)
+    if (!r->verified && r->info.state == BLOOMFILE_SEALED)
         verify(r, f, threads);
     if (r->error == 0)
         add_fault(r, &(struct bloomfile_fault){ BLOOMFILE_EBODY, r->info.body_offset, UINT64_MAX,
@@ -132,8 +150,7 @@ static void measure(struct inspect_report *r, const bloomfile *f,
     cli_progress_end(&progress);
     if (error != 0)
         r->error = error;
-    bool recorded = r->info.state == BLOOMFILE_SEALED;
-    if (r->error == 0 && recorded && r->measure.ones != r->info.ones)
+    if (r->error == 0 && r->measure.ones != r->info.ones && ones_are_exact(r, f))
         explain_ones(r, f, options->threads);
 }
 

@@ -363,7 +363,6 @@ static void judge_keys(struct inspect_report *r)
 
 static void judge_live(struct inspect_report *r)
 {
-    static const uint8_t clean[sizeof(r->info.boot_id)] = { 0 };
     r->status = INSPECT_PROMISE_BROKEN;
     advise(r, "seal it when no more keys are to be added (bfseal): then it can be verified");
     if (r->in_use) {
@@ -372,7 +371,7 @@ static void judge_live(struct inspect_report *r)
     } else if (r->unclean) {
         verdict(r, "live, unclean: %s", why_unclean(r));
         advise(r, "%s", mend);
-    } else if (memcmp(r->info.boot_id, clean, sizeof(clean)) == 0) {
+    } else if (inspect_is_clean(&r->info)) {
         verdict(r, "live, clean");
     } else {
         verdict(r, "live: its last writer was killed");
@@ -392,7 +391,10 @@ static void judge_sound(struct inspect_report *r)
         judge_use(r);
     if (r->status != INSPECT_HEALTHY)
         return;
-    verdict(r, "%s", r->measured || r->verified ? "healthy" : "healthy header, body not read");
+    verdict(r, "%s",
+            r->verified   ? "healthy"
+            : r->measured ? "healthy header and fill, body not verified"
+                          : "healthy header, body not read");
     if ((r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
         verdict(r, "; an intersection, so its rate is only an estimate");
 }

@@ -42,7 +42,7 @@ class InspectTest(ToolTest):
 class Page(InspectTest):
     def test_a_healthy_filter(self):
         page = self.page("filter").splitlines()
-        self.assertEqual(page[0], "filter: healthy")
+        self.assertEqual(page[0], "filter: healthy header and fill, body not verified")
         self.assertNotIn("advice", "".join(page))
         text = "\n".join(page)
         for words in "300", "1.3 %", "blocked", "3,072 bits", "6 blocks", "sealed", "not verified":
@@ -77,12 +77,25 @@ class Page(InspectTest):
 
     def test_several_files(self):
         page = self.page("filter", GOLDEN / "classic-file.bloom", "filter")
-        self.assertEqual(len(re.findall(r"(?m)^\S+: healthy$", page)), 3)
+        self.assertEqual(len(re.findall(r"(?m)^\S+: healthy header and fill", page)), 3)
 
     def test_quiet(self):
         for option in "-q", "--quiet":
             self.assertEqual(self.page(option, "filter"), "")
             self.trouble("bfinspect", option, "filter", "no-such-file", names=["no-such-file"])
+
+    def test_the_verdict_promises_what_was_looked_at(self):
+        for words, verdict in (([], "healthy header and fill, body not verified"),
+                               (["--quick"], "healthy header, body not read"),
+                               (["--keys", "keys"], "healthy header and fill, body not verified"),
+                               (["--verify"], "healthy"),
+                               (["--verify", "--keys", "keys"], "healthy")):
+            self.assertEqual(self.page(*words, "filter").splitlines()[0], f"filter: {verdict}")
+        body = bytearray(self.read("filter"))
+        body[4096:4096 + 384] = reversed(body[4096:4096 + 384])  # as many ones, in other places
+        self.write("turned", bytes(body))
+        self.assertIn("not verified", self.page("turned"))
+        self.assertIn("damaged", self.trouble("bfinspect", "-q", "--verify", "turned"))
 
     def test_quick(self):
         page = self.page("--quick", "filter")

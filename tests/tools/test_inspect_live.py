@@ -104,14 +104,56 @@ class Bits(LiveTest):
                 for part in "measure", "keys", "header":
                     self.assertEqual(live[part], copy[part])
 
-    def test_recorded_ones_are_no_fault(self):
-        """They are those of the last sync."""
-        for ones in 0, 3, 700:
-            self.write("other", craft.edit(self.read("live"), record={"ones": ones}))
+    def test_bits_that_are_lost_are_seen_by_their_number(self):
+        """Once all writers have left in order it is exact, in every layout."""
+        for layout in "blocked", "classic", "counting":
+            self.create_live("-f", "-n", 20_000, "-l", layout)
+            for writers in 1, 3:
+                crowd = [self.start("bfadd", "-q", *exact, "live")
+                         for exact in [[], ["--exact"], []][:writers]]
+                keys = [numbered(3000, f"{writers} {i % 2} ") for i in range(writers)]
+                for writer, added in zip(crowd, keys):
+                    self.assertEqual(self.result(writer, lines(*added))[0], 0)
+                if layout == "counting":
+                    self.output("bfadd", "-q", "--remove", "live", stdin=lines(*keys[0][:999]))
+                self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+            image = bytearray(self.read("live"))
+            ones = self.inspected("live")["record"]["ones"]
+            for damage in "page", "bit":
+                start = 4096 + 4096 * (damage == "page")
+                size = 4096 if damage == "page" else 1
+                while damage == "bit" and image[start] == 0:
+                    start += 1
+                image[start:start + size] = bytes(size)
+                self.write("damaged", bytes(image))
+                there = self.inspected("damaged")["measure"]["ones"]
+                self.assertLess(there, ones)
+                message = self.trouble("bfinspect", "-q", "damaged")
+                self.assertEqual(message, "bfinspect: damaged: damaged: the body contradicts the "
+                                          f"header's ones ({ones} recorded, {there} there); restore "
+                                          "the file from a copy, or build it again\n")
+                self.assertEqual(self.inspected("damaged")["error"], "BLOOMFILE_EBODY")
+
+    def test_recorded_ones_that_may_be_old_are_no_fault(self):
+        """Of a filter that is open or was not closed, and wherever counts were lost before."""
+        for words in ({"ones": 3, "flags": 1}, {"ones": 700, "flags": 1}):
+            self.write("other", craft.edit(self.read("live"), record=words))
             report = self.inspected("other")
             self.assertEqual((report["verdict"], report["faults"]), ("live, clean", []))
-            self.assertEqual(report["record"]["ones"], ones)
-            self.assertNotEqual(report["measure"]["ones"], ones)
+            self.assertNotEqual(report["measure"]["ones"], words["ones"])
+        writer = self.start("bfadd", "live")
+        self.feed(writer, *numbered(100, "new "))
+        self.wait_for_key("live", "new 99", writer)
+        for kill in False, True:
+            if kill:
+                writer.kill()
+                writer.wait(TIMEOUT)
+            report = self.inspected("live")
+            self.assertEqual((report["status"], report["faults"]), (1, []))
+            self.assertNotEqual(report["measure"]["ones"], report["record"]["ones"])
+        self.output("bfadd", "-q", "live")
+        self.assertEqual(self.inspected("live")["faults"], [])
+        self.assertTrue(self.inspected("live")["record"]["n_estimated"])
 
     def test_verify_has_nothing_to_check(self):
         report = self.inspected("live", "--verify")

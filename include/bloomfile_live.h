@@ -50,9 +50,11 @@
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its
- * own. Until then it shares its parent's locks, and keeps them if the parent is killed: in a sync
- * or an exact add, others then wait until the child has added, synced or closed the handle. So let
- * a child that only looks up open the file itself. Descriptors are closed by exec.
+ * own. Until then it shares its parent's opening, and if the parent is killed, keeps the locks that
+ * were taken by it: of an exact add or a removal, for which others then wait until the child has
+ * added, synced or closed the handle; and that of a writer, so that the file cannot be sealed in
+ * place. The locks of a sync are not among them, as long as the parent may open the file anew and
+ * no other thread of it forks during the sync. Descriptors are closed by exec.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H

@@ -5,6 +5,7 @@
 #include "handle/flush.h"
 #include "handle/join.h"
 #include "handle/sealing.h"
+#include "handle/turn.h"
 #include "image/body.h"
 #include "image/image.h"
 
@@ -67,13 +68,13 @@ int bloomfile_seal(bloomfile *f)
         error = lock_try(f->fd, LOCK_WRITERS, true);
     if (error != 0)
         return error;
-    error = lock_wait(f->fd, LOCK_SYNCS, 1);
+    struct turn turn;
+    error = turn_take(&turn, f->fd);
     if (error == 0)
-        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+        error = turn_lock_records(&turn);
     if (error == 0)
         error = seal(f);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
-    lock_drop(f->fd, LOCK_SYNCS, 1);
+    turn_end(&turn);
     if (!f->writing)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else

@@ -131,17 +131,18 @@ static const struct operation {
     unsigned flags; /* of the writer */
     void (*run)(void);
     enum outcome (*outcome)(enum fault_call call, unsigned nth);
-    bool silent; /* it has no way to tell an error */
+    unsigned opens_for_locks; /* its open64 that may fail: then the locks are the handle's */
+    bool silent;              /* it has no way to tell an error */
 } operations[] = {
-    { "opening for writing", 0, open_second, poisoned_by_msync, false },
-    { "adding exactly", BLOOMFILE_ADD_EXACT, add_exactly, poisoned_by_msync, false },
-    { "adding many exactly", BLOOMFILE_ADD_EXACT, add_many_exactly, poisoned_by_msync, false },
-    { "removing", 0, remove_key, poisoned_by_msync, false },
-    { "adding after fork", 0, add_in_child, poisoned_by_msync, false },
-    { "adding exactly after fork", BLOOMFILE_ADD_EXACT, add_in_child, poisoned_by_msync, false },
-    { "syncing", 0, sync_it, poisoned_by_msync, false },
-    { "sealing", 0, seal_it, sealed_by_first_record, false },
-    { "closing", 0, close_it, poisoned_by_msync, true },
+    { "opening for writing", 0, open_second, poisoned_by_msync, 3, false },
+    { "adding exactly", BLOOMFILE_ADD_EXACT, add_exactly, poisoned_by_msync, 0, false },
+    { "adding many exactly", BLOOMFILE_ADD_EXACT, add_many_exactly, poisoned_by_msync, 0, false },
+    { "removing", 0, remove_key, poisoned_by_msync, 0, false },
+    { "adding after fork", 0, add_in_child, poisoned_by_msync, 2, false },
+    { "adding exactly after fork", BLOOMFILE_ADD_EXACT, add_in_child, poisoned_by_msync, 2, false },
+    { "syncing", 0, sync_it, poisoned_by_msync, 1, false },
+    { "sealing", 0, seal_it, sealed_by_first_record, 1, false },
+    { "closing", 0, close_it, poisoned_by_msync, 1, true },
 };
 
 static void begin(const struct operation *op)
@@ -312,9 +313,11 @@ static void whichever_call_fails_its_error_is_told_and_nothing_is_lost(void **st
             enum fault_call call = told[i].call;
             for (const int *error = told[i].errors; *error != 0; error++)
                 for (unsigned nth = 1; nth <= count[call]; nth++) {
-                    int expected = op->silent ? 0 : *error;
-                    assert_told(op, once(call, nth, *error), expected);
-                    assert_told(op, from_then_on(call, nth, *error), expected);
+                    const bool needless = call == ON_open64 && nth == op->opens_for_locks;
+                    const int expected = op->silent ? 0 : *error;
+                    assert_told(op, once(call, nth, *error), needless ? 0 : expected);
+                    assert_told(op, from_then_on(call, nth, *error),
+                                needless && nth == count[call] ? 0 : expected);
                     failed[call]++;
                 }
         }

@@ -18,7 +18,8 @@
 #include "format/header.h"
 
 enum {
-    SYNCS = 3 /* the byte */
+    RECORDS = 1,
+    SYNCS = 3 /* the bytes */
 };
 
 static bloomfile *reader, *writer;
@@ -244,6 +245,54 @@ static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
     return WEXITSTATUS(status) == 0;
 }
 
+/* ---- children of fork that only look up */
+
+static struct watcher {
+    pid_t process;
+    int ask[2], answer[2];
+} watcher;
+
+static void start_pipes(void)
+{
+    assert_int_equal(pipe(watcher.ask) | pipe(watcher.answer), 0);
+}
+
+/* A child that inherits the handle, and tells its status when it is asked. */
+static void start_watcher(bloomfile *f)
+{
+    watcher.process = fork();
+    assert_true(watcher.process >= 0);
+    if (watcher.process != 0)
+        return;
+    alarm(60);
+    close(watcher.ask[1]);
+    for (int status = 0; read(watcher.ask[0], &status, 1) == 1;) {
+        status = bloomfile_status(f);
+        const bool says_no = !bloomfile_contains_digest(f, number(0, ABSENT));
+        if (says_no != (status == 0))
+            status = EBADE;
+        if (write(watcher.answer[1], &status, sizeof status) != sizeof status)
+            break;
+    }
+    _exit(0);
+}
+
+static int ask_watcher(void)
+{
+    int status;
+    assert_int_equal(write(watcher.ask[1], "", 1), 1);
+    assert_int_equal(read(watcher.answer[0], &status, sizeof status), sizeof status);
+    return status;
+}
+
+static void end_watcher(void)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        close(watcher.ask[i]);
+        close(watcher.answer[i]);
+    }
+}
+
 static bool has_mark(void)
 {
     struct bytes bytes = read_file("filter");
@@ -381,6 +430,122 @@ static void one_that_joined_before_makes_it_clean_again(void **state)
     bloomfile_close(writer);
     writer = NULL;
     assert_flawless(flaw_of_clean_file("filter"));
+}
+
+static void assert_opens(int expected)
+{
+    bloomfile *f;
+    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+        assert_error(bloomfile_open(&f, "filter", flags), expected);
+        bloomfile_close(f);
+    }
+}
+
+/* As dies_at(), but the one that dies has a child, which goes on. */
+static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile *f))
+{
+    start_pipes();
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        alarm(20);
+        bloomfile *f;
+        if (bloomfile_open(&f, "filter", flags) != 0)
+            _exit(2);
+        start_watcher(f);
+        calls_left = nth;
+        faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
+        int error = run(f);
+        faults_end();
+        _exit(error == 0 ? 1 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static int copy_it(bloomfile *f)
+{
+    int error = bloomfile_seal_to("copy", f, 0);
+    unlink("copy");
+    return error;
+}
+
+/* It holds the opening that it shares with its parent, and no lock that the parent had in a sync.
+ */
+static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
+{
+    (void)state;
+    static const struct {
+        int (*run)(bloomfile *f);
+        unsigned flags;
+    } ways[] = { { bloomfile_sync, BLOOMFILE_WRITE },
+                 { bloomfile_finish, BLOOMFILE_WRITE },
+                 { bloomfile_seal, BLOOMFILE_WRITE },
+                 { copy_it, BLOOMFILE_WRITE },
+                 { copy_it, 0 } };
+    unsigned marked = 0;
+    alarm(120); /* for who waits for ever */
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        const bool seals = ways[i].run == bloomfile_seal;
+        for (unsigned nth = 1;; nth++, start_anew()) {
+            if (seals) {
+                bloomfile_close(writer);
+                writer = NULL;
+            }
+            if (!dies_as_a_parent(nth, ways[i].flags, ways[i].run))
+                break;
+            assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+            assert_int_equal(lock_on_byte(outsider, RECORDS), F_UNLCK);
+            const bool mark = has_mark();
+            marked += mark;
+            if (!seals || mark) {
+                assert_error(ask_watcher(), mark ? BLOOMFILE_EUNCLEAN : 0);
+                assert_opens(mark ? BLOOMFILE_EUNCLEAN : 0);
+            }
+            if (writer != NULL) {
+                assert_error(bloomfile_sync(writer), 0);
+                assert_opens(0);
+            }
+            end_watcher();
+        }
+        end_watcher();
+        start_anew();
+    }
+    alarm(0);
+    assert_true(marked >= 9);
+}
+
+static void ask_watcher_in_sync(enum fault_call call)
+{
+    if (call != ON_msync || fault_calls(call) != 0)
+        return;
+    held_while_syncing = lock_on_byte(outsider, SYNCS);
+    assert_error(ask_watcher(), 0);
+}
+
+/* Then the lock is one of the handle's opening, which the child shares, and is none to it. */
+static void where_the_file_cannot_be_opened_anew_it_syncs_all_the_same(void **state)
+{
+    (void)state;
+    static const int errors[] = { 0, ENOENT, EACCES, EMFILE, EROFS };
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        start_pipes();
+        start_watcher(writer);
+        struct faults faults = { .at_each_call = ask_watcher_in_sync };
+        const struct faults refused = once(ON_open64, 1, errors[i]);
+        if (errors[i] != 0)
+            faults.besides = &refused;
+        faults_begin(&faults);
+        int error = bloomfile_sync(writer);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(held_while_syncing, F_WRLCK);
+        assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+        end_watcher();
+        assert_child_succeeds(watcher.process);
+    }
 }
 
 static int finish_beside_a_mark(struct faults faults)
@@ -532,6 +697,8 @@ int main(void)
         ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
+        ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
+        ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same),
         ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
         ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
         ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),

@@ -40,14 +40,17 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status)
 
 /* ---- what is in it */
 
-static bool live_changed(const bloomfile *f)
+/* *now: the header as it is; one without a mark, if that cannot be told. */
+static bool live_changed(const bloomfile *f, struct header *now)
 {
-    struct header now;
-    int error = live_load(f, &now);
+    int error = live_load(f, now);
+    if (error != 0)
+        now->record.flags = 0;
     return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EHEADER;
 }
 
-bool changed_header(const bloomfile *f)
+/* changed_header(); *now is of a live one that has not. */
+static bool has_changed(const bloomfile *f, struct header *now)
 {
     if (f->copied)
         return false;
@@ -55,7 +58,13 @@ bool changed_header(const bloomfile *f)
         return true;
     if (f->live != NULL && lseek(f->fd, 0, SEEK_END) != (off_t)f->geometry.image_size)
         return true;
-    return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f));
+    return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f, now));
+}
+
+bool changed_header(const bloomfile *f)
+{
+    struct header now;
+    return has_changed(f, &now);
 }
 
 /* The file itself, behind a copy of it. */
@@ -106,15 +115,29 @@ int changed_or_damaged_so_far(const bloomfile *f)
     return poisoned ? BLOOMFILE_EPOISONED : error;
 }
 
+static int find_abandoned(const bloomfile *f, const struct header *now, bool *abandoned)
+{
+    int fd;
+    if (!f->writing)
+        return join_find_abandoned(f->fd, now, abandoned);
+    /* It has not joined since a fork: its parent's lock may be one of the opening that they share.
+     */
+    if (map_open_again(f->fd, false, &fd) != 0)
+        return 0;
+    int error = join_find_abandoned(fd, now, abandoned);
+    close(fd);
+    return error;
+}
+
 /* Whether a writer was killed in a sync, or failed to poison the file: it may have been told of a
  * failed write, and no reader will be. Other writers will, by their next sync. */
-static int check_abandoned(const bloomfile *f)
+static int check_abandoned(const bloomfile *f, const struct header *now)
 {
-    struct header now;
     bool abandoned = false;
-    if (f->live == NULL || f->writing || f->accept_unclean || live_load(f, &now) != 0)
+    if ((now->record.flags & RECORD_SYNC_BEGUN) == 0 || f->accept_unclean ||
+        atomic_load(&f->session->joined))
         return 0;
-    int error = join_find_abandoned(f->fd, &now, &abandoned);
+    int error = find_abandoned(f, now, &abandoned);
     if (!abandoned)
         return error;
     guard_distrust(f->guard, BLOOMFILE_EUNCLEAN);
@@ -125,12 +148,13 @@ static int check_abandoned(const bloomfile *f)
  * damaged are wrong. */
 int changed_or_damaged(const bloomfile *f)
 {
-    if (changed_header(f)) {
+    struct header now;
+    if (has_changed(f, &now)) {
         guard_distrust(f->guard, BLOOMFILE_ECHANGED);
         return BLOOMFILE_ECHANGED;
     }
     int error = changed_or_damaged_so_far(f);
-    return error != 0 ? error : check_abandoned(f);
+    return error == 0 && f->live != NULL ? check_abandoned(f, &now) : error;
 }
 
 int bloomfile_status(const bloomfile *f)

@@ -5,7 +5,7 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 
-#include "handle/lock.h"
+#include "handle/turn.h"
 
 /* A mark that is there already is of somebody who is gone. This writer was there before (one that
  * joins refuses, or has been told to accept), so the kernel will tell it of what he was told. */
@@ -44,15 +44,15 @@ int flush_end(const bloomfile *f, struct header *now, struct record next)
     return error;
 }
 
-static int begin(const bloomfile *f, struct header *now)
+static int begin(const bloomfile *f, const struct turn *turn, struct header *now)
 {
-    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
+    int error = turn_lock_records(turn);
     if (error != 0)
         return error;
     error = live_load_to_commit(f, now);
     if (error == 0)
         error = flush_begin(f, now);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
+    turn_unlock_records(turn);
     return error;
 }
 
@@ -72,30 +72,26 @@ static int commit(const bloomfile *f, int body_error)
     return error;
 }
 
-static int end(const bloomfile *f, int body_error)
+static int end(const bloomfile *f, const struct turn *turn, int body_error)
 {
-    int error = lock_wait(f->fd, LOCK_RECORDS, 1);
-    if (error != 0)
-        return error;
-    error = commit(f, body_error);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
-    return error;
+    int error = turn_lock_records(turn);
+    return error != 0 ? error : commit(f, body_error);
 }
 
 int flush_and_commit(const bloomfile *f)
 {
     struct header now;
-    int error = lock_wait(f->fd, LOCK_SYNCS, 1);
-    if (error != 0)
-        return error;
-    error = begin(f, &now);
+    struct turn turn;
+    int error = turn_take(&turn, f->fd);
+    if (error == 0)
+        error = begin(f, &turn, &now);
     if (error == 0) {
         int body_error = flush_body(f, &now);
-        error = end(f, body_error);
+        error = end(f, &turn, body_error);
         if (body_error != 0)
             error = body_error;
     }
-    lock_drop(f->fd, LOCK_SYNCS, 1);
+    turn_end(&turn);
     return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
 }
 
@@ -118,11 +114,12 @@ static int check_mark(const bloomfile *f)
 
 int flush_as_reader(const bloomfile *f)
 {
-    int error = lock_wait_shared(f->fd, LOCK_SYNCS);
-    if (error != 0)
-        return error;
-    error = map_flush(f->fd);
-    error = error != 0 ? live_poison_as_reader(f, error) : check_mark(f);
-    lock_drop(f->fd, LOCK_SYNCS, 1);
+    struct turn turn;
+    int error = turn_take_shared(&turn, f->fd, false);
+    if (error == 0) {
+        error = map_flush(f->fd);
+        error = error != 0 ? live_poison_as_reader(f, error) : check_mark(f);
+    }
+    turn_end(&turn);
     return error;
 }

@@ -9,6 +9,7 @@
 
 #include "handle/flush.h"
 #include "handle/lock.h"
+#include "handle/turn.h"
 #include "os/boot.h"
 
 static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
@@ -108,15 +109,15 @@ static int enlist(const bloomfile *f)
 
 static int enlist_between_syncs(const bloomfile *f)
 {
-    int error = lock_wait_shared(f->fd, LOCK_SYNCS);
+    struct turn turn;
+    int error = turn_take_shared(&turn, f->fd, true);
     if (error == 0)
-        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+        error = turn_lock_records(&turn);
     if (error == 0)
         error = enlist(f);
     if (error != 0)
         lock_drop(f->fd, LOCK_WRITERS, 1);
-    lock_drop(f->fd, LOCK_SYNCS, 1);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
+    turn_end(&turn);
     return error;
 }
 
@@ -216,14 +217,14 @@ int join_leave(const bloomfile *f)
 {
     if (!atomic_load(&f->session->joined))
         return 0;
-    int error = lock_wait(f->fd, LOCK_SYNCS, 1);
+    struct turn turn;
+    int error = turn_take(&turn, f->fd);
     if (error == 0)
-        error = lock_wait(f->fd, LOCK_RECORDS, 1);
+        error = turn_lock_records(&turn);
     if (error == 0)
         error = resign(f);
     lock_drop(f->fd, LOCK_WRITERS, 1);
-    lock_drop(f->fd, LOCK_SYNCS, 1);
-    lock_drop(f->fd, LOCK_RECORDS, 1);
+    turn_end(&turn);
     return error;
 }
 

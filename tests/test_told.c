@@ -190,6 +190,33 @@ static void in_a_child(bloomfile *f, int (*copy)(const bloomfile *f), enum fault
     assert_child_succeeds(child);
 }
 
+static bool opened_before_reading;
+
+/* A copy makes its temporary file before it reads the body. */
+static void look_at_openings(enum fault_call call)
+{
+    if (call == ON_dup3)
+        opened_before_reading = fault_calls(ON_openat64) == 0;
+}
+
+/* What is told between the reading and a later opening would be told to the parent. */
+static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2 * ROWS(copies); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            struct faults faults = { .at_each_call = look_at_openings };
+            int error = copy_with(copies[i / 2], i % 2 == 0 ? reader : writer, faults);
+            _exit(error != 0 || fault_calls(ON_dup3) != 1 || !opened_before_reading);
+        }
+        assert_child_succeeds(child);
+        unlink("copy");
+    }
+}
+
 static int sync_the_writer(const bloomfile *f)
 {
     (void)f;
@@ -693,6 +720,7 @@ int main(void)
         ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
         ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
+        ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
         ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),

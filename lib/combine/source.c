@@ -37,9 +37,10 @@ int source_start(struct source *s, const bloomfile *f)
     *s = (struct source){ .f = f };
     body_check_start(&s->check, &f->header, f->view.body, f->guard);
     map_expect(&f->map, MAP_SCAN);
-    if (f->live != NULL)
-        s->copy = malloc(SOURCE_STRETCH);
-    return f->live == NULL || s->copy != NULL ? 0 : ENOMEM;
+    if (f->live == NULL)
+        return 0;
+    s->copy = malloc(SOURCE_STRETCH);
+    return s->copy != NULL ? sync_prepare(f) : ENOMEM;
 }
 
 int source_status(const struct source *s)

@@ -22,7 +22,8 @@ struct source {
  * opened. */
 int source_describe(const bloomfile *f, struct header *h);
 
-/* Starts reading. 0 or ENOMEM; source_release() is due in any case. */
+/* Starts reading. 0, ENOMEM, or in a child of fork an error of opening the file anew;
+ * source_release() is due in any case. */
 int source_start(struct source *s, const bloomfile *f);
 
 /* The next `size` bytes of the body, at most SOURCE_STRETCH; all but the last are whole pages.

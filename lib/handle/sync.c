@@ -7,6 +7,16 @@
 #include "handle/flush.h"
 #include "handle/join.h"
 
+int sync_prepare(const bloomfile *f)
+{
+    if (live_in_doubt(f))
+        return 0;
+    pthread_mutex_lock(&f->session->syncs);
+    int error = join_open_own(f);
+    pthread_mutex_unlock(&f->session->syncs);
+    return error;
+}
+
 int sync_source(const bloomfile *f)
 {
     pthread_mutex_lock(&f->session->syncs);

@@ -77,7 +77,7 @@ struct bloomfile_info {
     double fpr;              /* the rate it was sized for; 0: none recorded */
     uint64_t sequence;       /* of the commit record in force */
     uint64_t keys;           /* n: distinct keys; live or once so: adds that were new */
-    uint64_t ones;           /* one bits; counting: counters above 0 */
+    uint64_t ones;           /* bits that are one; counting: counters above 0 */
     uint64_t overflow;       /* counting: counters stuck at 15 */
     uint64_t bad_pages;      /* found on this handle so far */
     uint32_t keys_estimated; /* 1: `keys` is an estimate */
@@ -99,7 +99,7 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *
 /* What the bits themselves say. Reads the whole body. */
 struct bloomfile_measurement {
     size_t struct_size;
-    uint64_t ones;        /* one bits; counting: counters above 0 */
+    uint64_t ones;        /* bits that are one; counting: counters above 0 */
     double fill;          /* ones / m */
     double fpr;           /* the real false-positive rate of these bits, exactly */
     double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full */

@@ -47,7 +47,7 @@ static int put_body(struct result *r, const uint8_t *body)
     return result_put(r, last, sizeof last);
 }
 
-/* `sized`: the caller has said for how many keys. */
+/* `sized`: the caller gave the number of keys. */
 static int make(struct result *r, struct header *h, const uint8_t *body, bool sized)
 {
     int error = put_body(r, body);

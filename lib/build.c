@@ -16,10 +16,10 @@
 
 #define CHUNK           1024 /* keys hashed before they are added */
 #define MEMORY_LEAST    ((uint64_t)1 << 20)
-#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; with less, no partitions */
-#define WORKER_LEAST    ((uint64_t)1 << 18) /* for a thread; with less, fewer work */
-#define READ_BEST       ((uint64_t)1 << 17) /* digests at once: stay in the cache */
-#define READ_MOST       ((uint64_t)1 << 20) /* where memory is no concern */
+#define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; below that, no partitions */
+#define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for a thread; below that, fewer threads work */
+#define READ_BEST       ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
+#define READ_MOST       ((uint64_t)1 << 20) /* where memory is not limited */
 
 struct bloomfile_builder {
     struct bloomfile_params params;
@@ -29,7 +29,7 @@ struct bloomfile_builder {
     struct fill_plan fill;
 };
 
-/* As many lanes as threads, or a few more; 16 at most. */
+/* As many lanes as threads, or a few more; at most 16. */
 static unsigned lane_bits(uint64_t threads)
 {
     unsigned bits = 0;
@@ -98,7 +98,7 @@ int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *
     return digests_add(b->digests, digests, n);
 }
 
-/* An application's own hash is not known here. */
+/* The library cannot compute an application's own hash. */
 static bool can_hash(const bloomfile_builder *b)
 {
     return b->params.hash_id == 0;
@@ -130,7 +130,7 @@ int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
     return digests_count(b->digests, count);
 }
 
-/* Sorts the digests, and tells what is to be made of them. */
+/* Sorts the digests and plans the filter. */
 static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs)
 {
     uint64_t n = 0;
@@ -144,7 +144,7 @@ static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs
     return *runs == NULL ? ENOMEM : 0;
 }
 
-/* Makes the body, the checksums of its pages, and the rest of *h. */
+/* Makes the body, its page checksums and the rest of *h. */
 static int build(bloomfile_builder *b, struct header *h, const struct runs *runs,
                  const struct result *r)
 {

@@ -33,8 +33,7 @@ static int plan(const struct bloomfile_params *given, struct header *h)
     return 0;
 }
 
-/* Memory is not taken before it is touched, as that of malloc(); what could never be had is
- * refused. */
+/* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)

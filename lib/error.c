@@ -20,7 +20,7 @@ static const char *system_name(int error)
     return strerrorname_np(error);
 }
 #else
-/* Other libraries do not tell the names: here are those of the calls that bloomfile makes. */
+/* Other C libraries have no names for errnos; these are the ones that bloomfile's calls return. */
 #define SYSTEM_ERRORS(X)                                                                           \
     X(E2BIG)                                                                                       \
     X(EACCES)                                                                                      \

@@ -7,7 +7,7 @@
 #include "combine/combine.h"
 #include "image/image.h"
 
-/* Counts that writers of a live source have not committed are estimated, which is closer. */
+/* Where writers of a live source have not committed their counts, an estimate is closer. */
 static int estimate(struct combination *c, const struct kernel_tally *tally)
 {
     (void)tally;

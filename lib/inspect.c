@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What is in a filter: its header for people, what its bits say, and whether all of it is sound. */
+ * What is in a filter: its header for people, what its bits say, and whether all of it is intact.
+ */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <string.h>

@@ -74,7 +74,7 @@ struct node {
     struct node *parent, *child, *sibling;
     struct kernel_tally tally;
     uint64_t done;  /* units passed on before this stretch */
-    uint8_t *units; /* of this stretch; below the root, the first may have been under way */
+    uint8_t *units; /* of this stretch; below the root, the first may have begun earlier */
 };
 
 struct plan {
@@ -128,7 +128,7 @@ static void cut_down(struct plan *plan)
     free(plan->nodes);
 }
 
-/* Room for a stretch of so many units in every node, and for a word beyond. */
+/* Allocates room for a stretch of that many units in every node, and for a word beyond. */
 static int make_room(struct plan *plan, uint64_t stretch)
 {
     for (size_t i = 0; i < plan->count; i++) {
@@ -141,7 +141,7 @@ static int make_room(struct plan *plan, uint64_t stretch)
     return 0;
 }
 
-/* Takes unit number `count`, which is not complete, out. */
+/* Takes out unit number `count`, which is not complete. */
 static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *unit)
 {
     if (layout == BLOOMFILE_BLOCKED) {
@@ -152,7 +152,7 @@ static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *
     units[count / 8] &= (uint8_t) ~(1u << count % 8);
 }
 
-/* Counts the ones of so many units, and passes them on. */
+/* Counts the ones of that many units and passes the units on. */
 static void pass(const struct plan *plan, struct node *node, uint64_t count)
 {
     const uint32_t layout = plan->layout;

@@ -9,7 +9,7 @@ static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint
     return f->unnamed ? f->kernel->contains(&f->view, digest) : doubt_contains(f, digest);
 }
 
-/* Few instructions, so that the processor has the cache lines of many calls under way at once. */
+/* Few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
     if (guard_all_good(f->guard))

@@ -11,7 +11,7 @@
 
 #define CLASSIC_BITS 8192 /* below, whole blocks would take up to 3 times the bits */
 
-/* What a view is until it has a kernel: all answers are "maybe". */
+/* A view without a kernel: all answers are "maybe". */
 static const struct bloomfile_view unknown;
 
 int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)

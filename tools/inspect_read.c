@@ -18,7 +18,7 @@
 
 enum {
     BATCH = 1024,
-    READ_TRIES = 100, /* a record that is being written looks damaged for a moment */
+    READ_TRIES = 100, /* a record looks damaged for a moment while it is written */
     SHOWN_BYTES = 60
 };
 

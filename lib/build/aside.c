@@ -15,11 +15,11 @@
 
 #define NONE UINT32_MAX /* no extent */
 
-/* A stretch of the file that belongs to one part. Extents are chained, the last one first. */
+/* A stretch of the file that belongs to one part. Extents are chained, newest first. */
 struct extent {
     uint32_t previous;
     uint32_t used; /* bytes */
-    uint32_t crc;  /* of these: an error of writing may come after the write */
+    uint32_t crc;  /* of these bytes: a write error may surface only after the write */
 };
 
 struct aside {
@@ -39,9 +39,8 @@ struct tail {
 
 struct aside_writer {
     struct aside *aside;
-    uint32_t
-        *buffers;    /* each on a multiple of its size; the last takes what is outside the window */
-    uint32_t **next; /* place in each buffer */
+    uint32_t *buffers; /* each aligned to its size; the last collects what is outside the window */
+    uint32_t **next;   /* place in each buffer */
     struct tail *tails;
     int error;
 };
@@ -191,7 +190,7 @@ static __attribute__((noinline)) void empty_buffer(struct aside_writer *w, size_
     w->next[part] = buffer_of(w, part);
 }
 
-/* Without a branch on whether a position is in the window, which nothing could foresee. */
+/* No branch asks whether a position is in the window: it could not be predicted. */
 void aside_add(struct aside_writer *w, const uint64_t *digests, size_t n)
 {
     const struct aside *a = w->aside;

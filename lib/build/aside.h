@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Positions that are put aside, in a temporary file, until the part of the body is made that they
- * belong to. The parts made from them in one go are a window. Each part has a buffer in memory, and
- * full buffers go to the file, where a part's are together in extents.
- */
+ * Positions set aside in a temporary file until their part of the body is made. The parts made
+ * from them in one go are a window. Each part has a buffer in memory; full buffers go to the file,
+ * in extents that hold one part each. */
 #ifndef BLOOMFILE_ASIDE_H
 #define BLOOMFILE_ASIDE_H
 
@@ -11,10 +9,10 @@
 #include <stdint.h>
 
 #define ASIDE_EXTENT       ((size_t)64 << 10) /* bytes */
-#define ASIDE_BUFFER_MOST  ((size_t)16 << 10) /* bytes: a power of 2, as is the least */
+#define ASIDE_BUFFER_MOST  ((size_t)16 << 10) /* bytes; a power of 2, like ASIDE_BUFFER_LEAST */
 #define ASIDE_BUFFER_LEAST ((size_t)1 << 10)
 #define ASIDE_POSITION     sizeof(uint32_t)
-#define ASIDE_PART_MOST    ((uint64_t)1 << 29) /* bytes of a part that has 2^32 units at most */
+#define ASIDE_PART_MOST    ((uint64_t)1 << 29) /* bytes of a part with at most 2^32 units */
 
 struct aside_plan {
     const char *folder; /* as for spool_file() */
@@ -25,32 +23,31 @@ struct aside_plan {
     size_t buffer;  /* bytes for each part, of each writer */
 };
 
-/* What the threads have in common. */
+/* Shared by the threads. */
 struct aside;
 
-/* 0, ENOMEM, or an error of making the file. */
+/* 0, ENOMEM, or an error from creating the file. */
 int aside_new(struct aside **out, const struct aside_plan *plan);
 
-/* Starts a window, with the part that begins with unit `first`: forgets all positions. */
+/* Starts a window whose first part begins with unit `first`; forgets all positions. */
 void aside_start(struct aside *a, uint64_t first);
 
 void aside_free(struct aside *a);
 
-/* What one thread needs for putting aside. */
+/* One thread's buffers. */
 struct aside_writer;
 int aside_writer_new(struct aside_writer **out, struct aside *a); /* 0 or ENOMEM */
 void aside_writer_free(struct aside_writer *w);
 
-/* Puts the positions of digests aside that are in the window. */
+/* Sets aside those positions of the digests that fall into the window. */
 void aside_add(struct aside_writer *w, const uint64_t *digests, size_t n);
 
-/* Ends with a window. 0, or the first error that there was since it began: ENOMEM, or one of
- * writing. */
+/* Ends a window. 0, or the first error since it began: ENOMEM or a write error. */
 int aside_end(struct aside_writer *w);
 
-/* Once all writers have ended: calls visit(context, positions, n) with those of a part of the
- * window, counted from the beginning of the part, ASIDE_EXTENT bytes at most at a time. `room` has
- * so many bytes. 0, or an error of reading: EIO if the file is not as it was written. */
+/* Once all writers have ended: calls visit(context, positions, n) with the positions of one part,
+ * counted from the start of that part, in batches of at most ASIDE_EXTENT bytes. `room` holds that
+ * many bytes. 0, or a read error; EIO if the file is not what was written. */
 typedef void aside_visit(void *context, const uint32_t *positions, size_t n);
 int aside_read(struct aside *a, size_t part, uint32_t *room, aside_visit *visit, void *context);
 

@@ -16,8 +16,8 @@
 #include "os/team.h"
 
 #define CACHE_LINE 64
-#define AT_ONCE    1024 /* digests that are shared out among lanes, each lane being locked once */
-#define SLICES_LOG 8    /* of the digests, which threads take when they count */
+#define AT_ONCE    1024 /* digests distributed to lanes under one lock per lane */
+#define SLICES_LOG 8    /* slices of the digests that threads take while counting */
 
 /* A lane that threads share. */
 struct shared_lane {
@@ -34,7 +34,7 @@ struct digests {
     uint64_t spool_size;
     struct runs runs; /* `spooled` runs in the spool; behind them, those of lanes */
     size_t spooled;
-    uint64_t counted, counted_of; /* distinct ones, when so many had been added */
+    uint64_t counted, counted_of; /* distinct digests, counted when this many had been added */
 };
 
 int digests_new(struct digests **out, const struct digests_plan *plan)
@@ -102,7 +102,7 @@ static int spool_lane(struct digests *d, const struct lane *lane)
     return 0;
 }
 
-/* Of a lane that is full. */
+/* For a full lane. */
 static int make_way(struct digests *d, struct lane *lane)
 {
     lane_sort(lane);
@@ -116,7 +116,7 @@ static int make_way(struct digests *d, struct lane *lane)
     return error;
 }
 
-/* Makes places for `more` digests, at most half of what a lane may hold. */
+/* Makes room for `more` digests, at most half of what a lane may hold. */
 static int make_places(struct digests *d, struct lane *lane, size_t more)
 {
     int error = more > d->plan.lane.most - lane_count(lane) ? make_way(d, lane) : 0;
@@ -142,7 +142,7 @@ static inline unsigned lane_of(const struct digests *d, uint64_t digest)
     return (unsigned)(digest >> (64 - d->plan.lane.bits));
 }
 
-/* Adds those of the digests, at most AT_ONCE, that belong into a lane, and unlocks it. */
+/* Adds to the lane its share of at most AT_ONCE digests, and unlocks it. */
 static int add_to_lane(struct digests *d, unsigned number, const uint64_t *digests, size_t n)
 {
     struct shared_lane *shared = &d->lanes[number];
@@ -159,7 +159,7 @@ static int add_to_lane(struct digests *d, unsigned number, const uint64_t *diges
     return error;
 }
 
-/* To each lane that has digests among these, the ones first that no other thread is using. */
+/* Visits every lane that has digests among these, first those that no other thread is using. */
 static int add_to_lanes(struct digests *d, const uint64_t *digests, size_t n)
 {
     uint32_t waiting = 0;
@@ -205,7 +205,7 @@ struct preparing {
     atomic_int error;
 };
 
-/* A lane whose partitions are too large to be gathered is sorted. */
+/* Sorts a lane whose partitions are too large to be gathered. */
 static int prepare_lane(const struct digests *d, struct lane *lane)
 {
     int error = 0;
@@ -227,7 +227,7 @@ static void prepare_lanes(void *context)
     }
 }
 
-/* Those of a lane as a run, as far as they are sorted, and the others in partitions. */
+/* A lane's sorted digests become a run; the others stay in partitions. */
 static void list_lane(struct digests *d, unsigned number)
 {
     const struct lane *lane = &d->lanes[number].lane;
@@ -249,7 +249,7 @@ static uint64_t count_added(const struct digests *d)
     return added;
 }
 
-/* How many are held, repetitions included. */
+/* How many digests are held, repetitions included. */
 static uint64_t count_held(const struct digests *d)
 {
     uint64_t held = d->spool_size / sizeof(uint64_t);

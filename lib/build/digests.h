@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Any number of digests, in a given memory. They are shared out among lanes by their topmost bits;
- * a lane that has become full is sorted, and what is left of it goes to a temporary file as a run.
- */
+ * Any number of digests in a fixed amount of memory. Their top bits assign them to lanes; a full
+ * lane is sorted, and what remains goes to a temporary file as a run. */
 #ifndef BLOOMFILE_DIGESTS_H
 #define BLOOMFILE_DIGESTS_H
 
@@ -24,13 +22,13 @@ struct digests_plan {
 
 int digests_new(struct digests **out, const struct digests_plan *plan);
 
-/* 0, or an error after which all are held that had been, and some of the new ones. */
+/* 0, or an error; then everything added before is still held, and some of the new digests. */
 int digests_add(struct digests *d, const uint64_t *digests, size_t n);
 
-/* All digests, sorted or partitioned; they are valid until more are added. NULL: ENOMEM. */
+/* All digests, sorted or partitioned, valid until more are added. NULL: ENOMEM. */
 const struct runs *digests_runs(struct digests *d);
 
-/* How many distinct ones there are. */
+/* The number of distinct digests. */
 int digests_count(struct digests *d, uint64_t *count);
 
 void digests_free(struct digests *d);

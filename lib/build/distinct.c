@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Values are sieved: each is hashed to one of many slots, and one that has a slot to itself is
- * distinct from all others. What is left, about a tenth, is sieved with another hash; and sorted
- * once that does not help any more.
- */
+ * A sieve: each value is hashed to one of many slots, and a value that has a slot to itself is
+ * distinct from all others. The rest, about a tenth, is sieved with another hash, and sorted once
+ * sieving stops helping. */
 #include "build/distinct.h"
 
 #include <string.h>
@@ -14,7 +12,7 @@
 #define FEW        64
 #define MULTIPLIER 0x9E3779B97F4A7C15u
 
-/* 64 slots: whether a value has been seen there, and a second one. */
+/* 64 slots: whether one value has been seen there, and whether a second one has. */
 struct slots {
     uint64_t once, twice;
 };
@@ -32,7 +30,7 @@ size_t distinct_memory(size_t n)
     return ((size_t)1 << (slots_log(n) - 6)) * sizeof(struct slots);
 }
 
-/* Puts those first that have a slot to themselves, and returns how many they are. */
+/* Moves values that have a slot to themselves to the front, and returns their number. */
 static size_t sieve(uint64_t *values, size_t n, uint64_t multiplier, struct slots *slots)
 {
     const unsigned shift = 64 - slots_log(n);

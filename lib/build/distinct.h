@@ -9,8 +9,8 @@
 /* Bytes of memory that distinct() needs for n values. */
 size_t distinct_memory(size_t n);
 
-/* Drops repetitions among n values, and returns how many are left, in any order. Made for as many
- * as the cache holds, and for hashes; any others take longer. */
+/* Drops repetitions among n values and returns how many are left, in any order. Tuned for hashes
+ * that fit in the cache; other values only take longer. */
 size_t distinct(uint64_t *values, size_t n, void *memory);
 
 #endif

@@ -17,7 +17,7 @@
 #include "os/map.h"
 #include "os/team.h"
 
-#define SLICES_LOG 6 /* of the digests, which threads take when they put positions aside */
+#define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
 
 struct fill {
     const struct header *h;
@@ -29,8 +29,8 @@ struct fill {
     int fd;
     uint8_t *table;
     struct aside *aside;        /* NULL: each part reads the digests */
-    uint64_t begin, end;        /* the window of parts, else all */
-    atomic_uint_least64_t next; /* part; while positions are put aside: slice of the digests */
+    uint64_t begin, end;        /* first and last part: of the window, or of all */
+    atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* of the digests read from a file */
     atomic_int error;
@@ -40,16 +40,16 @@ struct fill {
 struct worker {
     struct fill *fill;
     struct reader *reader;
-    uint32_t *positions; /* room for some that were put aside */
+    uint32_t *positions; /* for positions read back */
     struct aside_writer *writer;
-    uint8_t *room;        /* for a part; NULL: parts are made where they belong */
+    uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
     uint64_t added;       /* digests */
     struct kernel_tally tally;
 };
 
-/* The least digest whose first position is `unit` or above; 2^64 is not one, so unit < units. */
+/* The least digest whose first position is `unit` or above. unit < units, so it is below 2^64. */
 static uint64_t least_digest(uint64_t unit, uint64_t units)
 {
     uint64_t digest = 0;
@@ -67,7 +67,7 @@ static void add(void *context, const uint64_t *digests, size_t n)
     w->added += n;
 }
 
-/* Adds to the part that begins at byte `start` of the body and has `size` bytes in use. */
+/* Adds to the part that begins at byte `start` of the body and uses `size` bytes. */
 static int add_keys(struct worker *w, uint64_t start, size_t size)
 {
     const struct fill *f = w->fill;
@@ -96,7 +96,7 @@ static void put(void *context, const uint32_t *positions, size_t n)
         kernel_put_classic(w->bytes, positions, n);
 }
 
-/* Adds what was put aside for a part. */
+/* Adds what was set aside for a part. */
 static int add_positions(struct worker *w, uint64_t number)
 {
     const struct fill *f = w->fill;
@@ -231,7 +231,7 @@ static int make_windows(struct fill *f, const char *folder)
     return error;
 }
 
-/* Puts the checksums of the pages together. */
+/* Combines the checksums of the pages. */
 static void sum_up(struct header *h, const struct fill *f)
 {
     struct checksum_sum sum = { 0 };
@@ -241,7 +241,7 @@ static void sum_up(struct header *h, const struct fill *f)
                  &(struct kernel_tally){ .ones = f->ones, .overflow = f->overflow });
 }
 
-/* How often all digests were read. */
+/* How many passes over all digests there were. */
 static uint64_t passes(const struct fill *f)
 {
     if (f->h->layout == BLOOMFILE_BLOCKED)

@@ -35,7 +35,7 @@ static int grow(struct lane *lane, size_t most, size_t more)
     return 0;
 }
 
-/* Blocks begin on a cache line, so a few of those that are sorted become new ones. */
+/* Blocks begin on a cache line, so a few sorted digests count as new ones. */
 static void align_blocks(struct lane *lane)
 {
     const size_t few = lane->sorted % ALIGNMENT;

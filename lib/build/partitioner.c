@@ -22,7 +22,8 @@ struct partitioner {
     size_t count, room;  /* of blocks */
     uint64_t total;      /* digests added */
     const uint64_t *blocks;
-    uint32_t *order; /* of blocks, by partition: those of p from starts[p] to starts[p + 1] */
+    uint32_t
+        *order; /* block numbers by partition: those of p are at starts[p] to starts[p + 1] - 1 */
     size_t order_room;
     size_t *starts;
 };
@@ -101,7 +102,7 @@ size_t partitioner_in_buffers(const struct partitioner *s)
     return (size_t)s->total - partitioner_in_blocks(s);
 }
 
-/* Past the cache, which would read what is overwritten. */
+/* Bypasses the cache, which would first read what is about to be overwritten. */
 static void copy_block(uint64_t *to, const uint64_t *from)
 {
 #ifdef __SSE2__
@@ -202,7 +203,7 @@ size_t partitioner_most(const struct partitioner *s)
     return most;
 }
 
-/* Copies those of n digests that are in [first, last], and returns how many they are. */
+/* Copies those of n digests that are in [first, last], and returns their number. */
 static size_t copy_some(uint64_t *to, const uint64_t *from, size_t n, uint64_t first, uint64_t last)
 {
     size_t count = 0;

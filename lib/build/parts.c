@@ -7,12 +7,13 @@
 #include "format/checksum.h"
 #include "os/team.h"
 
-#define PART_BEST   ((size_t)1 << 18)                              /* stays in the cache */
-#define PART_MOST   (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* to be had in 32 bits, too */
-#define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; for less a thread is not worth it */
-#define BUFFER_BEST ((size_t)4096)      /* writing smaller ones takes longer */
-#define WINDOW_MOST 2048 /* parts, with a buffer each, whose ends stay in the cache */
-#define ASIDE_EACH  16   /* bytes of positions a digest, at most in one window */
+#define PART_BEST ((size_t)1 << 18) /* stays in the cache */
+#define PART_MOST                                                                                  \
+    (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
+#define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; a thread does not pay for less */
+#define BUFFER_BEST ((size_t)4096)      /* smaller writes are slower */
+#define WINDOW_MOST 2048                /* parts whose buffer ends all fit in the cache */
+#define ASIDE_EACH  16 /* bytes of positions a digest puts into one window, at most */
 
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
@@ -24,21 +25,21 @@ static uint64_t divided_up(uint64_t a, uint64_t b)
     return a / b + (a % b != 0);
 }
 
-/* The greatest power of 2 that is at most `size`, above 0. */
+/* The greatest power of 2 that is at most `size` > 0. */
 static uint64_t power_below(uint64_t size)
 {
     return (uint64_t)1 << (63 - __builtin_clzll(size));
 }
 
-/* Of a thread when `threads` share the memory for all. */
+/* One thread's part size when `threads` share the memory. */
 static uint64_t memory_each(const struct fill_plan *plan, unsigned threads)
 {
     const uint64_t all = plan->threads > 1 ? plan->threads : 1;
     return (plan->part + (uint64_t)plan->room * READER_EACH) * all / threads;
 }
 
-/* A part each thread, or if memory is too short for that, as many as it takes: these would not be
- * shared out, since more of them are made the less memory each has. So one thread works alone. */
+/* One part per thread. If memory is too short for that, more parts; threads would not help then,
+ * since less memory for each means more parts. So one thread works alone. */
 static void plan_passes(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
                         bool in_place)
 {
@@ -56,8 +57,8 @@ static uint64_t windows_of(const struct parts *p)
     return divided_up(p->count, p->window);
 }
 
-/* With so many threads. Parts are as small as there are good buffers for them, and no larger than
- * they have to be. false: memory is too short. */
+/* For that many threads: parts as small as good buffers allow, and no larger than needed. false:
+ * memory is too short. */
 static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads, uint64_t least)
 {
@@ -81,7 +82,7 @@ static bool plan_windows(struct parts *p, const struct header *h, uint64_t body_
     return true;
 }
 
-/* Putting aside reads and writes as much as a pass for each of the k positions would read. */
+/* Setting aside reads and writes as much as k passes would read. */
 static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_size,
                          const struct fill_plan *plan, unsigned threads)
 {

@@ -9,9 +9,9 @@
 
 #include "build/distinct.h"
 
-#define AT_ONCE ((size_t)1 << 15) /* digests of partitions, if several are needed for so many */
+#define AT_ONCE ((size_t)1 << 15) /* digests of partitions, where it takes several to fill that */
 
-/* A run's digests that have not been read yet: [next, stop), of which [next, end) come next. */
+/* The unread digests of a run, [next, stop), of which [next, end) come next. */
 struct stretch {
     uint64_t next, end, stop;
 };
@@ -25,8 +25,8 @@ struct reader {
     uint64_t sum;
 };
 
-/* Not more than there is use for, and twice the largest partition; equal digests of all runs are
- * read at once. */
+/* No more than is useful, at least twice the largest partition: equal digests of all runs are read
+ * together. */
 static size_t room_for(const struct runs *runs, size_t room)
 {
     const uint64_t enough = 2 * (runs->held + runs->count) + 2;
@@ -68,7 +68,7 @@ uint64_t reader_sum(const struct reader *r)
     return r->sum;
 }
 
-/* Finds [first, last] in each run; *left: how many digests that are. */
+/* Finds [first, last] in each run; *left: how many digests that is. */
 static int start(struct reader *r, uint64_t first, uint64_t last, uint64_t *left)
 {
     *left = 0;
@@ -85,7 +85,7 @@ static int start(struct reader *r, uint64_t first, uint64_t last, uint64_t *left
     return 0;
 }
 
-/* Sets `end` in each run to behind `last`; *n: how many digests that takes in. */
+/* Sets `end` in each run just behind `last`; *n: how many digests that covers. */
 static int reach(struct reader *r, uint64_t last, uint64_t *n)
 {
     *n = 0;
@@ -99,8 +99,8 @@ static int reach(struct reader *r, uint64_t last, uint64_t *n)
     return 0;
 }
 
-/* Finds a *last, as far from `first` as there is `room` for the digests between; *n is their
- * number. `left` of them, up to *last, have not been read. */
+/* Finds the *last as far from `first` as `room` allows; *n: the number of digests between. Up to
+ * the old *last, `left` are unread. */
 static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, size_t room,
                      uint64_t *n)
 {
@@ -125,8 +125,8 @@ static size_t count_in_partition(const struct reader *r, uint64_t partition)
     return s != NULL ? partitioner_count(s, partition) : 0;
 }
 
-/* Lowers *last to the end of a partition; returns how many digests the partitions have from that of
- * `first` on. */
+/* Lowers *last to the end of a partition; returns how many digests the partitions from that of
+ * `first` on hold. */
 static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t *last)
 {
     const size_t most = r->room / 2 < AT_ONCE ? r->room / 2 : AT_ONCE;
@@ -140,8 +140,8 @@ static size_t reach_partitions(const struct reader *r, uint64_t first, uint64_t 
     return n;
 }
 
-/* Finds a *last, up to which there is room for the digests; *n and *partitioned: how many they are
- * in runs, and at most in partitions. `left` have not been read up to *last. */
+/* Finds a *last up to which the digests fit; *n: how many are in runs, *partitioned: how many, at
+ * most, in partitions. Up to the old *last, `left` are unread. */
 static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t left, uint64_t *n,
                       size_t *partitioned)
 {
@@ -154,7 +154,7 @@ static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t
     return error != 0 ? error : reach_far(r, first, last, left, r->room - *partitioned, n);
 }
 
-/* The run that alone has digests between `next` and `end`; NULL: several have. */
+/* The only run with digests between `next` and `end`; NULL: several have some. */
 static const struct run *only_source(const struct reader *r, const struct stretch **stretch)
 {
     const struct run *only = NULL;
@@ -169,7 +169,7 @@ static const struct run *only_source(const struct reader *r, const struct stretc
     return only;
 }
 
-/* Sums up digests from the file, which all must be in [first, last]. */
+/* Sums digests read from the file, all of which must be in [first, last]. */
 static int check(struct reader *r, const uint64_t *digests, size_t n, uint64_t first, uint64_t last)
 {
     uint64_t sum = 0;
@@ -213,8 +213,7 @@ static void load_partitions(struct reader *r, uint64_t first, uint64_t last, siz
     }
 }
 
-/* The digests between `next` and `end` and in partitions, which are those in [first, last], each
- * once. */
+/* The digests in [first, last], each once: from [next, end) of the runs, and from partitions. */
 static int gather(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
                   const uint64_t **digests, size_t *n)
 {

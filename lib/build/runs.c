@@ -9,7 +9,7 @@
 #include "format/probe.h"
 #include "os/map.h"
 
-#define NEAR 512u /* digests that are read to find one among them: a page */
+#define NEAR 512u /* digests read to find one among them: a page */
 
 int runs_reserve(struct runs *runs, size_t count)
 {
@@ -32,8 +32,8 @@ int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_
     return 0;
 }
 
-/* Narrows [*low, *high) down to at most NEAR digests, outside which the place is known: in growing
- * steps from where the digest would be if all were spread evenly, then by halves. */
+/* Narrows [*low, *high) to at most NEAR digests around the place looked for: growing steps from
+ * where an even spread would put it, then bisection. */
 static int approach(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t *low,
                     uint64_t *high)
 {

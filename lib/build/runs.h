@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Sorted runs of digests, in memory or in a file, and partitions of digests, read as one: equal
- * ones once.
- *
- * Digests are spread evenly, so a digest's place in a run is found with a few reads near to where
- * it is to be expected; runs need no index. What is not spread evenly only takes more reads.
- */
+ * Sorted runs of digests, in memory or in a file, and partitions, read as one. Digests are spread
+ * evenly, so a few reads near the expected place find a digest in a run, and runs need no index;
+ * an uneven spread only costs more reads. */
 #ifndef BLOOMFILE_RUNS_H
 #define BLOOMFILE_RUNS_H
 
@@ -23,25 +19,25 @@ struct run {
 };
 
 struct runs {
-    uint64_t held; /* digests, equal ones too */
+    uint64_t held; /* digests, repetitions included */
     struct run *list;
     size_t count, room;
     int fd;             /* of those in the file */
     uint64_t sum;       /* of all digests in the file, modulo 2^64 */
-    unsigned lane_bits; /* the topmost bits, in which a run's digests are alike */
+    unsigned lane_bits; /* number of top bits that a run's digests share */
     const struct partitioner *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
     bool partitioned;                                               /* any of them */
-    bool distinct;                                                  /* there are no equal ones */
+    bool distinct;                                                  /* no digest is repeated */
 };
 
 /* Makes room for one more. 0 or ENOMEM. */
 int runs_reserve(struct runs *runs, size_t count);
 
-/* Reads n digests of a run, from a place on. 0, or an error of reading. */
+/* Reads n digests of a run, starting at a place. 0, or a read error. */
 int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to);
 
-/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none. The
- * places outside are known to be too low or too high. 0, or an error of reading. */
+/* The first place in [low, high) whose digest is not below `digest`; `high` if there is none.
+ * Places outside are known to be too low or too high. 0, or a read error. */
 int runs_seek(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t low,
               uint64_t high, uint64_t *place);
 

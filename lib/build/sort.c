@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
- * A radix sort in place from the top, as American flag sort (McIlroy, Bostic, McIlroy 1993), but
- * exchanging a bucket's values one after the other instead of following the displaced ones, so that
- * several exchanges are under way at once (Skarupke 2016). */
+ * An in-place radix sort from the top, like American flag sort (McIlroy, Bostic, McIlroy 1993),
+ * but it exchanges a bucket's values one after the other instead of following the displaced ones,
+ * so that several exchanges overlap (Skarupke 2016). */
 #include "build/sort.h"
 
 #include <string.h>
 
 #define SMALL       32
-#define DIGIT_MOST  8  /* bits; so many streams of exchanges stay in the first-level cache */
-#define BUCKET_MOST 12 /* values to aim at in a bucket that is not split any further */
+#define DIGIT_MOST  8  /* bits: this many streams of exchanges fit in the first-level cache */
+#define BUCKET_MOST 12 /* target size of a bucket that is split no further */
 #define BUCKETS     (1u << DIGIT_MOST)
-#define CACHED      4096 /* values in the first-level cache: to look at them costs little */
+#define CACHED      4096 /* values that fit in the first-level cache: a look at them costs little */
 
 static void insertion_sort(uint64_t *values, size_t n)
 {
@@ -31,7 +31,7 @@ static unsigned digit_bits(size_t n, unsigned bits)
     return digit;
 }
 
-/* Moves each value into its bucket. next[]: where the buckets begin; it becomes where they end. */
+/* Moves each value into its bucket. next[]: where buckets begin; on return, where they end. */
 static void exchange(uint64_t *values, size_t *next, const size_t *end, unsigned buckets,
                      unsigned shift)
 {
@@ -55,7 +55,7 @@ static unsigned bits_that_differ(const uint64_t *values, size_t n)
     return differ == 0 ? 0 : 64 - (unsigned)__builtin_clzll(differ);
 }
 
-/* Values that differ in the lowest `bits` bits only. */
+/* Sorts values that differ only in their lowest `bits` bits. */
 static void radix_sort(uint64_t *values, size_t n, unsigned bits)
 {
     if (n <= SMALL || bits == 0) { /* few, or all equal */
@@ -77,7 +77,7 @@ static void radix_sort(uint64_t *values, size_t n, unsigned bits)
         return;
     for (unsigned b = 0; b < buckets; b++) {
         size_t start = b == 0 ? 0 : end[b - 1], count = end[b] - start;
-        /* a value that is often repeated is not split bit by bit */
+        /* does not split a much repeated value bit by bit */
         radix_sort(values + start, count,
                    count > SMALL && count < CACHED ? bits_that_differ(values + start, count)
                                                    : shift);

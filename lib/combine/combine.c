@@ -8,9 +8,9 @@
 
 #include "kernel/dispatch.h"
 
-#define PIECE SOURCE_STRETCH /* of the result, in cache */
+#define PIECE SOURCE_STRETCH /* bytes of the result, in cache */
 
-/* Folds what belongs to the next `units` units of the result into `to`. */
+/* Folds the source's share of the next `units` units of the result into `to`. */
 static void fold_piece(struct combine_part *part, uint32_t layout, uint8_t *to, uint64_t units)
 {
     const struct kernel *kernel = kernel_for(layout);
@@ -68,7 +68,7 @@ int combine_add(struct combination *c, const bloomfile *f, uint64_t factor)
     return source_start(&part->source, f);
 }
 
-/* What a live source got while it was read may be in the body, and is not in n. */
+/* Keys that a live source gained while it was read may be in the body and are not in n. */
 static bool keys_were_added(const struct combination *c)
 {
     uint64_t keys = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * New files from the bodies of others, folded and put together piece by piece (format-spec.md, 14.1
- * to 14.3). */
+ * New files from the bodies of others, folded and combined piece by piece (format-spec.md, 14.1 to
+ * 14.3). */
 #ifndef BLOOMFILE_COMBINE_H
 #define BLOOMFILE_COMBINE_H
 
@@ -18,7 +18,7 @@ struct combination {
     struct combine_part *parts;
     size_t count; /* 1: a copy */
     bool intersect;
-    bool keys_told; /* n is what the caller says, whatever the sources do meanwhile */
+    bool keys_told; /* the caller has set n, whatever the sources do meanwhile */
     /* May change n and flags, or refuse, when the body and h.record's counts are known. */
     int (*settle)(struct combination *c, const struct kernel_tally *tally);
     double max_fpr; /* for `settle` */
@@ -27,8 +27,7 @@ struct combination {
 /* Adds a part: starts reading its source. 0 or ENOMEM. */
 int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
 
-/* Makes the result. An error of result_start() and so on, ENOMEM, or the
- * verdict on a source that is not good. */
+/* Makes the result. 0, ENOMEM, an error of writing it, or the verdict on a damaged source. */
 int combine_make(struct combination *c, struct destination to);
 
 /* Releases the sources; due in any case. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * A filter that a new file is made of: its body is read once, in order, and checked as it is read.
+ * A filter that a new file is made from: its body is read once, in order, and checked on the way.
  */
 #ifndef BLOOMFILE_SOURCE_H
 #define BLOOMFILE_SOURCE_H
@@ -17,9 +16,8 @@ struct source {
     uint8_t *copy;           /* of a stretch of a live body, which others may be changing */
 };
 
-/* The header of a file with the same keys and size: static part, and the record's state, n and
- * flags. If the source's record cannot be read that is an error, and they are as when it was
- * opened. */
+/* Describes a file with the same keys and size: the static part, and the record's state, n and
+ * flags. If the source's record cannot be read, that is an error and they are as at its opening. */
 int source_describe(const bloomfile *f, struct header *h);
 
 /* Starts reading. 0, ENOMEM, or in a child of fork an error of opening the file anew;
@@ -30,10 +28,10 @@ int source_start(struct source *s, const bloomfile *f);
  * Valid until the next call. */
 const uint8_t *source_take(struct source *s, size_t size);
 
-/* Whether it is known already that it cannot be relied on: its sticky error, or 0. */
+/* The source's sticky error, or 0: whether it is already known to be unreliable. */
 int source_status(const struct source *s);
 
-/* Once all bytes that m uses were taken: whether they were good, all the time. BLOOMFILE_EPAGE,
+/* Once all bytes that m uses are taken: whether they were good all the time. BLOOMFILE_EPAGE,
  * _EBODY, _ECHANGED, _EPOISONED, or an error of msync. */
 int source_verdict(struct source *s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * CRC-32 by libdeflate; zlib puts those of the pages together. */
+ * CRC-32 by libdeflate; zlib combines those of the pages. */
 #include "format/checksum.h"
 
 #include <libdeflate.h>

@@ -12,7 +12,7 @@
 
 uint32_t checksum(const uint8_t *bytes, size_t size);
 
-/* That of what `crc` is the CRC-32 of, and of these bytes behind it. */
+/* Continues `crc`: the CRC-32 of what it covers followed by these bytes. */
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size);
 
 static inline uint64_t checksum_pages(uint64_t body_size)
@@ -26,14 +26,14 @@ static inline size_t checksum_page_size(uint64_t body_size, uint64_t page)
     return rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE;
 }
 
-/* The table behind the body holds a page's CRC-32 ^ that of the whole body, so that a page and an
- * entry left over from another body do not pass for this one's. */
+/* The table behind the body holds each page's CRC-32 XOR that of the whole body, so that a page and
+ * its entry left over from another body do not pass as this one's. */
 static inline uint32_t checksum_of_entry(const uint8_t *table, uint64_t page, uint32_t body_crc)
 {
     return get32(table + 4 * page) ^ body_crc;
 }
 
-/* The CRC-32 of a whole body, put together from those of its pages in order. */
+/* The CRC-32 of a whole body, combined from those of its pages in order. */
 struct checksum_sum {
     uint32_t crc;   /* the result so far; 0 at the start */
     uint32_t shift; /* crc32_combine's operator for a whole page, 0 until it is first needed */

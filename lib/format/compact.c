@@ -13,13 +13,13 @@
 
 enum { /* offsets in the trailer */
     AT_VERSION = 0,
-    AT_LAYOUT = 1, /* low half; in the high one: units that the body has beyond m */
+    AT_LAYOUT = 1, /* low half: the layout; high half: units of the body beyond m */
     AT_HASH = 2,
     AT_K = 3,
     AT_CHECK = 4,
 };
 
-/* CRC-32 of all before it, and the digest of a known key, which tells seeds apart. */
+/* CRC-32 of all before it and of the digest of a known key, which tells seeds apart. */
 static uint32_t check_of(const uint8_t *bytes, size_t size, uint64_t seed)
 {
     static const uint8_t test_string[16] = { 0x80, 0x1D, 0xBA, 0x57, 0xF4, 0x91, 0x2E, 0xCB,

@@ -12,9 +12,8 @@
 /* Writes the trailer behind a body of view->size bytes. */
 void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *view);
 
-/* Checks all of the bytes, and says what shape they claim: a known layout, and hashes, bits and
- * size, which may contradict each other. Errors: BLOOMFILE_ECOMPACT, _EVERSION, _ELAYOUT, _EHASH.
- */
+/* Checks all bytes and returns the shape that they claim: a known layout; hashes, bits and size,
+ * which may contradict each other. Errors: BLOOMFILE_ECOMPACT, _EVERSION, _ELAYOUT, _EHASH. */
 int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloomfile_view *view);
 
 #endif

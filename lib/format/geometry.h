@@ -14,10 +14,10 @@
 
 /* Every size fits in 63 bits. */
 struct geometry {
-    uint64_t units;      /* blocks, bits or counters: what the first reduction ranges over */
+    uint64_t units;      /* blocks, bits or counters: the range of the first reduction */
     uint64_t need;       /* bytes of body that m uses */
-    uint64_t body_size;  /* bytes of body stored: need, and zeros up to the form's granularity */
-    uint64_t pages;      /* of 4096 bytes in the body */
+    uint64_t body_size;  /* bytes of body stored: need, then zeros up to the form's granularity */
+    uint64_t pages;      /* pages of 4096 bytes in the body */
     uint64_t image_size; /* header, body, page checksums */
 };
 
@@ -34,13 +34,13 @@ static inline bool geometry_bits_valid(uint32_t layout, uint64_t m)
            (layout != BLOOMFILE_BLOCKED || m % PROBE_BLOCK_BITS == 0);
 }
 
-/* What the first reduction ranges over, of valid m. */
+/* The range of the first reduction, for valid m. */
 static inline uint64_t geometry_units_of(uint32_t layout, uint64_t m)
 {
     return layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m;
 }
 
-/* How many units so many whole bytes hold. */
+/* How many units fit in that many whole bytes. */
 static inline uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
 {
     switch (layout) {
@@ -53,7 +53,7 @@ static inline uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
     }
 }
 
-/* In how many bytes so many units lie. */
+/* How many bytes that many units take. */
 static inline uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
 {
     switch (layout) {
@@ -66,7 +66,7 @@ static inline uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
     }
 }
 
-/* All three are as geometry_of() needs them. */
+/* Whether geometry_of() may be asked. */
 bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size);
 
 /* For a known layout, valid m, and a header size of 4096 or 512. */

@@ -20,7 +20,7 @@ static inline uint64_t hash_key(uint64_t seed, const void *key, size_t size)
     return XXH3_64bits_withSeed(key, size, seed);
 }
 
-/* What the header carries so that a reader that hashes differently is refused. */
+/* The value in the header by which a reader that hashes differently refuses the file. */
 uint64_t hash_self_test(uint64_t seed);
 
 #endif

@@ -391,7 +391,7 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
     if (h->version != HEADER_VERSION) {
         FIELD_FAULT(BLOOMFILE_EVERSION, version);
         if (!damaged)
-            return; /* a newer version's fields may mean something else */
+            return; /* the fields of a newer version may mean something else */
     }
     if (h->incompat != 0)
         FIELD_FAULT(BLOOMFILE_EFEATURE, incompat);

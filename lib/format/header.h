@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no memory.
- * The one file that knows the offsets.
- */
+ * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no
+ * allocation. Offsets of header fields are known here alone. */
 #ifndef BLOOMFILE_HEADER_H
 #define BLOOMFILE_HEADER_H
 
@@ -16,8 +14,8 @@
 #define HEADER_SEALED_SEQUENCE UINT64_MAX
 #define HEADER_RECORD_MAX      (HEADER_MAX / 4)
 
-#ifndef HEADER_TRIES     /* fuzzers take fewer: there nobody writes it meanwhile */
-#define HEADER_TRIES 100 /* a record that is being written looks damaged for a moment */
+#ifndef HEADER_TRIES     /* fuzzers take fewer: nobody writes meanwhile */
+#define HEADER_TRIES 100 /* a record looks damaged for a moment while it is written */
 #endif
 
 /* The static header's fields: name, offset, size. */
@@ -96,23 +94,24 @@ struct header {
     uint64_t m_unfolded;
     uint8_t tag[BLOOMFILE_TAG_SIZE];
     char label[BLOOMFILE_MAX_LABEL + 1];
-    uint32_t crc;         /* of all that */
-    struct record record; /* in force; poisoned if the other says so, and it is not sealed */
-    unsigned in_force;    /* its slot, 0 or 1 */
+    uint32_t crc; /* of all that */
+    struct record
+        record; /* the one in force; poisoned if the other one is and this one is not sealed */
+    unsigned in_force; /* its slot, 0 or 1 */
     bool other_intact, records_identical;
 };
 
-/* The faults found, in the order of the rules; those beyond `room` are only counted. */
+/* The faults found, in the order of the rules. Those beyond `room` are counted only. */
 struct header_faults {
     struct bloomfile_fault *list;
     size_t room, count;
-    int first;      /* error of the first one, 0: the header is valid */
+    int first;      /* error of the first fault; 0: the header is valid */
     bool xxh3_only; /* set by the caller: an application's own hash is a fault */
 };
 
-/* Decodes the first bytes of an image of `image_size` bytes: `bytes` holds the first
- * min(image_size, HEADER_MAX) of them. Fills *h as far as there are bytes, whether right or wrong,
- * and *faults. Only if faults->first is 0 may *h be believed. */
+/* Decodes the header of an image of `image_size` bytes: `bytes` holds the first min(image_size,
+ * HEADER_MAX) of them. Fills *h as far as there are bytes, right or wrong, and *faults. Only if
+ * faults->first is 0 may *h be trusted. */
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
                    struct header_faults *faults);
 
@@ -120,12 +119,12 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
  * sealed and in slot 0 if it is live. Sets h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
 
-/* How keys were framed, in one word. 0 if that is unknown, or no framing. */
+/* How keys were framed, in one word. 0 if unknown or not a framing. */
 uint32_t header_framing(uint32_t kind, uint32_t size);
 uint32_t header_framing_kind(const struct header *h);
 uint32_t header_framing_size(const struct header *h);
 
-/* Where a record stands, and its size. */
+/* Offset and size of a record. */
 uint32_t header_record_size(const struct header *h);
 uint32_t header_record_offset(const struct header *h, unsigned slot);
 
@@ -138,7 +137,7 @@ void header_encode_record(const struct header *h, const struct record *r, const 
  * sealed one the record that was in force. */
 bool header_is_still(const struct header *h, const uint8_t *image);
 
-/* Whether a record of a live or once live image, which may be changing right now, says poisoned. */
+/* Whether a record of a live or once live image says poisoned. It may be changing right now. */
 bool header_poisoned_now(const uint8_t *image);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to

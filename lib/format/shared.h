@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
  * Bytes that other threads and processes may be changing: the body and the records of a live file.
- * The words are those of the format, little-endian. Nothing is ordered by them: whoever learns of
- * an add learns of it by other means, which order it.
- */
+ * Words are little-endian, as in the format. They order nothing: whoever learns of an add learns
+ * of it by other means, and those order it. */
 #ifndef BLOOMFILE_SHARED_H
 #define BLOOMFILE_SHARED_H
 
@@ -32,7 +30,7 @@ static inline uint64_t shared_load64(const void *aligned)
     return BYTES_SWAP64(__atomic_load_n((const shared_word *)aligned, __ATOMIC_RELAXED));
 }
 
-/* Sets bits, and returns which of them were not set. */
+/* Sets bits; returns those that were clear before. */
 static inline uint64_t shared_set64(void *aligned, uint64_t bits)
 {
     uint64_t before =
@@ -40,8 +38,8 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
-/* What was loaded or set before it was so before what comes after it is loaded. On x86 the
- * processor sees to that: it loads in order, and waits for bits to be set. */
+/* Loads and atomic changes before it take effect before any load after it. On x86 that needs no
+ * instruction: loads stay in order, and a locked change is a barrier. */
 static inline void shared_order(void)
 {
 #if defined __x86_64__ || defined __i386__
@@ -51,11 +49,11 @@ static inline void shared_order(void)
 #endif
 }
 
-/* For code that loads several words at once, which no atomic does: those who change words meanwhile
- * only set bits, so it does not matter in what pieces the hardware loads them. */
+/* For loads of several words at once, which no atomic does. Concurrent changes only set bits, so it
+ * does not matter in which pieces the hardware loads them. */
 #define SHARED_WIDE_LOADS __attribute__((no_sanitize("thread")))
 
-/* Changes *p from *seen to `to`; if it is something else by now, that goes into *seen. */
+/* Changes *p from *seen to `to`. If *p differs by now, stores it in *seen. */
 static inline bool shared_change8(uint8_t *p, uint8_t *seen, uint8_t to)
 {
     return __atomic_compare_exchange_n(p, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Public structs that begin with struct_size, between callers and libraries of different versions.
- */
+ * Public structs that begin with struct_size, exchanged between versions of caller and library. */
 #ifndef BLOOMFILE_VERSIONED_H
 #define BLOOMFILE_VERSIONED_H
 
@@ -9,16 +8,17 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VERSIONED_MOST 1024 /* no struct grows beyond; an uninitialised size is seldom below */
+#define VERSIONED_MOST 1024 /* no struct will outgrow it; an uninitialised size is rarely below */
 
-/* Whether a version of the struct can have that size; `least` is that of the first release. */
+/* Whether some version of the struct can have that size; `least`: its size in the first release. */
 static inline bool versioned_known(size_t size, size_t least)
 {
     return size >= least && size <= VERSIONED_MOST;
 }
 
-/* Takes a caller's struct into ours. Members that an older caller does not have become zero; a
- * member that we do not know must be zero: false if not, or if no version has the caller's size. */
+/* Copies a caller's struct into ours. Members that an older caller lacks become zero; a newer
+ * caller's extra members must be zero. False if they are not, or if no version has the caller's
+ * size. */
 static inline bool versioned_take(void *ours, size_t our_size, const void *theirs,
                                   size_t their_size, size_t least)
 {
@@ -32,8 +32,8 @@ static inline bool versioned_take(void *ours, size_t our_size, const void *their
     return true;
 }
 
-/* Gives ours to a caller, whose size is known: what there is room for, zero in members that we do
- * not know. The first member, struct_size, stays the caller's. */
+/* Copies ours to a caller, whose size is known: as much as fits, and zero in members that we do not
+ * know. The first member, struct_size, stays the caller's. */
 static inline void versioned_give(void *theirs, size_t their_size, const void *ours,
                                   size_t our_size)
 {

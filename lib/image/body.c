@@ -47,7 +47,7 @@ bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t
     return true;
 }
 
-/* The first thing in which body and record differ, or NULL. */
+/* The first field in which body and record differ, or NULL. */
 static const char *contradiction(const struct body_check *check, uint64_t *offset)
 {
     const struct record *r = &check->h->record;
@@ -117,8 +117,8 @@ static uint64_t offset_of(const struct body_check *check, uint64_t page)
     return offset < check->h->body_size ? offset : check->h->body_size;
 }
 
-/* A CRC-32 is linear: that of the whole is the XOR of those of its parts, each as if the rest were
- * nothing. */
+/* A CRC-32 is linear: that of the whole is the XOR of its parts', each taken with zeros for the
+ * rest. */
 void body_check_skip(struct body_check *check, uint64_t page)
 {
     const uint64_t size = offset_of(check, page) - offset_of(check, check->pass.page);
@@ -137,7 +137,7 @@ void body_check_join(struct body_check *check, const struct body_check *other)
 
 struct crew {
     struct body_check whole;
-    _Atomic uint64_t next; /* page that nobody has taken */
+    _Atomic uint64_t next; /* next page to take */
     pthread_mutex_t lock;  /* on `whole` */
 };
 

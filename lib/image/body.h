@@ -9,8 +9,8 @@
 #include "image/guard.h"
 #include "kernel/kernel.h"
 
-/* Page by page, in order, wherever each of them is in memory. h: layout, m and header_size
- * are sound. */
+/* Takes pages in order, wherever each of them is in memory. h: layout, m and header_size are
+ * sound. */
 struct body_pass {
     struct geometry geometry;
     const struct kernel *kernel;
@@ -28,7 +28,7 @@ bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
  * *offset tells in which. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
 
-/* body_verify() in pieces: what was read so far of a sealed body. */
+/* body_verify() in pieces: what has been read of a sealed body so far. */
 struct body_check {
     const struct header *h;
     const uint8_t *body;
@@ -40,15 +40,16 @@ void body_check_start(struct body_check *check, const struct header *h, const ui
                       struct guard *guard);
 void body_check_pages(struct body_check *check, uint64_t pages);
 
-/* Goes on at a later page. What was left out, and that alone, must be checked by others. */
+/* Skips to a later page. Somebody else must check what was skipped, and only that. */
 void body_check_skip(struct body_check *check, uint64_t page);
 
-/* Adds what another has checked, both being at the end. */
+/* Joins what another has checked; both are at the end. */
 void body_check_join(struct body_check *check, const struct body_check *other);
 int body_check_end(struct body_check *check, struct bloomfile_fault *fault);
 
-/* Checks a sealed body with so many threads, tells the guard of every page, and of a contradiction
- * with the header; *fault (may be NULL) tells the first. 0, BLOOMFILE_EPAGE or BLOOMFILE_EBODY. */
+/* Checks a sealed body with that many threads; marks every page in the guard, and a contradiction
+ * with the header. *fault (may be NULL): the first one found. 0, BLOOMFILE_EPAGE or
+ * BLOOMFILE_EBODY. */
 int body_verify(const struct header *h, const uint8_t *body, struct guard *guard, unsigned threads,
                 struct bloomfile_fault *fault);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * A bit a page: known to be good, known to be bad. */
+ * Two bits a page: known to be good, known to be bad. */
 #include "image/guard.h"
 
 #include <bloomfile.h>
@@ -26,7 +26,7 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
     return 0;
 }
 
-/* What was found so far stays: a page known to be bad, the error. */
+/* What is known stays: bad pages, and the error. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {
     const uint64_t pages = checksum_pages(g->body_size);
@@ -72,8 +72,8 @@ static void set_bad(struct guard *g, uint64_t page)
         atomic_fetch_add(&g->doubts, 1);
 }
 
-/* Another thread may have found the page bad in the meantime: then it is bad. The doubts are
- * lowered last, so that they are never, not even for a moment, fewer than there are. */
+/* If another thread found the page bad meanwhile, it is bad. The doubts are lowered last, so that
+ * they are never too few, not even for a moment. */
 static void set_good(struct guard *g, uint64_t page)
 {
     if (g->trust || known_bad(g, page) || !change(g->known_good, page, true))

@@ -16,44 +16,43 @@
 struct guard {
     const uint8_t *body, *checksums;
     uint64_t body_size;
-    uint32_t body_crc;            /* what binds the page checksums to the record in force */
+    uint32_t body_crc;            /* binds the page checksums to the record in force */
     bool trust;                   /* a page is good unless known to be bad */
     _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
-    atomic_bool unhashed; /* something was asked whose digest is not known */
+    atomic_bool unhashed; /* a key was asked for whose digest is unknown */
     atomic_int error;     /* 0, or the first damage met: the handle's sticky error */
 };
 
-/* Every page unknown, or (trust) every page taken for good without a look. 0 or ENOMEM, and then
- * too guard_release() is due. */
+/* Starts with every page unknown, or (trust) every page taken for good. 0 or ENOMEM;
+ * guard_release() is due in either case. */
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust);
 void guard_release(struct guard *g);
 
-/* The body has page checksums from now on, as that of a live filter that was sealed: no page is
- * known to be good, nor trusted, and each is checked before the next answer that relies on it.
- * Nobody else uses the guard meanwhile. */
+/* Starts anew for a body that has page checksums now, such as a live filter just sealed: each page
+ * is checked before the next answer that relies on it. Nobody else may use the guard meanwhile. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* Says that a page was found good or bad. Bad is for good. */
+/* Marks a page as good or bad. Bad is final. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
-/* guard_all_good() is never true: the caller looks for himself. */
+/* guard_all_good() will never be true: the caller checks by other means. */
 void guard_never_sure(struct guard *g);
 
-/* From now on no page is relied on. */
+/* From now on no page is trusted. */
 void guard_distrust(struct guard *g, int error);
 
-/* Whether guard_distrust() was called: then nothing of the body need be touched. */
+/* Whether guard_distrust() was called; then the body need not be touched. */
 static inline bool guard_distrusted(const struct guard *g)
 {
     return atomic_load_explicit(&g->distrust, memory_order_relaxed);
 }
 
-/* guard_ok() for a page that is not known to be good: looks, and remembers. */
+/* guard_ok() for a page not known to be good: checks it and remembers the outcome. */
 bool guard_check(struct guard *g, uint64_t page);
 
 static inline bool guard_all_good(const struct guard *g)
@@ -61,7 +60,7 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
-/* Whether nobody has looked at the byte's page so far; not for a guard that trusts. */
+/* Whether the byte's page has not been checked yet; not for a guard that trusts. */
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {
     const uint64_t page = byte / CHECKSUM_PAGE;
@@ -70,7 +69,7 @@ static inline bool guard_unknown(const struct guard *g, uint64_t byte)
     return (known >> page % 64 & 1) == 0;
 }
 
-/* Whether the byte of the body may be relied on. */
+/* Whether the byte of the body may be trusted. */
 static inline bool guard_ok(struct guard *g, uint64_t byte)
 {
     uint64_t page = byte / CHECKSUM_PAGE;

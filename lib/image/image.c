@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What is computed of a header, and the checksums behind a body. */
+ * The computed part of a header, and the checksums behind a body. */
 #include "image/image.h"
 
 #include <bloomfile_inspect.h>
@@ -51,7 +51,8 @@ void image_sum(struct header *h, uint8_t *body)
 
 void image_estimate_keys(struct header *h)
 {
-    uint64_t ones = h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: so many at least */
+    uint64_t ones =
+        h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: at least that many */
     h->record.n = (uint64_t)(sizing_estimated_keys(h->layout, h->m, h->k, ones) + 0.5);
 }
 

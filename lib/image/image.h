@@ -6,25 +6,26 @@
 #include "format/header.h"
 #include "kernel/kernel.h"
 
-/* Sets the rest of *h, in which the caller has set what describes the filter (header_size, layout,
- * hash_id, k, framing, m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label). */
+/* Computes the rest of *h from what describes the filter: header_size, layout, hash_id, k, framing,
+ * m, seed, self_test, capacity, fpr, m_unfolded, provenance, tag, label. */
 void image_describe(struct header *h);
 
-/* Makes a record that of a sealed image with such a body; n and flags stay. */
+/* Turns a record into that of a sealed image with this body; n and flags stay. */
 void image_record(struct record *record, uint32_t body_crc, const struct kernel_tally *tally);
 
 /* Turns the pages' CRC-32 into the entries of the table. */
 void image_bind_checksums(uint8_t *table, uint64_t pages, uint32_t body_crc);
 
-/* Once the body is complete and h->record.n (and .flags) set: writes the page checksums behind it,
- * and makes h->record that of a sealed image. */
+/* For a complete body, with h->record.n and .flags set: writes the page checksums behind it and
+ * turns h->record into that of a sealed image. */
 void image_sum(struct header *h, uint8_t *body);
 
-/* After image_sum(), where counts of writers are missing (RECORD_N_ESTIMATED): n is what the ones
- * tell, which is closer. */
+/* After image_sum(), where writers' counts are missing (RECORD_N_ESTIMATED): sets n to the estimate
+ * from the ones, which is closer. */
 void image_estimate_keys(struct header *h);
 
-/* Writes the header, and reads it as any reader will: 0, or what that would refuse it for. */
+/* Encodes the header and decodes it as any reader will. 0, or the error for which a reader would
+ * refuse it. */
 int image_encode(struct header *h, uint8_t *bytes);
 
 #endif

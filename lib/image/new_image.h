@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- *
- * A new filter, and where it goes: sealed, with counts and checksums, or a live copy. Its body is
- * put in order, piece by piece, or made by others, who compute the rest. Of one that is written to
- * a file only the page checksums are kept in memory, a thousandth of it.
- */
+ * A new filter on its way to a file, a descriptor or memory: sealed, with counts and checksums, or
+ * a live copy. Its body is written in order, piece by piece, or made by the caller, who then
+ * computes the rest. For a file only the page checksums are held in memory, a thousandth of it. */
 #ifndef BLOOMFILE_RESULT_H
 #define BLOOMFILE_RESULT_H
 
 #include "image/body.h"
 #include "os/publish.h"
 
-/* Where public functions are told to put it. */
+/* The destination that a public function was given. */
 struct destination {
     enum {
         DESTINATION_FILE,       /* of that path */
@@ -50,7 +48,7 @@ struct result {
     const struct header *h;
     struct body_pass pass;
     uint8_t *checksums; /* CRC-32 of each page; NULL: live */
-    uint64_t at;        /* so many bytes of the body were put */
+    uint64_t at;        /* bytes of the body written so far */
 };
 
 /* Starts the result of *h, of which what describes the filter is set, as image_describe() needs it,
@@ -58,16 +56,17 @@ struct result {
  * case. */
 int result_start(struct result *r, struct header *h, struct destination to);
 
-/* The body, all zeros at first, if the result is in memory; else NULL. */
+/* The body, all zeros at first, if it is made in memory; otherwise NULL. */
 uint8_t *result_body(const struct result *r);
 
 /* Writes the next whole pages of the body. */
 int result_put(struct result *r, const uint8_t *pages, size_t size);
 
-/* Once all of the body was put: the record of the sealed image, but for n and flags. */
+/* Once the body is complete: its record, but for n and flags. */
 void result_record(const struct result *r, struct record *record);
 
-/* Writes the rest, with h->record and r->checksums, and publishes, or gives the image away. */
+/* Writes the rest, with h->record and r->checksums, and publishes the file or hands over the
+ * image. */
 int result_finish(struct result *r, struct header *h);
 
 void result_abandon(struct result *r);

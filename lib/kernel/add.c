@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Classic and counting: plain stores, many positions under way at once. */
+ * Classic and counting: plain stores, many cache lines in flight. */
 #include "kernel/add.h"
 
 #include "format/probe.h"
 
-#define POSITIONS 512 /* whose cache lines are under way at once */
-#define AHEAD     64  /* positions whose cache lines are requested */
+#define POSITIONS 512 /* positions in flight at once */
+#define AHEAD     64  /* positions whose cache lines have been requested */
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
-/* Collects the positions that are among the `size` units from `first` on, requests their cache
- * lines, and sets them when they are many. */
+/* Collects the positions among the `size` units from `first` on, requests their cache lines, and
+ * sets a full batch of them. */
 static inline void add_scattered(uint8_t *part, uint64_t first, uint64_t size, uint64_t units,
                                  unsigned units_per_byte, unsigned k, const uint64_t *digests,
                                  size_t n, void (*set)(uint8_t *part, uint64_t position))

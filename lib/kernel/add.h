@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adding to a part of a body that is the caller's alone. See kernel/kernel.h. */
+ * Adds to a part of a body that only the caller touches. See kernel/kernel.h. */
 #ifndef BLOOMFILE_KERNEL_ADD_H
 #define BLOOMFILE_KERNEL_ADD_H
 
@@ -10,7 +10,7 @@ void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint6
 void kernel_add_part_counting(uint8_t *part, uint64_t first, uint64_t last, uint64_t counters,
                               unsigned k, const uint64_t *digests, size_t n);
 
-/* The same for positions that are known already, counted from the beginning of the part. */
+/* The same for known positions, counted from the start of the part. */
 void kernel_put_classic(uint8_t *part, const uint32_t *positions, size_t n);
 void kernel_put_counting(uint8_t *part, const uint32_t *positions, size_t n);
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT
- *
- * Every missing bit, and every step of a counter, is made by exactly one of those who race for it.
- * A key is new to whoever made one of its bits (raised one of its counters from 0), so of several
- * who add the same new key at least one is told. What is there already is not written, and makes no
- * page dirty.
- */
+ * Exactly one of the racing adders sets each missing bit, or makes each step of a counter. A key
+ * is new to whoever set one of its bits (raised one of its counters from 0), so at least one of
+ * those who add the same new key learns that it is new. Nothing is written that is there already,
+ * so no page becomes dirty. */
 #include "kernel/add_shared.h"
 
 #include "format/probe.h"
 #include "format/shared.h"
 
-#define CHUNK         64 /* adds whose cache lines are under way at once */
+#define CHUNK         64 /* adds in flight at once */
 #define COUNTER_STUCK 15u
 
 static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *change)
@@ -25,7 +23,7 @@ static uint64_t missing(const uint8_t *word, uint64_t bits)
     return bits & ~shared_load64(word);
 }
 
-/* Sets bits of an aligned word; returns how many of them were not set. */
+/* Sets bits of an aligned word; returns how many were clear before. */
 static unsigned set(uint8_t *word, uint64_t bits)
 {
     if (missing(word, bits) == 0)
@@ -74,8 +72,8 @@ void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const u
 
 /* ---- counting */
 
-/* Changes a counter by one step up or down, unless it is at 15, where it stays, or would fall below
- * 0. Returns what it was. */
+/* Moves a counter one step up or down, unless it is at 15, where it stays, or would fall below 0.
+ * Returns its former value. */
 static unsigned step(uint8_t *body, uint64_t j, int by)
 {
     uint8_t *byte = body + j / 2, seen = shared_load8(byte);
@@ -110,7 +108,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
     }
 }
 
-/* Whether each counter is at least as high as one add of the key has made it. */
+/* Whether each counter is at least as high as one add of the key makes it. */
 static bool may_have(const uint8_t *body, const uint64_t *x, unsigned k)
 {
     for (unsigned i = 0; i < k; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Adding to bodies that others read and change at the same time. See kernel/kernel.h. */
+ * Adds to bodies that others read and change at the same time. See kernel/kernel.h. */
 #ifndef BLOOMFILE_KERNEL_SHARED_H
 #define BLOOMFILE_KERNEL_SHARED_H
 
@@ -11,8 +11,8 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
                                 const uint64_t *digests, size_t n, bool *was_new,
                                 struct kernel_change *change);
 
-/* Counting: takes back an add of a key; false, and nothing is changed, if the body certainly does
- * not have it. Nobody else removes at the same time; others may add. */
+/* Counting: undoes one add of a key. Returns false and changes nothing if the key is certainly
+ * absent. Nobody else may remove meanwhile; others may add. */
 bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                           struct kernel_change *change);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of the blocked layout, one for each set of instructions: they differ
- * in lookups and in adds. */
+ * The kernels of the blocked layout, one per instruction set; they differ in lookups and adds. */
 #ifndef BLOOMFILE_KERNEL_BLOCKED_H
 #define BLOOMFILE_KERNEL_BLOCKED_H
 

@@ -41,7 +41,7 @@ KERNEL_INLINE unsigned present(struct block block, uint64_t product, unsigned sl
     __m256 half = _mm256_castsi256_ps(_mm256_sllv_epi32(lanes, to_sign));
     __m256i words = _mm256_castps_si256(_mm256_blendv_ps(low, high, half));
 
-    /* 31 minus the lower five bits of the slice: by so much the bit is below the sign. */
+    /* 31 minus the lower five bits of the slice: the distance of the bit from the sign. */
     __m256i below = _mm256_andnot_si256(_mm256_srlv_epi32(lanes, to_bit), _mm256_set1_epi32(31));
     __m256i signs = _mm256_sllv_epi32(words, below);
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << slices) - 1);

@@ -13,7 +13,7 @@
 #include "kernel/blocked_ring.h"
 #include "kernel/blocked_set.h"
 
-/* Lanes whose bit is zero, among those of the first `slices` slices. */
+/* The lanes of the first `slices` slices whose bit is zero. */
 KERNEL_INLINE unsigned absent(__m512i block, uint64_t product, unsigned slices)
 {
     const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);

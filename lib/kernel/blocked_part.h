@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
- *
- * Adds in the blocked layout to a part of a body that is the caller's alone, whatever the
- * instructions.
- *
- * A bit cannot be set until it is known whether the one before went to the same byte. So a key's
- * bits are put together first, from rows that have one bit each, and go to their block at once.
- */
+ * Adds in the blocked layout to a part of a body that only the caller touches, for any instruction
+ * set. Setting bits one by one is slow: each store waits to know whether the one before went to
+ * the same byte. So a key's bits are combined first, from rows of one bit each, and go to their
+ * block at once. */
 #ifndef BLOOMFILE_KERNEL_PART_H
 #define BLOOMFILE_KERNEL_PART_H
 
@@ -13,7 +10,7 @@
 
 #include "kernel/blocked_ring.h"
 
-#define KERNEL_MANY 512 /* digests, for which it is worth making the rows */
+#define KERNEL_MANY 512 /* digests; making the rows pays for this many */
 
 /* A block, at any address. */
 typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
@@ -49,7 +46,7 @@ KERNEL_INLINE void kernel_add_slices(uint8_t *part, uint64_t first, uint64_t blo
     }
 }
 
-/* To the compiler, the number of slices is a constant in each. */
+/* So that the number of slices is a constant in each. */
 #define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
     case slices:                                                                                   \
         kernel_add_slices(part, first, blocks, rows, multiplier, slices, digests, n);              \

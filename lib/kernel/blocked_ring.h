@@ -13,12 +13,12 @@
 #include "format/shared.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_RING       96        /* lookups ahead of which a line is requested */
+#define KERNEL_RING       96        /* lookups ahead that a line is requested */
 #define KERNEL_NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
 
-/* Whoever includes this defines KERNEL_TARGET: the attributes that let a function use the
- * instructions of his kernel. Functions inlined need them too, or the compiler splits what is wide
- * in them beforehand. */
+/* The including file defines KERNEL_TARGET: the attributes that let a function use its kernel's
+ * instructions. Inlined functions need them too, or the compiler splits their wide operations
+ * first. */
 #define KERNEL_INLINE KERNEL_TARGET static inline __attribute__((always_inline))
 
 /* Whether a block has all bits of a digest. */
@@ -39,8 +39,8 @@ KERNEL_INLINE void kernel_request(const struct kernel_view *view, uint64_t diges
     __builtin_prefetch(kernel_block(view, digest));
 }
 
-/* Digests `start` to `end - 1`. Requests the line of digest i + ahead, if ahead > 0, before digest
- * i is looked up. */
+/* Looks up digests `start` to `end - 1`. If ahead > 0, requests the line of digest i + ahead before
+ * looking up digest i. */
 KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const uint64_t *digests,
                                          size_t start, size_t end, size_t ahead, bool *hits,
                                          kernel_block_test *test)
@@ -60,7 +60,8 @@ KERNEL_INLINE size_t kernel_ring_stretch(const struct kernel_view *view, const u
 KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t *digests, size_t n,
                                  bool *hits, kernel_block_test *test)
 {
-    const struct kernel_view copy = *given, *view = &copy; /* which storing hits cannot change */
+    const struct kernel_view copy = *given,
+                             *view = &copy; /* so that storing hits cannot change it */
     size_t found = 0, done = 0;
     if (!kernel_is_near(view) && n > KERNEL_RING) {
         for (size_t i = 0; i < KERNEL_RING; i++)

@@ -14,7 +14,7 @@
 #define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
 #define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
 
-/* Words that lacked bits when they were looked at. */
+/* Words that lacked bits when read. */
 struct kernel_lacks {
     size_t count;
     uint8_t *word[KERNEL_GROUP * KERNEL_WORDS];
@@ -37,7 +37,7 @@ KERNEL_INLINE void kernel_want(uint64_t *wanted, unsigned k, uint64_t digest)
     }
 }
 
-/* Appends the words of a block that lack bits a key wants. */
+/* Appends the words of a block that lack some of a key's bits. */
 typedef void kernel_find_lacks(uint8_t *block, const uint64_t *wanted, uint8_t key,
                                struct kernel_lacks *lacks);
 
@@ -56,9 +56,9 @@ KERNEL_INLINE void kernel_find_lacks_scalar(uint8_t *block, const uint64_t *want
     lacks->count = count;
 }
 
-/* Sets the bits, and tells which keys made one: those are new. Meanwhile the lines of the `n`
- * digests from `next` on are requested, one after each change, since a burst of requests would wait
- * for the changes and they for it. */
+/* Sets the bits; keys that set one are new. Requests the lines of the `n` digests from `next` on
+ * meanwhile, one after each change: a burst of requests and the changes would wait for each
+ * other. */
 KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_new,
                                     struct kernel_change *change, const struct kernel_view *view,
                                     const uint64_t *next, size_t n)

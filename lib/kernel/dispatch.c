@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * By what the compiler says the processor has; the environment may name another. */
+ * Asks the compiler's builtins what the processor has; the environment may name another kernel. */
 #include "kernel/dispatch.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 struct choice {
     const struct kernel *kernel;
-    bool (*is_possible)(void); /* here, on this processor */
+    bool (*is_possible)(void); /* on this processor */
 };
 
 static bool always(void)
@@ -35,7 +35,7 @@ static bool has_avx512(void)
 
 #endif
 
-/* Of one layout, the fastest first; the last is always possible. */
+/* Kernels of one layout, fastest first; the last one runs everywhere. */
 static const struct choice blocked[] = {
 #if defined(__x86_64__)
     { &kernel_avx512_blocked, has_avx512 },
@@ -48,7 +48,7 @@ static const struct choice blocked[] = {
 static const struct choice classic[] = { { &kernel_scalar_classic, always } };
 static const struct choice counting[] = { { &kernel_scalar_counting, always } };
 
-/* The first possible one of that name, of any if it is NULL. */
+/* The first kernel of that name that runs here; NULL: of any name. */
 static const struct kernel *find(const struct choice *choices, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -79,8 +79,8 @@ static const struct kernel *choose(uint32_t layout)
     return kernel != NULL ? kernel : kernel_named(layout, NULL);
 }
 
-/* Once: nobody may read the environment while the program changes it, and engines open a view for
- * every lookup. */
+/* Chosen once: the environment must not be read while the program changes it, and engines open a
+ * view for every lookup. */
 const struct kernel *kernel_for(uint32_t layout)
 {
     static const struct kernel *_Atomic chosen[BLOOMFILE_COUNTING + 1];

@@ -5,13 +5,13 @@
 
 #include "kernel/kernel.h"
 
-/* The kernel of that name for a valid layout, NULL if there is none for this processor; name NULL:
+/* The kernel of that name for a valid layout, or NULL if this processor cannot run it. name NULL:
  * the fastest. */
 const struct kernel *kernel_named(uint32_t layout, const char *name);
 
-/* The kernel for a valid layout: the one named by the environment variable BLOOMFILE_KERNEL, if
- * there is such a one, or else the fastest for this processor. The environment is read when the
- * first filter of a layout is opened or made. */
+/* The kernel for a valid layout: the one that the environment variable BLOOMFILE_KERNEL names, if
+ * this processor can run it, otherwise the fastest. The environment is read when the first filter
+ * of a layout is opened or made. */
 const struct kernel *kernel_for(uint32_t layout);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Units are folded in words where the factor allows it. */
+ * Folds whole words where the factor allows. */
 #include "kernel/fold.h"
 
 #include "format/bytes.h"
@@ -25,7 +25,7 @@ static void or_into_one(uint8_t *to, const uint8_t *from, uint64_t blocks)
         put64(to + 8 * w, sum[w]);
 }
 
-/* How many units from `first` on go to the same one. */
+/* How many units from `first` on fold into the same one. */
 static inline uint64_t group(uint64_t first, uint64_t count, uint64_t factor)
 {
     uint64_t rest = factor - first % factor;
@@ -62,7 +62,7 @@ static inline bool any_byte(const uint8_t *from, uint64_t size)
     return false;
 }
 
-/* Whether any of `count` > 0 bits from `bit` on is one. */
+/* Whether any of the `count` > 0 bits from `bit` on is one. */
 static inline bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
 {
     const uint64_t byte = bit / 8, last = (bit + count - 1) / 8;
@@ -74,19 +74,19 @@ static inline bool any_bit(const uint8_t *from, uint64_t bit, uint64_t count)
            any_byte(from + byte + 1, last - byte - 1);
 }
 
-/* 57 bits or more from `bit` on; the 8 bytes are there. */
+/* At least 57 bits from `bit` on; all 8 bytes are readable. */
 static inline uint64_t window(const uint8_t *from, uint64_t bit)
 {
     return get64(from + bit / 8) >> bit % 8;
 }
 
-/* ORs bits in from unit j on, at most 57 of them; the 8 bytes are there. */
+/* ORs at most 57 bits into unit j and up; all 8 bytes are writable. */
 static inline void or_bits(uint8_t *to, uint64_t j, uint64_t bits)
 {
     put64(to + j / 8, get64(to + j / 8) | bits << j % 8);
 }
 
-/* Of 32 bits, the OR of each pair. */
+/* The OR of each pair among 32 bits. */
 static inline uint64_t fold_pairs(uint64_t bits)
 {
     bits = (bits | bits >> 1) & 0x55555555;
@@ -96,7 +96,7 @@ static inline uint64_t fold_pairs(uint64_t bits)
     return (bits | bits >> 8) & 0x0000FFFF;
 }
 
-/* Of 16 groups of `factor` bits, at most 57, the OR of each. */
+/* The OR of each of 16 groups of `factor` bits, at most 57 bits in all. */
 static inline uint64_t fold_groups(const uint8_t *from, uint64_t bit, uint64_t factor)
 {
     const uint64_t mask = (1ULL << factor) - 1;
@@ -106,8 +106,8 @@ static inline uint64_t fold_groups(const uint8_t *from, uint64_t bit, uint64_t f
     return bits;
 }
 
-/* Whole groups from `bit` on into unit j on, as long as there is room for words on both sides.
- * Returns how many. */
+/* Folds whole groups from `bit` on into unit j and up, while words fit on both sides. Returns how
+ * many. */
 static uint64_t fold_many(uint8_t *to, const uint8_t *from, uint64_t j, uint64_t bit,
                           uint64_t count, uint64_t factor)
 {

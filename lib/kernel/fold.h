@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Folding (format-spec.md, section 14.1), one function a layout; see kernel/kernel.h. */
+ * Folding (format-spec.md, section 14.1), one function per layout; see kernel/kernel.h. */
 #ifndef BLOOMFILE_KERNEL_FOLD_H
 #define BLOOMFILE_KERNEL_FOLD_H
 
@@ -12,7 +12,7 @@ void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint6
 void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                           uint64_t factor);
 
-/* ORs in a bit for each counter of `size` bytes that is above 0. */
+/* ORs in one bit for each counter above 0 in `size` bytes. */
 void kernel_project(uint8_t *to, const uint8_t *from, size_t size);
 
 #endif

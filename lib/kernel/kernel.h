@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT
- *
- * The code that touches bits. A kernel gets a body and counts, never a handle; it trusts what it is
- * given. The scalar ones are the definition, any other must agree with them bit for bit.
- *
- * `units` is what the first reduction of a digest ranges over: blocks for the blocked layout, bits
- * or counters otherwise. A body may lie at any alignment, but for add_shared.
- */
+ * The code that touches bits. A kernel gets a body and counts, never a handle, and trusts them.
+ * The scalar kernels are the definition; all others must agree bit for bit. `units` is the range
+ * of a digest's first reduction: blocks for the blocked layout, bits or counters otherwise. A body
+ * may have any alignment, except for add_shared. */
 #ifndef BLOOMFILE_KERNEL_H
 #define BLOOMFILE_KERNEL_H
 
 #include <bloomfile.h>
 
-/* What a lookup reads. */
+/* All that a lookup reads. */
 struct kernel_view {
     const uint8_t *body;
     uint64_t units;
@@ -19,12 +16,12 @@ struct kernel_view {
 };
 
 struct kernel_tally {
-    uint64_t ones;        /* one bits; counting: counters above 0 */
+    uint64_t ones;        /* bits that are one; counting: counters above 0 */
     uint64_t overflow;    /* counting: counters at 15 */
-    uint64_t blocks[513]; /* blocked: how many blocks have so many ones */
+    uint64_t blocks[513]; /* blocked: number of blocks with that many ones */
 };
 
-/* What adding (or, with negative numbers, removing) did. */
+/* The effect of adding, or with negative numbers of removing. */
 struct kernel_change {
     int64_t keys; /* new to the body */
     int64_t ones;
@@ -39,20 +36,20 @@ struct kernel {
                             bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
-    /* Plain stores, into the part of a body that begins with unit `first`, on a byte of its own,
-     * and ends before unit `last`; it is the caller's alone. What the digests set elsewhere is left
-     * out; blocked: they all belong into the part. */
+    /* Plain stores into the part of a body from unit `first`, which begins a byte, to before
+     * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are
+     * none. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
                      const uint64_t *digests, size_t n);
-    /* Into a body that others read and change at the same time; 64-byte aligned. was_new may be
-     * NULL; what was changed is added to *change. */
+    /* Into a 64-byte aligned body that others read and change at the same time. was_new may be
+     * NULL; the effect is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                        bool *was_new, struct kernel_change *change);
-    /* Adds to the tally what `size` bytes hold; blocked: size is a multiple of 64. */
+    /* Counts `size` bytes into the tally; blocked: a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
-    /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes those from
+    /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes `factor` units from
      * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
-     * `first`; factor 1: which begins a byte of `to`. */
+     * `first`; with factor 1 that one begins a byte of `to`. */
     void (*fold)(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor);
 };
 

@@ -14,10 +14,10 @@
 #include "format/shared.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_ROUNDS_KEYS   512 /* keys that go through the rounds together */
+#define KERNEL_ROUNDS_KEYS   512 /* keys in the rounds together */
 #define KERNEL_ROUNDS_INLINE static inline __attribute__((always_inline))
 
-/* Positions in a byte of the body. */
+/* Positions per byte of the body. */
 enum kernel_density {
     KERNEL_BITS = 8,
     KERNEL_COUNTERS = 2,
@@ -54,7 +54,7 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_expect(const struct kernel_view *view,
         __builtin_prefetch(view->body + probe_reduce(g[j], view->units) / density);
 }
 
-/* The keys that are still in the running: their products, and their places in the batch. */
+/* The keys still in the running: their products, and their places in the batch. */
 struct kernel_runners {
     uint64_t g[KERNEL_ROUNDS_KEYS];
     uint32_t key[KERNEL_ROUNDS_KEYS];

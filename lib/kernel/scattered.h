@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * The kernels of layouts whose positions lie anywhere in the body. */
+ * The kernels of the layouts whose positions lie anywhere in the body. */
 #ifndef BLOOMFILE_KERNEL_SCATTERED_H
 #define BLOOMFILE_KERNEL_SCATTERED_H
 

@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT
- *
- * The same code twice: for every processor, and on x86 for those with an instruction that counts
- * ones, which is five times as fast.
- */
+ * The same code twice: for every processor, and for x86 processors that can count ones in one
+ * instruction, which is five times as fast. */
 #include "kernel/tally.h"
 
 #include "format/bytes.h"
 #include "format/probe.h"
 #include "format/shared.h"
 
-/* A live body is counted while others change it, an aligned word at a time; blocks that are not
- * aligned are not live. */
+/* A live body is counted while others change it, so one aligned word at a time; unaligned blocks
+ * are never live. */
 static inline uint64_t word(const uint8_t *p)
 {
     return (uintptr_t)p % 8 == 0 ? shared_load64(p) : get64(p);
 }
 
-/* How many of the bytes come before the first aligned one. */
+/* How many bytes come before the first aligned one. */
 static inline size_t unaligned(const uint8_t *bytes, size_t size)
 {
     const size_t before = -(uintptr_t)bytes % 8;

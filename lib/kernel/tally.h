@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Counting what is in a body, one function a layout; see kernel/kernel.h. */
+ * Counts what is in a body, one function per layout; see kernel/kernel.h. */
 #ifndef BLOOMFILE_KERNEL_TALLY_H
 #define BLOOMFILE_KERNEL_TALLY_H
 

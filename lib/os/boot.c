@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Read from /proc, where Linux tells it. */
+ * Read from /proc. */
 #include "os/boot.h"
 
 #include <bloomfile.h>
@@ -34,7 +34,7 @@ static bool parse(const char *text, uint8_t id[BOOT_ID_SIZE])
     return digits == 2 * BOOT_ID_SIZE && any != 0;
 }
 
-/* That the file is not there says nothing of the filter's. */
+/* ENOENT here would be mistaken for the filter's. */
 static int not_opened(int error)
 {
     return error == ENOENT || error == ENOTDIR ? BLOOMFILE_ENOBOOT : error;

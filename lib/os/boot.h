@@ -7,8 +7,8 @@
 
 #define BOOT_ID_SIZE 16
 
-/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system does
- * not tell it; an errno. */
+/* The identity of the running system's boot; never all zero. BLOOMFILE_ENOBOOT if the system offers
+ * none; an errno. */
 int boot_id(uint8_t id[BOOT_ID_SIZE]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Told by the magic numbers of statfs(2). */
+ * Identified by the magic numbers of statfs(2). */
 #include "os/filesystem.h"
 
 #include <bloomfile.h>
@@ -10,7 +10,7 @@
 
 #define OVERLAY 0x794C7630u
 
-/* statfs(2) and linux/magic.h. FUSE is not among them: what is behind it cannot be told. */
+/* From statfs(2) and linux/magic.h. FUSE is missing: nothing reveals what is behind it. */
 static const uint32_t shared_by_hosts[] = {
     0x00006969, /* NFS */
     0x0000517B, /* SMB */

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Which file systems a live filter can be trusted to. */
+ * Which file systems can hold a live filter. */
 #ifndef BLOOMFILE_FILESYSTEM_H
 #define BLOOMFILE_FILESYSTEM_H
 
 #include <stdbool.h>
 
-/* Whether all who map a file of this file system see the same bytes at once. BLOOMFILE_EFILESYSTEM
- * if other hosts may have it, whose memory is not this one's; an errno. *layered: that is so of
- * those only who opened the file after somebody had opened it for writing, since it may lie in a
- * layer below, of which writers get a copy. */
+/* Whether all who map a file of this file system share its bytes. BLOOMFILE_EFILESYSTEM if other
+ * hosts, with page caches of their own, may use it; an errno. *layered: the file may lie in a lower
+ * layer of an overlay, which the first writer copies up; so only descriptors opened after that
+ * share bytes. */
 int filesystem_check(int fd, bool *layered);
 
-/* Whether locks on its files are known to hold for all who can reach them. */
+/* Whether locks on its files are known to bind everybody who can reach them. */
 bool filesystem_is_local(int fd);
 
 #endif

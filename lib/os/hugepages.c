@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
-#define PAGES     ((size_t)64 << 10) /* whole pages on every system */
+#define PAGES     ((size_t)64 << 10) /* a whole number of pages on every system */
 
-/* What is behind the last whole huge page is in small ones, so that no more memory is taken than
- * was asked for. */
+/* What exceeds the last whole huge page is in small pages, so that no more memory is used than was
+ * asked for. */
 static size_t mapped_size(size_t size)
 {
     return (size + PAGES - 1) / PAGES * PAGES;
@@ -32,8 +32,8 @@ static void *map_aligned(size_t size)
     return wide + before;
 }
 
-/* Moves whole pages, so that nothing is copied, and makes them one larger mapping: several would
- * not be moved together before Linux 6.17. */
+/* Moves pages without copying, and makes them one larger mapping: Linux before 6.17 moves only one
+ * mapping at a time. */
 static void *grow_mapped(void *old, size_t old_size, size_t size)
 {
     if (size == old_size)

@@ -75,15 +75,15 @@ static size_t page_size(void)
 
 /* ---- mapping */
 
-/* Pages are locked as they come. So a limit is met before anything is read, and what reads them
- * tells its own errors. */
+/* Locks pages as they are faulted in. So a limit shows before anything is read, and reading reports
+ * its own errors. */
 static int lock_pages(const struct map *map, size_t size)
 {
     return mlock2(map->bytes, size, MLOCK_ONFAULT) == 0 ? 0 : errno;
 }
 
-/* Each page after it has been read otherwise, which tells what would be SIGBUS here; but for what
- * happens to it in the moment between. */
+/* Touches each page after pread() has read it, because pread() reports an error where touching
+ * would be SIGBUS. A page may still go bad in the moment between. */
 static int read_and_touch(const struct map *map, int fd, uint64_t offset)
 {
     uint8_t piece[READ_AT_ONCE];
@@ -99,15 +99,15 @@ static int read_and_touch(const struct map *map, int fd, uint64_t offset)
     return 0;
 }
 
-/* Reading, also what is writable: it would all have to be written to disk otherwise. `offset`: of
- * map->base in the file. */
+/* By reading, even where the mapping is writable: otherwise all pages would become dirty. `offset`:
+ * of map->base in the file. */
 static int fetch_pages(const struct map *map, int fd, uint64_t offset)
 {
     map_expect(map, MAP_SCAN);
     if (madvise(map->base, map->base_size, MADV_POPULATE_READ) == 0)
         return 0;
     if (errno != EINVAL)
-        return errno == EFAULT ? EIO : errno; /* where touching would be SIGBUS */
+        return errno == EFAULT ? EIO : errno; /* where a touch would be SIGBUS */
     return read_and_touch(map, fd, offset);
 }
 
@@ -127,7 +127,7 @@ static int map_shared(struct map *map, int fd, uint64_t offset, size_t size, str
 
 /* ---- copying */
 
-/* Memory for so many bytes, the first of which begins a huge page. */
+/* Memory for that many bytes, beginning at a huge page. */
 static int map_memory(struct map *map, size_t size, bool locked)
 {
     const size_t base_size = size + HUGE_PAGE;
@@ -213,7 +213,7 @@ int map_reopen(const struct map *map, int fd)
     return error;
 }
 
-/* A call that was interrupted has told of no error: the next one will. */
+/* An interrupted call has reported no error; the next one will. */
 int map_sync(const struct map *map, size_t size)
 {
     int result;
@@ -238,7 +238,7 @@ void map_expect(const struct map *map, enum map_use use)
         madvise(map->base, map->base_size, use == MAP_SCAN ? MADV_SEQUENTIAL : MADV_RANDOM);
 }
 
-/* mincore() would tell in advance, but not those who may not write to the file. */
+/* mincore() would tell in advance, but only to those who may write the file. */
 long map_waits(void)
 {
     struct rusage usage;
@@ -252,8 +252,8 @@ void map_announce(const struct map *map, const uint8_t *bytes, size_t size)
         madvise((void *)((uintptr_t)bytes - before), size + before, MADV_WILLNEED);
 }
 
-/* For a kernel that cannot populate: has it read the first byte and the last, which between them
- * are of all the pages that a header lies in. */
+/* For kernels that cannot populate: reads the first byte and the last, which together touch every
+ * page of a header. */
 static bool can_be_read(const uint8_t *bytes, size_t size)
 {
     uint8_t both[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Bytes of a file in memory. Knows system calls and no field. */
+ * Bytes of a file in memory. Knows system calls, and no field of the format. */
 #ifndef BLOOMFILE_MAP_H
 #define BLOOMFILE_MAP_H
 
@@ -26,10 +26,10 @@ int map_read(int fd, uint64_t offset, void *buffer, size_t size);
 /* Writes all of the bytes at `offset`. 0 or an errno. */
 int map_write(int fd, uint64_t offset, const void *bytes, size_t size);
 
-/* How bytes are to be in memory. */
+/* How to have the bytes in memory. */
 struct map_wish {
     bool writable; /* a mapping, at offset 0 */
-    bool copied; /* not mapped, but read into memory of their own, in huge pages where there are */
+    bool copied;   /* not mapped, but read into private memory, in huge pages if possible */
     bool resident; /* in memory before the first use */
     bool locked;   /* resident, and for as long as they are mapped */
 };
@@ -38,42 +38,42 @@ struct map_wish {
  * errno; EIO also if the file has got shorter than the mapping. */
 int map_file(struct map *map, int fd, uint64_t offset, uint64_t size, struct map_wish wish);
 
-/* A copy of the bytes, in huge pages where there are. An errno. */
+/* Copies the bytes, into huge pages if possible. 0 or an errno. */
 int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
 
 /* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);
 
-/* Opens the file of a descriptor anew. Needs /proc, and to be allowed to. */
+/* Opens the file of a descriptor anew. Needs /proc, and permission. */
 int map_open_again(int fd, bool writable, int *own);
 
-/* The same, behind the descriptor itself; and behind a writable mapping of it, too. */
+/* The same, but in place of the descriptor itself; and of a writable mapping, too. */
 int map_reopen_descriptor(int fd);
 int map_reopen(const struct map *map, int fd);
 
-/* Writes changes of the first `size` bytes to disk, made through the mapping or by map_write(). The
- * mapping must be writable: through another one the kernel writes nothing, and says 0. */
+/* Writes the first `size` bytes to disk, whether changed through the mapping or by map_write(). The
+ * mapping must be writable: otherwise the kernel writes nothing and returns 0. */
 int map_sync(const struct map *map, size_t size);
 
-/* Writes all changes of a file to disk, by whomever, also by a descriptor for reading. */
+/* Writes all changes of a file to disk, whoever made them. A descriptor for reading will do. */
 int map_flush(int fd);
 
-/* How the bytes will be read next. After map_file(): MAP_LOOKUPS, one line here and there, for
- * which reading ahead would be wasted. A hint: failure has no consequence. */
+/* How the bytes will be read next. After map_file() it is MAP_LOOKUPS: one line here and there,
+ * where reading ahead is wasted. A hint; failure has no consequence. */
 enum map_use {
     MAP_LOOKUPS,
     MAP_SCAN,
 };
 void map_expect(const struct map *map, enum map_use use);
 
-/* How often the calling thread has waited for a disk to read a page of any mapping. */
+/* How often the calling thread has waited for a disk to read a page, of any mapping. */
 long map_waits(void);
 
-/* Has the bytes read from disk, and does not wait. A hint, too. */
+/* Starts reading the bytes from disk without waiting. Also a hint. */
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size);
 
-/* Whether bytes of a mapping, of two pages at most, can be read: not what the file has got too
- * short for, or what its disk fails to read, which would be SIGBUS. */
+/* Whether bytes of a mapping, on at most two pages, can be read. They cannot where the file has
+ * become too short or its disk fails, and a touch would be SIGBUS. */
 bool map_is_there(const struct map *map, const uint8_t *bytes, size_t size);
 
 void map_release(const struct map *map);

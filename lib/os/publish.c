@@ -29,9 +29,9 @@ struct publication {
     const char *name;
     int directory;                       /* -1: not open */
     int fd;                              /* -1: not open */
-    int stream;                          /* where a copy of it goes instead; -1: it gets a name */
+    int stream;                          /* where a copy goes instead; -1: it gets a name */
     char temporary[TEMPORARY_NAME_SIZE]; /* "": the temporary has no name */
-    bool local;                          /* its names may be those that are looked for */
+    bool local;                          /* its names may be fixed ones, which clean-up looks for */
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
@@ -63,7 +63,7 @@ static int locate(struct publication *p, const char *path)
     return error;
 }
 
-/* What stands at the path: may it be replaced? */
+/* Whether what stands at the path may be replaced. */
 static int check_target(struct publication *p)
 {
     p->target_exists = fstatat(p->directory, p->name, &p->target, AT_SYMLINK_NOFOLLOW) == 0;
@@ -76,8 +76,9 @@ static int check_target(struct publication *p)
     return p->replace ? 0 : EEXIST;
 }
 
-/* From here on the temporary has a name, and only a kill may leave it behind. What a source that is
- * truncated while it is read makes (SIGBUS) cannot be held: its handler would not be asked. */
+/* From here on the temporary has a name, and only a kill may leave it behind. The SIGBUS of a
+ * source that is truncated while it is read cannot be held back: blocked, it would kill without
+ * asking its handler. */
 static void hold_signals(struct publication *p)
 {
     sigset_t all;
@@ -87,7 +88,7 @@ static void hold_signals(struct publication *p)
         p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
 }
 
-/* A named temporary: made anew, or (the unnamed file) given a name. */
+/* A named temporary: a new file, or the unnamed one given a name. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     hold_signals(p);
@@ -103,8 +104,8 @@ static int make_named(struct publication *p, int (*make)(struct publication *p, 
     return error;
 }
 
-/* Takes the lock for a file just created. EEXIST: somebody takes it for one that was left behind,
- * and removes it; or there are no locks here. */
+/* Locks a file just created. EEXIST: somebody takes it for a leftover and removes it, or the file
+ * system has no locks. */
 static int hold_created(const struct publication *p, unsigned attempt)
 {
     struct stat status;
@@ -200,7 +201,8 @@ static int move_to_free_name(struct publication *p)
     return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
 }
 
-/* Whoever thinks that its maker is gone may have taken the name away, and given it to another. */
+/* Somebody who took its maker for gone may have removed the name, and another file may have it
+ * now. */
 static int check_temporary(const struct publication *p)
 {
     struct stat own, named;

@@ -12,7 +12,7 @@
 
 #define LIST "system.posix_acl_access"
 
-/* A copy of the list; none: *size is 0, and *known tells whether that is certain. */
+/* A copy of the list. None: *size is 0, and *known tells whether that is certain. */
 struct list {
     void *bytes;
     size_t size;
@@ -38,7 +38,7 @@ static int read_list_of(struct list *list, const char *path)
     return 0;
 }
 
-/* By way of /proc the path cannot become another one; where there is none, as it was given. */
+/* Through /proc, where the path cannot be swapped; without /proc, as given. */
 static int read_list(struct list *list, const struct rights_of *old)
 {
     char path[sizeof "/proc/self/fd//" + 3 * sizeof old->directory + NAME_MAX];
@@ -49,7 +49,7 @@ static int read_list(struct list *list, const struct rights_of *old)
     return error == ENOENT ? 0 : error;
 }
 
-/* A list that the new file got from its folder would give rights. */
+/* A list inherited from the folder would grant rights. */
 static int drop_list(int fd)
 {
     return fremovexattr(fd, LIST) == 0 || there_is_none(errno) ? 0 : errno;
@@ -67,7 +67,7 @@ static bool keep_group(int fd, const struct stat *old)
     return fchown(fd, old->st_uid, old->st_gid) == 0 || fchown(fd, (uid_t)-1, old->st_gid) == 0;
 }
 
-/* Without their group, its members are anybody. */
+/* Without the group, its members count as others. */
 static mode_t without_group(mode_t mode)
 {
     return mode & (S_IRWXU | (mode >> 3 & S_IRWXO));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Who may do what with a file that replaces another. */
+ * The rights of a file that replaces another. */
 #ifndef BLOOMFILE_RIGHTS_H
 #define BLOOMFILE_RIGHTS_H
 
@@ -9,13 +9,13 @@
 struct rights_of {
     int directory;
     const char *name; /* in the directory */
-    const char *path; /* of the file; NULL or wrong if there is nothing better than the directory */
+    const char *path; /* of the file; NULL or stale if only the directory is known */
     struct stat status;
 };
 
 /* Makes a new file as private as the old one: same mode and access control list, and same owner and
- * group where that is allowed. Nobody gets a right that he did not have: without the group or the
- * list, who had rights by these has none. 0 or an errno. */
+ * group where allowed. Nobody gains a right: if the group or the list cannot be kept, those who had
+ * rights through it lose them. 0 or an errno. */
 int rights_keep(int fd, const struct rights_of *old);
 
 #endif

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* For file systems that have no unnamed files: a name for a moment, in which only a kill may leave
- * it behind. */
+/* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
+ * behind. */
 static int open_and_unlink(const char *folder, int *fd)
 {
     char *name;

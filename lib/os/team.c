@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
- * Started for one piece of work, and joined. */
+ * Started for one piece of work, then joined. */
 #include "os/team.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 
-/* Of what a thread itself does: if they are blocked then, the process ends. */
+/* Signals that a thread raises itself: blocked, they would end the process. */
 static const int faults[] = { SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP };
 
 struct task {

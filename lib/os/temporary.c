@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * flock() tells whether a maker lives. */
+ * flock() tells whether a maker is alive. */
 #include "os/temporary.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ void temporary_let_go(int fd)
     flock(fd, LOCK_UN);
 }
 
-/* While the lock is held, nobody else removes the file, so the name stays that of this one. */
+/* Nobody else removes the file while the lock is held, so the name stays this file's. */
 static bool is_left_behind(int directory, const char *name, int fd)
 {
     struct stat status, named;

@@ -85,7 +85,7 @@ double sizing_standard_error(uint32_t layout, uint64_t m, uint32_t k, uint64_t o
     return sqrt(sum) / count;
 }
 
-/* How much of the intersection's fill is too much if so much of it is common to all. */
+/* By how much the intersection's fill exceeds what this common fill explains. */
 static double excess(double common, const double *fill, size_t count, double both)
 {
     double by_chance = 1;

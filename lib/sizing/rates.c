@@ -19,7 +19,7 @@
 _Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1,
                "doubles must be computed as doubles (-msse2 -mfpmath=sse)");
 
-/* Beyond so many, a classic filter is computed from the moments of its fill. */
+/* Beyond this, a classic filter is computed from the moments of its fill. */
 #define CHAIN_THROWS 2048
 
 static void cover_start(struct cover *c, uint32_t k, double cells)
@@ -140,7 +140,7 @@ double rates_blocked(struct block_rates *rates, uint64_t blocks, uint64_t n)
     return sum / total;
 }
 
-/* The chance that an absent key has the digest of one that is there: no filter does better. */
+/* The chance that an absent key shares its digest with one that is there: no filter does better. */
 double rates_digest(uint64_t n)
 {
     return (double)n / 18446744073709551616.0;

@@ -30,18 +30,17 @@ struct cover {
     uint32_t k;
 };
 
-/* Beyond so many probes a block is taken for full, which errs on the safe side. */
+/* Beyond this many probes a block counts as full, which errs on the safe side. */
 #define RATES_BLOCK_THROWS 4096
 
-/* The rate of a block by the number of keys that come into it, for one k; computed as far as it is
- * asked for. */
+/* The rate of a block by its number of keys, for one k; computed as far as needed. */
 struct block_rates {
     double by_keys[RATES_BLOCK_THROWS + 1];
     uint32_t known, room;
     struct cover cover;
 };
 
-/* For empty blocks. Others: the caller changes ->cover.uncovered before the first rate. */
+/* For empty blocks; for others, change ->cover.uncovered before the first rate. */
 void rates_blocks_start(struct block_rates *rates, uint32_t k);
 
 /* The rate of `blocks` blocks with n keys. */
@@ -50,10 +49,10 @@ double rates_blocked(struct block_rates *rates, uint64_t blocks, uint64_t n);
 /* The rate of m bits, or counters, with n keys. */
 double rates_scattered(uint64_t m, uint32_t k, uint64_t n);
 
-/* The chance that an absent key has the digest of one that is there: no filter does better. */
+/* The chance that an absent key shares its digest with one that is there: no filter does better. */
 double rates_digest(uint64_t n);
 
-/* All of that together for a layout; `rates` is of blocked ones. */
+/* The rate of a filter of any layout; `rates` is used for blocked. */
 double rates_of_units(uint32_t layout, struct block_rates *rates, uint64_t units, uint32_t k,
                       uint64_t n);
 

@@ -12,7 +12,7 @@
 
 #define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
 
-/* The least number of units that keeps the rate for this k; limit + 1 if `limit` does not. */
+/* The least number of units that keeps the rate for this k; limit + 1 if even `limit` does not. */
 static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, uint64_t limit)
 {
     struct block_rates rates;

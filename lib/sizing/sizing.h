@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Between keys, bits, hashes and false-positive rates; with inspect.c's quotients, the only
- * floating point. Sizes are computed with + - * / alone, in a fixed order, so that every machine
- * builds the same filter from the same keys.
- */
+ * From keys and a false-positive rate to bits and hashes, and back. Sizes are computed with + - *
+ * / alone, in a fixed order, so that every machine builds the same filter from the same keys. */
 #ifndef BLOOMFILE_SIZING_H
 #define BLOOMFILE_SIZING_H
 
@@ -16,7 +13,8 @@
  * 0 if there is none. Arguments are in range: n 1 to 2^60, 0 < p < 1, *k at most 64. */
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k);
 
-/* The real rate of a body: `ones` of m, or for blocked how many blocks have how many ones. */
+/* The real rate of a body, from `ones` of m or, for blocked, from the number of blocks with each
+ * count of ones. */
 double sizing_measured_fpr(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
                            const uint64_t blocks[513]);
 
@@ -24,17 +22,17 @@ double sizing_measured_fpr(uint32_t layout, uint64_t m, uint32_t k, uint64_t one
  * block). Infinite if all bits are one. */
 double sizing_estimated_keys(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones);
 
-/* The rate to expect of that body once `more` further keys are in it: exact for blocked, otherwise
- * for many bits. */
+/* The expected rate of that body with `more` further keys: exact for blocked, otherwise in the
+ * limit of many bits. */
 double sizing_fpr_after(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
                         const uint64_t blocks[513], uint64_t more);
 
-/* The standard error of the measured rate, as an estimate of what such keys make on average. */
+/* The standard error of the measured rate as an estimate of the average rate for this many keys. */
 double sizing_standard_error(uint32_t layout, uint64_t m, uint32_t k, uint64_t ones,
                              const uint64_t blocks[513]);
 
-/* Of an intersection that is filled to `both`, and whose sources are filled to fill[]: the fill
- * that the keys common to all make, the rest being chance. */
+/* The part of an intersection's fill `both` that comes from keys common to all sources, which are
+ * filled to fill[]; the rest is chance. */
 double sizing_common_fill(const double *fill, size_t count, double both);
 
 #endif

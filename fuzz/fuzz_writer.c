@@ -186,15 +186,16 @@ static void try_sound_file(const uint8_t *data, size_t size)
     const uint32_t layout = choose_layout(get32(data + AT_layout));
     const uint64_t bits = choose_bits(layout, get64(data + AT_m));
     const struct geometry g = geometry_of(layout, bits, HEADER);
-    uint8_t *image = calloc(g.image_size, 1);
+    const size_t image_size = (size_t)g.image_size;
+    uint8_t *image = calloc(image_size, 1);
     if (image == NULL)
         return;
-    memcpy(image, data, size < g.image_size ? size : g.image_size);
+    memcpy(image, data, size < image_size ? size : image_size);
     mend_fields(image, layout, bits, g.body_size);
     mend_record(image + HEADER / 2, layout, bits);
     mend_record(image + HEADER / 4 * 3, layout, bits);
-    mend_checksums(image, g.image_size);
-    int error = try_file(image, g.image_size);
+    mend_checksums(image, image_size);
+    int error = try_file(image, image_size);
     expect(error == 0 || error == BLOOMFILE_ERECORD || error == BLOOMFILE_EPOISONED);
     free(image);
 }

@@ -133,13 +133,39 @@ static void one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so(void 
         assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
         assert_int_equal(unlink("copy"), 0);
         struct faults faults = once(ON_fdatasync, 1, EIO);
-        const struct faults forbidden = once(ON_open64, fault_calls(ON_open64) + 1, EACCES);
+        const struct faults forbidden = once(ON_open64, fault_calls(ON_open64), EACCES);
         faults.besides = &forbidden;
         assert_error(copy_with(copies[i], reader, faults), EIO);
         assert_int_equal(access("copy", F_OK), -1);
         assert_flawless(flaw_of_doubtful(reader));
         assert_flawless(flaw_of_sound(writer));
         start_anew();
+    }
+}
+
+static void one_that_has_no_descriptor_left_poisons_or_does_not_ask(void **state)
+{
+    (void)state;
+    static const int errors[] = { EMFILE, ENFILE, ENOMEM };
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], reader, (struct faults){ 0 }), 0);
+        assert_int_equal(unlink("copy"), 0);
+        const unsigned opened = fault_calls(ON_open64);
+        for (size_t e = 0; e < ROWS(errors); e++) {
+            struct faults faults = once(ON_fdatasync, 1, EIO);
+            const struct faults before = from_then_on(ON_open64, opened, errors[e]);
+            const struct faults after = from_then_on(ON_open64, opened + 1, errors[e]);
+            faults.besides = &before;
+            assert_error(copy_with(copies[i], reader, faults), errors[e]);
+            assert_int_equal(fault_calls(ON_fdatasync), 0); /* another one will be told */
+            assert_flawless(flaw_of_sound(reader));
+            faults.besides = &after;
+            assert_error(copy_with(copies[i], reader, faults), EIO);
+            assert_flawless(flaw_of_poisoned_file("filter"));
+            assert_flawless(flaw_of_doubtful(reader));
+            assert_int_equal(access("copy", F_OK), -1);
+            start_anew();
+        }
     }
 }
 
@@ -718,6 +744,7 @@ int main(void)
         ON_NEW_FILTER(a_handle_for_reading_asks_its_descriptor_before_it_copies),
         ON_NEW_FILTER(a_copy_that_is_told_poisons_at_once),
         ON_NEW_FILTER(one_that_may_not_write_fails_all_the_same_and_goes_on_doing_so),
+        ON_NEW_FILTER(one_that_has_no_descriptor_left_poisons_or_does_not_ask),
         ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),

@@ -112,13 +112,22 @@ static int check_mark(const bloomfile *f)
     return live_in_doubt(f) ? BLOOMFILE_EPOISONED : 0;
 }
 
+static bool will_pass(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+/* What there is to poison with, it has before it asks: it is told once. */
 int flush_as_reader(const bloomfile *f)
 {
     struct turn turn;
-    int error = turn_take_shared(&turn, f->fd, false);
+    int error = turn_read(&turn, f->fd);
+    if (error == 0 && will_pass(turn.refused))
+        error = turn.refused;
     if (error == 0) {
+        const int fd = turn.refused == 0 ? turn.fd : -1;
         error = map_flush(f->fd);
-        error = error != 0 ? live_poison_as_reader(f, error) : check_mark(f);
+        error = error != 0 ? live_poison_as_reader(f, fd, error) : check_mark(f);
     }
     turn_end(&turn);
     return error;

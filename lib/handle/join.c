@@ -110,7 +110,7 @@ static int enlist(const bloomfile *f)
 static int enlist_between_syncs(const bloomfile *f)
 {
     struct turn turn;
-    int error = turn_take_shared(&turn, f->fd, true);
+    int error = turn_join(&turn, f->fd);
     if (error == 0)
         error = turn_lock_records(&turn);
     if (error == 0)

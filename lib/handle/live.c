@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "handle/lock.h"
 
@@ -109,14 +108,11 @@ static void poison_at(const bloomfile *f, int fd)
     lock_drop(fd, LOCK_RECORDS, 1);
 }
 
-int live_poison_as_reader(const bloomfile *f, int error)
+int live_poison_as_reader(const bloomfile *f, int fd, int error)
 {
-    int fd;
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
-    if (map_open_again(f->fd, true, &fd) != 0)
-        return error;
-    poison_at(f, fd);
-    close(fd);
+    if (fd >= 0)
+        poison_at(f, fd);
     return error;
 }
 

@@ -51,7 +51,8 @@ int live_commit(const bloomfile *f, struct header *now, struct record next);
 /* After a failed sync; changes *now. Returns `error`. */
 int live_poison(const bloomfile *f, struct header *now, int error);
 
-/* For a handle for reading, without the lock: opens the file for writing, if it may. */
-int live_poison_as_reader(const bloomfile *f, int error);
+/* The same for a handle for reading, without the lock, by a descriptor for writing; -1: it may not
+ * write. */
+int live_poison_as_reader(const bloomfile *f, int fd, int error);
 
 #endif

@@ -7,22 +7,29 @@
 #include "handle/lock.h"
 #include "os/map.h"
 
-static void start(struct turn *t, int fd, bool writable)
+static void start(struct turn *t, int fd, bool reads)
 {
-    t->own = map_open_again(fd, writable, &t->fd) == 0;
+    t->refused = map_open_again(fd, true, &t->fd);
+    t->own = t->refused == 0 || (reads && map_open_again(fd, false, &t->fd) == 0);
     if (!t->own)
         t->fd = fd;
 }
 
 int turn_take(struct turn *t, int fd)
 {
-    start(t, fd, true);
+    start(t, fd, false);
     return lock_wait(t->fd, LOCK_SYNCS, 1);
 }
 
-int turn_take_shared(struct turn *t, int fd, bool writable)
+int turn_join(struct turn *t, int fd)
 {
-    start(t, fd, writable);
+    start(t, fd, false);
+    return lock_wait_shared(t->fd, LOCK_SYNCS);
+}
+
+int turn_read(struct turn *t, int fd)
+{
+    start(t, fd, true);
     return lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 

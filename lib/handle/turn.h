@@ -13,17 +13,19 @@
 
 struct turn {
     int fd;
-    bool own; /* opened for it */
+    bool own;    /* opened for it */
+    int refused; /* why it could not be opened for writing; 0: it could */
 };
 
 /* Waits for LOCK_SYNCS on the file of a descriptor, exclusively. 0 or an errno; turn_end() is due in
  * any case. */
 int turn_take(struct turn *t, int fd);
 
-/* The same, shared; `writable`, if LOCK_RECORDS is wanted, too. */
-int turn_take_shared(struct turn *t, int fd, bool writable);
+/* The same, shared. For who joins, and for a reader, who may be unable to open it for writing. */
+int turn_join(struct turn *t, int fd);
+int turn_read(struct turn *t, int fd);
 
-/* Waits for LOCK_RECORDS, besides; gives it back. */
+/* Waits for LOCK_RECORDS, besides, by a descriptor for writing; gives it back. */
 int turn_lock_records(const struct turn *t);
 void turn_unlock_records(const struct turn *t);
 

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef BLOOMFILE_TESTS_COVERAGE_H
+#define BLOOMFILE_TESTS_COVERAGE_H
+
+_Noreturn void exit_with_coverage(int status);
+
+#endif

@@ -51,7 +51,8 @@ static int make_projection(struct source *s, struct result *r, struct header *h)
         return error;
     result_record(r, &h->record);
     struct header now; /* a live source may have got keys while it was read */
-    if (source_describe(s->f, &now) != 0 || now.record.n != h->record.n)
+    if (source_describe(s->f, &now) != 0 || now.record.n != h->record.n ||
+        (now.record.flags & RECORD_N_ESTIMATED) != 0)
         h->record.flags |= RECORD_N_ESTIMATED;
     if (s->f->live != NULL && (h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);

@@ -241,7 +241,14 @@ static size_t at_most(size_t size, size_t limit)
 
 WRAP(ssize_t, read, (int fd, void *room, size_t size))
 {
-    return fails(ON_read) ? -1 : __real_read(fd, room, at_most(size, now.transfer_at_most));
+    if (fails(ON_read))
+        return -1;
+    if (active && now.text_read != NULL) {
+        size = at_most(strlen(now.text_read), size);
+        memcpy(room, now.text_read, size);
+        return (ssize_t)size;
+    }
+    return __real_read(fd, room, at_most(size, now.transfer_at_most));
 }
 
 WRAP_LARGE(ssize_t, pread, (int fd, void *room, size_t size, off_t offset))
@@ -258,6 +265,6 @@ WRAP_LARGE(ssize_t, pread, (int fd, void *room, size_t size, off_t offset))
 WRAP_LARGE(ssize_t, pwrite, (int fd, const void *bytes, size_t size, off_t offset))
 {
     if (fails(ON_pwrite64))
-        return -1;
+        return errno == 0 ? 0 : -1;
     return __real_pwrite(fd, bytes, at_most(size, now.transfer_at_most), offset);
 }

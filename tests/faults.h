@@ -65,7 +65,7 @@ enum fault_call {
 struct faults {
     enum fault_call call;
     unsigned nth; /* of its calls, from 1; 0: none fails */
-    int error;
+    int error;     /* 0: pwrite() writes nothing, and says so */
     bool for_ever; /* the later ones fail too */
 
     /* The system lacks something, besides. */
@@ -73,6 +73,7 @@ struct faults {
     unsigned long file_system; /* what fstatfs says; 0: what it is */
     size_t transfer_at_most;   /* bytes a read or write; 0: no limit */
     size_t file_ends_at;       /* for reading; 0: where it does */
+    const char *text_read;     /* what read() gives; NULL: what is there */
 
     const struct faults *besides; /* another call that fails; NULL: none */
 

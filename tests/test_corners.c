@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ * Inputs at the end of what is possible, each for a way through the library that no other test
+ * takes. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "build/aside.h"
+#include "build/distinct.h"
+#include "build/parts.h"
+#include "build/reader.h"
+#include "format/bytes.h"
+#include "format/header.h"
+#include "handle/live.h"
+#include "os/hugepages.h"
+#include "os/spool.h"
+
+#define MIB ((size_t)1 << 20)
+
+/* ---- headers and records */
+
+static void counts_that_leave_their_range_are_estimated(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n, ones, overflow;
+        struct kernel_change counted;
+        uint64_t then_n, then_ones, then_overflow;
+        bool estimated;
+    } rows[] = {
+        { 5, 50, 5, { 1, 10, 1 }, 6, 60, 6, false },
+        { 5, 50, 5, { -5, -50, -5 }, 0, 0, 0, false },
+        { 5, 50, 5, { -6, 0, 0 }, 0, 50, 5, true },
+        { 5, 50, 5, { 0, -51, 0 }, 5, 0, 0, true },
+        { 5, 50, 5, { 0, 51, 0 }, 5, 100, 5, true },
+        { 5, 50, 5, { 0, 0, 46 }, 5, 50, 50, true },
+        { UINT64_MAX, 50, 5, { 1, 0, 0 }, UINT64_MAX, 50, 5, true },
+    };
+    const struct header h = { .m = 100 };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct record r = { .n = rows[i].n, .ones = rows[i].ones, .overflow = rows[i].overflow };
+        r = live_add_counts(&h, r, &rows[i].counted);
+        assert_int_equal(r.n, rows[i].then_n);
+        assert_int_equal(r.ones, rows[i].then_ones);
+        assert_int_equal(r.overflow, rows[i].then_overflow);
+        assert_int_equal(r.flags, rows[i].estimated ? RECORD_N_ESTIMATED : 0);
+    }
+}
+
+static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
+{
+    (void)state;
+    const struct header sealed = { .header_size = IN_FILE, .record.state = BLOOMFILE_SEALED };
+    static const struct {
+        size_t count;
+        int first;
+        bool other_intact, unfinished;
+    } rows[] = {
+        { 0, 0, true, true },
+        { 1, BLOOMFILE_ERECORD, false, true },
+        { 1, BLOOMFILE_ERECORD, true, false },
+        { 1, BLOOMFILE_ELABEL, false, false },
+        { 2, BLOOMFILE_ERECORD, false, false },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct header h = sealed;
+        struct header_faults faults = { .count = rows[i].count, .first = rows[i].first };
+        h.other_intact = rows[i].other_intact;
+        assert_int_equal(header_seal_unfinished(&h, &faults), rows[i].unfinished);
+        h.records_identical = true;
+        assert_false(header_seal_unfinished(&h, &faults));
+    }
+    const struct header_faults none = { 0 };
+    struct header embedded = sealed, live = sealed;
+    embedded.header_size = EMBEDDED;
+    live.record.state = BLOOMFILE_LIVE;
+    assert_false(header_seal_unfinished(&embedded, &none));
+    assert_false(header_seal_unfinished(&live, &none));
+}
+
+/* With its old checksum, which alone would not tell. */
+static void one_byte_of_the_header_makes_it_another(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 5, 0 });
+    bloomfile *f = open_image(image, 0);
+    assert_error(bloomfile_status(f), 0);
+    image.data[130] ^= 1;
+    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* A field or a record that a newer version of the format knows how to write. */
+static void who_does_not_know_how_to_write_it_may_read_it(void **state)
+{
+    (void)state;
+    make_live("newer", BLOOMFILE_BLOCKED);
+    struct bytes bytes = read_file("newer");
+    put32(bytes.data + 20, 1); /* ro_compat */
+    reseal_header(bytes.data);
+    write_file("newer", bytes.data, bytes.size);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "newer", BLOOMFILE_WRITE), BLOOMFILE_EFEATURE);
+    f = opened("newer", 0);
+    assert_true(has_numbers(f, 0, LIVE_KEYS));
+    bloomfile_close(f);
+    free(bytes.data);
+}
+
+static void bits_beyond_m_are_not_sealed_in(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_CLASSIC);
+    params.bits = 1001;
+    assert_error(bloomfile_create(&f, "spilled", &params, 0), 0);
+    int fd = open("spilled", O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + 1001 / 8), 1);
+    assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
+    assert_int_equal(info_of(f).state, BLOOMFILE_LIVE);
+    assert_int_equal(pwrite(fd, "\0", 1, IN_FILE + 1001 / 8), 1);
+    assert_error(bloomfile_seal(f), 0);
+    close(fd);
+    bloomfile_close(f);
+}
+
+/* ---- lookups and removals */
+
+/* Whoever asked for no checks and then had it verified knows better than to trust those pages. */
+static void a_page_found_bad_is_no_longer_trusted(void **state)
+{
+    (void)state;
+    enum {
+        KEYS = 3000
+    };
+    static uint64_t digests[KEYS];
+    bool hits[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = number(0, i);
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 512 * 300, 5, KEYS, 0 });
+        memset(image.data + EMBEDDED + 4096, 0, 4096);
+        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+        assert_in_range(bloomfile_contains_digests(f, digests, KEYS, hits), 0, KEYS - 1);
+        assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
+        assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, hits), KEYS);
+        assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
+/* More positions of one key in one counter than it can count. */
+static void a_full_counter_has_all_keys_and_stays(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    params.bits = 1;
+    params.hashes = 20;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    assert_error(bloomfile_remove_digest(f, number(0, 1)), BLOOMFILE_EABSENT);
+    assert_error(bloomfile_add_digest(f, number(0, 1), NULL), 0);
+    const struct bloomfile_key key = { "key", 3 };
+    assert_error(bloomfile_add_many(f, &key, 1, NULL, NULL), 0);
+    for (int i = 0; i < 3; i++)
+        assert_error(bloomfile_remove_digest(f, number(0, 1)), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, 1)));
+    bloomfile_close(f);
+}
+
+static void who_has_not_named_the_hash_can_neither_ask_nor_remove(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        bloomfile_builder *b = new_builder((struct bloomfile_params){
+            .layout = layout, .hash_id = BLOOMFILE_APP_HASH_FIRST, .self_test = 7 });
+        struct bytes image = finish_image(b);
+        bloomfile *f = open_image(image, BLOOMFILE_APP_HASH);
+        assert_int_equal(bloomfile_contains_digests(f, NULL, 0, NULL), 0);
+        assert_error(bloomfile_status(f), 0);
+        const uint64_t one = 1;
+        assert_int_equal(bloomfile_contains_digests(f, &one, 1, NULL), 1);
+        assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
+        assert_error(bloomfile_remove(f, "key", 3),
+                     layout == BLOOMFILE_COUNTING ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING);
+        bloomfile_close(f);
+        bloomfile_builder_free(b);
+        free(image.data);
+    }
+}
+
+/* ---- combining */
+
+/* Which may not pass a rate of a half. */
+static struct bloomfile_info info_of_union(struct bytes a, struct bytes b)
+{
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    params.max_fpr = 0.5;
+    bloomfile *first = open_image(a, 0), *second = open_image(b, 0);
+    const bloomfile *const both[] = { first, second };
+    struct bytes result;
+    void *made;
+    assert_error(bloomfile_merge_memory(&made, &result.size, both, 2, &params), 0);
+    result.data = made;
+    struct bloomfile_info info = verified_info(result);
+    bloomfile_free(made);
+    bloomfile_close(first);
+    bloomfile_close(second);
+    return info;
+}
+
+static void empty_filters_unite_to_an_empty_one(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        struct bytes image = image_from((struct recipe){ layout, EMBEDDED, 1024, 3, 0, 0 });
+        struct bloomfile_info info = info_of_union(image, image);
+        assert_int_equal(info.ones, 0);
+        assert_int_equal(info.keys, 0);
+        assert_int_equal(info.keys_estimated, 0);
+        free(image.data);
+    }
+}
+
+static void a_union_promises_the_worst_rate_of_its_sources(void **state)
+{
+    (void)state;
+    struct bytes good = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
+    struct bytes bad = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 8, 0 });
+    put64(good.data + 96, 0x3F50624DD2F1A9FC); /* 0.001 */
+    put64(bad.data + 96, 0x3FB999999999999A);  /* 0.1 */
+    reseal_header(good.data);
+    reseal_header(bad.data);
+    assert_true(info_of_union(good, bad).fpr == 0.1);
+    assert_true(info_of_union(bad, good).fpr == 0.1);
+    free(good.data);
+    free(bad.data);
+}
+
+/* As it is when others write to it, and none of them has told yet. */
+static void no_known_keys_may_still_be_some(void **state)
+{
+    (void)state;
+    struct bytes some = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
+    struct bytes unknown = { malloc(some.size), some.size };
+    memcpy(unknown.data, some.data, some.size);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        put32(record_at(unknown.data, slot) + 12, RECORD_N_ESTIMATED);
+        put64(record_at(unknown.data, slot) + 16, 0); /* n */
+        reseal_record(unknown.data, slot);
+    }
+    assert_int_equal(info_of_union(some, unknown).keys_estimated, 1);
+    assert_int_equal(info_of_union(unknown, some).keys_estimated, 1);
+    free(some.data);
+    free(unknown.data);
+}
+
+static void full_filters_have_all_in_common(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 64, 6, 999, 0 });
+    bloomfile *f = open_image(image, 0);
+    const bloomfile *const both[] = { f, f };
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    params.op = BLOOMFILE_INTERSECTION;
+    params.max_fpr = 1;
+    struct bytes result;
+    void *made;
+    assert_error(bloomfile_merge_memory(&made, &result.size, both, 2, &params), 0);
+    result.data = made;
+    assert_int_equal(verified_info(result).ones, 64);
+    bloomfile_free(made);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void what_cannot_be_meant_is_not_assembled(void **state)
+{
+    (void)state;
+    static const uint8_t body[64];
+    void *image;
+    size_t size;
+    const struct bloomfile_params sound = {
+        .struct_size = sizeof sound, .bits = 512, .hashes = 3, .layout = BLOOMFILE_BLOCKED
+    };
+    struct bloomfile_params wrong[3] = { sound, sound, sound };
+    wrong[0].struct_size = 3;
+    wrong[1].memory = 1 << 20; /* a builder's */
+    wrong[2].hashes = 0;
+    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, 0, 0), 0);
+    bloomfile_free(image);
+    for (size_t i = 0; i < ROWS(wrong); i++)
+        assert_error(bloomfile_assemble_memory(&image, &size, &wrong[i], body, 0, 0),
+                     BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, ~0u, 0), BLOOMFILE_EPARAMS);
+}
+
+static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
+{
+    (void)state;
+    static uint8_t body[2 * 4096];
+    uint64_t random = 5;
+    for (size_t i = 0; i < sizeof body; i++)
+        body[i] = (uint8_t)random64(&random);
+    const struct bloomfile_params params = { .struct_size = sizeof params,
+                                             .bits = 8 * sizeof body,
+                                             .hashes = 3 };
+    struct bytes image;
+    void *made;
+    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, 0, 0), 0);
+    image.data = made;
+    assert_int_equal(verified_info(image).bits, 8 * sizeof body);
+    assert_memory_equal(image.data + EMBEDDED, body, sizeof body);
+    bloomfile_free(made);
+}
+
+/* ---- memory and folders */
+
+static void pages_that_have_room_already_stay_where_they_are(void **state)
+{
+    (void)state;
+    uint8_t *pages = hugepages_grow(NULL, 0, 3 * MIB - 5000);
+    assert_non_null(pages);
+    pages[3 * MIB - 5001] = 77;
+    assert_ptr_equal(hugepages_grow(pages, 3 * MIB - 5000, 3 * MIB), pages);
+    assert_int_equal(pages[3 * MIB - 5001], 77);
+    hugepages_free(pages, 3 * MIB);
+}
+
+static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
+{
+    (void)state;
+    assert_true(distinct_memory(SIZE_MAX / 16) > distinct_memory(SIZE_MAX / 1024));
+    assert_true(distinct_memory(SIZE_MAX) >= distinct_memory(SIZE_MAX / 16));
+}
+
+/* Too little for an extent, and enough for that but not for the smallest buffers. */
+static void memory_that_is_too_short_for_windows_makes_passes(void **state)
+{
+    (void)state;
+    const struct header h = {
+        .layout = BLOOMFILE_CLASSIC, .m = 8 * 64 * (uint64_t)MIB, .k = 7, .header_size = IN_FILE
+    };
+    struct fill_plan plan = { .threads = 1, .room = 100, .part = 64 << 10 };
+    assert_int_equal(parts_plan(&h, 1000000, &plan, false).window, 0);
+    plan = (struct fill_plan){ .threads = 1, .room = 100000, .part = 8 << 10 };
+    assert_true(plan.room * READER_EACH > 3 * ASIDE_EXTENT);
+    assert_int_equal(parts_plan(&h, 1000000, &plan, false).window, 0);
+    plan = (struct fill_plan){ .threads = 1, .room = 10000, .part = 512 << 10 };
+    assert_true(parts_plan(&h, 1000000, &plan, false).window > 0);
+}
+
+static void an_empty_name_of_a_folder_is_none(void **state)
+{
+    (void)state;
+    assert_string_equal(spool_folder(""), "/tmp");
+    assert_string_equal(spool_folder("named"), "named");
+}
+
+static void what_only_looks_like_a_temporary_stays(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(".bloomfile.000000000000.tmp", 0700), 0);
+    assert_int_equal(mkfifo(".bloomfile.000000000001.tmp", 0600), 0);
+    assert_error(publish_filter("beside", 0, 10), 0);
+    assert_int_equal(rmdir(".bloomfile.000000000000.tmp"), 0);
+    assert_int_equal(unlink(".bloomfile.000000000001.tmp"), 0);
+    assert_filter_of("beside", 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_that_leave_their_range_are_estimated),
+        cmocka_unit_test(a_seal_is_unfinished_only_if_nothing_else_is_wrong),
+        cmocka_unit_test(one_byte_of_the_header_makes_it_another),
+        cmocka_unit_test(who_does_not_know_how_to_write_it_may_read_it),
+        cmocka_unit_test(bits_beyond_m_are_not_sealed_in),
+        cmocka_unit_test(a_page_found_bad_is_no_longer_trusted),
+        cmocka_unit_test(a_full_counter_has_all_keys_and_stays),
+        cmocka_unit_test(who_has_not_named_the_hash_can_neither_ask_nor_remove),
+        cmocka_unit_test(empty_filters_unite_to_an_empty_one),
+        cmocka_unit_test(a_union_promises_the_worst_rate_of_its_sources),
+        cmocka_unit_test(no_known_keys_may_still_be_some),
+        cmocka_unit_test(full_filters_have_all_in_common),
+        cmocka_unit_test(what_cannot_be_meant_is_not_assembled),
+        cmocka_unit_test(a_body_of_whole_pages_is_assembled_as_it_is),
+        cmocka_unit_test(pages_that_have_room_already_stay_where_they_are),
+        cmocka_unit_test(memory_for_more_than_can_be_is_not_a_small_number),
+        cmocka_unit_test(memory_that_is_too_short_for_windows_makes_passes),
+        cmocka_unit_test(an_empty_name_of_a_folder_is_none),
+        cmocka_unit_test(what_only_looks_like_a_temporary_stays),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -1,0 +1,584 @@
+/* SPDX-License-Identifier: MIT
+ * What others do in the middle of an operation: they write to the file, seal, poison or replace it,
+ * while this one is between two of its system calls. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "format/bytes.h"
+#include "format/header.h"
+#include "os/boot.h"
+
+#define TEMPORARY ".bloomfile.000000000000.tmp"
+
+static bloomfile *reader, *writer, *third, *sealed;
+
+static int prepare(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_CLASSIC, IN_FILE, 8 * 5000, 5, LIVE_KEYS, 0 });
+    write_file("sealed", image.data, image.size);
+    free(image.data);
+    make_live("live", BLOOMFILE_COUNTING);
+    sealed = opened("sealed", 0);
+    reader = opened("live", 0);
+    writer = opened("live", BLOOMFILE_WRITE);
+    return 0;
+}
+
+static void close_all(void)
+{
+    bloomfile_close(reader);
+    bloomfile_close(writer);
+    bloomfile_close(third);
+    bloomfile_close(sealed);
+    reader = writer = third = sealed = NULL;
+}
+
+static int clean_up(void **state)
+{
+    close_all();
+    return leave_temp_dir(state);
+}
+
+/* ---- what they do */
+
+static enum fault_call in_call;
+static unsigned in_nth;
+static void (*meanwhile)(void);
+
+static void in_the_middle(enum fault_call call)
+{
+    if (call == in_call && in_nth > 0 && --in_nth == 0)
+        meanwhile();
+}
+
+static int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void))
+{
+    in_call = call;
+    in_nth = nth;
+    meanwhile = act;
+    faults_begin(&(struct faults){ .at_each_call = in_the_middle });
+    int error = run();
+    faults_end();
+    assert_int_equal(in_nth, 0); /* it was done */
+    return error;
+}
+
+static void overwrite(const char *path, off_t at, const void *bytes, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, bytes, size, at), size);
+    close(fd);
+}
+
+/* As set_in_record(), of a file that others have mapped. */
+static void change_record(unsigned slot, unsigned at, unsigned size, uint64_t value)
+{
+    struct bytes bytes = read_file("live");
+    uint8_t *record = record_at(bytes.data, slot);
+    if (size == 4)
+        put32(record + at, (uint32_t)value);
+    else
+        put64(record + at, value);
+    reseal_record(bytes.data, slot);
+    overwrite("live", record - bytes.data, record, IN_FILE / 4);
+    free(bytes.data);
+}
+
+static void add_one(void)
+{
+    assert_error(bloomfile_add_digest(writer, number(0, ABSENT), NULL), 0);
+    assert_error(bloomfile_sync(writer), 0);
+}
+
+static void join_them(void)
+{
+    third = opened("live", BLOOMFILE_WRITE);
+}
+
+static void seal_in_place(void)
+{
+    assert_error(bloomfile_seal(writer), 0);
+}
+
+static void poison_other_record(void)
+{
+    change_record(1 - slot_in_force("live"), 8, 4, BLOOMFILE_POISONED);
+}
+
+/* In both records. */
+static void damage_records(void)
+{
+    overwrite("live", IN_FILE / 2 + 20, "damaged", 7);
+    overwrite("live", IN_FILE / 4 * 3 + 20, "damaged", 7);
+}
+
+static void rewrite_label(void)
+{
+    overwrite("sealed", 130, "other", 5);
+}
+
+static void remove_temporary(void)
+{
+    assert_int_equal(unlink(TEMPORARY), 0);
+}
+
+static void replace_temporary(void)
+{
+    write_file("beside", "", 0);
+    assert_int_equal(rename("beside", TEMPORARY), 0);
+}
+
+/* ---- who copies */
+
+static int project_writer(void)
+{
+    return bloomfile_project("made", writer, 0);
+}
+
+static int unite_writer(void)
+{
+    const bloomfile *const all[] = { writer };
+    return bloomfile_merge("made", all, 1, NULL, 0);
+}
+
+static int copy_as_reader(void)
+{
+    return bloomfile_seal_to("made", reader, 0);
+}
+
+static int fold_sealed(void)
+{
+    return bloomfile_fold("made", sealed, 2, 0);
+}
+
+static int verify_sealed(void)
+{
+    struct bloomfile_fault fault = { .error = 0 };
+    int error = bloomfile_verify(sealed, 1, &fault);
+    assert_int_equal(fault.error, error);
+    return error;
+}
+
+static void keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known(void **state)
+{
+    (void)state;
+    static int (*const copies[])(void) = { project_writer, unite_writer };
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(with_others(copies[i], ON_pwrite64, 1, join_them), 0);
+        assert_int_equal(info_of_file("made").keys_estimated, 1);
+        bloomfile_close(third);
+        third = NULL;
+        assert_int_equal(unlink("made"), 0);
+        assert_error(copies[i](), 0);
+        assert_int_equal(info_of_file("made").keys_estimated, 0);
+        assert_int_equal(unlink("made"), 0);
+    }
+    assert_error(with_others(project_writer, ON_pwrite64, 1, add_one), 0);
+    assert_int_equal(info_of_file("made").keys_estimated, 1);
+}
+
+static void a_source_that_is_overwritten_while_it_is_read_is_refused(void **state)
+{
+    (void)state;
+    assert_error(with_others(fold_sealed, ON_pwrite64, 1, rewrite_label), BLOOMFILE_ECHANGED);
+    assert_int_not_equal(access("made", F_OK), 0);
+}
+
+static void a_filter_that_is_overwritten_while_it_is_verified_is_not_sound(void **state)
+{
+    (void)state;
+    assert_error(verify_sealed(), 0);
+    assert_error(with_others(verify_sealed, ON_madvise, 3, rewrite_label), BLOOMFILE_ECHANGED);
+}
+
+static void a_poison_that_comes_while_it_is_copied_is_told(void **state)
+{
+    (void)state;
+    assert_error(with_others(copy_as_reader, ON_pwrite64, 1, poison_other_record),
+                 BLOOMFILE_EPOISONED);
+    assert_int_not_equal(access("made", F_OK), 0);
+}
+
+static void a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told(void **state)
+{
+    (void)state;
+    assert_error(with_others(copy_as_reader, ON_fdatasync, 1, poison_other_record),
+                 BLOOMFILE_EPOISONED);
+}
+
+static int sync_writer(void)
+{
+    return bloomfile_sync(writer);
+}
+
+static void a_poison_that_comes_after_the_commit_is_told_by_sync(void **state)
+{
+    (void)state;
+    assert_error(with_others(sync_writer, ON_unlock, 3, poison_other_record), BLOOMFILE_EPOISONED);
+}
+
+static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
+{
+    (void)state;
+    const uint64_t absent[] = { number(0, ABSENT), number(0, ABSENT + 1) };
+    assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 0);
+    poison_other_record();
+    assert_int_equal(bloomfile_contains_digests(reader, absent, 2, NULL), 2);
+}
+
+static void records_that_are_both_damaged_are_told_and_not_written_over(void **state)
+{
+    (void)state;
+    damage_records();
+    assert_error(bloomfile_sync(writer), BLOOMFILE_ERECORD);
+    assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
+    assert_error(project_writer(), BLOOMFILE_ERECORD);
+    assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* as it was */
+    assert_true(has_numbers(reader, 0, LIVE_KEYS));
+    assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
+}
+
+/* ---- who opens */
+
+static int open_again(void)
+{
+    bloomfile_close(reader);
+    return bloomfile_open(&reader, "live", 0);
+}
+
+static int join_as_third(void)
+{
+    return bloomfile_open(&third, "live", BLOOMFILE_WRITE);
+}
+
+static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **state)
+{
+    (void)state;
+    assert_error(with_others(open_again, ON_fstatfs64, 1, seal_in_place), 0);
+    assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
+    assert_true(has_numbers(reader, 0, LIVE_KEYS));
+}
+
+/* As of a writer that was killed while it synced, in the record that is in force. */
+static void mark_sync_begun(void)
+{
+    uint8_t id[BOOT_ID_SIZE];
+    assert_error(boot_id(id), 0);
+    const unsigned slot = slot_in_force("live");
+    change_record(slot, 12, 4, RECORD_SYNC_BEGUN);
+    change_record(slot, 40, 8, get64(id));
+    change_record(slot, 48, 8, get64(id + 8));
+}
+
+static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
+{
+    (void)state;
+    assert_error(bloomfile_finish(writer), 0);
+    assert_error(with_others(join_as_third, ON_fcntl64, 1, mark_sync_begun), BLOOMFILE_EUNCLEAN);
+}
+
+static int opened_with(struct faults faults)
+{
+    bloomfile *f;
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "live", 0);
+    faults_end();
+    bloomfile_close(f);
+    return error;
+}
+
+/* The header is read when it is opened, and for a descriptor of its own, before it is looked at for
+ * a mark. */
+static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
+    assert_error(opened_with(once(ON_pread64, 3, EIO)), EIO);
+    assert_error(opened_with(once(ON_fcntl64, 1, EINVAL)), EINVAL);
+    struct bytes sound = read_file("live");
+    assert_error(with_others(open_again, ON_pread64, 3, damage_records), BLOOMFILE_ERECORD);
+    overwrite("live", 0, sound.data, IN_FILE);
+    free(sound.data);
+}
+
+static struct bytes saved;
+static unsigned times;
+
+/* Both records look damaged for a moment. */
+static void damage_for_a_moment(enum fault_call call)
+{
+    if (call != ON_pread64)
+        return;
+    times++;
+    if (times == 3)
+        damage_records();
+    if (times == 4)
+        overwrite("live", 0, saved.data, IN_FILE);
+}
+
+static void a_record_that_is_being_written_is_read_again(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    saved = read_file("live");
+    times = 0;
+    assert_error(opened_with((struct faults){ .at_each_call = damage_for_a_moment }),
+                 BLOOMFILE_EUNCLEAN);
+    assert_true(times >= 4);
+    free(saved.data);
+}
+
+static void writers_that_others_did_not_count_leave_all_the_same(void **state)
+{
+    (void)state;
+    change_record(slot_in_force("live"), 64, 4, 0);
+    add_one();
+    assert_error(bloomfile_finish(writer), 0);
+    close_all();
+    assert_flawless(flaw_of_clean_file("live"));
+}
+
+/* ---- who seals */
+
+static struct bytes complete;
+
+static void complete_it_first(void)
+{
+    overwrite("live", 0, complete.data, IN_FILE);
+}
+
+/* While this one waits for the lock. */
+static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
+{
+    (void)state;
+    struct bytes before = read_file("live");
+    const unsigned slot = slot_in_force("live");
+    assert_error(bloomfile_seal(writer), 0);
+    complete = read_file("live");
+    close_all();
+    overwrite("live", IN_FILE / 2 + slot * (IN_FILE / 4), record_at(before.data, slot),
+              IN_FILE / 4);
+    assert_error(with_others(join_as_third, ON_fcntl64, 2, complete_it_first), BLOOMFILE_ESEALED);
+    assert_file_holds("live", complete.data, complete.size);
+    free(before.data);
+    free(complete.data);
+}
+
+/* ---- paths */
+
+/* On another file system, where there is one. */
+static void a_link_that_leads_to_another_file_is_stale(void **state)
+{
+    (void)state;
+    char elsewhere[] = "/dev/shm/bloomfile-XXXXXX";
+    int fd = mkstemp(elsewhere);
+    struct bytes live = read_file("live");
+    if (fd >= 0)
+        assert_int_equal(write(fd, live.data, live.size), live.size);
+    write_file("copy", live.data, live.size);
+    const char *const others[] = { "copy", fd >= 0 ? elsewhere : "copy" };
+    for (size_t i = 0; i < ROWS(others); i++) {
+        assert_int_equal(symlink("live", "link"), 0);
+        bloomfile *f = opened("link", 0);
+        third = opened("link", BLOOMFILE_WRITE);
+        assert_int_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(third), 0);
+        assert_int_equal(unlink("link"), 0);
+        assert_int_equal(symlink(others[i], "link"), 0);
+        assert_int_not_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+        assert_int_equal(unlink("link"), 0);
+        assert_error(bloomfile_finish(third), BLOOMFILE_EREPLACED);
+        bloomfile_close(third);
+        third = NULL;
+        bloomfile_close(f);
+    }
+    free(live.data);
+    close(fd);
+    unlink(elsewhere);
+}
+
+static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("folder", 0700), 0);
+    make_live("folder/live", BLOOMFILE_BLOCKED);
+    third = opened("folder/live", BLOOMFILE_WRITE);
+    assert_int_equal(rename("folder", "moved"), 0);
+    write_file("folder", "", 0);
+    assert_int_not_equal(bloomfile_is_stale(third), 0);
+    assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+}
+
+static void a_directory_without_a_name_leaves_the_path_as_it_was_given(void **state)
+{
+    (void)state;
+    const struct faults faults = once(ON_getcwd, 1, ENOENT);
+    faults_begin(&faults);
+    int error = bloomfile_open(&third, "sealed", 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(bloomfile_is_stale(third), 0);
+}
+
+/* So soon that its time need not tell. */
+static void a_file_behind_a_copy_is_looked_at_itself(void **state)
+{
+    (void)state;
+    struct bytes image = read_file("sealed");
+    for (unsigned i = 0; i < 200; i++) {
+        write_file("young", image.data, image.size);
+        bloomfile *f = opened("young", BLOOMFILE_COPY);
+        assert_int_equal(bloomfile_is_stale(f), 0);
+        overwrite("young", 130, "other", 5);
+        assert_int_not_equal(bloomfile_is_stale(f), 0);
+        bloomfile_close(f);
+    }
+    free(image.data);
+}
+
+static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        overwrite("live", lseek(open("live", O_RDONLY | O_CLOEXEC), 0, SEEK_END), "more", 4);
+        _exit(bloomfile_finish(writer) != BLOOMFILE_ECHANGED);
+    }
+    assert_child_succeeds(child);
+}
+
+static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
+{
+    (void)state;
+    static const enum fault_call calls[] = { ON_open64, ON_dup3 };
+    for (size_t i = 0; i < ROWS(calls); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            const struct faults faults = once(calls[i], 1, EMFILE);
+            faults_begin(&faults);
+            int error = copy_as_reader();
+            faults_end();
+            _exit(error != EMFILE || access("made", F_OK) == 0);
+        }
+        assert_child_succeeds(child);
+    }
+}
+
+/* ---- who publishes */
+
+static int publish(void)
+{
+    return publish_filter("new", 0, 10);
+}
+
+static int publish_named(enum fault_call call, unsigned nth, void (*act)(void))
+{
+    in_call = call;
+    in_nth = nth;
+    meanwhile = act;
+    faults_begin(&(struct faults){ .at_each_call = in_the_middle, .no_unnamed_files = true });
+    int error = publish();
+    faults_end();
+    assert_int_equal(in_nth, 0);
+    return error;
+}
+
+static void a_temporary_that_others_have_removed_is_not_published(void **state)
+{
+    (void)state;
+    assert_error(publish_named(ON_fsync, 1, remove_temporary), ENOENT);
+    assert_int_not_equal(access("new", F_OK), 0);
+    assert_error(publish_named(ON_fsync, 1, replace_temporary), EBUSY);
+    assert_int_not_equal(access("new", F_OK), 0);
+    assert_int_equal(unlink(TEMPORARY), 0);
+}
+
+static void what_takes_the_place_of_a_temporary_left_behind_stays(void **state)
+{
+    (void)state;
+    write_file(TEMPORARY, "left", 4);
+    assert_error(with_others(publish, ON_flock, 1, replace_temporary), 0);
+    assert_file_holds(TEMPORARY, "", 0);
+    assert_int_equal(unlink("new"), 0);
+    assert_error(with_others(publish, ON_flock, 1, remove_temporary), 0);
+    assert_filter_of("new", 10);
+}
+
+static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call, besides;
+        int first, second, error;
+        mode_t mode;
+    } rows[] = {
+        { ON_lgetxattr, ON_lgetxattr, EOPNOTSUPP, EOPNOTSUPP, 0, 0664 },
+        { ON_fremovexattr, ON_fremovexattr, EOPNOTSUPP, EOPNOTSUPP, 0, 0664 },
+        { ON_fremovexattr, ON_fremovexattr, EIO, EIO, EIO, 0 },
+        { ON_lgetxattr, ON_fchown, ENOENT, EPERM, 0, 0600 },
+        { ON_lgetxattr, ON_fchown, ENODATA, EPERM, 0, 0604 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct stat status;
+        assert_error(publish_filter("new", BLOOMFILE_REPLACE, 5), 0);
+        assert_int_equal(chmod("new", 0664), 0);
+        struct faults faults = from_then_on(rows[i].call, 1, rows[i].first);
+        const struct faults besides = from_then_on(rows[i].besides, 1, rows[i].second);
+        faults.besides = &besides;
+        faults_begin(&faults);
+        int error = publish_filter("new", BLOOMFILE_REPLACE, 10);
+        faults_end();
+        assert_error(error, rows[i].error);
+        assert_filter_of("new", error == 0 ? 10 : 5);
+        assert_int_equal(stat("new", &status), 0);
+        if (error == 0)
+            assert_int_equal(status.st_mode & 0777, rows[i].mode);
+    }
+}
+
+int main(void)
+{
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
+    const struct CMUnitTest tests[] = {
+        ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known),
+        ALONE(a_source_that_is_overwritten_while_it_is_read_is_refused),
+        ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound),
+        ALONE(a_poison_that_comes_while_it_is_copied_is_told),
+        ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told),
+        ALONE(a_poison_that_comes_after_the_commit_is_told_by_sync),
+        ALONE(a_poison_is_seen_by_whoever_asks_for_many),
+        ALONE(records_that_are_both_damaged_are_told_and_not_written_over),
+        ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed),
+        ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean),
+        ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it),
+        ALONE(a_record_that_is_being_written_is_read_again),
+        ALONE(writers_that_others_did_not_count_leave_all_the_same),
+        ALONE(a_seal_that_another_one_has_completed_is_left_alone),
+        ALONE(a_link_that_leads_to_another_file_is_stale),
+        ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
+        ALONE(a_directory_without_a_name_leaves_the_path_as_it_was_given),
+        ALONE(a_file_behind_a_copy_is_looked_at_itself),
+        ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
+        ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
+        ALONE(a_temporary_that_others_have_removed_is_not_published),
+        ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),
+        ALONE(rights_that_cannot_be_known_or_kept_are_taken_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ * What older processors lack is done without: the features that GCC's run-time support has found
+ * are taken away one by one. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/dispatch.h"
+#include "kernel/tally.h"
+
+enum {
+    SKIPPED = 77
+};
+
+#ifdef __x86_64__
+
+/* As libgcc and compiler-rt have it, for __builtin_cpu_supports(). */
+extern struct {
+    unsigned vendor, type, subtype, features[1];
+} __cpu_model __attribute__((visibility("hidden")));
+
+enum feature {
+    POPCNT = 2,
+    AVX2 = 10,
+    AVX512F = 15,
+    BMI = 16,
+    BMI2 = 17
+};
+
+static unsigned before;
+
+static int remember(void **state)
+{
+    (void)state;
+    __builtin_cpu_init();
+    before = __cpu_model.features[0];
+    return 0;
+}
+
+static int restore(void **state)
+{
+    (void)state;
+    __cpu_model.features[0] = before;
+    return 0;
+}
+
+static const char *fastest(void)
+{
+    return kernel_named(BLOOMFILE_BLOCKED, NULL)->name;
+}
+
+static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
+{
+    (void)state;
+    static const enum feature needed[] = { AVX2, BMI, BMI2, POPCNT };
+    if ((before >> AVX512F & 1) != 0)
+        assert_string_equal(fastest(), "avx512");
+    __cpu_model.features[0] &= ~(1u << AVX512F);
+    assert_null(kernel_named(BLOOMFILE_BLOCKED, "avx512"));
+    for (size_t i = 0; i < ROWS(needed); i++) {
+        const unsigned all = __cpu_model.features[0];
+        __cpu_model.features[0] &= ~(1u << needed[i]);
+        assert_string_equal(fastest(), "scalar");
+        assert_null(kernel_named(BLOOMFILE_BLOCKED, "avx2"));
+        __cpu_model.features[0] = before & ~(1u << needed[i]);
+        assert_string_equal(fastest(), "scalar");
+        __cpu_model.features[0] = all;
+    }
+}
+
+static void ones_are_counted_without_an_instruction_for_it(void **state)
+{
+    (void)state;
+    static void (*const tallies[])(const uint8_t *, size_t, struct kernel_tally *) = {
+        kernel_tally_classic, kernel_tally_counting, kernel_tally_blocked
+    };
+    static uint8_t bytes[64 * 20 + 8];
+    uint64_t random = 3;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)random64(&random);
+    for (size_t i = 0; i < ROWS(tallies); i++) {
+        for (size_t from = 0; from < 8; from++) {
+            for (size_t size = 0; size <= 64 * 20;
+                 size += tallies[i] == kernel_tally_blocked ? 64 : 9) {
+                struct kernel_tally with = { 0 }, without = { 0 };
+                tallies[i](bytes + from, size, &with);
+                __cpu_model.features[0] &= ~(1u << POPCNT);
+                tallies[i](bytes + from, size, &without);
+                __cpu_model.features[0] = before;
+                assert_memory_equal(&with, &without, sizeof with);
+            }
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_kernel_is_chosen_that_the_processor_can_run, remember,
+                                        restore),
+        cmocka_unit_test_setup_teardown(ones_are_counted_without_an_instruction_for_it, remember,
+                                        restore),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}
+
+#else
+
+int main(void)
+{
+    return SKIPPED;
+}
+
+#endif

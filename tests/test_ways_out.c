@@ -1,0 +1,632 @@
+/* SPDX-License-Identifier: MIT
+ * Every call of every operation that uses a live filter, or much memory, fails once: either that is
+ * told, or the result is as if nothing had failed. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "format/bytes.h"
+#include "format/header.h"
+#include "os/boot.h"
+
+enum {
+    KEYS = 60000,
+    MANY = 3000,     /* more than are added in one go */
+    BITS = 8 * 5000, /* of a body that ends within its second page */
+    NFS = 0x6969
+};
+
+static uint64_t digests[KEYS];
+static struct bytes live_image, sealed_image;
+static bloomfile *reader, *writer, *sealed;
+
+static int prepare(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    uint64_t random = 53;
+    for (size_t i = 0; i < KEYS; i++)
+        digests[i] = random64(&random);
+    make_live("live", BLOOMFILE_COUNTING);
+    live_image = read_file("live");
+    sealed_image = image_from((struct recipe){ BLOOMFILE_CLASSIC, IN_FILE, BITS, 5, LIVE_KEYS, 0 });
+    return unlink("live");
+}
+
+static void begin(void)
+{
+    write_file("live", live_image.data, live_image.size);
+    write_file("sealed", sealed_image.data, sealed_image.size);
+    sealed = opened("sealed", 0);
+    reader = opened("live", 0);
+    writer = opened("live", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+}
+
+static void end(void)
+{
+    bloomfile_close(reader);
+    bloomfile_close(writer);
+    bloomfile_close(sealed);
+    reader = writer = sealed = NULL;
+    unlink("live");
+    unlink("sealed");
+    unlink("made");
+}
+
+static int clean_up(void **state)
+{
+    end();
+    free(live_image.data);
+    free(sealed_image.data);
+    return leave_temp_dir(state);
+}
+
+/* ---- operations; those that make a file make "made" */
+
+static int plan_live(void)
+{
+    struct bloomfile_fold_choice choices[4];
+    size_t count = ROWS(choices);
+    return bloomfile_fold_plan(reader, 0, choices, &count);
+}
+
+static int plan_sealed(void)
+{
+    struct bloomfile_fold_choice choices[4];
+    size_t count = ROWS(choices);
+    return bloomfile_fold_plan(sealed, 0, choices, &count);
+}
+
+static int fold_live(void)
+{
+    return bloomfile_fold("made", reader, 2, 0);
+}
+
+static int unite(void)
+{
+    const bloomfile *const both[] = { reader, writer };
+    return bloomfile_merge("made", both, 2, NULL, 0);
+}
+
+static int intersect(void)
+{
+    const bloomfile *const both[] = { sealed, sealed };
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    params.op = BLOOMFILE_INTERSECTION;
+    return bloomfile_merge("made", both, 2, &params, 0);
+}
+
+static int project_live(void)
+{
+    return bloomfile_project("made", reader, 0);
+}
+
+static int rescue_live(void)
+{
+    return bloomfile_rescue("made", reader, 0);
+}
+
+static int copy_as_reader(void)
+{
+    return bloomfile_seal_to("made", reader, 0);
+}
+
+static int copy_as_writer(void)
+{
+    return bloomfile_seal_to("made", writer, 0);
+}
+
+static int sync_it(void)
+{
+    return bloomfile_sync(writer);
+}
+
+static int finish_it(void)
+{
+    return bloomfile_finish(writer);
+}
+
+static int seal_it(void)
+{
+    return bloomfile_seal(writer);
+}
+
+static int add_many_exactly(void)
+{
+    return bloomfile_add_digests(writer, digests, MANY, NULL, NULL);
+}
+
+static int assemble(void)
+{
+    const struct bloomfile_params params = {
+        .struct_size = sizeof params, .bits = BITS, .hashes = 5, .layout = BLOOMFILE_CLASSIC
+    };
+    size_t size;
+    return bloomfile_assemble("made", &params, bloomfile_body(sealed, &size), 0, LIVE_KEYS, 0);
+}
+
+static int open_copy(void)
+{
+    bloomfile *f;
+    int error = bloomfile_open_memory(&f, sealed_image.data, sealed_image.size, BLOOMFILE_COPY);
+    bloomfile_close(f);
+    return error;
+}
+
+static int tell(void)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    return bloomfile_get_info(reader, &info);
+}
+
+static int is_stale(void)
+{
+    return bloomfile_is_stale(reader) ? ESTALE : 0;
+}
+
+static int build_at(const char *path)
+{
+    bloomfile_builder *b;
+    int error = bloomfile_builder_new(&b, NULL);
+    if (error == 0)
+        error = bloomfile_builder_add_digests(b, digests, MANY);
+    if (error == 0)
+        error = bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+static int replace(void)
+{
+    return build_at("sealed");
+}
+
+static int build_plainly(void)
+{
+    int error = build_at("plain");
+    unlink("plain");
+    return error;
+}
+
+static int build(struct bloomfile_params params)
+{
+    bloomfile_builder *b;
+    uint64_t count;
+    params.struct_size = sizeof params;
+    params.spool = ".";
+    int error = bloomfile_builder_new(&b, &params);
+    if (error == 0)
+        error = bloomfile_builder_add_digests(b, digests, KEYS);
+    if (error == 0)
+        error = bloomfile_builder_count(b, &count);
+    for (uint64_t i = 0; error == 0 && i < LIVE_KEYS; i++) {
+        uint8_t room[8];
+        struct bytes key = number_key(i, room);
+        error = bloomfile_builder_add(b, key.data, key.size);
+    }
+    if (error == 0)
+        error = bloomfile_builder_finish(b, "made", 0);
+    bloomfile_builder_free(b);
+    return error;
+}
+
+static int build_in_windows(void)
+{
+    return build((struct bloomfile_params){
+        .layout = BLOOMFILE_CLASSIC, .bits = 8 * (9 << 20) - 77, .hashes = 7, .memory = 1 << 20 });
+}
+
+static int build_in_lanes(void)
+{
+    return build((struct bloomfile_params){ .threads = 4, .memory = 1 << 20 });
+}
+
+static int build_for_many(void)
+{
+    return build((struct bloomfile_params){ .threads = 2, .capacity = KEYS, .memory = 1 << 20 });
+}
+
+static const struct operation {
+    const char *what;
+    int (*run)(void);
+    bool makes_a_file;
+} operations[] = {
+    { "fold plan, live", plan_live, false },
+    { "fold plan, sealed", plan_sealed, false },
+    { "fold", fold_live, true },
+    { "unite", unite, true },
+    { "intersect", intersect, true },
+    { "project", project_live, true },
+    { "rescue", rescue_live, false },
+    { "copy as reader", copy_as_reader, true },
+    { "copy as writer", copy_as_writer, true },
+    { "sync", sync_it, false },
+    { "finish", finish_it, false },
+    { "seal", seal_it, false },
+    { "add many exactly", add_many_exactly, false },
+    { "assemble", assemble, true },
+    { "open a copy", open_copy, false },
+    { "get info", tell, false },
+    { "is stale", is_stale, false },
+    { "replace", replace, false },
+    { "build plainly", build_plainly, false },
+    { "build in windows", build_in_windows, true },
+    { "build in lanes", build_in_lanes, true },
+    { "build for many", build_for_many, true },
+};
+
+/* ---- each call fails */
+
+static const struct {
+    enum fault_call call;
+    int error;
+} rows[] = {
+    { ON_malloc, ENOMEM },   { ON_calloc, ENOMEM },
+    { ON_realloc, ENOMEM },  { ON_aligned_alloc, ENOMEM },
+    { ON_mmap64, ENOMEM },   { ON_mremap, ENOMEM },
+    { ON_madvise, EFAULT },  { ON_fcntl64, ENOLCK },
+    { ON_openat64, EMFILE }, { ON_open64, EMFILE },
+    { ON_pwrite64, EIO },    { ON_pwrite64, 0 },
+    { ON_pread64, EIO },     { ON_fstat64, EIO },
+    { ON_stat64, EIO },      { ON_msync, EIO },
+    { ON_fdatasync, EIO },   { ON_fsync, EIO },
+    { ON_fstatfs64, EIO },   { ON_fstatat64, EIO },
+    { ON_getcwd, ENOMEM },   { ON_fremovexattr, EIO },
+    { ON_read, EIO },
+};
+
+/* Whether all keys are still where they were, or nobody is told that they are not there. */
+static void assert_no_key_is_lost(const char *what, enum fault_call call, unsigned nth)
+{
+    if (!has_numbers(reader, 0, LIVE_KEYS) || !has_numbers(writer, 0, LIVE_KEYS))
+        fail_msg("%s: after call %u of %s a key is lost", what, nth, fault_name(call));
+}
+
+/* Tells whether a call failed. */
+static bool fails_at(const struct operation *op, enum fault_call call, unsigned nth, int error)
+{
+    begin();
+    const size_t descriptors = open_descriptors(), maps = mapped_files();
+    const struct faults faults = once(call, nth, error);
+    faults_begin(&faults);
+    int told = op->run();
+    faults_end();
+    const bool failed = fault_calls(call) >= nth;
+    const bool made_one = access("made", F_OK) == 0;
+    if (op->makes_a_file && told == 0 && !made_one)
+        fail_msg("%s: call %u of %s fails, %s is told", op->what, nth, fault_name(call),
+                 bloomfile_errname(told));
+    if (op->makes_a_file && made_one) { /* the folder could not be synced afterwards */
+        bloomfile *made = opened("made", BLOOMFILE_VERIFY_FULL);
+        assert_true(has_numbers(made, 0, LIVE_KEYS));
+        bloomfile_close(made);
+    }
+    assert_no_key_is_lost(op->what, call, nth);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(mapped_files(), maps);
+    end();
+    assert_int_equal(entries_in_dir(), 0);
+    return failed;
+}
+
+static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
+{
+    (void)state;
+    unsigned failed = 0;
+    for (size_t i = 0; i < ROWS(operations); i++)
+        for (size_t row = 0; row < ROWS(rows); row++)
+            for (unsigned nth = 1; fails_at(&operations[i], rows[row].call, nth, rows[row].error);
+                 nth += 1 + nth / 16)
+                failed++;
+    assert_true(failed > 300);
+}
+
+/* ---- the boot */
+
+static void a_boot_identity_that_is_none_is_told(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "0123456789abcdef",
+        "01234567-89ab-cdef-0123-456789abcdeg",
+        "01234567-89AB-CDEF-0123-456789ABCDEF",
+        "00000000-0000-0000-0000-000000000000",
+    };
+    write_file("live", live_image.data, live_image.size);
+    for (size_t i = 0; i < ROWS(texts); i++) {
+        bloomfile *f;
+        faults_begin(&(struct faults){ .text_read = texts[i] });
+        int error = bloomfile_open(&f, "live", BLOOMFILE_WRITE);
+        faults_end();
+        assert_error(error, BLOOMFILE_ENOBOOT);
+        assert_flawless(flaw_of_clean_file("live"));
+    }
+    static const int errors[] = { ENOENT, ENOTDIR, EMFILE };
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        uint8_t id[BOOT_ID_SIZE];
+        const struct faults faults = once(ON_open64, 1, errors[i]);
+        faults_begin(&faults);
+        int error = boot_id(id);
+        faults_end();
+        assert_error(error, errors[i] == EMFILE ? EMFILE : BLOOMFILE_ENOBOOT);
+    }
+    assert_int_equal(unlink("live"), 0);
+}
+
+/* ---- file systems */
+
+static void where_it_cannot_be_told_what_file_system_it_is(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    write_file("live", live_image.data, live_image.size);
+    struct faults faults = once(ON_fstatfs64, 1, EINTR);
+    faults_begin(&faults);
+    assert_error(bloomfile_open(&f, "live", 0), 0);
+    bloomfile_close(f);
+    faults = once(ON_fstatfs64, 1, EIO);
+    faults_begin(&faults);
+    assert_error(bloomfile_open(&f, "live", 0), EIO);
+    faults = (struct faults){ .no_unnamed_files = true, .file_system = NFS };
+    faults_begin(&faults);
+    assert_error(publish_filter("there", 0, 10), 0);
+    assert_error(publish_filter("there", BLOOMFILE_REPLACE, 20), 0);
+    faults_end();
+    assert_filter_of("there", 20);
+    assert_int_equal(entries_in_dir(), 2);
+    assert_int_equal(unlink("there"), 0);
+    assert_int_equal(unlink("live"), 0);
+}
+
+static void a_descriptor_of_its_own_cannot_be_had(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    write_file("live", live_image.data, live_image.size);
+    struct faults faults = once(ON_open64, 2, EACCES), besides = once(ON_fcntl64, 1, EMFILE);
+    faults.besides = &besides;
+    faults_begin(&faults);
+    int error = bloomfile_open(&f, "live", 0);
+    faults_end();
+    assert_error(error, EMFILE);
+    faults = once(ON_open64, 3, ENOENT);
+    faults.file_system = 0x794C7630; /* overlay */
+    faults_begin(&faults);
+    error = bloomfile_open(&f, "live", 0);
+    faults_end();
+    assert_error(error, ENOENT);
+    assert_int_equal(unlink("live"), 0);
+}
+
+static void a_folder_in_which_no_name_can_be_made(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .spool = "absent" });
+    const struct faults faults = once(ON_openat64, 1, EOPNOTSUPP);
+    int fd = open("stream", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    faults_begin(&faults);
+    int error = bloomfile_builder_finish_fd(b, fd);
+    faults_end();
+    assert_error(error, ENOENT);
+    close(fd);
+    bloomfile_builder_free(b);
+    assert_int_equal(unlink("stream"), 0);
+}
+
+static void a_lock_that_is_refused_is_one_that_others_hold(void **state)
+{
+    (void)state;
+    static const int errors[] = { EACCES, EAGAIN };
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        begin();
+        const struct faults faults = once(ON_fcntl64, 1, errors[i]);
+        faults_begin(&faults);
+        int error = bloomfile_seal(writer);
+        faults_end();
+        assert_error(error, EBUSY);
+        end();
+    }
+}
+
+/* What cannot be read is changed; what the kernel cannot say, is there. */
+static void a_header_that_may_be_gone_is_looked_at_with_care(void **state)
+{
+    (void)state;
+    static const struct {
+        int error, status;
+    } looks[] = { { EFAULT, BLOOMFILE_ECHANGED },
+                  { EHWPOISON, BLOOMFILE_ECHANGED },
+                  { EINVAL, 0 },
+                  { ENOMEM, 0 } };
+    for (size_t i = 0; i < ROWS(looks); i++) {
+        begin();
+        const struct faults faults = once(ON_madvise, 1, looks[i].error);
+        faults_begin(&faults);
+        int error = bloomfile_status(sealed);
+        faults_end();
+        assert_error(error, looks[i].status);
+        end();
+    }
+}
+
+/* ---- poison that fails, too */
+
+static void a_reader_that_cannot_even_poison_tells_of_the_first_error(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call;
+        int error;
+    } besides[] = { { ON_open64, EACCES },  { ON_fcntl64, ENOLCK }, { ON_mmap64, ENOMEM },
+                    { ON_madvise, EFAULT }, { ON_pwrite64, EIO },   { ON_msync, EIO } };
+    for (size_t i = 0; i < ROWS(besides); i++) {
+        for (unsigned nth = 1; nth < 12; nth++) {
+            begin();
+            struct faults faults = once(ON_fdatasync, 1, EIO);
+            const struct faults other = once(besides[i].call, nth, besides[i].error);
+            faults.besides = &other;
+            faults_begin(&faults);
+            int error = copy_as_reader();
+            faults_end();
+            assert_int_not_equal(error, 0);
+            if (fault_calls(ON_fdatasync) > 0) {
+                assert_error(error, EIO);
+                assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+            }
+            end();
+        }
+    }
+}
+
+/* A record beyond the last sequence would be one of a sealed file. */
+static void at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one(void **state)
+{
+    (void)state;
+    begin();
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    set_in_record("live", slot_in_force("live"), 0, 8, HEADER_SEALED_SEQUENCE - 1);
+    reader = opened("live", 0);
+    writer = NULL;
+    const struct faults faults = once(ON_fdatasync, 1, EIO);
+    faults_begin(&faults);
+    int error = copy_as_reader();
+    faults_end();
+    assert_error(error, EIO);
+    assert_int_not_equal(bloomfile_status(reader), 0);
+    assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "live", 0), BLOOMFILE_EPOISONED);
+    end();
+}
+
+/* ---- builders */
+
+/* Its digests are all the same: more than one run can have. */
+static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **state)
+{
+    (void)state;
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .memory = 1 << 20, .spool = "." });
+    static uint64_t more[4 * KEYS];
+    uint64_t random = 99;
+    for (size_t i = 0; i < ROWS(more); i++)
+        more[i] = random64(&random);
+    assert_error(bloomfile_builder_add_digests(b, more, ROWS(more)), 0);
+    struct stat status;
+    int fd = 3;
+    while (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_nlink != 0)
+        fd++;
+    for (off_t at = 0; at < status.st_size; at += 8)
+        assert_int_equal(pwrite(fd, more, 8, at), 8);
+    assert_error(bloomfile_builder_finish(b, "made", 0), EIO);
+    bloomfile_builder_free(b);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+static void the_first_error_stops_all_threads(void **state)
+{
+    (void)state;
+    static uint64_t more[4 * KEYS];
+    uint64_t random = 101;
+    for (size_t i = 0; i < ROWS(more); i++)
+        more[i] = random64(&random);
+    for (int i = 0; i < 20; i++) {
+        bloomfile_builder *b =
+            new_builder((struct bloomfile_params){ .memory = 1 << 20, .threads = 4, .spool = "." });
+        assert_error(bloomfile_builder_add_digests(b, more, ROWS(more)), 0);
+        uint64_t count;
+        const struct faults faults = from_then_on(ON_pread64, 1, EIO);
+        faults_begin(&faults);
+        int error = bloomfile_builder_count(b, &count);
+        faults_end();
+        assert_error(error, EIO);
+        assert_error(bloomfile_builder_count(b, &count), 0);
+        assert_int_equal(count, ROWS(more));
+        bloomfile_builder_free(b);
+    }
+}
+
+/* ---- pipes */
+
+static void *empty_slowly(void *context)
+{
+    const int fd = *(const int *)context;
+    static uint8_t room[4096];
+    size_t all = 0;
+    ssize_t got;
+    while ((got = read(fd, room, sizeof room)) > 0 || (got < 0 && errno == EINTR)) {
+        all += got > 0 ? (size_t)got : 0;
+        usleep(2000);
+    }
+    *(int *)context = (int)all;
+    return NULL;
+}
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void a_signal_while_a_pipe_is_full_is_no_error(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    struct sigaction action = { .sa_handler = ignore }, before;
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .bits = 512 * 4000, .hashes = 3 });
+    const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+    pthread_t thread;
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    int context = ends[0];
+    assert_int_equal(pthread_sigmask(SIG_BLOCK, &alarms, NULL), 0); /* this thread gets them */
+    assert_int_equal(pthread_create(&thread, NULL, empty_slowly, &context), 0);
+    assert_int_equal(pthread_sigmask(SIG_UNBLOCK, &alarms, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+    int error = bloomfile_builder_finish_fd(b, ends[1]);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    close(ends[1]);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_error(error, 0);
+    assert_int_equal(context, IN_FILE + 63 * 4096 + 63 * 4);
+    close(ends[0]);
+    bloomfile_builder_free(b);
+    assert_int_equal(sigaction(SIGALRM, &before, NULL), 0);
+}
+
+int main(void)
+{
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
+    const struct CMUnitTest tests[] = {
+        ALONE(whichever_call_fails_it_is_told_or_does_no_harm),
+        ALONE(a_boot_identity_that_is_none_is_told),
+        ALONE(where_it_cannot_be_told_what_file_system_it_is),
+        ALONE(a_descriptor_of_its_own_cannot_be_had),
+        ALONE(a_folder_in_which_no_name_can_be_made),
+        ALONE(a_lock_that_is_refused_is_one_that_others_hold),
+        ALONE(a_header_that_may_be_gone_is_looked_at_with_care),
+        ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error),
+        ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one),
+        ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written),
+        ALONE(the_first_error_stops_all_threads),
+        ALONE(a_signal_while_a_pipe_is_full_is_no_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

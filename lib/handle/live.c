@@ -68,7 +68,7 @@ static int write_record(struct place at, const struct header *now, const struct 
 {
     uint8_t bytes[HEADER_RECORD_MAX];
     const uint8_t *kept = at.map->bytes + header_record_offset(now, now->in_force);
-    if (next->sequence == HEADER_SEALED_SEQUENCE && next->state != BLOOMFILE_SEALED)
+    if (next->sequence == HEADER_SEALED_SEQUENCE)
         return EOVERFLOW;
     header_encode_record(now, next, kept, bytes);
     return map_write(at.fd, header_record_offset(now, 1 - now->in_force), bytes,

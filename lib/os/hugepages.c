@@ -39,8 +39,8 @@ static void *grow_mapped(void *old, size_t old_size, size_t size)
     if (size == old_size)
         return old;
     void *pages = map_aligned(size);
-    if (pages == NULL || old_size == 0)
-        return pages;
+    if (pages == NULL)
+        return NULL;
     if (mremap(old, old_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pages) == MAP_FAILED) {
         munmap(pages, size);
         return NULL;

@@ -241,8 +241,9 @@ void map_expect(const struct map *map, enum map_use use)
 /* mincore() would tell in advance, but only to those who may write the file. */
 long map_waits(void)
 {
-    struct rusage usage;
-    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_majflt : 0;
+    struct rusage usage = { 0 };
+    getrusage(RUSAGE_THREAD, &usage); /* cannot fail */
+    return usage.ru_majflt;
 }
 
 void map_announce(const struct map *map, const uint8_t *bytes, size_t size)

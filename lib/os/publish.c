@@ -84,8 +84,7 @@ static void hold_signals(struct publication *p)
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
-    if (!p->signals_held)
-        p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
+    p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
 }
 
 /* A named temporary: a new file, or the unnamed one given a name. */

@@ -43,6 +43,14 @@ static int open_named(bloomfile **out, const char *path, unsigned flags)
     return 0;
 }
 
+/* After 2^64 commits, but for a few; a record may begin there. */
+static void expect_last_sequences(const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    expect(info.sequence > UINT64_MAX - 16);
+}
+
 static void add_and_seal(bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -58,12 +66,12 @@ static void add_and_seal(bloomfile *f)
         expect(bloomfile_remove_digest(f, DIGEST) == 0 &&
                bloomfile_add_digest(f, DIGEST, NULL) == 0);
     error = bloomfile_sync(f);
-    if (error != 0) {
-        expect(error == EOVERFLOW); /* the sequence is at its end */
-        return;
-    }
-    error = bloomfile_seal(f);
-    expect(error == 0 || error == BLOOMFILE_EBODY);
+    if (error == 0)
+        error = bloomfile_seal(f);
+    if (error == EOVERFLOW)
+        expect_last_sequences(f);
+    else
+        expect(error == 0 || error == BLOOMFILE_EBODY);
     if (error == 0) {
         expect(bloomfile_verify(f, 1, NULL) == 0 && bloomfile_measure(f, &measure) == 0);
         bloomfile_get_info(f, &info);

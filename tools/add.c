@@ -127,12 +127,11 @@ static void watch_rate(struct work *w, bool at_end)
     w->told_of = state;
     if (state == CROWD_OVER && !a->overfull && w->read > 0) {
         const struct crowd *c = &w->crowd;
-        uint64_t enough = 2 * c->keys > c->capacity ? 2 * c->keys : c->capacity;
         w->is_overfull = true;
         cli_warn(0,
                  "%s: all keys are in it, but make a larger one (bfcreate --live -n %" PRIu64
                  ") and add them to that (--overfull accepts this one)",
-                 crowd_describe(c, a->path, text, sizeof(text)), enough);
+                 crowd_describe(c, a->path, text, sizeof(text)), crowd_enough(c, w->read));
     } else if (!a->quiet) {
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         bloomfile_get_info(w->f, &info);

@@ -19,7 +19,8 @@ enum {
     OPTION_LIVE,
     OPTION_MEMORY,
     OPTION_MIN_KEYS,
-    OPTION_ALLOW_EMPTY
+    OPTION_ALLOW_EMPTY,
+    OPTION_OVERFULL
 };
 
 static const char help[] =
@@ -40,6 +41,7 @@ static const char help[] =
     "  -k, --hashes N      positions per key, 1 to 64 (default: the best)\n"
     "  -l, --layout NAME   blocked (default, fastest), classic (smallest) or counting\n"
     "  -s, --seed N        seed of the hash (default 0), or 'random' for hostile keys\n"
+    "      --overfull      end with 0 though it has more than twice RATE\n"
     "\n"
     "Keys that were cut off:\n"
     "      --min-keys N    make nothing of fewer than N different keys\n"
@@ -62,7 +64,8 @@ static const char help[] =
     "      --version       print the version and exit\n"
     "\n"
     "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete\n"
-    "or not at all; - is standard output.\n"
+    "or not at all; - is standard output. The exit status is 0 if it was made, 2 for\n"
+    "trouble, and if it was made but is overfull.\n"
     "\n"
     "Examples:\n"
     "  bfcreate words.bloom /usr/share/dict/words\n"
@@ -131,6 +134,9 @@ static void take_option(struct create *c, int option, const char *value)
     case OPTION_ALLOW_EMPTY:
         c->allow_empty = true;
         break;
+    case OPTION_OVERFULL:
+        c->overfull = true;
+        break;
     case OPTION_LIVE:
         c->live = true;
         break;
@@ -156,8 +162,10 @@ static void check_live(const struct create *c)
 {
     if (c->inputs_count > 0)
         cli_usage("--live makes an empty filter: add keys with bfadd");
-    if (c->min_keys > 0 || c->allow_empty)
-        cli_usage("--live reads no keys: --min-keys and --allow-empty are for filters of keys");
+    if (c->min_keys > 0 || c->allow_empty || c->overfull)
+        cli_usage(
+            "--live reads no keys: --min-keys, --allow-empty and --overfull are for filters of"
+            " keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
         cli_usage("--live needs -n/--capacity or -m/--bits");
     if (sink_is_stdout(c->path))
@@ -182,6 +190,7 @@ static void parse(struct create *c, int argc, char **argv)
         { "memory", required_argument, NULL, OPTION_MEMORY },
         { "min-keys", required_argument, NULL, OPTION_MIN_KEYS },
         { "allow-empty", no_argument, NULL, OPTION_ALLOW_EMPTY },
+        { "overfull", no_argument, NULL, OPTION_OVERFULL },
         { "live", no_argument, NULL, OPTION_LIVE },
         { "force", no_argument, NULL, 'f' },
         { "quiet", no_argument, NULL, 'q' },
@@ -224,7 +233,5 @@ int main(int argc, char **argv)
     parse(&c, argc, argv);
     if (c.live)
         create_live(&c);
-    else
-        create_sealed(&c);
-    return 0;
+    return c.live ? 0 : create_sealed(&c);
 }

@@ -21,11 +21,11 @@ struct create {
     uint64_t memory;  /* bytes; 0: the default */
     uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads; /* 0: the default */
-    bool live, force, allow_empty, quiet, verbose;
+    bool live, force, allow_empty, overfull, quiet, verbose;
 };
 
 /* Each makes it and tells about it, or ends the program by cli_fail(). */
-void create_sealed(const struct create *c);
+int create_sealed(const struct create *c); /* returns the exit status */
 void create_live(const struct create *c);
 
 /* Whether people want to read a summary. */

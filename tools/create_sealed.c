@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli.h"
 #include "create.h"
+#include "crowd.h"
 #include "feed.h"
 #include "framing.h"
 #include "output.h"
@@ -21,6 +22,10 @@
 
 #define MIB            (1u << 20)
 #define PROGRAM_MEMORY (4 * MIB) /* code, libraries and stacks */
+
+enum {
+    DESCRIPTION_SIZE = 5000 /* of an overfull filter */
+};
 
 _Noreturn static void cannot_make(const struct create *c, int error)
 {
@@ -213,24 +218,47 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
     return true;
 }
 
-static void report(const struct create *c, bloomfile_builder *builder, uint64_t read)
+/* All keys are in it, and a good part of all others looks as if they were. The rate is that of so
+ * many keys in general. */
+static bool is_overfull(const struct create *c, const struct bloomfile_info *info, double rate)
+{
+    const struct crowd crowd = {
+        .keys = info->keys, .capacity = info->capacity, .rate = rate, .promised = say_promised(info)
+    };
+    char text[DESCRIPTION_SIZE], larger[48];
+    if (c->overfull || !crowd_is_over(rate, crowd.promised))
+        return false;
+    if (c->params.bits > 0)
+        snprintf(larger, sizeof(larger), "a larger -m, or without -m");
+    else
+        snprintf(larger, sizeof(larger), "-n %" PRIu64 " at least, or without -n", info->keys);
+    cli_warn(0, "%s: all keys are in it, but make it anew with %s (--overfull accepts this one)",
+             crowd_describe(&crowd, sink_name(c->path), text, sizeof(text)), larger);
+    return true;
+}
+
+static int report(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     const bool to_stdout = sink_is_stdout(c->path);
     if (!to_stdout)
         inspect_file(c->path, &info);
-    if (c->quiet)
-        return;
+    const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
+    if (c->quiet && !sized_by_hand)
+        return 0;
     if (to_stdout && !inspect_its_like(c, builder, &info))
-        return;
+        return 0;
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
-    say_warnings(sink_name(c->path), &info, expected);
+    bool overfull = is_overfull(c, &info, expected.rate);
+    if (!c->quiet && !overfull)
+        say_warnings(sink_name(c->path), &info, expected);
     if (create_is_summed_up(c))
         say_summary(sink_name(c->path), &info, expected, read - info.keys);
+    return overfull ? CLI_TROUBLE : 0;
 }
 
-void create_sealed(const struct create *c)
+int create_sealed(const struct create *c)
 {
     bloomfile_builder *builder;
     struct bloomfile_params params = c->params;
@@ -249,9 +277,10 @@ void create_sealed(const struct create *c)
     uint64_t read = read_keys(c, &params, &keys, builder);
     check_number_of_keys(c, builder, read);
     publish(c, builder);
-    report(c, builder, read);
+    int status = report(c, builder, read);
     bloomfile_builder_free(builder);
     free(folder);
     if (sink_is_stdout(c->path))
         cli_close_stdout();
+    return status;
 }

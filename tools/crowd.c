@@ -15,6 +15,11 @@ enum {
     CHEAP_BODY = 16 << 20 /* bytes that are read in little more time than it takes to start */
 };
 
+bool crowd_is_over(double rate, double promised)
+{
+    return rate > overfull * promised;
+}
+
 /* A size that does not reach the rate for the capacity was chosen by hand. */
 static bool is_too_small(const struct bloomfile_info *info, double promised)
 {
@@ -66,9 +71,11 @@ enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
     bloomfile_measure(f, &m); /* fails for a wrong struct_size only */
     c->keys = keys;
     c->ones = m.ones;
+    c->estimate = say_estimate(&info, &m);
+    c->set = m.fill;
     c->rate = m.fpr;
     c->next = next_look(c, info.hashes);
-    if (m.fpr > overfull * c->promised)
+    if (crowd_is_over(m.fpr, c->promised))
         return CROWD_OVER;
     return keys > c->capacity || m.fpr > c->promised ? CROWD_FULL : CROWD_NONE;
 }
@@ -78,6 +85,25 @@ uint64_t crowd_room(const struct crowd *c, const bloomfile *f)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     return info.keys <= c->next ? c->next - info.keys + 1 : UINT64_MAX;
+}
+
+static uint64_t round_up(uint64_t number)
+{
+    uint64_t unit = 1;
+    while (number / unit >= 100)
+        unit *= 10;
+    return (number + unit - 1) / unit * unit;
+}
+
+/* Where nearly all bits are set, they do not tell any more how many keys there were. */
+uint64_t crowd_enough(const struct crowd *c, uint64_t read)
+{
+    static const double saturated = 0.99;
+    uint64_t keys = c->keys > c->estimate ? c->keys : c->estimate, enough = 2 * keys;
+    if (c->set > saturated && read > enough)
+        enough = read;
+    enough = enough < BLOOMFILE_MAX_BITS / 10 ? round_up(enough) : BLOOMFILE_MAX_BITS;
+    return enough > c->capacity ? enough : c->capacity;
 }
 
 const char *crowd_describe(const struct crowd *c, const char *name, char *buffer, size_t size)

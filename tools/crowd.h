@@ -21,8 +21,13 @@ struct crowd {
 
     /* As last measured. */
     uint64_t keys, ones, capacity;
+    uint64_t estimate; /* keys by the bits: false positives are not counted as keys */
+    double set;        /* the share of bits that are ones */
     double rate, promised;
 };
+
+/* Whether the real rate is so far above the promised one that a filter counts as overfull. */
+bool crowd_is_over(double rate, double promised);
 
 /* Begins to watch a filter that is open for adding. */
 void crowd_begin(struct crowd *c, const bloomfile *f);
@@ -33,6 +38,10 @@ enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway);
 
 /* How many keys may be added before it is looked again; at least 1. */
 uint64_t crowd_room(const struct crowd *c, const bloomfile *f);
+
+/* The capacity to advise to one who has read so many keys, perhaps some of them often, and has
+ * found the filter overfull: room for as many again, in two digits. */
+uint64_t crowd_enough(const struct crowd *c, uint64_t read);
 
 /* "FILE is overfull: 30000 keys, for a capacity of 10000: its false-positive rate is 12 %, more
  * than twice the 1 % promised" in buffer, which it returns. */

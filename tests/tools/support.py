@@ -155,8 +155,8 @@ class ToolTest(unittest.TestCase):
 
     def create(self, *arguments, name="filter.bloom", **options):
         """The bytes of the file that bfcreate makes from these options and inputs."""
-        self.assertEqual(self.output("bfcreate", "-f", "--allow-empty", name, *arguments,
-                                     **options), b"")
+        self.assertEqual(self.output("bfcreate", "-f", "--allow-empty", "--overfull", name,
+                                     *arguments, **options), b"")
         return self.read(name)
 
     def query(self, *arguments, **options):

@@ -168,7 +168,7 @@ class Rates(ToolTest):
         self.create("-q", "-m", 512 * 720, "-n", 30_000, "-p", 0.01, "keys",
                     name="big")
         self.create_live("-n", 100)
-        said = {"bfcreate": self.said("bfcreate", "-v", "-n", 100, "new", "keys"),
+        said = {"bfcreate": self.said("bfcreate", "-v", "--overfull", "-n", 100, "new", "keys"),
                 "bfcreate --live": self.said("bfcreate", "-v", "--live", "-n", 100, "other"),
                 "bfadd": self.said("bfadd", "--overfull", "live", "keys"),
                 "bffold": self.said("bffold", "-v", "--factor", 30, "big", "small"),

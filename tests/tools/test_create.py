@@ -49,7 +49,7 @@ class Lines(ToolTest):
         self.assertEqual(self.make("ab", "cd"), filter_of(b"ab", b"cd"))
 
     def test_carriage_return_is_data(self):
-        self.assertEqual(self.make(stdin=b"one\r\ntwo\r\n"), filter_of(b"one\r", b"two\r"))
+        self.assertEqual(self.make(stdin=b"one\r\ntwo\r\n\n"), filter_of(b"one\r", b"two\r", b""))
 
     def test_crlf(self):
         self.assertEqual(self.make("--crlf", stdin=b"one\r\ntwo\nthree\r\r\nfo\rur\r\n\r\n"),
@@ -226,16 +226,16 @@ class Parameters(ToolTest):
         units = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "Ki": 2**10, "Mi": 2**20,
                  "Gi": 2**30, "Ti": 2**40, "e0": 1, "e9": 10**9, "e17": 10**17, "": 1}
         for suffix, factor in units.items():
-            header = self.header("-n", "2" + suffix, "-m", 1024, "-q")
+            header = self.header("-n", "2" + suffix, "-m", 1024, "-q", "--overfull")
             self.assertEqual(header["capacity"], 2 * factor, suffix)
 
     def test_more_keys_than_the_capacity(self):
-        message = self.run_tool("bfcreate", "-n", 50, "new.bloom",
+        message = self.run_tool("bfcreate", "--overfull", "-n", 50, "new.bloom",
                                 stdin=lines(*numbered(200))).stderr
         self.check_message("bfcreate", message, "new.bloom", "200", "50", "1 %")
         made = craft.Image(self.read("new.bloom"), "new.bloom")
         self.assertEqual((made.record["n"], made.header["capacity"]), (200, 50))
-        self.output("bfcreate", "-q", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
+        self.output("bfcreate", "-q", "--overfull", "-n", 50, "quiet.bloom", stdin=lines(*numbered(200)))
         self.assertEqual(self.read("quiet.bloom"), self.read("new.bloom"))
 
     def test_bits_and_hashes(self):
@@ -381,7 +381,7 @@ class Replacing(ToolTest):
         self.write("keys", lines("a"))
         os.link(self.folder / "keys", self.folder / "same")
         for name in "keys", "./keys", "same":
-            self.trouble("bfcreate", "-f", name, "keys", names=[name])
+            self.trouble("bfcreate", "-f", name, "keys", names=["keys", "also the output"])
 
 
 class Names(ToolTest):

@@ -125,7 +125,8 @@ BLOOMFILE_API int bloomfile_sync(bloomfile *f);
  * to disk and marks it clean. Whatever it returns, the handle is one opened for reading from then
  * on; adds are BLOOMFILE_EREADONLY. bloomfile_close() is still due, and before it
  * bloomfile_rescue() may save what could not be written. bloomfile_close() does the same, and
- * cannot tell what failed. 0 if the handle was not open for writing. Errors as bloomfile_sync(). */
+ * cannot tell what failed. A second call returns the same, and does nothing; 0 if the handle was
+ * not open for writing. Errors as bloomfile_sync(). */
 BLOOMFILE_API int bloomfile_finish(bloomfile *f);
 
 /* Seals the filter in place: its pages get checksums and nothing is ever added again. The handle

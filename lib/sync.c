@@ -19,12 +19,13 @@ int bloomfile_sync(bloomfile *f)
 int bloomfile_finish(bloomfile *f)
 {
     if (!f->writing)
-        return 0;
+        return f->finished;
     const int before = changed_or_damaged(f);
     int error = join_leave(f);
     f->writing = false;
     atomic_store(&f->session->joined, false);
     if (error == 0)
         error = before != 0 ? before : join_check_path(f);
+    f->finished = error;
     return error;
 }

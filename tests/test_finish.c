@@ -77,6 +77,8 @@ static void finishing_tells_what_failed(void **state)
         int error = bloomfile_finish(writer);
         faults_end();
         assert_error(error, rows[i].error);
+        assert_error(bloomfile_finish(writer), error); /* whoever asks later */
+        assert_error(bloomfile_finish(writer), error);
         assert_error(bloomfile_add_digest(writer, 1, NULL),
                      BLOOMFILE_EREADONLY);
         assert_true(has_numbers(writer, 0, LIVE_KEYS));
@@ -136,6 +138,7 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
         assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
         assert_error(bloomfile_sync(writer), BLOOMFILE_EREPLACED);
         add_digests_of(writer, LIVE_KEYS + 10, LIVE_KEYS + 11);
+        assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
         assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
         assert_flawless(flaw_of_sound(writer));
         assert_int_equal(info_of(writer).writers, 0); /* it was done all the same */

@@ -69,11 +69,13 @@ static const char *remedy(const struct seen *s)
 
 /* All that was added is on disk when this returns. That it is in a file without a name now is told
  * apart. */
-static void write_out(const struct seen *s)
+static void write_out(struct seen *s)
 {
     int error = bloomfile_sync(s->newest);
-    if (error == 0 || error == BLOOMFILE_EREPLACED)
+    if (error == 0 || error == BLOOMFILE_EREPLACED) {
+        s->finished = true;
         error = bloomfile_finish(s->newest);
+    }
     if (error != 0 && error != BLOOMFILE_EREPLACED)
         cli_fail(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
                  remedy(s));
@@ -85,6 +87,7 @@ void seen_leave(struct seen *s)
         write_out(s);
     bloomfile_close(s->newest);
     s->newest = NULL;
+    s->finished = false;
 }
 
 void seen_finish(struct seen *s)
@@ -105,7 +108,7 @@ static void close_newest(const struct seen *s)
     if (s->newest == NULL)
         return;
     bool told = bloomfile_status(s->newest) != 0;
-    int error = bloomfile_finish(s->newest);
+    int error = s->finished ? 0 : bloomfile_finish(s->newest);
     if (error != 0 && !told)
         cli_warn(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
                  remedy(s));

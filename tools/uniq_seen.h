@@ -23,6 +23,7 @@ struct seen {
     bool quiet;       /* no warnings */
 
     bloomfile *newest;
+    bool finished;       /* `newest` was, and what failed has been told */
     struct fill fill;    /* of the newest generation */
     struct crowd crowd;  /* without generations */
     uint64_t warn_above; /* keys */

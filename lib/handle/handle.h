@@ -32,6 +32,7 @@ struct bloomfile {
     int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
                                 inode it holds; -1 */
     bool writing;            /* one of the file's writers */
+    int finished;            /* what bloomfile_finish() returned */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
     bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
     bool copied;             /* BLOOMFILE_COPY: the file may change */

@@ -25,12 +25,8 @@ static int seal(bloomfile *f)
 {
     struct header now;
     int error = live_load_to_commit(f, &now);
-    if (error != 0)
-        return error;
-    uint64_t offset;
-    if (!body_padding_is_clean(&now, f->view.body, &offset))
-        return BLOOMFILE_EBODY;
-    error = flush_begin(f, &now);
+    if (error == 0)
+        error = flush_begin(f, &now);
     if (error != 0)
         return error;
     struct header sealed = now;
@@ -61,20 +57,30 @@ static int seal(bloomfile *f)
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 
-int bloomfile_seal(bloomfile *f)
+static int seal_in_turn(bloomfile *f)
 {
-    int error = join_writable(f);
-    if (error == 0)
-        error = lock_try(f->fd, LOCK_WRITERS, true);
-    if (error != 0)
-        return error;
     struct turn turn;
-    error = turn_take(&turn, f->fd);
+    int error = turn_take(&turn, f->fd);
     if (error == 0)
         error = turn_lock_records(&turn);
     if (error == 0)
         error = seal(f);
     turn_end(&turn);
+    return error;
+}
+
+int bloomfile_seal(bloomfile *f)
+{
+    uint64_t offset;
+    int error = join_writable(f);
+    if (error == 0)
+        error = lock_try(f->fd, LOCK_WRITERS, true);
+    if (error != 0)
+        return error;
+    /* Before the lock of syncs, by which a reader would take an abandoned mark for that of a sync.
+     */
+    const bool clean = body_padding_is_clean(&f->header, f->view.body, &offset);
+    error = clean ? seal_in_turn(f) : BLOOMFILE_EBODY;
     if (!f->writing)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else

@@ -648,6 +648,94 @@ static void a_sync_that_is_under_way_is_in_no_readers_way(void **state)
     assert_error(error, 0);
 }
 
+static int held_at_most;
+
+static void look_for_a_lock_of_syncs(enum fault_call call)
+{
+    (void)call;
+    if (lock_on_byte(outsider, SYNCS) != F_UNLCK)
+        held_at_most = F_WRLCK;
+}
+
+/* Who opens the file meanwhile would take the mark for that of a sync under way. */
+static void one_that_refuses_to_seal_does_so_before_it_locks(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = live_params(BLOOMFILE_CLASSIC);
+    params.bits = 1001;
+    bloomfile *f;
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    close(outsider);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_REPLACE), 0);
+    reader = opened("filter", 0);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    bloomfile_close(f);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_int_equal(pwrite(outsider, "\x80", 1, IN_FILE + 1001 / 8), 1);
+    held_at_most = F_UNLCK;
+    faults_begin(&(struct faults){ .at_each_call = look_for_a_lock_of_syncs });
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, BLOOMFILE_EBODY);
+    assert_int_equal(held_at_most, F_UNLCK);
+    assert_opens(BLOOMFILE_EUNCLEAN);
+    assert_int_equal(pwrite(outsider, "\0", 1, IN_FILE + 1001 / 8), 1);
+    assert_error(bloomfile_seal(writer), 0);
+}
+
+static bool saw_it_sealed;
+
+static void look_at_status(enum fault_call call)
+{
+    if (call == ON_msync && fault_calls(call) == 1) {
+        assert_int_equal(bloomfile_is_stale(reader), 1);
+        saw_it_sealed = info_of(reader).state == BLOOMFILE_SEALED;
+    }
+}
+
+/* It has a lower sequence than the sealed record, which a reader may have seen meanwhile. */
+static void a_sealing_that_fails_is_poisoned_and_not_overwritten(void **state)
+{
+    (void)state;
+    const struct faults faults = {
+        .call = ON_msync, .nth = 2, .error = EIO, .at_each_call = look_at_status
+    };
+    faults_begin(&faults);
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, EIO);
+    assert_true(saw_it_sealed);
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_flawless(flaw_of_doubtful(reader));
+    assert_flawless(flaw_of_poisoned_file("filter"));
+}
+
+/* No file of ours has it, but it is allowed. */
+static void a_record_of_sequence_0_is_synced_like_others(void **state)
+{
+    (void)state;
+    for (unsigned sequence = 0; sequence < 2; sequence++) {
+        start_anew();
+        bloomfile_close(writer);
+        bloomfile_close(reader);
+        reader = NULL;
+        const unsigned slot = slot_in_force("filter");
+        set_in_record("filter", slot, 0, 8, sequence);
+        struct bytes bytes = read_file("filter");
+        memset(record_at(bytes.data, 1 - slot), 0, IN_FILE / 4); /* not intact, as in a new file */
+        write_file("filter", bytes.data, bytes.size);
+        free(bytes.data);
+        faults_begin(&(struct faults){ 0 });
+        int error = bloomfile_open(&writer, "filter", BLOOMFILE_WRITE);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(fault_calls(ON_msync), 2); /* the one in force, and the new one */
+    }
+}
+
 /* ---- a poison of which one record knows */
 
 static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
@@ -757,6 +845,9 @@ int main(void)
         ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
         ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),
         ON_NEW_FILTER(a_sync_that_is_under_way_is_in_no_readers_way),
+        ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks),
+        ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten),
+        ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others),
         ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
         ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),
         ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused),

@@ -26,7 +26,7 @@ int flush_body(const bloomfile *f, const struct header *begun)
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     else
-        f->session->durable = begun->record.sequence;
+        f->session->durable = begun->record.sequence + 1;
     return error;
 }
 

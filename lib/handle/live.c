@@ -10,7 +10,8 @@
 #include "handle/lock.h"
 
 /* A sequence only grows, so a lower one is that of another file that was copied over this one; or
- * one record was copied before, and the other while, it was overwritten. */
+ * one record was copied before, and the other while, it was overwritten. But a sealing that failed
+ * is poisoned with lower ones than it had. */
 static bool went_back(const bloomfile *f, uint64_t sequence)
 {
     uint64_t seen = atomic_load(&f->session->seen);
@@ -30,7 +31,8 @@ int live_load(const bloomfile *f, struct header *now)
         memcpy(bytes, f->live, sizeof bytes);
         faults = (struct header_faults){ 0 };
         header_decode(bytes, f->geometry.image_size, now, &faults);
-        back = faults.first == 0 && now->crc == f->header.crc && went_back(f, now->record.sequence);
+        back = faults.first == 0 && now->crc == f->header.crc &&
+               now->record.state != BLOOMFILE_POISONED && went_back(f, now->record.sequence);
         if (faults.first != BLOOMFILE_ERECORD && !back)
             break;
         sched_yield();
@@ -119,12 +121,12 @@ int live_poison_as_reader(const bloomfile *f, int fd, int error)
 /* Whoever wrote the record in force may have been killed before it was on disk. */
 static int sync_record_in_force(const bloomfile *f, struct header *now)
 {
-    if (f->session->durable == now->record.sequence)
+    if (f->session->durable == now->record.sequence + 1)
         return 0;
     int error = map_sync(&f->map, HEADER_MAX);
     if (error != 0)
         return live_poison(f, now, error);
-    f->session->durable = now->record.sequence;
+    f->session->durable = now->record.sequence + 1;
     return 0;
 }
 
@@ -153,7 +155,7 @@ int live_commit(const bloomfile *f, struct header *now, struct record next)
     error = map_sync(&f->map, HEADER_MAX);
     if (error != 0)
         return live_poison(f, &before, error);
-    f->session->durable = now->record.sequence;
+    f->session->durable = now->record.sequence + 1;
     return 0;
 }
 

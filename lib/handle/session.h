@@ -21,7 +21,7 @@ struct session {
     atomic_bool joined;         /* the writers */
     pthread_mutex_t syncs;      /* held to join, to sync and to commit */
     atomic_uint_least64_t seen; /* the highest sequence that was read or written */
-    uint64_t durable;           /* sequence of a record that is known to be on disk; 0: none is */
+    uint64_t durable; /* 1 + sequence of a record that is known to be on disk; 0: none is */
     pthread_mutex_t removal;
     pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* who takes them all takes them in order */
     struct session_shard {

@@ -192,7 +192,7 @@ struct bloomfile_params {
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
     uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
-    uint64_t memory;   /* bytes to take, about, at least 1 MiB; 0: as many as there are */
+    uint64_t memory;   /* bytes to take, about; 1 MiB if less; 0: as many as there are */
     const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
@@ -217,8 +217,7 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
  * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
-/* Replaces the tag of the params: the identity of a table, if it is a hash of all rows, is known
- * only after the last one. */
+/* Replaces the tag of the params: a table's identity may be a hash of all rows, known at last. */
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 
@@ -238,7 +237,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
-/* The same to a descriptor, a pipe for example, from where it stands. The image is made in a
+/* The same to a descriptor, a pipe for example, from where it stands: the bytes of a file (header
+ * of 4096), which bloomfile_open_fd() also takes in the middle of another. They are made in a
  * temporary file in params.spool and copied at the end; what an error cuts off stays written. */
 BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
 
@@ -301,8 +301,8 @@ BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned fla
 
 /* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open
  * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live
- * filter must be the whole file, else it is BLOOMFILE_ELIVE. Errors as bloomfile_open;
- * BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
+ * filter must be the whole file, else it is BLOOMFILE_ELIVE. The handle has no path, so it never
+ * goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
 BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                                     unsigned flags);
 

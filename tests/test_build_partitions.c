@@ -96,6 +96,19 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
     free(expected.data);
 }
 
+static void less_memory_than_a_mib_is_a_mib(void **state)
+{
+    (void)state;
+    const uint64_t memories[] = { 1 << 20, (1 << 20) - 1, 1 };
+    struct bytes expected = sorted(KEYS);
+    for (size_t i = 0; i < ROWS(memories); i++) {
+        bloomfile_builder *b = builder_with(0, memories[i]);
+        assert_error(add(b, 0, KEYS), 0);
+        assert_same(built(b), expected);
+    }
+    free(expected.data);
+}
+
 static void repetitions_count_once(void **state)
 {
     (void)state;
@@ -194,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_make_the_bytes_of_sorted_digests),
+        cmocka_unit_test(less_memory_than_a_mib_is_a_mib),
         cmocka_unit_test(repetitions_count_once),
         cmocka_unit_test(digests_may_be_added_after_reading),
         cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),

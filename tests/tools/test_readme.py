@@ -42,6 +42,22 @@ class Readme(ToolTest):
             count += 1
         self.assertGreater(count, 18)
 
+    def test_functions_are_those_of_the_headers(self):
+        """And the ways to make and to end a filter that one has to know of are among them."""
+        declared = set(re.findall(r"\b(bloomfile_\w+)\(", "".join(
+            header.read_text() for header in (SOURCE_ROOT / "include").glob("*.h"))))
+        named = set(re.findall(r"\b(bloomfile_\w+)\(", README))
+        self.assertEqual(named - declared, set())
+        self.assertGreaterEqual(named, {"bloomfile_create_memory", "bloomfile_finish",
+                                        "bloomfile_rescue", "bloomfile_verify"})
+        for words in "`..._fd()`", "`..._memory()`", "Never `cp` over it":
+            self.assertIn(words, README)
+
+    def test_live_filters_are_not_copied_over(self):
+        for tool in "bfadd", "bfuniq":
+            page = (SOURCE_ROOT / "man" / f"{tool}.1").read_text()
+            self.assertRegex(page, r"Never\n\.Xr cp 1\na file over it")
+
     def test_links(self):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README):
             self.assertTrue((SOURCE_ROOT / target).exists(), target)

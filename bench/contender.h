@@ -23,14 +23,16 @@ enum key_form {
 };
 
 /* A stretch of keys in memory, all of one form. */
+struct keyset_key {
+    const char *data;
+    size_t size;
+};
+
 struct keyset {
     enum key_form form;
     size_t count;
-    const uint64_t *digests;         /* KEYS_HASHED only; else NULL */
-    const struct keyset_key {
-        const char *data;
-        size_t size;
-    } *keys;                         /* every form; KEYS_HASHED: the 8 bytes of the digest */
+    const uint64_t *digests;       /* KEYS_HASHED only; else NULL */
+    const struct keyset_key *keys; /* every form; KEYS_HASHED: the 8 bytes of the digest */
 };
 
 struct contender {

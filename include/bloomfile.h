@@ -58,7 +58,6 @@ extern "C" {
 #define BLOOMFILE_VERSION_PATCH 0
 
 #define BLOOMFILE_API __attribute__((visibility("default")))
-
 /* BLOOMFILE_INIT_(struct x): all zero but for struct_size. */
 #ifdef __cplusplus
 extern "C++" { /* a template cannot be extern "C" */
@@ -71,7 +70,9 @@ template <typename T> static inline T bloomfile_init_()
 }
 #define BLOOMFILE_INIT_(type) bloomfile_init_<type>()
 #else
+/* clang-format off */
 #define BLOOMFILE_INIT_(type) { .struct_size = sizeof(type) }
+/* clang-format on */
 #endif
 
 #define BLOOMFILE_MAX_HASHES 64u          /* k: positions per key */
@@ -112,7 +113,7 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EPARAMS, -1027, "invalid parameters")                                              \
     X(BLOOMFILE_ETOOBIG, -1028, "the filter is too big for this machine's address space")          \
     X(BLOOMFILE_EUNREACHABLE, -1029, "no size reaches this false-positive rate for so many keys")  \
-    X(BLOOMFILE_EUNCLEAN, -1030, "the machine, or a writer in a sync, died while it was written")   \
+    X(BLOOMFILE_EUNCLEAN, -1030, "the machine, or a writer in a sync, died while it was written")  \
     X(BLOOMFILE_ESEALED, -1031, "sealed: it cannot be changed any more")                           \
     X(BLOOMFILE_EREADONLY, -1032, "not opened for writing")                                        \
     X(BLOOMFILE_ENOTCOUNTING, -1033, "not of the counting layout")                                 \
@@ -130,9 +131,11 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
     X(BLOOMFILE_ENOBOOT, -1046, "this system does not tell which boot it is (no boot_id in /proc)")
 
+enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
-enum bloomfile_error { BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM) };
+    BLOOMFILE_ERRORS(BLOOMFILE_ERROR_ENUM)
 #undef BLOOMFILE_ERROR_ENUM
+};
 
 /* The words for any value a function here returned: 0, an errno, a BLOOMFILE_E*. Never NULL. */
 BLOOMFILE_API const char *bloomfile_strerror(int error);
@@ -178,17 +181,17 @@ BLOOMFILE_API void bloomfile_free(void *image);
 
 struct bloomfile_params {
     size_t struct_size;
-    uint32_t layout;              /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
-    uint32_t hashes;              /* k; 0: the best for m (or fpr) and the capacity */
-    uint64_t capacity;            /* keys to size for; 0: a builder counts, at least 1 */
-    double fpr;                   /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
-    uint64_t bits;                /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
-    uint64_t seed;                /* of the hash; 0 unless an adversary chooses the keys */
-    const char *label;            /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
+    uint32_t layout;                 /* enum bloomfile_layout; 0: BLOOMFILE_BLOCKED */
+    uint32_t hashes;                 /* k; 0: the best for m (or fpr) and the capacity */
+    uint64_t capacity;               /* keys to size for; 0: a builder counts, at least 1 */
+    double fpr;                      /* rate to size for, in (0, 1); 0: 0.01 if bits is 0 */
+    uint64_t bits;                   /* m; 0: from capacity and fpr. blocked: a multiple of 512 */
+    uint64_t seed;                   /* of the hash; 0 unless an adversary chooses the keys */
+    const char *label;               /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
     uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
     uint32_t framing, framing_size;  /* how keys were cut from an input: bloomfile_inspect.h */
-    uint64_t self_test;           /* with hash_id, 0 without: see bloomfile_hash.h */
-    uint32_t hash_id;             /* of an application's own function; 0: bloomfile_hash() */
+    uint64_t self_test;              /* with hash_id, 0 without: see bloomfile_hash.h */
+    uint32_t hash_id;                /* of an application's own function; 0: bloomfile_hash() */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
     uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
@@ -205,8 +208,7 @@ BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
 /* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
- * PARAMS. Error: ENOMEM, or one of making or writing a temporary file; the builder then holds what
- * it held before, and maybe some of n. */
+ * PARAMS. Errors: ENOMEM, those of a temporary file; held keys stay, and some of n. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
@@ -224,15 +226,14 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
 #define BLOOMFILE_REPLACE 0x100u /* for functions that make a file: replace the one at the path */
 
 /* Builds the filter and publishes it at `path`, atomically: the whole file appears or none, and it
- * is on disk when this returns 0. A symbolic link is followed. Without BLOOMFILE_REPLACE an
- * existing path is EEXIST; anything there but a regular file is never replaced
- * (BLOOMFILE_ENOTREGULAR, EISDIR). A new file takes over permissions and access control list of the
- * one it replaces, owner and group where that is allowed; nobody gains a right. A failure leaves
- * nothing behind and the old file untouched; only if the very last step fails, the fsync of the
- * directory, is the new file in place all the same. The temporary file has no name, or where that
- * cannot be, ".bloomfile.XXXXXXXXXXXX.tmp"; then the calling thread's signals are held back, and
- * what a SIGKILL leaves is removed by the next that makes a file there. The builder stays as it was
- * and may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
+ * is on disk when this returns 0. Follows a symbolic link. Without BLOOMFILE_REPLACE an existing
+ * path is EEXIST; only a regular file is ever replaced (else BLOOMFILE_ENOTREGULAR, EISDIR). A new
+ * file takes over permissions and access control list of the old one, owner and group where
+ * allowed; nobody gains a right. A failure leaves nothing behind and the old file untouched; only
+ * if the last step fails, the fsync of the directory, is the new file in place all the same. The
+ * temporary file has no name or, where that cannot be, ".bloomfile.XXXXXXXXXXXX.tmp"; then the
+ * calling thread's signals are held back, and the next maker of a file there removes what a
+ * SIGKILL leaves. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
@@ -311,7 +312,6 @@ BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, ui
  * and _LOCK need BLOOMFILE_COPY here. Errors as bloomfile_open, but for those of files. */
 BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size_t size,
                                         unsigned flags);
-
 BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_live.h */
 
 /* 1 if it is time to open the path given to bloomfile_open() or _create() anew: it names another
@@ -321,10 +321,10 @@ BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_l
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
- * BLOOMFILE_EPOISONED if a writer of the file, this one or another, failed to write it to disk;
- * _EUNCLEAN if one died while it did, or _ECHANGED if somebody has overwritten the file: answers
- * since then may be wrong (lookups do not notice), from now on all are "maybe"; or _EHASH
- * (bloomfile_hash.h). Takes 1 to 3 us: ask after the answers that count. */
+ * BLOOMFILE_EPOISONED if a writer of the file failed to write it to disk, _EUNCLEAN if one died in
+ * a sync, _ECHANGED if somebody overwrote the file: answers since then may be wrong (lookups do
+ * not notice), from now on all are "maybe"; or _EHASH (bloomfile_hash.h). Takes 1 to 3 us: ask
+ * after the answers that count. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */

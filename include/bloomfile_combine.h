@@ -26,10 +26,9 @@ extern "C" {
 
 /* bloomfile_info.provenance: what the filter was made by, where that changes what its numbers
  * mean. */
-#define BLOOMFILE_FROM_INTERSECTION 1u /* bits of two filters ANDed: the rate is only an estimate  \
-                                        */
-#define BLOOMFILE_FROM_MERGE      2u   /* bits of several filters ORed */
-#define BLOOMFILE_FROM_PROJECTION 4u   /* a counting filter's nonzero counters */
+#define BLOOMFILE_FROM_INTERSECTION 1u /* bits of filters ANDed: the rate is an estimate */
+#define BLOOMFILE_FROM_MERGE        2u /* bits of filters ORed */
+#define BLOOMFILE_FROM_PROJECTION   4u /* a counting filter's nonzero counters */
 
 /* What folding by a factor would make. This struct never changes. */
 struct bloomfile_fold_choice {

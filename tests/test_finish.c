@@ -79,8 +79,7 @@ static void finishing_tells_what_failed(void **state)
         assert_error(error, rows[i].error);
         assert_error(bloomfile_finish(writer), error); /* whoever asks later */
         assert_error(bloomfile_finish(writer), error);
-        assert_error(bloomfile_add_digest(writer, 1, NULL),
-                     BLOOMFILE_EREADONLY);
+        assert_error(bloomfile_add_digest(writer, 1, NULL), BLOOMFILE_EREADONLY);
         assert_true(has_numbers(writer, 0, LIVE_KEYS));
         bloomfile_close(writer);
         if (rows[i].call == ON_msync)

@@ -127,7 +127,6 @@ static bool is_stream(const char *path)
 
 static void check_options(const struct inspect_options *o, int files)
 {
-    const struct keys_options none = { 0 };
     bool image = o->svg != NULL || o->png != NULL;
     bool image_to_stdout = is_stdout(o->svg) || is_stdout(o->png);
     if (files == 0)
@@ -135,7 +134,7 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->quick && (o->verify || o->map || image))
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
-    if (o->keys == NULL && memcmp(&o->keys_form, &none, sizeof(none)) != 0)
+    if (o->keys == NULL && (o->keys_form.form != KEYS_LINES || o->keys_form.crlf))
         cli_usage("-0, -x and --crlf go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");

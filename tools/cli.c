@@ -29,7 +29,7 @@ enum {
 void (*cli_before_failing)(void);
 
 static _Atomic int stdout_error; /* the first errno */
-static int shown_columns; /* of the progress line that stands on the terminal */
+static int shown_columns;        /* of the progress line that stands on the terminal */
 
 void cli_start(const char *argv0)
 {

@@ -13,14 +13,14 @@ enum {
 };
 
 struct stretch {
-    const char *name;   /* for messages */
-    int fd;             /* -1: it is empty */
-    bool piped;         /* it cannot be read from a place, only from where it stands */
-    bool silent;        /* no progress is shown */
+    const char *name; /* for messages */
+    int fd;           /* -1: it is empty */
+    bool piped;       /* it cannot be read from a place, only from where it stands */
+    bool silent;      /* no progress is shown */
     const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
-    uint64_t from, to;  /* to: UINT64_MAX, as far as the file goes */
-    size_t room, limit; /* of the buffer: at first, and at most */
-    bool summed;        /* all of it must have this CRC-32 */
+    uint64_t from, to;                /* to: UINT64_MAX, as far as the file goes */
+    size_t room, limit;               /* of the buffer: at first, and at most */
+    bool summed;                      /* all of it must have this CRC-32 */
     uint32_t sum;
 };
 

@@ -18,9 +18,9 @@ struct create {
     int inputs_count;
     struct bloomfile_params params;
     struct keys_options keys;
-    uint64_t memory;  /* bytes; 0: the default */
+    uint64_t memory;   /* bytes; 0: the default */
     uint64_t min_keys; /* fewer different ones are trouble */
-    uint32_t threads; /* 0: the default */
+    uint32_t threads;  /* 0: the default */
     bool live, force, allow_empty, overfull, quiet, verbose;
 };
 

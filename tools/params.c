@@ -37,7 +37,8 @@ double params_rate(const char *text)
 {
     double value;
     if (!cli_parse_rate(text, &value))
-        cli_usage("-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%%, not '%s'", text);
+        cli_usage("-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%%, not '%s'",
+                  text);
     return value;
 }
 

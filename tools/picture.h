@@ -20,7 +20,7 @@
 
 struct picture {
     size_t columns, rows;
-    double *fill;         /* of each cell, row by row; NULL: no picture */
+    double *fill;           /* of each cell, row by row; NULL: no picture */
     double median, scatter; /* of the cells */
     double cell_size;       /* in ... */
     const char *unit;       /* ... "bit" or "counter" */

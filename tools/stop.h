@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Being told to stop: the first SIGHUP, SIGINT, SIGPIPE or SIGTERM is noted, so that the work at
- * hand can be ended properly; one that comes a second or more after it kills, but for SIGPIPE, which
- * others bring along.
+ * hand can be ended properly; one that comes a second or more after it kills, but for SIGPIPE,
+ * which others bring along.
  */
 #ifndef BLOOMFILE_TOOLS_STOP_H
 #define BLOOMFILE_TOOLS_STOP_H

@@ -165,9 +165,9 @@ static bool report(struct job *j)
     }
     if (error != 0)
         return failed(j, error, "%s is written, but cannot be read", j->path);
-    warnx("%s: about %.0f keys, sized for %" PRIu64 "; false-positive rate %.3g %%, %.3g %% promised",
-          j->path, measure.keys_estimate, j->params.capacity, 100 * measure.fpr,
-          100 * j->params.fpr);
+    warnx(
+        "%s: about %.0f keys, sized for %" PRIu64 "; false-positive rate %.3g %%, %.3g %% promised",
+        j->path, measure.keys_estimate, j->params.capacity, 100 * measure.fpr, 100 * j->params.fpr);
     return true;
 }
 

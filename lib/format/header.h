@@ -131,7 +131,7 @@ uint32_t header_record_offset(const struct header *h, unsigned slot);
 /* Writes a record for the static header of *h. The reserved bytes are those of the record at
  * `kept`; NULL: zero. */
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
-                          uint8_t *bytes);
+                          uint8_t *at);
 
 /* Whether the header of an image is still the one that was decoded to *h: the static part, and of a
  * sealed one the record that was in force. */

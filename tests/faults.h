@@ -64,7 +64,7 @@ enum fault_call {
 /* What goes wrong between faults_begin() and faults_end(). */
 struct faults {
     enum fault_call call;
-    unsigned nth; /* of its calls, from 1; 0: none fails */
+    unsigned nth;  /* of its calls, from 1; 0: none fails */
     int error;     /* 0: pwrite() writes nothing, and says so */
     bool for_ever; /* the later ones fail too */
 

@@ -412,7 +412,6 @@ class Writer(File):
     def seal(self, until=6):
         """Seals in place; if others have the image open it stays as it is, and so does this."""
         self.hold_writers(fcntl.F_WRLCK)
-        check_end(self)
         with self.held(SYNCS), self.records() as image:
             writers = max(image.record["writers"] - 1, 0)
             seal_body(self, self.totals()["n"],
@@ -440,15 +439,11 @@ def entries(body):
                     for p in range(0, len(body), 4096))
 
 
-def check_end(file):
-    body = os.pread(file.fd, file.image.header["body_size"], H)
-    file.image.need(not any(cells(file.image.header, body)[file.image.header["m"]:]), "EBODY")
-
-
 def seal_body(file, n, flags, until):
     """Bytes 0, 3 and 1 are held exclusively. Ends after step `until`."""
     image, h = file.image, file.image.header
     body = os.pread(file.fd, h["body_size"], H)
+    image.need(not any(cells(h, body)[h["m"]:]), "EBODY")
     file.begin()
     os.pwrite(file.fd, entries(body), H + len(body))
     if until >= 2:

@@ -736,6 +736,23 @@ static void a_record_of_sequence_0_is_synced_like_others(void **state)
     }
 }
 
+/* No writer of ours goes so far. */
+static void a_record_of_the_last_sequences_is_poisoned_all_the_same(void **state)
+{
+    (void)state;
+    for (uint64_t below = 1; below <= 3; below++) {
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+        bloomfile_close(reader);
+        set_in_record("filter", slot_in_force("filter"), 0, 8, HEADER_SEALED_SEQUENCE - below);
+        reader = opened("filter", 0);
+        assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
+        assert_flawless(flaw_of_doubtful(reader));
+        assert_flawless(flaw_of_poisoned_file("filter"));
+    }
+}
+
 /* ---- a poison of which one record knows */
 
 static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
@@ -848,6 +865,7 @@ int main(void)
         ON_NEW_FILTER(one_that_refuses_to_seal_does_so_before_it_locks),
         ON_NEW_FILTER(a_sealing_that_fails_is_poisoned_and_not_overwritten),
         ON_NEW_FILTER(a_record_of_sequence_0_is_synced_like_others),
+        ON_NEW_FILTER(a_record_of_the_last_sequences_is_poisoned_all_the_same),
         ON_NEW_FILTER(a_poison_that_only_one_record_holds_is_seen_by_all),
         ON_NEW_FILTER(file_systems_that_hosts_share_are_refused),
         ON_NEW_FILTER(where_there_are_layers_a_reader_opens_it_for_writing_or_is_refused),

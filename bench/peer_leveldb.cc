@@ -98,7 +98,7 @@ void build_part(filter &f)
     f.text.clear();
 }
 
-void add(filter &f, const keyset::keyset_key &key)
+void add(filter &f, const keyset_key &key)
 {
     if (f.waiting.size() == f.capacity || f.text.size() + key.size > f.text.capacity()) {
         if (f.bits.empty())

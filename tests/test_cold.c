@@ -2,6 +2,7 @@
  * Lookups in a file that is not in memory read the pages they need and no other. */
 #include "support.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -159,6 +160,25 @@ static void each_page_once_and_none_in_memory(void **state)
     assert_int_equal(requests_of_many(), 0);
 }
 
+/* Nothing is known of the caller's memory, so nothing is asked of it. */
+static void an_image_that_the_caller_has_mapped_is_only_read(void **state)
+{
+    (void)state;
+    int fd = open("filter", O_RDONLY | O_CLOEXEC);
+    const size_t size = (size_t)lseek(fd, 0, SEEK_END);
+    void *image = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    assert_ptr_not_equal(image, MAP_FAILED);
+    bloomfile *f;
+    assert_error(bloomfile_open_memory(&f, image, size, 0), 0);
+    requests = 0;
+    assert_int_equal(look_up(f, true), 0);
+    assert_int_equal(requests, 0);
+    assert_int_equal(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    munmap(image, size);
+    close(fd);
+}
+
 static void the_whole_file_if_it_is_to_be_resident(void **state)
 {
     (void)state;
@@ -192,10 +212,14 @@ int main(void)
 {
 #define COLD(test) cmocka_unit_test_setup_teardown(test, make_cold_filter, leave_temp_dir)
     const struct CMUnitTest tests[] = {
-        COLD(one_by_one_without_verification),        COLD(many_without_verification),
-        COLD(one_by_one_with_their_checksums),        COLD(many_with_their_checksums),
-        COLD(many_without_waiting_for_each),          COLD(each_page_once_and_none_in_memory),
+        COLD(one_by_one_without_verification),
+        COLD(many_without_verification),
+        COLD(one_by_one_with_their_checksums),
+        COLD(many_with_their_checksums),
+        COLD(many_without_waiting_for_each),
+        COLD(each_page_once_and_none_in_memory),
         COLD(the_whole_file_if_it_is_to_be_resident),
+        COLD(an_image_that_the_caller_has_mapped_is_only_read),
     };
     const char *why = obstacle();
     if (why != NULL) {

@@ -344,6 +344,32 @@ static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
     assert_true(distinct_memory(SIZE_MAX) >= distinct_memory(SIZE_MAX / 16));
 }
 
+/* So that each thread takes in less at once than partitions give. */
+static void many_threads_share_little_memory_for_partitions(void **state)
+{
+    (void)state;
+    enum {
+        KEYS = 3000000
+    };
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .threads = 24, .memory = 64 * MIB });
+    uint64_t *digests = malloc(KEYS * sizeof *digests), count, random = 11;
+    assert_non_null(digests);
+    for (size_t i = 0; i < KEYS; i++)
+        digests[i] = random64(&random);
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS / 2), 0);
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    assert_int_equal(count, KEYS);
+    struct bytes image = finish_image(b);
+    bloomfile *f = open_image(image, 0);
+    assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
+    bloomfile_close(f);
+    free(image.data);
+    free(digests);
+    bloomfile_builder_free(b);
+}
+
 /* Too little for an extent, and enough for that but not for the smallest buffers. */
 static void memory_that_is_too_short_for_windows_makes_passes(void **state)
 {
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_body_of_whole_pages_is_assembled_as_it_is),
         cmocka_unit_test(pages_that_have_room_already_stay_where_they_are),
         cmocka_unit_test(memory_for_more_than_can_be_is_not_a_small_number),
+        cmocka_unit_test(many_threads_share_little_memory_for_partitions),
         cmocka_unit_test(memory_that_is_too_short_for_windows_makes_passes),
         cmocka_unit_test(an_empty_name_of_a_folder_is_none),
         cmocka_unit_test(what_only_looks_like_a_temporary_stays),

@@ -436,20 +436,48 @@ static void a_directory_without_a_name_leaves_the_path_as_it_was_given(void **st
     assert_int_equal(bloomfile_is_stale(third), 0);
 }
 
-/* So soon that its time need not tell. */
+static int ask_whether_stale(void)
+{
+    return bloomfile_is_stale(third);
+}
+
+static void cut_header(void)
+{
+    assert_int_equal(truncate("sealed", 100), 0);
+}
+
+/* Right after its time was looked at. */
 static void a_file_behind_a_copy_is_looked_at_itself(void **state)
 {
     (void)state;
-    struct bytes image = read_file("sealed");
-    for (unsigned i = 0; i < 200; i++) {
-        write_file("young", image.data, image.size);
-        bloomfile *f = opened("young", BLOOMFILE_COPY);
-        assert_int_equal(bloomfile_is_stale(f), 0);
-        overwrite("young", 130, "other", 5);
-        assert_int_not_equal(bloomfile_is_stale(f), 0);
-        bloomfile_close(f);
+    static void (*const acts[])(void) = { rewrite_label, cut_header };
+    for (size_t i = 0; i < ROWS(acts); i++) {
+        struct bytes image = read_file("sealed");
+        third = opened("sealed", BLOOMFILE_COPY);
+        assert_int_equal(ask_whether_stale(), 0);
+        assert_int_equal(with_others(ask_whether_stale, ON_pread64, 1, acts[i]), 1);
+        bloomfile_close(third);
+        third = NULL;
+        write_file("sealed", image.data, image.size);
+        free(image.data);
     }
-    free(image.data);
+}
+
+static void a_time_that_differs_in_any_digit_tells(void **state)
+{
+    (void)state;
+    struct stat then;
+    assert_int_equal(stat("sealed", &then), 0);
+    for (int i = 0; i < 2; i++) {
+        struct timespec set[2] = { then.st_atim, then.st_mtim };
+        set[1].tv_sec -= i;
+        set[1].tv_nsec = i == 0 ? (set[1].tv_nsec + 1) % 1000000000 : set[1].tv_nsec;
+        assert_int_equal(bloomfile_is_stale(sealed), 0);
+        assert_int_equal(utimensat(AT_FDCWD, "sealed", set, 0), 0);
+        assert_int_equal(bloomfile_is_stale(sealed), 1);
+        bloomfile_close(sealed);
+        sealed = opened("sealed", 0);
+    }
 }
 
 static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
@@ -459,6 +487,22 @@ static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **sta
     if (child == 0) {
         overwrite("live", lseek(open("live", O_RDONLY | O_CLOEXEC), 0, SEEK_END), "more", 4);
         _exit(bloomfile_finish(writer) != BLOOMFILE_ECHANGED);
+    }
+    assert_child_succeeds(child);
+}
+
+/* It cannot tell then whose lock there is. */
+static void a_child_that_cannot_open_the_file_anew_knows_of_no_abandoned_sync(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    pid_t child = fork();
+    if (child == 0) {
+        const struct faults faults = once(ON_open64, 1, EMFILE);
+        faults_begin(&faults);
+        int error = bloomfile_status(writer);
+        faults_end();
+        _exit(error != 0);
     }
     assert_child_succeeds(child);
 }
@@ -574,7 +618,9 @@ int main(void)
         ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
         ALONE(a_directory_without_a_name_leaves_the_path_as_it_was_given),
         ALONE(a_file_behind_a_copy_is_looked_at_itself),
+        ALONE(a_time_that_differs_in_any_digit_tells),
         ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
+        ALONE(a_child_that_cannot_open_the_file_anew_knows_of_no_abandoned_sync),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

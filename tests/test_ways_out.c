@@ -21,6 +21,8 @@
 #include "format/header.h"
 #include "os/boot.h"
 
+#define LEFT_BEHIND ".bloomfile.000000000000.tmp"
+
 enum {
     KEYS = 60000,
     MANY = 3000,     /* more than are added in one go */
@@ -63,6 +65,7 @@ static void end(void)
     unlink("live");
     unlink("sealed");
     unlink("made");
+    unlink(LEFT_BEHIND);
 }
 
 static int clean_up(void **state)
@@ -178,8 +181,9 @@ static int is_stale(void)
 
 static int build_at(const char *path)
 {
+    const struct bloomfile_params params = { .struct_size = sizeof params, .capacity = MANY };
     bloomfile_builder *b;
-    int error = bloomfile_builder_new(&b, NULL);
+    int error = bloomfile_builder_new(&b, &params);
     if (error == 0)
         error = bloomfile_builder_add_digests(b, digests, MANY);
     if (error == 0)
@@ -222,10 +226,11 @@ static int build(struct bloomfile_params params)
     return error;
 }
 
+/* The last of them is smaller. */
 static int build_in_windows(void)
 {
     return build((struct bloomfile_params){
-        .layout = BLOOMFILE_CLASSIC, .bits = 8 * (9 << 20) - 77, .hashes = 7, .memory = 1 << 20 });
+        .layout = BLOOMFILE_CLASSIC, .bits = 8 * (4 << 20) - 77, .hashes = 9, .memory = 1 << 20 });
 }
 
 static int build_in_lanes(void)
@@ -241,30 +246,31 @@ static int build_for_many(void)
 static const struct operation {
     const char *what;
     int (*run)(void);
-    bool makes_a_file;
+    bool makes_a_file, by_name;
 } operations[] = {
-    { "fold plan, live", plan_live, false },
-    { "fold plan, sealed", plan_sealed, false },
-    { "fold", fold_live, true },
-    { "unite", unite, true },
-    { "intersect", intersect, true },
-    { "project", project_live, true },
-    { "rescue", rescue_live, false },
-    { "copy as reader", copy_as_reader, true },
-    { "copy as writer", copy_as_writer, true },
-    { "sync", sync_it, false },
-    { "finish", finish_it, false },
-    { "seal", seal_it, false },
-    { "add many exactly", add_many_exactly, false },
-    { "assemble", assemble, true },
-    { "open a copy", open_copy, false },
-    { "get info", tell, false },
-    { "is stale", is_stale, false },
-    { "replace", replace, false },
-    { "build plainly", build_plainly, false },
-    { "build in windows", build_in_windows, true },
-    { "build in lanes", build_in_lanes, true },
-    { "build for many", build_for_many, true },
+    { "fold plan, live", plan_live, false, false },
+    { "fold plan, sealed", plan_sealed, false, false },
+    { "fold", fold_live, true, false },
+    { "unite", unite, true, false },
+    { "intersect", intersect, true, false },
+    { "project", project_live, true, false },
+    { "rescue", rescue_live, false, false },
+    { "copy as reader", copy_as_reader, true, false },
+    { "copy as writer", copy_as_writer, true, false },
+    { "sync", sync_it, false, false },
+    { "finish", finish_it, false, false },
+    { "seal", seal_it, false, false },
+    { "add many exactly", add_many_exactly, false, false },
+    { "assemble", assemble, true, false },
+    { "open a copy", open_copy, false, false },
+    { "get info", tell, false, false },
+    { "is stale", is_stale, false, false },
+    { "replace", replace, false, false },
+    { "replace by a temporary with a name", replace, false, true },
+    { "build plainly", build_plainly, false, false },
+    { "build in windows", build_in_windows, true, false },
+    { "build in lanes", build_in_lanes, true, false },
+    { "build for many", build_for_many, true, false },
 };
 
 /* ---- each call fails */
@@ -299,7 +305,10 @@ static bool fails_at(const struct operation *op, enum fault_call call, unsigned 
 {
     begin();
     const size_t descriptors = open_descriptors(), maps = mapped_files();
-    const struct faults faults = once(call, nth, error);
+    struct faults faults = once(call, nth, error);
+    faults.no_unnamed_files = op->by_name;
+    if (op->by_name)
+        write_file(LEFT_BEHIND, "", 0);
     faults_begin(&faults);
     int told = op->run();
     faults_end();
@@ -537,6 +546,33 @@ static void a_temporary_file_of_equal_digests_is_not_the_one_written(void **stat
     assert_int_equal(entries_in_dir(), 0);
 }
 
+/* Part of them are in the file, part in partitions of the memory there is. */
+static void a_file_beside_partitions_that_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    enum {
+        MEMORY = 1 << 26,
+        ALL = MEMORY / 2 / 8 * 3 / 2
+    };
+    uint64_t count, random = 7, *all = malloc(ALL * sizeof *all);
+    assert_non_null(all);
+    for (size_t i = 0; i < ALL; i++)
+        all[i] = random64(&random);
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .memory = MEMORY, .spool = "." });
+    assert_error(bloomfile_builder_add_digests(b, all, ALL), 0);
+    for (unsigned nth = 1; nth < 40; nth += 3) {
+        const struct faults faults = from_then_on(ON_pread64, nth, EIO);
+        faults_begin(&faults);
+        int error = bloomfile_builder_count(b, &count);
+        faults_end();
+        assert_error(error, EIO);
+    }
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    assert_int_equal(count, ALL);
+    bloomfile_builder_free(b);
+    free(all);
+}
+
 static void the_first_error_stops_all_threads(void **state)
 {
     (void)state;
@@ -625,6 +661,7 @@ int main(void)
         ALONE(a_reader_that_cannot_even_poison_tells_of_the_first_error),
         ALONE(at_the_end_of_its_sequence_a_file_is_not_made_a_sealed_one),
         ALONE(a_temporary_file_of_equal_digests_is_not_the_one_written),
+        ALONE(a_file_beside_partitions_that_cannot_be_read_is_told),
         ALONE(the_first_error_stops_all_threads),
         ALONE(a_signal_while_a_pipe_is_full_is_no_error),
     };

@@ -34,38 +34,38 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
 }
 
 /* The last page is copied, because the caller's bytes end in it. */
-static int put_body(struct result *r, const uint8_t *body)
+static int put_body(struct new_image *r, const uint8_t *body)
 {
     const size_t need = (size_t)r->pass.geometry.need, whole = need - need % CHECKSUM_PAGE;
     uint8_t last[CHECKSUM_PAGE] = { 0 };
     int error = 0;
     for (size_t at = 0; error == 0 && at < whole; at += PIECE)
-        error = result_put(r, body + at, whole - at < PIECE ? whole - at : PIECE);
+        error = new_image_put(r, body + at, whole - at < PIECE ? whole - at : PIECE);
     if (error != 0 || whole == need)
         return error;
     memcpy(last, body + whole, need - whole);
-    return result_put(r, last, sizeof last);
+    return new_image_put(r, last, sizeof last);
 }
 
 /* `sized`: the caller gave the number of keys. */
-static int make(struct result *r, struct header *h, const uint8_t *body, bool sized)
+static int make(struct new_image *r, struct header *h, const uint8_t *body, bool sized)
 {
     int error = put_body(r, body);
     if (error != 0)
         return error;
-    result_record(r, &h->record);
+    new_image_record(r, &h->record);
     if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     if (!sized && h->record.n > h->capacity)
         h->capacity = h->record.n;
-    return result_finish(r, h);
+    return new_image_finish(r, h);
 }
 
 static int assemble(struct destination to, const struct bloomfile_params *params, const void *body,
                     uint32_t provenance, uint64_t keys)
 {
     struct header h;
-    struct result r = { 0 };
+    struct new_image r = { 0 };
     int error = describe(&h, params, provenance, keys);
     if (error != 0)
         return error;
@@ -73,27 +73,27 @@ static int assemble(struct destination to, const struct bloomfile_params *params
         return BLOOMFILE_ETOOBIG;
     if (!body_last_byte_is_clean(&h, body))
         return BLOOMFILE_EBODY;
-    error = result_start(&r, &h, to);
+    error = new_image_start(&r, &h, to);
     if (error == 0)
         error = make(&r, &h, body, params->capacity != 0);
-    result_abandon(&r);
+    new_image_abandon(&r);
     return error;
 }
 
 int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
                        uint32_t provenance, uint64_t keys, unsigned flags)
 {
-    return assemble(result_to_file(path, flags), params, body, provenance, keys);
+    return assemble(new_image_to_file(path, flags), params, body, provenance, keys);
 }
 
 int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params, const void *body,
                           uint32_t provenance, uint64_t keys, const char *spool)
 {
-    return assemble(result_to_fd(fd, spool), params, body, provenance, keys);
+    return assemble(new_image_to_fd(fd, spool), params, body, provenance, keys);
 }
 
 int bloomfile_assemble_memory(void **image, size_t *size, const struct bloomfile_params *params,
                               const void *body, uint32_t provenance, uint64_t keys)
 {
-    return assemble(result_to_memory(image, size), params, body, provenance, keys);
+    return assemble(new_image_to_memory(image, size), params, body, provenance, keys);
 }

@@ -146,10 +146,10 @@ static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs
 
 /* Makes the body, its page checksums and the rest of *h. */
 static int build(bloomfile_builder *b, struct header *h, const struct runs *runs,
-                 const struct result *r)
+                 const struct new_image *r)
 {
     uint64_t n;
-    int error = fill_body(h, runs, &b->fill, result_body(r), r->fd, r->checksums, &n);
+    int error = fill_body(h, runs, &b->fill, new_image_body(r), r->fd, r->checksums, &n);
     if (error == 0)
         params_set_keys(&b->params, n, h);
     return error;
@@ -159,31 +159,31 @@ static int finish(bloomfile_builder *b, struct destination to)
 {
     struct header h;
     const struct runs *runs;
-    struct result r = { 0 };
+    struct new_image r = { 0 };
     int error = plan(b, &h, &runs);
     if (error == 0)
-        error = result_start(&r, &h, to);
+        error = new_image_start(&r, &h, to);
     if (error == 0)
         error = build(b, &h, runs, &r);
     if (error == 0)
-        error = result_finish(&r, &h);
-    result_abandon(&r);
+        error = new_image_finish(&r, &h);
+    new_image_abandon(&r);
     return error;
 }
 
 int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)
 {
-    return finish(b, result_to_file(path, flags));
+    return finish(b, new_image_to_file(path, flags));
 }
 
 int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd)
 {
-    return finish(b, result_to_fd(fd, b->params.spool));
+    return finish(b, new_image_to_fd(fd, b->params.spool));
 }
 
 int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size)
 {
-    return finish(b, result_to_memory(image, size));
+    return finish(b, new_image_to_memory(image, size));
 }
 
 void bloomfile_free(void *image)

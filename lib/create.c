@@ -13,6 +13,7 @@
 #include "image/image.h"
 #include "image/params.h"
 #include "open.h"
+#include "os/file.h"
 #include "os/publish.h"
 
 static int plan(const struct bloomfile_params *given, struct header *h)
@@ -52,7 +53,7 @@ static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
     uint8_t bytes[HEADER_MAX];
     header_encode(h, bytes);
     int error = on_disk ? publish_allocate(fd, size, true) : reserve_memory(fd, size);
-    return error != 0 ? error : map_write(fd, 0, bytes, sizeof bytes);
+    return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
 
 /* A writer of the new file; the descriptor stays the caller's. */
@@ -74,7 +75,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     error = own < 0 ? errno : filter_make_writer(f, own, flags);
     if (error == 0 && path != NULL)
-        error = map_stat(own, &status);
+        error = file_stat(own, &status);
     if (error == 0 && path != NULL)
         error = changed_note(f, path, &status);
     if (error != 0)

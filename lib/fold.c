@@ -36,17 +36,17 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
 
 int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor, unsigned flags)
 {
-    return fold(result_to_file(dst, flags), src, factor);
+    return fold(new_image_to_file(dst, flags), src, factor);
 }
 
 int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor, const char *spool)
 {
-    return fold(result_to_fd(fd, spool), src, factor);
+    return fold(new_image_to_fd(fd, spool), src, factor);
 }
 
 int bloomfile_fold_memory(void **image, size_t *size, const bloomfile *src, uint64_t factor)
 {
-    return fold(result_to_memory(image, size), src, factor);
+    return fold(new_image_to_memory(image, size), src, factor);
 }
 
 int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)

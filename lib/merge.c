@@ -182,17 +182,17 @@ static int merge(struct destination to, const bloomfile *const *srcs, size_t cou
 int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
                     const struct bloomfile_merge_params *params, unsigned flags)
 {
-    return merge(result_to_file(dst, flags), srcs, count, params);
+    return merge(new_image_to_file(dst, flags), srcs, count, params);
 }
 
 int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_t count,
                        const struct bloomfile_merge_params *params)
 {
-    return merge(result_to_fd(fd, NULL), srcs, count, params);
+    return merge(new_image_to_fd(fd, NULL), srcs, count, params);
 }
 
 int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs, size_t count,
                            const struct bloomfile_merge_params *params)
 {
-    return merge(result_to_memory(image, size), srcs, count, params);
+    return merge(new_image_to_memory(image, size), srcs, count, params);
 }

@@ -18,6 +18,7 @@
 #include "handle/sealing.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
+#include "os/file.h"
 #include "os/filesystem.h"
 
 #define OPEN_FLAGS                                                                                 \
@@ -118,7 +119,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags,
     for (int tries = 0; tries < HEADER_TRIES; tries++) {
         uint8_t bytes[HEADER_MAX];
         size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
-        int error = map_read(fd, offset, bytes, size);
+        int error = file_read(fd, offset, bytes, size);
         if (error != 0)
             return error;
         *faults = expected(flags);
@@ -149,13 +150,13 @@ static int own_descriptor(int fd, int *own)
 {
     bool layered;
     int error = filesystem_check(fd, &layered);
-    if (error == 0 && layered && map_open_again(fd, true, own) != 0)
+    if (error == 0 && layered && file_open_again(fd, true, own) != 0)
         error = BLOOMFILE_EFILESYSTEM;
     else if (error == 0 && layered)
         close(*own);
     if (error != 0)
         return error;
-    error = map_open_again(fd, false, own);
+    error = file_open_again(fd, false, own);
     if (error != EACCES && (error != ENOENT || layered))
         return error;
     *own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -220,11 +221,11 @@ static int open_path(bloomfile **out, const char *path, unsigned flags)
 {
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
     bloomfile *f = NULL;
-    int fd, error = map_open(path, writing, &fd);
+    int fd, error = file_open(path, writing, &fd);
     if (error != 0)
         return error;
     struct stat status;
-    error = map_stat(fd, &status);
+    error = file_stat(fd, &status);
     if (error == 0)
         error = open_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
     if (error == 0 && writing)
@@ -234,7 +235,7 @@ static int open_path(bloomfile **out, const char *path, unsigned flags)
     else
         close(fd);
     if (error == 0 && f->live != NULL)
-        error = map_stat(f->fd, &status); /* of a layered file it may be another inode by now */
+        error = file_stat(f->fd, &status); /* of a layered file it may be another inode by now */
     if (error == 0)
         error = changed_note(f, path, &status);
     if (error != 0)
@@ -266,7 +267,7 @@ int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
     if (!flags_valid(flags, false))
         return BLOOMFILE_EPARAMS;
     struct stat status;
-    int error = map_stat(fd, &status);
+    int error = file_stat(fd, &status);
     return error != 0 ? error : open_range(out, fd, &status, offset, length, flags);
 }
 

@@ -4,6 +4,7 @@
 
 #include "handle/flush.h"
 #include "handle/join.h"
+#include "handle/record.h"
 #include "handle/sealing.h"
 #include "handle/turn.h"
 #include "image/body.h"
@@ -44,7 +45,8 @@ static int seal(bloomfile *f)
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)
         return live_poison(f, &now, error);
-    error = sealing_write(f->fd, &sealed, f->map.bytes, now.in_force, 1 - now.in_force);
+    error =
+        record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force, 1 - now.in_force);
     if (error != 0) {
         live_write(f, &now, flush_ended(now.record)); /* what had begun has ended well */
         return error;
@@ -53,7 +55,7 @@ static int seal(bloomfile *f)
     if (error != 0)
         return live_poison(f, &now, error);
     become_sealed(f, &sealed);
-    error = sealing_write(f->fd, &sealed, f->map.bytes, now.in_force, now.in_force);
+    error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force, now.in_force);
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
 

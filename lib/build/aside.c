@@ -10,7 +10,7 @@
 
 #include "format/checksum.h"
 #include "format/probe.h"
-#include "os/map.h"
+#include "os/file.h"
 #include "os/spool.h"
 
 #define NONE UINT32_MAX /* no extent */
@@ -173,7 +173,7 @@ static int write_buffer(struct aside_writer *w, size_t part, size_t size)
     const uint8_t *bytes = (const void *)buffer_of(w, part);
     int error = tail->number == NONE ? begin_extent(a, tail) : 0;
     if (error == 0)
-        error = map_write(a->fd, offset_of(tail->number) + tail->used, bytes, size);
+        error = file_write(a->fd, offset_of(tail->number) + tail->used, bytes, size);
     if (error != 0)
         return error;
     tail->crc = checksum_more(tail->crc, bytes, size);
@@ -231,7 +231,7 @@ int aside_read(struct aside *a, size_t part, uint32_t *room, aside_visit *visit,
 {
     for (uint32_t number = a->last[part]; number != NONE;) {
         const struct extent *e = &a->extents[number];
-        int error = map_read(a->fd, offset_of(number), room, e->used);
+        int error = file_read(a->fd, offset_of(number), room, e->used);
         if (error != 0)
             return error;
         if (checksum((const void *)room, e->used) != e->crc)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "build/reader.h"
-#include "os/map.h"
+#include "os/file.h"
 #include "os/spool.h"
 #include "os/team.h"
 
@@ -91,7 +91,7 @@ static int spool_lane(struct digests *d, const struct lane *lane)
     if (error == 0 && d->runs.fd < 0)
         error = spool_file(d->plan.folder, &d->runs.fd);
     if (error == 0)
-        error = map_write(d->runs.fd, d->spool_size, lane->values, size);
+        error = file_write(d->runs.fd, d->spool_size, lane->values, size);
     if (error != 0)
         return error;
     for (size_t i = 0; i < lane->count; i++)

@@ -14,7 +14,7 @@
 #include "image/image.h"
 #include "kernel/add.h"
 #include "kernel/dispatch.h"
-#include "os/map.h"
+#include "os/file.h"
 #include "os/team.h"
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
@@ -129,7 +129,7 @@ static int make_part(struct worker *w, uint64_t number)
     sum_pages(w, start, size);
     if (f->h->layout == BLOOMFILE_BLOCKED || number == 0)
         atomic_fetch_add(&f->n, w->added);
-    return f->body != NULL ? 0 : map_write(f->fd, f->h->body_offset + start, w->bytes, size);
+    return f->body != NULL ? 0 : file_write(f->fd, f->h->body_offset + start, w->bytes, size);
 }
 
 static int get_ready(struct worker *w)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/probe.h"
-#include "os/map.h"
+#include "os/file.h"
 
 #define NEAR 512u /* digests read to find one among them: a page */
 
@@ -27,7 +27,7 @@ int runs_reserve(struct runs *runs, size_t count)
 int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_t n, uint64_t *to)
 {
     if (run->values == NULL)
-        return map_read(runs->fd, run->offset + 8 * at, to, 8 * n);
+        return file_read(runs->fd, run->offset + 8 * at, to, 8 * n);
     memcpy(to, run->values + at, n * sizeof *to);
     return 0;
 }

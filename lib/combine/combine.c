@@ -36,7 +36,7 @@ static void intersect_piece(struct combine_part *part, uint32_t layout, uint8_t 
         to[i] &= scratch[i];
 }
 
-static int put_pieces(struct result *r, struct combination *c, uint8_t *piece)
+static int put_pieces(struct new_image *r, struct combination *c, uint8_t *piece)
 {
     const uint32_t layout = r->h->layout;
     const uint64_t all = r->pass.geometry.units, most = geometry_units_in(layout, PIECE);
@@ -54,7 +54,7 @@ static int put_pieces(struct result *r, struct combination *c, uint8_t *piece)
         }
         const size_t used = (size_t)geometry_bytes_of(layout, units);
         int error =
-            result_put(r, piece, (used + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE);
+            new_image_put(r, piece, (used + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE);
         if (error != 0)
             return error;
     }
@@ -82,7 +82,7 @@ static bool keys_were_added(const struct combination *c)
     return keys != c->h.record.n;
 }
 
-static int make(struct combination *c, struct result *r)
+static int make(struct combination *c, struct new_image *r)
 {
     uint8_t *pieces = malloc(2 * PIECE);
     if (pieces == NULL)
@@ -93,20 +93,20 @@ static int make(struct combination *c, struct result *r)
         error = source_verdict(&c->parts[i].source);
     if (error != 0)
         return error;
-    result_record(r, &c->h.record);
+    new_image_record(r, &c->h.record);
     if ((c->h.record.flags & RECORD_N_ESTIMATED) == 0 && !c->keys_told && keys_were_added(c))
         c->h.record.flags |= RECORD_N_ESTIMATED;
     error = c->settle != NULL ? c->settle(c, &r->pass.tally) : 0;
-    return error != 0 ? error : result_finish(r, &c->h);
+    return error != 0 ? error : new_image_finish(r, &c->h);
 }
 
 int combine_make(struct combination *c, struct destination to)
 {
-    struct result r;
-    int error = result_start(&r, &c->h, to);
+    struct new_image r;
+    int error = new_image_start(&r, &c->h, to);
     if (error == 0)
         error = make(c, &r);
-    result_abandon(&r);
+    new_image_abandon(&r);
     return error;
 }
 

@@ -56,6 +56,11 @@ static const uint8_t *copy_stretch(struct source *s, size_t size)
     return s->copy;
 }
 
+size_t source_next(const struct source *s, uint64_t size)
+{
+    return size - s->at < SOURCE_STRETCH ? (size_t)(size - s->at) : SOURCE_STRETCH;
+}
+
 const uint8_t *source_take(struct source *s, size_t size)
 {
     const uint64_t from = s->at, page = from / CHECKSUM_PAGE;

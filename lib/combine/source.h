@@ -24,6 +24,9 @@ int source_describe(const bloomfile *f, struct header *h);
  * source_release() is due in any case. */
 int source_start(struct source *s, const bloomfile *f);
 
+/* How many bytes to take next, of `size` in all. */
+size_t source_next(const struct source *s, uint64_t size);
+
 /* The next `size` bytes of the body, at most SOURCE_STRETCH; all but the last are whole pages.
  * Valid until the next call. */
 const uint8_t *source_take(struct source *s, size_t size);

@@ -9,6 +9,7 @@
 
 #include "handle/join.h"
 #include "handle/live.h"
+#include "os/file.h"
 
 /* ---- which file it is */
 
@@ -71,7 +72,7 @@ bool changed_header(const bloomfile *f)
 static bool changed_behind_copy(const bloomfile *f)
 {
     uint8_t bytes[HEADER_MAX];
-    return f->copied && (map_read(f->fd, 0, bytes, f->header.header_size) != 0 ||
+    return f->copied && (file_read(f->fd, 0, bytes, f->header.header_size) != 0 ||
                          !header_is_still(&f->header, bytes));
 }
 
@@ -122,7 +123,7 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
         return join_find_abandoned(f->fd, now, abandoned);
     /* It has not joined since a fork: its parent's lock may be one of the opening that they share.
      */
-    if (map_open_again(f->fd, false, &fd) != 0)
+    if (file_open_again(f->fd, false, &fd) != 0)
         return 0;
     int error = join_find_abandoned(fd, now, abandoned);
     close(fd);

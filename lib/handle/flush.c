@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "handle/turn.h"
+#include "os/file.h"
 
 /* A mark that is there already is of somebody who is gone. This writer was there before (one that
  * joins refuses, or has been told to accept), so the kernel will tell it of what he was told. */
@@ -126,7 +127,7 @@ int flush_as_reader(const bloomfile *f)
         error = turn.refused;
     if (error == 0) {
         const int fd = turn.refused == 0 ? turn.fd : -1;
-        error = map_flush(f->fd);
+        error = file_flush(f->fd);
         error = error != 0 ? live_poison_as_reader(f, fd, error) : check_mark(f);
     }
     turn_end(&turn);

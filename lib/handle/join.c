@@ -11,6 +11,7 @@
 #include "handle/lock.h"
 #include "handle/turn.h"
 #include "os/boot.h"
+#include "os/file.h"
 
 static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
 {
@@ -26,7 +27,7 @@ static int read_record(int fd, const struct header *h, struct record *r)
     uint8_t bytes[HEADER_MAX];
     struct header now;
     struct header_faults faults = { 0 };
-    int error = map_read(fd, 0, bytes, sizeof bytes);
+    int error = file_read(fd, 0, bytes, sizeof bytes);
     if (error != 0)
         return error;
     header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
@@ -135,7 +136,7 @@ int join_open_own(const bloomfile *f)
 {
     if (f->session->own)
         return 0;
-    int error = f->writing ? map_reopen(&f->map, f->fd) : map_reopen_descriptor(f->fd);
+    int error = f->writing ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
     f->session->own = error == 0;
     return error;
 }
@@ -235,7 +236,7 @@ int join_check_path(const bloomfile *f)
         return 0;
     if (stat(f->path, &now) != 0)
         return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
-    int error = map_stat(f->fd, &own);
+    int error = file_stat(f->fd, &own);
     bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
     return same ? error : BLOOMFILE_EREPLACED;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "handle/lock.h"
+#include "handle/record.h"
 
 /* A sequence only grows, so a lower one is that of another file that was copied over this one; or
  * one record was copied before, and the other while, it was overwritten. But a sealing that failed
@@ -68,13 +69,9 @@ static struct place place_of(const bloomfile *f)
 /* Over the record that is not in force. */
 static int write_record(struct place at, const struct header *now, const struct record *next)
 {
-    uint8_t bytes[HEADER_RECORD_MAX];
-    const uint8_t *kept = at.map->bytes + header_record_offset(now, now->in_force);
     if (next->sequence == HEADER_SEALED_SEQUENCE)
         return EOVERFLOW;
-    header_encode_record(now, next, kept, bytes);
-    return map_write(at.fd, header_record_offset(now, 1 - now->in_force), bytes,
-                     header_record_size(now));
+    return record_write(at.fd, now, next, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
 static void poison(struct place at, struct header *now)

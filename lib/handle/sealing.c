@@ -3,16 +3,9 @@
 #include "handle/sealing.h"
 
 #include "handle/lock.h"
+#include "handle/record.h"
 #include "image/body.h"
 #include "os/map.h"
-
-int sealing_write(int fd, const struct header *h, const uint8_t *image, unsigned kept,
-                  unsigned slot)
-{
-    uint8_t bytes[HEADER_RECORD_MAX];
-    header_encode_record(h, &h->record, image + header_record_offset(h, kept), bytes);
-    return map_write(fd, header_record_offset(h, slot), bytes, header_record_size(h));
-}
 
 static int verify(const struct header *h, const uint8_t *body)
 {
@@ -37,7 +30,7 @@ static int complete(int fd, const struct map *map, struct header *h)
     if (error == 0)
         error = map_sync(map, HEADER_MAX); /* the one in force may not be on disk yet */
     if (error == 0)
-        error = sealing_write(fd, h, map->bytes, h->in_force, 1 - h->in_force);
+        error = record_write(fd, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
     return error != 0 ? error : map_sync(map, HEADER_MAX);
 }
 

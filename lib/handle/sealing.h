@@ -5,11 +5,6 @@
 
 #include "format/header.h"
 
-/* Writes h->record, that of a sealed image, to a slot. `image` is mapped, and has in the slot
- * `kept` what of the record is not known here. */
-int sealing_write(int fd, const struct header *h, const uint8_t *image, unsigned kept,
-                  unsigned slot);
-
 /* Ends a sealing that was cut off, or whose last write was torn: verifies the body, and writes the
  * record in force over the other one. EBUSY while it is still under way; BLOOMFILE_EPAGE, _EBODY;
  * an errno. *h is the header as it was read. */

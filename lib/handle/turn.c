@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "handle/lock.h"
-#include "os/map.h"
+#include "os/file.h"
 
 static void start(struct turn *t, int fd, bool reads)
 {
-    t->refused = map_open_again(fd, true, &t->fd);
-    t->own = t->refused == 0 || (reads && map_open_again(fd, false, &t->fd) == 0);
+    t->refused = file_open_again(fd, true, &t->fd);
+    t->own = t->refused == 0 || (reads && file_open_again(fd, false, &t->fd) == 0);
     if (!t->own)
         t->fd = fd;
 }

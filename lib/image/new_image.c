@@ -8,20 +8,20 @@
 
 #include "format/bytes.h"
 #include "image/image.h"
-#include "os/map.h"
+#include "os/file.h"
 
-static int start_in_memory(struct result *r, const struct geometry *g)
+static int start_in_memory(struct new_image *r, const struct geometry *g)
 {
     if (g->image_size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
     r->image = calloc(1, (size_t)g->image_size);
     if (r->image == NULL)
         return ENOMEM;
-    r->checksums = result_body(r) + g->body_size;
+    r->checksums = new_image_body(r) + g->body_size;
     return 0;
 }
 
-static int start_publication(struct result *r)
+static int start_publication(struct new_image *r)
 {
     const struct destination *to = &r->to;
     if (to->kind == DESTINATION_DESCRIPTOR)
@@ -31,7 +31,7 @@ static int start_publication(struct result *r)
     return publish_start(&r->publication, to->path, to->flags != 0, &r->fd);
 }
 
-static int start_in_file(struct result *r, const struct geometry *g)
+static int start_in_file(struct new_image *r, const struct geometry *g)
 {
     const bool live = r->h->record.state == BLOOMFILE_LIVE;
     if (g->pages > SIZE_MAX / 4)
@@ -42,33 +42,33 @@ static int start_in_file(struct result *r, const struct geometry *g)
     return error != 0 ? error : publish_allocate(r->fd, g->image_size, live);
 }
 
-int result_start(struct result *r, struct header *h, struct destination to)
+int new_image_start(struct new_image *r, struct header *h, struct destination to)
 {
     const bool in_memory = to.kind == DESTINATION_MEMORY;
     h->header_size = in_memory ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
     image_describe(h);
-    *r = (struct result){ .to = to, .fd = -1, .h = h };
+    *r = (struct new_image){ .to = to, .fd = -1, .h = h };
     body_pass_start(&r->pass, h);
     const struct geometry *g = &r->pass.geometry;
     return in_memory ? start_in_memory(r, g) : start_in_file(r, g);
 }
 
-uint8_t *result_body(const struct result *r)
+uint8_t *new_image_body(const struct new_image *r)
 {
     return r->image != NULL ? r->image + r->h->body_offset : NULL;
 }
 
 /* The last page in memory may be shorter. */
-static int put_bytes(const struct result *r, const uint8_t *pages, size_t size)
+static int put_bytes(const struct new_image *r, const uint8_t *pages, size_t size)
 {
     if (r->image == NULL)
-        return map_write(r->fd, r->h->body_offset + r->at, pages, size);
+        return file_write(r->fd, r->h->body_offset + r->at, pages, size);
     const uint64_t rest = r->h->body_size - r->at;
-    memcpy(result_body(r) + r->at, pages, rest < size ? (size_t)rest : size);
+    memcpy(new_image_body(r) + r->at, pages, rest < size ? (size_t)rest : size);
     return 0;
 }
 
-int result_put(struct result *r, const uint8_t *pages, size_t size)
+int new_image_put(struct new_image *r, const uint8_t *pages, size_t size)
 {
     for (size_t at = 0; r->checksums != NULL && at < size; at += CHECKSUM_PAGE) {
         uint8_t *entry = r->checksums + 4 * r->pass.page;
@@ -79,27 +79,27 @@ int result_put(struct result *r, const uint8_t *pages, size_t size)
     return error;
 }
 
-void result_record(const struct result *r, struct record *record)
+void new_image_record(const struct new_image *r, struct record *record)
 {
     image_record(record, r->pass.sum.crc, &r->pass.tally);
 }
 
-static void give_away(struct result *r)
+static void give_away(struct new_image *r)
 {
     *r->to.image = r->image;
     *r->to.size = (size_t)r->pass.geometry.image_size;
     r->image = NULL;
 }
 
-static int publish(struct result *r, const uint8_t *header)
+static int publish(struct new_image *r, const uint8_t *header)
 {
     const struct header *h = r->h;
     int error = 0;
     if (r->checksums != NULL)
-        error = map_write(r->fd, h->body_offset + h->body_size, r->checksums,
-                          4 * (size_t)r->pass.geometry.pages);
+        error = file_write(r->fd, h->body_offset + h->body_size, r->checksums,
+                           4 * (size_t)r->pass.geometry.pages);
     if (error == 0)
-        error = map_write(r->fd, 0, header, h->header_size);
+        error = file_write(r->fd, 0, header, h->header_size);
     if (error != 0)
         return error;
     struct publication *complete = r->publication;
@@ -107,7 +107,7 @@ static int publish(struct result *r, const uint8_t *header)
     return publish_finish(complete);
 }
 
-int result_finish(struct result *r, struct header *h)
+int new_image_finish(struct new_image *r, struct header *h)
 {
     uint8_t bytes[HEADER_MAX];
     int error = image_encode(h, bytes);
@@ -122,7 +122,7 @@ int result_finish(struct result *r, struct header *h)
     return 0;
 }
 
-void result_abandon(struct result *r)
+void new_image_abandon(struct new_image *r)
 {
     publish_abandon(r->publication);
     if (r->to.kind != DESTINATION_MEMORY)

@@ -2,8 +2,8 @@
  * A new filter on its way to a file, a descriptor or memory: sealed, with counts and checksums, or
  * a live copy. Its body is written in order, piece by piece, or made by the caller, who then
  * computes the rest. For a file only the page checksums are held in memory, a thousandth of it. */
-#ifndef BLOOMFILE_RESULT_H
-#define BLOOMFILE_RESULT_H
+#ifndef BLOOMFILE_NEW_IMAGE_H
+#define BLOOMFILE_NEW_IMAGE_H
 
 #include "image/body.h"
 #include "os/publish.h"
@@ -23,24 +23,24 @@ struct destination {
     size_t *size;
 };
 
-static inline struct destination result_to_file(const char *path, unsigned flags)
+static inline struct destination new_image_to_file(const char *path, unsigned flags)
 {
     return (struct destination){ .kind = DESTINATION_FILE, .path = path, .flags = flags };
 }
 
-static inline struct destination result_to_fd(int fd, const char *spool)
+static inline struct destination new_image_to_fd(int fd, const char *spool)
 {
     return (struct destination){ .kind = DESTINATION_DESCRIPTOR, .fd = fd, .spool = spool };
 }
 
-static inline struct destination result_to_memory(void **image, size_t *size)
+static inline struct destination new_image_to_memory(void **image, size_t *size)
 {
     *image = NULL;
     *size = 0;
     return (struct destination){ .kind = DESTINATION_MEMORY, .image = image, .size = size };
 }
 
-struct result {
+struct new_image {
     struct destination to;
     struct publication *publication;
     int fd;         /* of the file */
@@ -52,23 +52,23 @@ struct result {
 };
 
 /* Starts the result of *h, of which what describes the filter is set, as image_describe() needs it,
- * and the record's state; the rest of the static part is set here. result_abandon() is due in any
- * case. */
-int result_start(struct result *r, struct header *h, struct destination to);
+ * and the record's state; the rest of the static part is set here. new_image_abandon() is due in
+ * any case. */
+int new_image_start(struct new_image *r, struct header *h, struct destination to);
 
 /* The body, all zeros at first, if it is made in memory; otherwise NULL. */
-uint8_t *result_body(const struct result *r);
+uint8_t *new_image_body(const struct new_image *r);
 
 /* Writes the next whole pages of the body. */
-int result_put(struct result *r, const uint8_t *pages, size_t size);
+int new_image_put(struct new_image *r, const uint8_t *pages, size_t size);
 
 /* Once the body is complete: its record, but for n and flags. */
-void result_record(const struct result *r, struct record *record);
+void new_image_record(const struct new_image *r, struct record *record);
 
 /* Writes the rest, with h->record and r->checksums, and publishes the file or hands over the
  * image. */
-int result_finish(struct result *r, struct header *h);
+int new_image_finish(struct new_image *r, struct header *h);
 
-void result_abandon(struct result *r);
+void new_image_abandon(struct new_image *r);
 
 #endif

@@ -1,72 +1,24 @@
 /* SPDX-License-Identifier: MIT
- * Mapping, reading, writing and syncing files. */
+ * Shared mappings, copies in huge pages, and hints about both. */
 #include "os/map.h"
 
 #include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define WRITE_AT_ONCE ((size_t)1 << 30)
-#define HUGE_PAGE     ((size_t)2 << 20)
-#define READ_AT_ONCE  ((size_t)64 << 10) /* a multiple of every page size */
+#include "os/file.h"
+
+#define HUGE_PAGE    ((size_t)2 << 20)
+#define READ_AT_ONCE ((size_t)64 << 10) /* a multiple of every page size */
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ 22
 #endif
-
-int map_open(const char *path, bool writable, int *fd)
-{
-    int mode = writable ? O_RDWR : O_RDONLY;
-    do
-        *fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    while (*fd < 0 && errno == EINTR);
-    return *fd < 0 ? errno : 0;
-}
-
-int map_stat(int fd, struct stat *status)
-{
-    if (fstat(fd, status) != 0)
-        return errno;
-    if (S_ISDIR(status->st_mode))
-        return EISDIR;
-    return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
-}
-
-int map_read(int fd, uint64_t offset, void *buffer, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t got = pread(fd, (uint8_t *)buffer + done, size - done, (off_t)(offset + done));
-        if (got < 0 && errno != EINTR)
-            return errno;
-        if (got == 0)
-            return BLOOMFILE_ETRUNCATED;
-        if (got > 0)
-            done += (size_t)got;
-    }
-    return 0;
-}
-
-int map_write(int fd, uint64_t offset, const void *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        size_t rest = size - done;
-        ssize_t wrote = pwrite(fd, (const uint8_t *)bytes + done,
-                               rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE, (off_t)(offset + done));
-        if (wrote < 0 && errno != EINTR)
-            return errno;
-        if (wrote == 0)
-            return EIO;
-        if (wrote > 0)
-            done += (size_t)wrote;
-    }
-    return 0;
-}
 
 static size_t page_size(void)
 {
@@ -90,7 +42,7 @@ static int read_and_touch(const struct map *map, int fd, uint64_t offset)
     const size_t step = page_size();
     for (size_t at = 0, size; at < map->base_size; at += size) {
         size = map->base_size - at < sizeof piece ? map->base_size - at : sizeof piece;
-        int error = map_read(fd, offset + at, piece, size);
+        int error = file_read(fd, offset + at, piece, size);
         if (error != 0)
             return error == BLOOMFILE_ETRUNCATED ? EIO : error;
         for (size_t page = at; page < at + size; page += step)
@@ -143,7 +95,7 @@ static int map_memory(struct map *map, size_t size, bool locked)
 static int read_file(struct map *map, int fd, uint64_t offset, size_t size, bool locked)
 {
     int error = map_memory(map, size, locked);
-    return error != 0 ? error : map_read(fd, offset, map_bytes(map), size);
+    return error != 0 ? error : file_read(fd, offset, map_bytes(map), size);
 }
 
 /* ---- */
@@ -181,27 +133,9 @@ uint8_t *map_bytes(const struct map *map)
     return (uint8_t *)map->base + (map->bytes - (const uint8_t *)map->base);
 }
 
-int map_open_again(int fd, bool writable, int *own)
-{
-    char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return map_open(path, writable, own);
-}
-
-int map_reopen_descriptor(int fd)
-{
-    int own, error = map_open_again(fd, false, &own);
-    if (error != 0)
-        return error;
-    if (dup3(own, fd, O_CLOEXEC) < 0)
-        error = errno;
-    close(own);
-    return error;
-}
-
 int map_reopen(const struct map *map, int fd)
 {
-    int own, error = map_open_again(fd, true, &own);
+    int own, error = file_open_again(fd, true, &own);
     if (error != 0)
         return error;
     const int flags = MAP_SHARED | MAP_FIXED;
@@ -219,15 +153,6 @@ int map_sync(const struct map *map, size_t size)
     int result;
     do
         result = msync(map->base, size, MS_SYNC);
-    while (result != 0 && errno == EINTR);
-    return result == 0 ? 0 : errno;
-}
-
-int map_flush(int fd)
-{
-    int result;
-    do
-        result = fdatasync(fd);
     while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
 }

@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: MIT
- * Bytes of a file in memory. Knows system calls, and no field of the format. */
+ * Bytes of a file in memory: mappings and copies. */
 #ifndef BLOOMFILE_MAP_H
 #define BLOOMFILE_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
 struct map {
     void *base; /* NULL: the bytes are somebody else's */
     size_t base_size;
     const uint8_t *bytes;
 };
-
-/* Opens without ever blocking, on a FIFO for example. 0 or an errno. */
-int map_open(const char *path, bool writable, int *fd);
-
-/* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
-int map_stat(int fd, struct stat *status);
-
-/* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
-int map_read(int fd, uint64_t offset, void *buffer, size_t size);
-
-/* Writes all of the bytes at `offset`. 0 or an errno. */
-int map_write(int fd, uint64_t offset, const void *bytes, size_t size);
 
 /* How to have the bytes in memory. */
 struct map_wish {
@@ -44,19 +31,13 @@ int map_copy(struct map *map, const void *bytes, size_t size, bool locked);
 /* The bytes of a writable mapping, or of a copy. */
 uint8_t *map_bytes(const struct map *map);
 
-/* Opens the file of a descriptor anew. Needs /proc, and permission. */
-int map_open_again(int fd, bool writable, int *own);
-
-/* The same, but in place of the descriptor itself; and of a writable mapping, too. */
-int map_reopen_descriptor(int fd);
+/* Opens the file of a descriptor anew, in place of the descriptor and of a writable mapping of it.
+ */
 int map_reopen(const struct map *map, int fd);
 
-/* Writes the first `size` bytes to disk, whether changed through the mapping or by map_write(). The
- * mapping must be writable: otherwise the kernel writes nothing and returns 0. */
+/* Writes the first `size` bytes to disk, whether changed through the mapping or by file_write().
+ * The mapping must be writable: otherwise the kernel writes nothing and returns 0. */
 int map_sync(const struct map *map, size_t size);
-
-/* Writes all changes of a file to disk, whoever made them. A descriptor for reading will do. */
-int map_flush(int fd);
 
 /* How the bytes will be read next. After map_file() it is MAP_LOOKUPS: one line here and there,
  * where reading ahead is wasted. A hint; failure has no consequence. */

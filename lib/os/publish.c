@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/file.h"
 #include "os/filesystem.h"
-#include "os/map.h"
 #include "os/rename.h"
 #include "os/rights.h"
 #include "os/spool.h"
@@ -170,7 +170,7 @@ static int write_zeros(int fd, uint64_t size)
     int error = 0;
     for (uint64_t at = 0; at < size && error == 0; at += sizeof zeros) {
         uint64_t rest = size - at;
-        error = map_write(fd, at, zeros, rest < sizeof zeros ? (size_t)rest : sizeof zeros);
+        error = file_write(fd, at, zeros, rest < sizeof zeros ? (size_t)rest : sizeof zeros);
     }
     return error;
 }
@@ -325,14 +325,14 @@ static int copy_to_stream(const struct publication *p)
 {
     const size_t room = (size_t)1 << 20;
     struct stat status;
-    int error = map_stat(p->fd, &status);
+    int error = file_stat(p->fd, &status);
     uint8_t *buffer = malloc(room);
     if (error == 0 && buffer == NULL)
         error = ENOMEM;
     for (uint64_t at = 0; error == 0 && at < (uint64_t)status.st_size;) {
         const uint64_t rest = (uint64_t)status.st_size - at;
         const size_t size = rest < room ? (size_t)rest : room;
-        error = map_read(p->fd, at, buffer, size);
+        error = file_read(p->fd, at, buffer, size);
         if (error == 0)
             error = write_all(p->stream, buffer, size);
         at += size;

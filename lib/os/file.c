@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ * The system calls, begun anew where a signal interrupts them. */
+#include "os/file.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define WRITE_AT_ONCE ((size_t)1 << 30)
+
+int file_open(const char *path, bool writable, int *fd)
+{
+    int mode = writable ? O_RDWR : O_RDONLY;
+    do
+        *fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (*fd < 0 && errno == EINTR);
+    return *fd < 0 ? errno : 0;
+}
+
+int file_stat(int fd, struct stat *status)
+{
+    if (fstat(fd, status) != 0)
+        return errno;
+    if (S_ISDIR(status->st_mode))
+        return EISDIR;
+    return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
+}
+
+int file_read(int fd, uint64_t offset, void *buffer, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t got = pread(fd, (uint8_t *)buffer + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return errno;
+        if (got == 0)
+            return BLOOMFILE_ETRUNCATED;
+        if (got > 0)
+            done += (size_t)got;
+    }
+    return 0;
+}
+
+int file_write(int fd, uint64_t offset, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        size_t rest = size - done;
+        ssize_t wrote = pwrite(fd, (const uint8_t *)bytes + done,
+                               rest < WRITE_AT_ONCE ? rest : WRITE_AT_ONCE, (off_t)(offset + done));
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return EIO;
+        if (wrote > 0)
+            done += (size_t)wrote;
+    }
+    return 0;
+}
+
+int file_open_again(int fd, bool writable, int *own)
+{
+    char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return file_open(path, writable, own);
+}
+
+int file_reopen(int fd)
+{
+    int own, error = file_open_again(fd, false, &own);
+    if (error != 0)
+        return error;
+    if (dup3(own, fd, O_CLOEXEC) < 0)
+        error = errno;
+    close(own);
+    return error;
+}
+
+int file_flush(int fd)
+{
+    int result;
+    do
+        result = fdatasync(fd);
+    while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Descriptors of regular files: opening, reading and writing all of some bytes. */
+#ifndef BLOOMFILE_FILE_H
+#define BLOOMFILE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Opens without ever blocking, on a FIFO for example. 0 or an errno. */
+int file_open(const char *path, bool writable, int *fd);
+
+/* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
+int file_stat(int fd, struct stat *status);
+
+/* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
+int file_read(int fd, uint64_t offset, void *buffer, size_t size);
+
+/* Writes all of the bytes at `offset`. 0 or an errno. */
+int file_write(int fd, uint64_t offset, const void *bytes, size_t size);
+
+/* Opens the file of a descriptor anew. Needs /proc, and permission. */
+int file_open_again(int fd, bool writable, int *own);
+
+/* The same, in place of the descriptor itself, for reading. */
+int file_reopen(int fd);
+
+/* Writes all changes of a file to disk, whoever made them. A descriptor for reading will do. */
+int file_flush(int fd);
+
+#endif

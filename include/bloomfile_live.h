@@ -136,7 +136,9 @@ BLOOMFILE_API int bloomfile_finish(bloomfile *f);
  * BLOOMFILE_ESEALED).
  * Errors as bloomfile_sync(); one of that last write, and BLOOMFILE_EREPLACED, come after the
  * filter is sealed, as bloomfile_get_info() tells. BLOOMFILE_EBODY if the body has bits beyond m,
- * which nobody sets. */
+ * which nobody sets, or not as many ones as its writers have set, as far as all of them left in
+ * order: bits are lost. It stays live then, the handle answers "maybe" and rescues, and closing it
+ * poisons the file. */
 BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be

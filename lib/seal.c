@@ -21,6 +21,18 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
     f->writing = false;
 }
 
+/* Where the writers' counts are complete, the body has the bits that they have set, and no others.
+ */
+static int check_counts(const bloomfile *f, const struct record *recorded,
+                        const struct record *found)
+{
+    const bool differ = recorded->ones != found->ones || recorded->overflow != found->overflow;
+    if (!differ || (recorded->flags & RECORD_N_ESTIMATED) != 0)
+        return 0;
+    guard_distrust(f->guard, BLOOMFILE_EBODY);
+    return BLOOMFILE_EBODY;
+}
+
 /* The steps of format-spec.md, section 13. Holds the locks of writers, syncs and records. */
 static int seal(bloomfile *f)
 {
@@ -37,6 +49,7 @@ static int seal(bloomfile *f)
     if (now.record.writers > 1)
         sealed.record.flags |= RECORD_N_ESTIMATED;
 
+    const struct record recorded = sealed.record;
     map_expect(&f->map, MAP_SCAN);
     image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
     if ((sealed.record.flags & RECORD_N_ESTIMATED) != 0)
@@ -45,8 +58,10 @@ static int seal(bloomfile *f)
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)
         return live_poison(f, &now, error);
-    error =
-        record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force, 1 - now.in_force);
+    error = check_counts(f, &recorded, &sealed.record);
+    if (error == 0)
+        error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force,
+                             1 - now.in_force);
     if (error != 0) {
         live_write(f, &now, flush_ended(now.record)); /* what had begun has ended well */
         return error;

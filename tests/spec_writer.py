@@ -449,6 +449,10 @@ def seal_body(file, n, flags, until):
     if until >= 2:
         file.sync_or_poison()
     ones, overflow = ones_and_overflow(h, body)
+    counted = file.totals()
+    if not flags & N_ESTIMATED and (ones, overflow) != (counted["ones"], counted["overflow"]):
+        file.write(flags=flags & ~SYNC_BEGUN)
+        image.need(False, "EBODY")
     n = estimate(h, ones) if flags & N_ESTIMATED else n
     sealed = changed(image.slot(), sequence=SEALED_SEQUENCE, state=SEALED, n=n,
                      flags=flags & ~SYNC_BEGUN,

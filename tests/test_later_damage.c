@@ -202,6 +202,46 @@ static void a_page_that_was_read_while_live_is_verified_once_it_is_sealed(void *
     }
 }
 
+/* The page has lost all its bits, or one only; or it got one. */
+static void change_page(const char *path, unsigned how)
+{
+    if (how == 0) {
+        zero_page(path, BAD_PAGE);
+        return;
+    }
+    uint8_t page[PAGE];
+    const off_t at = IN_FILE + BAD_PAGE * PAGE;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, page, sizeof page, at), PAGE);
+    size_t i = 0;
+    while (how == 1 ? page[i] == 0 : page[i] != 0)
+        i++;
+    page[i] = how == 1 ? page[i] & (page[i] - 1) & 0xF0 : 0x01;
+    assert_int_equal(pwrite(fd, page, sizeof page, at), PAGE);
+    assert_int_equal(close(fd), 0);
+}
+
+static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++)
+        for (unsigned how = 0; how < 3; how++) {
+            bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+            assert_error(bloomfile_finish(f), 0);
+            bloomfile_close(f);
+            change_page("filter", how);
+            assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+            assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
+            assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+            assert_all_may_be_there(f);
+            bloomfile_close(f);
+            assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EPOISONED);
+            assert_null(f);
+            assert_int_equal(unlink("filter"), 0);
+        }
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -211,6 +251,7 @@ int main(void)
         IN_NEW_DIR(verify_tells_that_the_header_is_another),
         IN_NEW_DIR(the_handle_that_seals_verifies_pages_from_then_on),
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
+        IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -15,12 +15,14 @@
 
 #include "build/aside.h"
 #include "build/distinct.h"
+#include "build/partitioner.h"
 #include "build/parts.h"
 #include "build/reader.h"
 #include "format/bytes.h"
 #include "format/header.h"
 #include "handle/live.h"
 #include "os/hugepages.h"
+#include "os/map.h"
 #include "os/spool.h"
 
 #define MIB ((size_t)1 << 20)
@@ -340,6 +342,13 @@ static void pages_that_have_room_already_stay_where_they_are(void **state)
 static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
 {
     (void)state;
+    struct map map;
+    struct partitioner *p;
+    assert_null(hugepages_grow(NULL, 0, SIZE_MAX));
+    assert_error(map_file(&map, -1, 0, UINT64_MAX, (struct map_wish){ 0 }), BLOOMFILE_ETOOBIG);
+    assert_error(partitioner_new(&p, 0), 0);
+    assert_error(partitioner_reserve(p, SIZE_MAX), ENOMEM);
+    partitioner_free(p);
     assert_true(distinct_memory(SIZE_MAX / 16) > distinct_memory(SIZE_MAX / 1024));
     assert_true(distinct_memory(SIZE_MAX) >= distinct_memory(SIZE_MAX / 16));
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -596,6 +597,26 @@ static void rights_that_cannot_be_known_or_kept_are_taken_away(void **state)
     }
 }
 
+/* Those whom a list names are not its group. */
+static void a_list_of_rights_goes_with_the_group(void **state)
+{
+    (void)state;
+    static const uint16_t list[] = { 2,      0,      1,    6, 0xFFFF, 0xFFFF, 2,    6,
+                                     1234,   0,      4,    0, 0xFFFF, 0xFFFF, 0x10, 4,
+                                     0xFFFF, 0xFFFF, 0x20, 0, 0xFFFF, 0xFFFF };
+    assert_error(publish_filter("new", 0, 5), 0);
+    if (setxattr("new", "system.posix_acl_access", list, sizeof list, 0) != 0)
+        skip(); /* this file system has none */
+    const struct faults faults = from_then_on(ON_fchown, 1, EPERM);
+    faults_begin(&faults);
+    assert_error(publish_filter("new", BLOOMFILE_REPLACE, 10), 0);
+    faults_end();
+    assert_true(getxattr("new", "system.posix_acl_access", NULL, 0) < 0);
+    struct stat status;
+    assert_int_equal(stat("new", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+}
+
 int main(void)
 {
 #define ALONE(test) cmocka_unit_test_setup_teardown(test, prepare, clean_up)
@@ -625,6 +646,7 @@ int main(void)
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),
         ALONE(rights_that_cannot_be_known_or_kept_are_taken_away),
+        ALONE(a_list_of_rights_goes_with_the_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Live filters on overlayfs: test_layers.py. A reader must see what a writer adds, though the first
+writer gets a copy of the file; where no copy can be made, a live filter is refused."""
+
+import os
+import subprocess
+import unittest
+
+from mounts import TIMEOUT, own_folder, run, skip
+
+BFADD, BFCREATE, BFQUERY, BFSEAL = (os.environ[name] for name in
+                                    ("BFADD", "BFCREATE", "BFQUERY", "BFSEAL"))
+OLD, NEW = "".join(f"old {i}\n" for i in range(100)), "".join(f"new {i}\n" for i in range(1000))
+
+
+class Layers(unittest.TestCase):
+    def setUp(self):
+        self.folder = WHERE / self._testMethodName
+        for name in "lower", "upper", "work", "merged":
+            (self.folder / name).mkdir(parents=True)
+        self.below = self.folder / "lower" / "filter"
+        self.filter = self.folder / "merged" / "filter"
+        run(BFCREATE, "-q", "--live", "-n", "10000", "-f", self.below)
+        run(BFADD, "-q", self.below, input=OLD)
+
+    def mount(self, lower, *options):
+        run("mount", "-t", "overlay", "overlay", "-o", ",".join([f"lowerdir={lower}", *options]),
+            self.folder / "merged")
+
+    def mount_writable(self):
+        self.mount(self.folder / "lower", f"upperdir={self.folder / 'upper'}",
+                   f"workdir={self.folder / 'work'}")
+
+    def query(self, keys):
+        return subprocess.run([BFQUERY, self.filter], input=keys, text=True, capture_output=True,
+                              timeout=TIMEOUT)
+
+    def test_a_reader_that_was_there_first_sees_what_is_added(self):
+        self.mount_writable()
+        with subprocess.Popen([BFQUERY, self.filter], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as reader:
+            # The answer to a first batch tells that the filter is open.
+            reader.stdin.write(OLD)
+            reader.stdin.flush()
+            self.assertEqual(reader.stdout.readline(), "old 0\n")
+            run(BFADD, "-q", self.filter, input=NEW)
+            reader.stdin.write(NEW)
+            reader.stdin.close()
+            answers = reader.stdout.read()
+        self.assertEqual("old 0\n" + answers, OLD + NEW)
+        self.assertEqual(reader.returncode, 0)
+
+    def test_it_has_all_keys_when_it_is_sealed(self):
+        self.mount_writable()
+        run(BFADD, "-q", self.filter, input=NEW)
+        run(BFSEAL, "-q", self.filter)
+        self.assertEqual(self.query(OLD + NEW).stdout, OLD + NEW)
+
+    def test_without_a_layer_to_write_to_it_is_refused(self):
+        (self.folder / "upper" / "other").touch()
+        self.mount(f"{self.folder / 'lower'}:{self.folder / 'upper'}")
+        result = self.query(OLD)
+        self.assertEqual(result.returncode, 2)
+        self.assertEqual(result.stdout, "")
+        self.assertIn("file system", result.stderr)
+
+
+WHERE = own_folder()
+try:
+    run("mount", "-t", "tmpfs", "tmpfs", WHERE)  # an overlay cannot lie on every file system
+    for layer in "lower", "upper", "work", "merged":
+        (WHERE / "trial" / layer).mkdir(parents=True)
+    run("mount", "-t", "overlay", "overlay", "-o",
+        f"lowerdir={WHERE}/trial/lower,upperdir={WHERE}/trial/upper,workdir={WHERE}/trial/work",
+        WHERE / "trial" / "merged")
+except RuntimeError as error:
+    skip(error)
+if __name__ == "__main__":
+    unittest.main()

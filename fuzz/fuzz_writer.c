@@ -51,7 +51,8 @@ static void expect_last_sequences(const bloomfile *f)
     expect(info.sequence > UINT64_MAX - 16);
 }
 
-static void add_and_seal(bloomfile *f)
+/* Returns what sealing was told. */
+static int add_and_seal(bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
@@ -77,6 +78,7 @@ static void add_and_seal(bloomfile *f)
         bloomfile_get_info(f, &info);
         expect(info.state == BLOOMFILE_SEALED && info.ones == measure.ones);
     }
+    return error;
 }
 
 /* Who does not accept an unclean file is refused that, and else answered as others are. */
@@ -102,10 +104,14 @@ static int try_file(const uint8_t *image, size_t size)
     int error = open_named(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
     if (error == 0) {
         expect(as_reader == 0);
-        add_and_seal(f);
+        const int sealed = add_and_seal(f);
         expect(bloomfile_contains_digest(reader, DIGEST));
         bloomfile_close(f);
-        expect(open_named(&f, path, 0) == 0 && bloomfile_contains_digest(f, DIGEST));
+        error = open_named(&f, path, 0);
+        if (sealed == BLOOMFILE_EBODY && error == BLOOMFILE_EPOISONED)
+            f = NULL; /* the body has not the bits that were counted */
+        else
+            expect(error == 0 && bloomfile_contains_digest(f, DIGEST));
         bloomfile_close(f);
     } else if (error == BLOOMFILE_ESEALED) {
         expect(open_named(&f, path, 0) == 0); /* its sealing was completed, if need be */

@@ -8,7 +8,8 @@
 
 #include "build/sort.h"
 
-#define SLOTS_LOG  3 /* at least 2^3 slots a value */
+#define SLOTS_LOG  3                        /* at least 2^3 slots a value */
+#define LOG_MOST   (8 * sizeof(size_t) - 1) /* their memory is a size_t */
 #define FEW        64
 #define MULTIPLIER 0x9E3779B97F4A7C15u
 
@@ -20,7 +21,7 @@ struct slots {
 static unsigned slots_log(size_t n)
 {
     unsigned log = 6;
-    while (log < 60 && (size_t)1 << (log - SLOTS_LOG) < n)
+    while (log < LOG_MOST && (size_t)1 << (log - SLOTS_LOG) < n)
         log++;
     return log;
 }

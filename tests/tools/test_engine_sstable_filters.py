@@ -78,7 +78,7 @@ class BadFilters(SstableTest):
     def test_live(self):
         (self.folder / "t/000001.bloom").unlink()
         self.output("bfcreate", "--live", "-q", "-n", 4000, "--tag", self.tag, "t/000001.bloom")
-        self.refused("foreign", "live, not sealed")
+        self.refused("foreign", "live, no checksums")
 
     def test_no_filter(self):
         for content, state in ((b"", "damaged"), (b"x" * 8192, "foreign"), (b"\0" * 5000, "foreign")):

@@ -116,7 +116,7 @@ class Trouble(StreamTest):
 
     def test_live(self):
         self.create_live("-n", 100)
-        self.refused(self.images[0] + self.read("live"), "filter 2", "live, not sealed")
+        self.refused(self.images[0] + self.read("live"), "filter 2", "live, no checksums")
 
     def test_different(self):
         other = craft.make("blocked", 512 * 60, 5, KEYS, seed=7)

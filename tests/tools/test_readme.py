@@ -9,6 +9,7 @@ import subprocess
 from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, main
 
 README = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
+FAQ = (SOURCE_ROOT / "doc/faq.md").read_text(encoding="utf-8")
 
 
 def sessions():
@@ -46,12 +47,12 @@ class Readme(ToolTest):
         """And the ways to make and to end a filter that one has to know of are among them."""
         declared = set(re.findall(r"\b(bloomfile_\w+)\(", "".join(
             header.read_text() for header in (SOURCE_ROOT / "include").glob("*.h"))))
-        named = set(re.findall(r"\b(bloomfile_\w+)\(", README))
+        named = set(re.findall(r"\b(bloomfile_\w+)\(", README + FAQ))
         self.assertEqual(named - declared, set())
         self.assertGreaterEqual(named, {"bloomfile_create_memory", "bloomfile_finish",
                                         "bloomfile_rescue", "bloomfile_verify"})
         for words in "`..._fd()`", "`..._memory()`", "Never `cp` over it":
-            self.assertIn(words, README)
+            self.assertIn(words, README + FAQ)
 
     def test_live_filters_are_not_copied_over(self):
         for tool in "bfadd", "bfuniq":
@@ -59,8 +60,9 @@ class Readme(ToolTest):
             self.assertRegex(page, r"Never\n\.Xr cp 1\na file over it")
 
     def test_links(self):
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", README):
-            self.assertTrue((SOURCE_ROOT / target).exists(), target)
+        for folder, text in (SOURCE_ROOT, README), (SOURCE_ROOT / "doc", FAQ):
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+                self.assertTrue((folder / target).exists(), target)
 
 
 main()

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "svg.h"
+#include "picture/svg.h"
 
 enum {
     WIDTH = 960,

@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "chart.h"
 #include "peers.h"
-#include "svg.h"
+#include "picture/svg.h"
 
 #define EQUAL  1.1 /* times the size that was asked for */
 #define RADIUS 6

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tools/split.h"
+#include "../tools/shared/split.h"
 #include "bench.h"
 
 #define TURNS      15 /* for each of them */

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../tools/relay.h"
+#include "shared/relay.h"
 
 enum {
     THREADS = 3,

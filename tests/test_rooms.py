@@ -90,13 +90,26 @@ class Rooms(unittest.TestCase):
     def test_files_of_lib_form_no_circle(self):
         self.assertEqual(circle(LIB), [])
 
+    def test_files_of_tools_and_bench_form_no_circle(self):
+        self.assertEqual(circle(ROOT / "tools") + circle(ROOT / "bench"), [])
+
+    def test_no_tool_includes_another(self):
+        tools = ROOT / "tools"
+        for path in sources(tools):
+            for other in included(path, tools):
+                if tools in other.parents:
+                    room = other.relative_to(tools).parts[0]
+                    self.assertIn(room, {"shared", "picture", path.relative_to(tools).parts[0]},
+                                  path.relative_to(ROOT))
+                    self.assertFalse(path.parent.name == "shared" and room != "shared", path)
+
     def test_every_room_says_what_it_is_in_15_lines(self):
         for room in self.rooms():
             lines = (LIB / room / "README.md").read_text(encoding="utf-8").splitlines()
             self.assertLessEqual(len(lines), 15, room)
 
     def test_every_source_says_what_it_is(self):
-        for path in sources(LIB):
+        for path in sources(LIB) + sources(ROOT / "tools"):
             head = path.read_text(encoding="utf-8").split("*/", 1)[0]
             self.assertRegex(head, r"^/\* SPDX-License-Identifier: MIT\n( \*\n)? \* \S", path)
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "../tools/marks.h"
-#include "../tools/split.h"
+#include "shared/marks.h"
+#include "shared/split.h"
 
 #define PAGE    4096u
 #define LONGEST (3 * MARKS_BLOCK + 5)

@@ -2,14 +2,14 @@
  *
  * bfquery - print the keys that may be, or are certainly not, in a filter
  */
-#include "cli.h"
-#include "framing.h"
-#include "keys.h"
-#include "list.h"
-#include "output.h"
-#include "params.h"
-#include "relay.h"
-#include "say.h"
+#include "shared/cli.h"
+#include "shared/framing.h"
+#include "shared/keys.h"
+#include "shared/list.h"
+#include "shared/output.h"
+#include "shared/params.h"
+#include "shared/relay.h"
+#include "shared/say.h"
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>

@@ -2,10 +2,10 @@
  *
  * bfseal - give a live filter checksums, in place or as a copy
  */
-#include "cli.h"
-#include "output.h"
-#include "say.h"
-#include "sink.h"
+#include "shared/cli.h"
+#include "shared/output.h"
+#include "shared/say.h"
+#include "shared/sink.h"
 
 #include <bloomfile.h>
 #include <bloomfile_combine.h>

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ * Reading keys into a live filter, one input after the other. */
+#include "bfadd/add.h"
+#include "shared/cli.h"
+#include "shared/crowd.h"
+#include "shared/framing.h"
+#include "shared/output.h"
+#include "shared/say.h"
+#include "shared/stop.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+
+#include <errno.h>
+#include <inttypes.h>
+
+enum {
+    BATCH = 1024,
+    DESCRIPTION_SIZE = 5000, /* of trouble with a file */
+    REMEDY_SIZE = 200
+};
+enum {
+    ALL_THERE = 0,
+    SOME_ABSENT = 1
+};
+
+struct work {
+    const struct add *add;
+    bloomfile *f;
+    uint64_t read, done; /* keys; those that were new, or removed */
+    uint64_t unsynced;   /* keys since the last sync */
+    struct crowd crowd;
+    enum crowd_state told_of;
+    bool is_overfull; /* and must not be */
+    unsigned input_errors;
+    struct cli_progress progress;
+};
+
+static bloomfile *open_filter(const struct add *a)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, a->path, BLOOMFILE_WRITE | a->open_flags);
+    if (error != 0)
+        say_cannot_open(a->path, error);
+    bloomfile_get_info(f, &info);
+    if (a->remove && info.layout != BLOOMFILE_COUNTING) {
+        bloomfile_close(f);
+        cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot remove keys from %s", a->path);
+    }
+    return f;
+}
+
+/* -------------------------------------------------------------------------------------- trouble */
+
+/* Saves what is in memory, if that is wished for. False if it is not; ends the program, with what
+ * is wrong with the file and what to do about it, if it cannot be saved. */
+static bool rescue(const struct work *w, const char *trouble, const char *remedy)
+{
+    const struct add *a = w->add;
+    if (a->rescue == NULL)
+        return false;
+    int error = bloomfile_rescue(a->rescue, w->f, 0);
+    if (error != 0)
+        cli_fail(error, "%s: %s; cannot rescue to %s", trouble, remedy, a->rescue);
+    return true;
+}
+
+static _Noreturn void poisoned(const struct work *w, int error)
+{
+    static const char remedy[] = "make it anew from all its keys";
+    const struct add *a = w->add;
+    char trouble[DESCRIPTION_SIZE];
+    snprintf(trouble, sizeof(trouble), "cannot write %s to disk: %s", a->path,
+             bloomfile_strerror(error));
+    if (!rescue(w, trouble, remedy))
+        cli_fail(0, "%s: %s (--rescue would have saved what is in memory)", trouble, remedy);
+    cli_fail(0,
+             "%s: rescued to %s: add the keys since the last sync to that again (bfadd"
+             " --accept-unclean), the last %" PRIu64 " here among them",
+             trouble, a->rescue, w->unsynced);
+}
+
+/* The keys went into a file that has no name any more. */
+static _Noreturn void replaced(const struct work *w)
+{
+    const struct add *a = w->add;
+    char trouble[DESCRIPTION_SIZE], remedy[REMEDY_SIZE];
+    snprintf(trouble, sizeof(trouble), "%s was replaced or removed while it was open for writing",
+             a->path);
+    snprintf(remedy, sizeof(remedy),
+             "%s the %" PRIu64 " key%s read here again, %s what has the name now",
+             a->remove ? "remove" : "add", w->read, cli_s(w->read), a->remove ? "from" : "to");
+    if (!rescue(w, trouble, remedy))
+        cli_fail(0, "%s: %s (--rescue would have saved what is in memory)", trouble, remedy);
+    cli_fail(0, "%s: rescued to %s, with all that it held: use that, or %s", trouble, a->rescue,
+             remedy);
+}
+
+static _Noreturn void fail(const struct work *w, int error, const char *attempt)
+{
+    if (error == BLOOMFILE_EREPLACED)
+        replaced(w);
+    if (error == BLOOMFILE_ECHANGED)
+        cli_fail(0,
+                 "%s was overwritten while it was open for writing: %s the %" PRIu64
+                 " key%s read here again",
+                 w->add->path, w->add->remove ? "remove" : "add", w->read, cli_s(w->read));
+    if (bloomfile_status(w->f) == BLOOMFILE_EPOISONED)
+        poisoned(w, error);
+    cli_fail(error, "cannot %s %s", attempt, w->add->path);
+}
+
+/* --------------------------------------------------------------------------------------- adding */
+
+/* Each key is in, so what is asked next loses none; but ever more is answered with "maybe". An
+ * overfull filter is told of at once, for the input may never end, and again at the end. */
+static void watch_rate(struct work *w, bool at_end)
+{
+    const struct add *a = w->add;
+    char text[DESCRIPTION_SIZE];
+    if (a->remove)
+        return;
+    enum crowd_state state = crowd_look(&w->crowd, w->f, at_end);
+    bool told = w->told_of == state && !at_end;
+    if (state == CROWD_NONE || told)
+        return;
+    w->told_of = state;
+    if (state == CROWD_OVER && !a->overfull && w->read > 0) {
+        const struct crowd *c = &w->crowd;
+        w->is_overfull = true;
+        cli_warn(0,
+                 "%s: all keys are in it, but make a larger one (bfcreate --live -n %" PRIu64
+                 ") and add them to that (--overfull accepts this one)",
+                 crowd_describe(c, a->path, text, sizeof(text)), crowd_enough(c, w->read));
+    } else if (!a->quiet) {
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(w->f, &info);
+        info.keys = w->crowd.keys;
+        info.ones = w->crowd.ones;
+        say_warnings(a->path, &info, (struct say_rate){ w->crowd.rate, true });
+    }
+}
+
+static void sync_keys(struct work *w)
+{
+    int error = bloomfile_sync(w->f);
+    if (error != 0)
+        fail(w, error, "sync");
+    w->unsynced = 0;
+}
+
+static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        int error = bloomfile_remove(w->f, keys[i].data, keys[i].size);
+        if (error != 0 && error != BLOOMFILE_EABSENT)
+            fail(w, error, "remove keys from");
+        w->done += error == 0;
+    }
+}
+
+static void add_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
+{
+    size_t new_keys;
+    int error = bloomfile_add_many(w->f, keys, n, NULL, &new_keys);
+    if (error != 0)
+        fail(w, error, "add keys to");
+    w->done += new_keys;
+}
+
+static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
+{
+    const struct add *a = w->add;
+    w->unsynced += n;
+    if (a->remove)
+        remove_keys(w, keys, n);
+    else
+        add_keys(w, keys, n);
+    w->read += n;
+    if (a->sync_every > 0 && w->unsynced == a->sync_every) {
+        sync_keys(w);
+        watch_rate(w, false);
+    }
+}
+
+/* What becomes of an input later does not keep the others, nor the keys that were added, from
+ * getting to disk. */
+static void take_input(struct work *w)
+{
+    const struct add *a = w->add;
+    struct keys_options options = a->keys;
+    options.keep_going = true;
+    struct keys *input = keys_new(&options, a->inputs, a->inputs_count);
+    struct bloomfile_key keys[BATCH];
+    w->progress.total = keys_total(input);
+    w->progress.shown_ns = a->quiet ? -1 : 0;
+    for (;;) {
+        bool to_sync = a->sync_every > 0 && a->sync_every - w->unsynced < BATCH;
+        size_t n = keys_next(input, keys, to_sync ? (size_t)(a->sync_every - w->unsynced) : BATCH);
+        if (n == 0)
+            break;
+        take_keys(w, keys, n);
+        w->progress.doing = keys_path(input);
+        w->progress.bytes = keys_bytes(input);
+        w->progress.keys = w->read;
+        cli_progress_step(&w->progress);
+    }
+    w->input_errors = keys_errors(input);
+    keys_free(input);
+}
+
+/* --------------------------------------------------------------------------------------- ending */
+
+static void print_counts(const struct work *w)
+{
+    uint64_t absent = w->read - w->done;
+    printf("%" PRIu64 " key%s, %" PRIu64 " %s", w->read, cli_s(w->read), w->done,
+           w->add->remove ? "removed" : "new");
+    if (w->add->remove)
+        printf(", %" PRIu64 " %s not there", absent, absent == 1 ? "was" : "were");
+    putchar('\n');
+}
+
+static void finish(struct work *w)
+{
+    cli_progress_end(&w->progress);
+    sync_keys(w);
+    watch_rate(w, true);
+    int error = bloomfile_finish(w->f);
+    if (error != 0)
+        fail(w, error, "finish writing");
+    bloomfile_close(w->f);
+    if (!w->add->quiet)
+        print_counts(w);
+    if (cli_flush_stdout() == EPIPE && stop_signal == SIGPIPE)
+        stop_die(); /* all is done; nobody wants to know */
+    cli_close_stdout();
+}
+
+int add_all(const struct add *a)
+{
+    struct work w = { .add = a };
+    if (output_is("-", a->path))
+        cli_fail(0, "cannot write to standard output: it is the filter to add to");
+    w.f = open_filter(a);
+    framing_compare(a->path, w.f, &a->keys);
+    crowd_begin(&w.crowd, w.f);
+    take_input(&w);
+    finish(&w);
+    if (stop_signal != 0)
+        stop_die();
+    if (w.input_errors > 0 || w.is_overfull)
+        return CLI_TROUBLE;
+    return a->remove && w.done < w.read ? SOME_ABSENT : ALL_THERE;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is asked of bfadd, and how it is done.
+ */
+#ifndef BLOOMFILE_TOOLS_ADD_H
+#define BLOOMFILE_TOOLS_ADD_H
+
+#include "shared/keys.h"
+
+struct add {
+    const char *path, *rescue;
+    char *const *inputs;
+    int inputs_count;
+    struct keys_options keys;
+    unsigned open_flags;
+    uint64_t sync_every; /* keys; 0: only at the end */
+    bool remove, exact, overfull, quiet;
+};
+
+/* Adds all keys of the inputs to the filter, or removes them, and tells about it. Returns the exit
+ * status; trouble that ends it at once, and a stop_signal, end the program. */
+int add_all(const struct add *a);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ * Opens, measures and rewinds the files to compare. */
+#include "bfcommon/inputs.h"
+#include "shared/cli.h"
+#include "shared/kind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ROOM = 1 << 18,
+    SAMPLES = 16,
+    SAMPLE_SIZE = 1 << 14
+};
+
+uint64_t input_size(const struct input *in)
+{
+    const struct stretch *where = &in->where;
+    if (where->piped)
+        return UINT64_MAX;
+    uint64_t end = in->copy != NULL ? where->to : (uint64_t)in->before.st_size;
+    return end > where->from ? end - where->from : 0;
+}
+
+/* The ends of lines in some pieces of the file tell how many there are in all of it. */
+static uint64_t estimate_lines(const struct input *in, const struct keys_options *form)
+{
+    uint64_t size = input_size(in), sampled = 0, ends = 0;
+    uint8_t piece[SAMPLE_SIZE];
+    if (size == UINT64_MAX)
+        return UINT64_MAX;
+    if (form->form == KEYS_RECORDS)
+        return size / form->record_size + 1;
+    uint8_t mark = form->form == KEYS_NUL ? '\0' : '\n';
+    for (uint64_t i = 0; i < SAMPLES; i++) {
+        uint64_t at = in->where.from + size / SAMPLES * i;
+        ssize_t n = pread(in->where.fd, piece, sizeof(piece), (off_t)at);
+        for (ssize_t j = 0; j < n; j++)
+            ends += piece[j] == mark;
+        sampled += n > 0 ? (uint64_t)n : 0;
+    }
+    if (sampled == 0)
+        return 1;
+    double lines = (double)size / (double)sampled * (double)(ends + 1);
+    return (uint64_t)(lines * 1.02) + 1;
+}
+
+static void judge(const struct input *in, const struct keys_options *form)
+{
+    uint8_t *bytes = malloc(KIND_SIZE);
+    ssize_t n = bytes == NULL ? 0 : pread(in->where.fd, bytes, KIND_SIZE, (off_t)in->where.from);
+    if (n > 0)
+        kind_judge(in->where.name, form, bytes, (size_t)n);
+    free(bytes);
+}
+
+void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit)
+{
+    bool standard = strcmp(path, "-") == 0;
+    *in = (struct input){ .where = { .name = standard          ? "standard input"
+                                             : path[0] == '\0' ? "a file without a name"
+                                                               : path,
+                                     .to = UINT64_MAX,
+                                     .room = ROOM < limit ? ROOM : limit,
+                                     .limit = limit },
+                          .form = *form };
+    in->where.fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (in->where.fd < 0 || fstat(in->where.fd, &in->before) != 0)
+        cli_fail(errno, "cannot open %s", in->where.name);
+    if (S_ISDIR(in->before.st_mode))
+        cli_fail(EISDIR, "cannot read %s", in->where.name);
+    off_t at = S_ISREG(in->before.st_mode) ? lseek(in->where.fd, 0, SEEK_CUR) : -1;
+    in->where.piped = at < 0;
+    in->where.from = at < 0 ? 0 : (uint64_t)at;
+    if (in->where.piped)
+        in->where.judge = form;
+    else
+        judge(in, form);
+    in->lines = estimate_lines(in, form);
+}
+
+bool input_is_same_pipe(const struct input *in, const struct input *other)
+{
+    return S_ISFIFO(in->before.st_mode) && in->before.st_dev == other->before.st_dev &&
+           in->before.st_ino == other->before.st_ino;
+}
+
+void input_close(struct input *in)
+{
+    if (in->where.fd > STDIN_FILENO && in->copy == NULL)
+        close(in->where.fd); /* read only: nothing can be lost */
+    spool_free(in->copy);
+}
+
+void input_keep(struct input *in, const char *folder, const struct keys_options *form)
+{
+    if (!in->where.piped)
+        return;
+    struct bloomfile_key keys[LINES_BATCH];
+    struct keys_options whole = *form;
+    whole.crlf = false; /* a carriage return is taken off when the copy is read */
+    struct spool *copy = spool_new(folder, &whole);
+    struct lines *l = lines_open(&whole, &in->where);
+    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+        for (size_t i = 0; i < n; i++)
+            spool_add(copy, &keys[i]);
+    }
+    lines_close(l);
+    spool_flush(copy);
+    if (in->where.fd > STDIN_FILENO)
+        close(in->where.fd);
+    const char *name = in->where.name;
+    in->where = spool_all(copy, in->where.room);
+    in->where.name = name;
+    in->copy = copy;
+    in->lines = copy->keys;
+}
+
+void input_check_unchanged(const struct input *in)
+{
+    struct stat now;
+    const struct stat *before = &in->before;
+    if (in->where.piped || in->copy != NULL || in->where.fd < 0)
+        return;
+    if (fstat(in->where.fd, &now) != 0)
+        cli_fail(errno, "cannot look at %s", in->where.name);
+    if (now.st_dev != before->st_dev || now.st_ino != before->st_ino ||
+        now.st_size != before->st_size || now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
+        cli_fail(0, "%s was changed while it was read", in->where.name);
+}
+
+bool input_can_take_turns(const struct input *in)
+{
+    return in->where.fd > STDIN_FILENO && !in->where.piped && in->copy == NULL;
+}
+
+void input_take_turns(struct input *in)
+{
+    in->by_turns = true;
+    input_end(in);
+}
+
+void input_begin(struct input *in)
+{
+    if (!in->by_turns)
+        return;
+    in->where.fd = open(in->where.name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (in->where.fd < 0)
+        cli_fail(errno, "cannot open %s again", in->where.name);
+    input_check_unchanged(in);
+}
+
+void input_end(struct input *in)
+{
+    if (!in->by_turns)
+        return;
+    input_check_unchanged(in);
+    close(in->where.fd);
+    in->where.fd = -1;
+}
+
+struct input input_of_spool(struct spool *s, size_t room)
+{
+    return (
+        struct input){ .where = spool_all(s, room), .form = s->form, .copy = s, .lines = s->keys };
+}

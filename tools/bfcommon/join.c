@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * Sorted inputs, merged line by line. */
+#include "bfcommon/join.h"
+#include "bfcommon/extsort.h"
+#include "shared/cli.h"
+
+#include <errno.h>
+
+enum {
+    ROOM = 1 << 18,
+    AHEAD = 64
+};
+
+/* Which lines of two sorted sequences are wanted. */
+enum {
+    ONLY_LEFT = 1,
+    BOTH = 2,
+    ONLY_RIGHT = 4
+};
+
+/* A sorted spool that is read one line at a time. */
+struct reader {
+    struct lines *lines;
+    struct bloomfile_key keys[AHEAD];
+    size_t at, count;
+};
+
+/* Where lines go: into a spool, or if that is NULL to standard output, unless they are only
+ * counted. */
+struct output {
+    const struct job *job;
+    struct spool *spool;
+    uint64_t lines;
+};
+
+static void put(struct output *out, const struct bloomfile_key *key)
+{
+    char end;
+    size_t end_size = lines_end(&out->job->form, &end);
+    out->lines++;
+    if (out->spool != NULL) {
+        spool_add(out->spool, key);
+        return;
+    }
+    if (out->job->count_only)
+        return;
+    if ((key->size > 0 && fwrite_unlocked(key->data, 1, key->size, stdout) != key->size) ||
+        fwrite_unlocked(&end, 1, end_size, stdout) != end_size)
+        cli_fail(errno, "cannot write to standard output");
+}
+
+static const struct bloomfile_key *peek(struct reader *r)
+{
+    if (r->at == r->count && r->lines != NULL) {
+        r->at = 0;
+        r->count = lines_next(r->lines, r->keys, AHEAD);
+    }
+    return r->at < r->count ? &r->keys[r->at] : NULL;
+}
+
+/* Less than 0: the left line comes first. A sequence that has ended comes last. */
+static int compare(const struct bloomfile_key *left, const struct bloomfile_key *right)
+{
+    if (left == NULL || right == NULL)
+        return left == NULL ? 1 : -1;
+    return lines_compare(left, right);
+}
+
+static void merge_join(struct extsort *sorted, struct reader *right, unsigned wanted,
+                       struct output *out)
+{
+    struct bloomfile_key left;
+    bool has_left = extsort_next(sorted, &left);
+    for (;;) {
+        const struct bloomfile_key *other = peek(right);
+        if (!has_left && other == NULL)
+            return;
+        int order = compare(has_left ? &left : NULL, other);
+        unsigned kind = order < 0 ? ONLY_LEFT : order > 0 ? ONLY_RIGHT : BOTH;
+        if (wanted & kind)
+            put(out, kind == ONLY_RIGHT ? other : &left);
+        if (order >= 0)
+            right->at++;
+        if (order <= 0)
+            has_left = extsort_next(sorted, &left);
+    }
+}
+
+static struct extsort *sort_spool(const struct job *job, const struct spool *s)
+{
+    struct bloomfile_key keys[LINES_BATCH];
+    struct stretch where = spool_all(s, ROOM);
+    where.name = "sorting";
+    where.silent = job->quiet;
+    uint64_t needed = extsort_needs(s->keys, s->bytes), most = memory_of_sort(job->memory);
+    struct extsort *sorted =
+        extsort_new(job->folder, &s->form, (size_t)(needed < most ? needed : most));
+    struct lines *l = lines_open(&s->form, &where);
+    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+        for (size_t i = 0; i < n; i++)
+            extsort_add(sorted, &keys[i]);
+    }
+    lines_close(l);
+    return sorted;
+}
+
+/* Sorts `left`, compares it with `right`, which is sorted (or NULL, for no lines), and frees both.
+ */
+static void join(struct spool *left, struct spool *right, unsigned wanted, struct output *out)
+{
+    struct reader reader = { 0 };
+    struct extsort *sorted = sort_spool(out->job, left);
+    spool_free(left);
+    extsort_finish(sorted);
+    if (right != NULL) {
+        struct stretch where = spool_all(right, ROOM);
+        reader.lines = lines_open(&right->form, &where);
+    }
+    merge_join(sorted, &reader, wanted, out);
+    if (out->spool != NULL)
+        spool_flush(out->spool);
+    if (right != NULL)
+        lines_close(reader.lines);
+    spool_free(right);
+    extsort_free(sorted);
+}
+
+static struct spool *join_to_spool(const struct job *job, struct spool *left, struct spool *right,
+                                   unsigned wanted)
+{
+    struct output out = { .job = job, .spool = spool_new(job->folder, &job->form) };
+    join(left, right, wanted, &out);
+    return out.spool;
+}
+
+/* What all but the last have in common. */
+static struct spool *join_all_but_last(const struct job *job, struct spool **kept)
+{
+    struct spool *common = join_to_spool(job, kept[0], NULL, ONLY_LEFT);
+    for (size_t i = 1; i + 1 < job->count; i++)
+        common = join_to_spool(job, kept[i], common, BOTH);
+    return common;
+}
+
+uint64_t join_common(const struct job *job, struct spool **kept)
+{
+    struct output out = { .job = job };
+    struct spool *common = join_all_but_last(job, kept);
+    join(kept[job->count - 1], common, BOTH, &out);
+    return out.lines;
+}
+
+struct spool *join_common_to_spool(const struct job *job, struct spool **kept)
+{
+    struct spool *common = join_all_but_last(job, kept);
+    return join_to_spool(job, kept[job->count - 1], common, BOTH);
+}
+
+uint64_t join_difference(const struct job *job, struct parts *parts)
+{
+    struct output out = { .job = job };
+    struct spool *others = join_to_spool(job, parts->others, NULL, ONLY_LEFT);
+    struct spool *cleared = join_to_spool(job, parts->doubtful, others, ONLY_LEFT);
+    join(parts->certain, cleared, ONLY_LEFT | BOTH | ONLY_RIGHT, &out);
+    return out.lines;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ * One line at a time, of any length. */
+#include "bfcommon/lines.h"
+#include "shared/cli.h"
+#include "shared/kind.h"
+#include "shared/split.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct lines {
+    struct keys_options form;
+    struct stretch where;
+    uint64_t at; /* the place in the file of the next read */
+    bool at_end;
+    uint8_t *buffer;
+    size_t size;        /* of the buffer */
+    struct split whole; /* the whole keys in it that have not been handed out */
+    uint32_t sum;       /* of what was read */
+    size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
+    struct cli_progress progress;
+};
+
+struct lines *lines_open(const struct keys_options *form, const struct stretch *where)
+{
+    struct lines *l = calloc(1, sizeof(*l));
+    if (l == NULL)
+        cli_fail(ENOMEM, "cannot start reading %s", where->name);
+    l->form = *form;
+    l->whole = (struct split){ .record_size = form->form == KEYS_RECORDS ? form->record_size : 0,
+                               .mark = form->form == KEYS_NUL ? '\0' : '\n',
+                               .crlf = form->crlf };
+    l->where = *where;
+    l->at = where->from;
+    l->at_end = where->fd < 0;
+    l->size = where->room;
+    l->buffer = malloc(l->size);
+    if (l->buffer == NULL)
+        cli_fail(ENOMEM, "cannot start reading %s", where->name);
+    l->progress.doing = where->name;
+    l->progress.shown_ns = where->silent ? -1 : 0;
+    if (!l->at_end && !where->piped)
+        (void)posix_fadvise(where->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return l;
+}
+
+/* Makes room behind the bytes that are not whole keys, which move to the front. */
+static void make_room(struct lines *l)
+{
+    size_t left = l->end - l->start;
+    if (l->start > 0)
+        memmove(l->buffer, l->buffer + l->start, left);
+    l->start = 0;
+    l->end = left;
+    if (left < l->size)
+        return;
+    char most[32];
+    size_t size = l->size < l->where.limit / 2 ? 2 * l->size : l->where.limit;
+    if (size <= l->size)
+        cli_fail(0, "cannot hold a key of %s from %s: give it more --memory",
+                 cli_bytes(most, sizeof(most), l->size), l->where.name);
+    uint8_t *bigger = realloc(l->buffer, size);
+    if (bigger == NULL)
+        cli_fail(ENOMEM, "cannot hold a key of %s from %s", cli_bytes(most, sizeof(most), l->size),
+                 l->where.name);
+    l->buffer = bigger;
+    l->size = size;
+}
+
+/* A temporary file that the disk has lost, or damaged, would lack lines. */
+static void check_sum(const struct lines *l)
+{
+    if (l->where.summed && (l->at_end || l->at == l->where.to) &&
+        (l->at < l->where.to || l->sum != l->where.sum))
+        cli_fail(0, "cannot read a temporary file: it is not what was written there"
+                    " (--temp names another folder)");
+}
+
+static void read_piece(struct lines *l)
+{
+    make_room(l);
+    uint64_t left = l->where.to - l->at;
+    size_t room = l->size - l->end;
+    size_t size = left < room ? (size_t)left : room;
+    ssize_t n;
+    do
+        n = l->where.piped ? read(l->where.fd, l->buffer + l->end, size)
+                           : pread(l->where.fd, l->buffer + l->end, size, (off_t)l->at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        cli_fail(errno, "cannot read %s", l->where.name);
+    if (l->where.summed)
+        l->sum = libdeflate_crc32(l->sum, l->buffer + l->end, (size_t)n);
+    l->at_end = n == 0;
+    l->end += (size_t)n;
+    l->at += (uint64_t)n;
+    check_sum(l);
+    if (l->where.judge != NULL)
+        kind_judge(l->where.name, l->where.judge, l->buffer, l->end);
+    l->where.judge = NULL;
+    l->progress.bytes += (uint64_t)n;
+    cli_progress_step(&l->progress);
+}
+
+/* Up to `size` bytes from the start of the rest can be handed out. */
+static void hand_out(struct lines *l, size_t size)
+{
+    l->whole.at = l->buffer + l->start;
+    l->start += size;
+    l->whole.end = l->buffer + l->start;
+}
+
+/* The rest may lack its end; a record's must not. */
+static void hand_out_rest(struct lines *l)
+{
+    size_t left = l->end - l->start;
+    if (l->form.form == KEYS_RECORDS && left > 0)
+        cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name, left,
+                 l->form.record_size);
+    hand_out(l, left);
+}
+
+size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
+{
+    for (;;) {
+        size_t n = split_next(&l->whole, keys, max);
+        l->progress.keys += n;
+        if (n > 0 || (l->at_end && l->start == l->end))
+            return n;
+        if (l->at_end) {
+            hand_out_rest(l);
+            continue;
+        }
+        size_t seen = l->end - l->start;
+        read_piece(l);
+        hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
+    }
+}
+
+/* What was not asked for counts as well. */
+static void read_rest(struct lines *l)
+{
+    while (l->where.summed && !l->at_end && l->at < l->where.to) {
+        l->start = l->end = 0;
+        read_piece(l);
+    }
+}
+
+void lines_close(struct lines *l)
+{
+    read_rest(l);
+    cli_progress_end(&l->progress);
+    free(l->buffer);
+    free(l);
+}
+
+int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b)
+{
+    size_t size = a->size < b->size ? a->size : b->size;
+    int order = size == 0 ? 0 : memcmp(a->data, b->data, size);
+    return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
+}
+
+size_t lines_end(const struct keys_options *form, char *end)
+{
+    *end = form->form == KEYS_NUL ? '\0' : '\n';
+    return form->form == KEYS_RECORDS ? 0 : 1;
+}

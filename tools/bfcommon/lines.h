@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines (or other keys, as keys.h defines them) from a stretch of an open file, which can be read
+ * as often as one likes, into a buffer of limited size.
+ */
+#ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
+#define BLOOMFILE_TOOLS_COMMON_LINES_H
+
+#include "shared/keys.h"
+
+enum {
+    LINES_BATCH = 1024
+};
+
+struct stretch {
+    const char *name; /* for messages */
+    int fd;           /* -1: it is empty */
+    bool piped;       /* it cannot be read from a place, only from where it stands */
+    bool silent;      /* no progress is shown */
+    const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
+    uint64_t from, to;                /* to: UINT64_MAX, as far as the file goes */
+    size_t room, limit;               /* of the buffer: at first, and at most */
+    bool summed;                      /* all of it must have this CRC-32 */
+    uint32_t sum;
+};
+
+struct lines;
+
+/* Only the form, record_size and crlf of `form` count. */
+struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
+
+/* As keys_next(). */
+size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
+
+void lines_close(struct lines *l);
+
+/* As memcmp() for whole keys: a key is less than those that it is the beginning of. */
+int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b);
+
+/* What stands after each key: its length is 0 for records. */
+size_t lines_end(const struct keys_options *form, char *end);
+
+#endif

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ * Filters of all inputs first, so that few lines need sorting. */
+#include "bfcommon/passes.h"
+#include "shared/cli.h"
+
+#include <inttypes.h>
+
+enum {
+    ROOM = 1 << 18
+};
+
+struct pass {
+    const struct stretch *from;
+    const struct keys_options *form;
+    const char *note;             /* for --stats: what is read */
+    const struct filter *through; /* NULL: all lines pass */
+    struct filter *into;          /* gets the lines that pass; NULL: none does */
+    struct spool *kept, *dropped; /* get the lines that pass and the others; NULL */
+};
+
+uint64_t memory_of_filter(uint64_t memory)
+{
+    return memory / 8 * 3;
+}
+
+size_t memory_of_sort(uint64_t memory)
+{
+    return (size_t)(memory / 2);
+}
+
+size_t memory_of_key(uint64_t memory)
+{
+    uint64_t most = UINT32_MAX / 2;
+    return (size_t)(memory / 8 < most ? memory / 8 : most);
+}
+
+/* ----------------------------------------------------------------------------------- one pass */
+
+/* Moves the keys that pass to the front; the others come behind them. Returns how many pass. */
+static size_t divide(const struct pass *p, struct bloomfile_key *keys, size_t n)
+{
+    bool passed[LINES_BATCH];
+    struct bloomfile_key others[LINES_BATCH];
+    size_t kept = 0, dropped = 0;
+    if (p->through == NULL)
+        return n;
+    filter_ask(p->through, keys, n, passed);
+    for (size_t i = 0; i < n; i++) {
+        if (passed[i])
+            keys[kept++] = keys[i];
+        else
+            others[dropped++] = keys[i];
+    }
+    for (size_t i = 0; i < dropped && p->dropped != NULL; i++)
+        keys[kept + i] = others[i];
+    return kept;
+}
+
+static void keep_all(struct spool *s, const struct bloomfile_key *keys, size_t n)
+{
+    for (size_t i = 0; i < n && s != NULL; i++)
+        spool_add(s, &keys[i]);
+}
+
+static void tell(const struct job *job, const struct pass *p, uint64_t lines, uint64_t kept)
+{
+    char size[32], filter[64] = "";
+    if (!job->stats)
+        return;
+    if (p->into != NULL)
+        snprintf(filter, sizeof(filter), ", put into a filter of %s",
+                 cli_bytes(size, sizeof(size), p->into->size));
+    cli_warn(0, "%s%s: %" PRIu64 " read, %" PRIu64 " kept%s", p->from->name, p->note, lines, kept,
+             filter);
+}
+
+/* Returns how many lines passed. */
+static uint64_t run(const struct job *job, const struct pass *p)
+{
+    struct bloomfile_key keys[LINES_BATCH];
+    struct stretch from = *p->from;
+    from.silent = from.silent || job->quiet;
+    struct lines *l = lines_open(p->form, &from);
+    uint64_t lines = 0, kept = 0;
+    for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
+        size_t passed = divide(p, keys, n);
+        if (p->into != NULL)
+            filter_add(p->into, keys, passed);
+        keep_all(p->kept, keys, passed);
+        keep_all(p->dropped, keys + passed, n - passed);
+        lines += n;
+        kept += passed;
+    }
+    lines_close(l);
+    if (p->kept != NULL)
+        spool_flush(p->kept);
+    if (p->dropped != NULL)
+        spool_flush(p->dropped);
+    tell(job, p, lines, kept);
+    return kept;
+}
+
+/* A pass over an input. */
+static void run_input(const struct job *job, struct input *in, struct pass *p)
+{
+    input_begin(in);
+    p->from = &in->where;
+    p->form = &in->form;
+    run(job, p);
+    input_end(in);
+}
+
+static struct spool *new_spool(const struct job *job)
+{
+    return spool_new(job->folder, &job->form);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The filter of all lines of the first input, which is read again later. */
+static struct filter filter_first(const struct job *job)
+{
+    struct input *first = &job->inputs[0];
+    struct filter filter;
+    input_keep(first, job->folder, &job->form);
+    filter_make(&filter, first->lines, memory_of_filter(job->memory));
+    run_input(job, first, &(struct pass){ .note = "", .into = &filter });
+    return filter;
+}
+
+/* --------------------------------------------------------------------------------- common lines */
+
+/* Lets lines through a filter into a new spool, and replaces the filter by one of these lines.
+ * `keys`: how many there are at most, about. */
+static struct spool *strain(const struct job *job, const struct stretch *from,
+                            const struct keys_options *form, const char *note, uint64_t keys,
+                            struct filter *filter)
+{
+    struct filter next;
+    struct spool *kept = new_spool(job);
+    filter_make(&next, least(keys, filter->keys), memory_of_filter(job->memory));
+    run(job, &(struct pass){ .from = from,
+                             .form = form,
+                             .note = note,
+                             .through = filter,
+                             .into = &next,
+                             .kept = kept });
+    filter_free(filter);
+    *filter = next;
+    return kept;
+}
+
+static void strain_input(const struct job *job, size_t i, const char *note, struct filter *filter,
+                         struct spool **kept)
+{
+    struct input *in = &job->inputs[i];
+    input_begin(in);
+    kept[i] = strain(job, &in->where, &in->form, note, in->lines, filter);
+    input_end(in);
+}
+
+static void strain_again(const struct job *job, size_t i, struct filter *filter,
+                         struct spool **kept)
+{
+    struct spool *before = kept[i];
+    struct stretch from = spool_all(before, ROOM);
+    from.name = job->inputs[i].where.name;
+    kept[i] = strain(job, &from, &before->form, ", what was kept", before->keys, filter);
+    spool_free(before);
+}
+
+static uint64_t total_bytes(const struct job *job, struct spool *const *kept)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < job->count; i++)
+        bytes += kept[i]->bytes;
+    return bytes;
+}
+
+/* Whether many of the lines kept are in some inputs only, and all together too many to be sorted in
+ * memory. `keys`: how many different ones were kept of the first input. */
+static bool can_do_better(const struct job *job, struct spool *const *kept, uint64_t keys)
+{
+    uint64_t lines = 0;
+    for (size_t i = 0; i < job->count; i++)
+        lines += kept[i]->keys;
+    return lines / 5 * 4 > job->count * keys &&
+           total_bytes(job, kept) > memory_of_sort(job->memory);
+}
+
+/* Goes on over the spools while that drops a good part of them. */
+static void repeat(const struct job *job, struct filter *filter, struct spool **kept)
+{
+    uint64_t before = UINT64_MAX, now = total_bytes(job, kept);
+    while (now < before - before / 4 && can_do_better(job, kept, filter->keys)) {
+        before = now;
+        for (size_t i = 1; i < job->count; i++)
+            strain_again(job, i, filter, kept);
+        strain_again(job, 0, filter, kept);
+        now = total_bytes(job, kept);
+    }
+}
+
+bool passes_common(const struct job *job, struct spool **kept)
+{
+    struct filter filter = filter_first(job);
+    for (size_t i = 1; i < job->count && filter.keys > 0; i++)
+        strain_input(job, i, "", &filter, kept);
+    bool some = filter.keys > 0;
+    if (some) {
+        strain_input(job, 0, " again", &filter, kept);
+        repeat(job, &filter, kept);
+    }
+    for (size_t i = 0; i < job->count && !some; i++) {
+        spool_free(kept[i]);
+        kept[i] = NULL;
+    }
+    filter_free(&filter);
+    return some;
+}
+
+/* ----------------------------------------------------------------------------------- difference */
+
+struct parts passes_difference(const struct job *job)
+{
+    struct parts parts = { new_spool(job), new_spool(job), new_spool(job) };
+    struct filter filter = filter_first(job), others;
+    uint64_t lines = 0;
+    for (size_t i = 1; i < job->count; i++)
+        lines += least(job->inputs[i].lines, filter.keys);
+    filter_make(&others, least(lines, filter.keys), memory_of_filter(job->memory));
+    for (size_t i = 1; i < job->count; i++)
+        run_input(job, &job->inputs[i],
+                  &(struct pass){
+                      .note = "", .through = &filter, .into = &others, .kept = parts.others });
+    filter_free(&filter);
+    run_input(job, &job->inputs[0],
+              &(struct pass){ .note = " again",
+                              .through = &others,
+                              .kept = parts.doubtful,
+                              .dropped = parts.certain });
+    filter_free(&others);
+    return parts;
+}

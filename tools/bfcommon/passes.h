@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first half of the work: filters drop the lines that certainly are not wanted, and those that
+ * are left go to spools. Nothing that is wanted is dropped.
+ */
+#ifndef BLOOMFILE_TOOLS_COMMON_PASSES_H
+#define BLOOMFILE_TOOLS_COMMON_PASSES_H
+
+#include "bfcommon/filter.h"
+#include "bfcommon/inputs.h"
+
+struct job {
+    struct keys_options form;
+    const char *folder; /* for temporary files */
+    uint64_t memory;
+    struct input *inputs;
+    size_t count;
+    size_t at_once; /* inputs that there are descriptors for; at least 2 */
+    bool difference, count_only, quiet, stats;
+};
+
+/* Shares of the memory: two filters or one sort, a key that is being read, and buffers. */
+uint64_t memory_of_filter(uint64_t memory);
+size_t memory_of_sort(uint64_t memory);
+size_t memory_of_key(uint64_t memory);
+
+/* kept[i]: lines of inputs[i], all those among them that are in all inputs, and some that are not.
+ * false: there can be no common line, and kept[] is all NULL. */
+bool passes_common(const struct job *job, struct spool **kept);
+
+/* The first input against the others. */
+struct parts {
+    struct spool *certain;  /* its lines that are in no other */
+    struct spool *doubtful; /* its other ones */
+    struct spool *others;   /* those lines of the others that matter for the doubtful ones */
+};
+struct parts passes_difference(const struct job *job);
+
+#endif

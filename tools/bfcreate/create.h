@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is asked of bfcreate, and the two kinds of filter it makes.
+ */
+#ifndef BLOOMFILE_TOOLS_CREATE_H
+#define BLOOMFILE_TOOLS_CREATE_H
+
+#include "shared/keys.h"
+
+#include <bloomfile.h>
+
+#define CREATE_DEFAULT_FPR  0.01
+#define CREATE_LEAST_MEMORY (16u << 20)
+
+struct create {
+    const char *path; /* "-": standard output */
+    char *const *inputs;
+    int inputs_count;
+    struct bloomfile_params params;
+    struct keys_options keys;
+    uint64_t memory;   /* bytes; 0: the default */
+    uint64_t min_keys; /* fewer different ones are trouble */
+    uint32_t threads;  /* 0: the default */
+    bool live, force, allow_empty, overfull, quiet, verbose;
+};
+
+/* Each makes it and tells about it, or ends the program by cli_fail(). */
+int create_sealed(const struct create *c); /* returns the exit status */
+void create_live(const struct create *c);
+
+/* Whether people want to read a summary. */
+bool create_is_summed_up(const struct create *c);
+
+#endif

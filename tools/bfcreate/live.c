@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * bfcreate --live: an empty live filter. */
+#include "bfcreate/create.h"
+#include "shared/cli.h"
+#include "shared/framing.h"
+#include "shared/say.h"
+#include "shared/target.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <inttypes.h>
+
+static void summarize(const struct create *c, const struct bloomfile_info *info)
+{
+    char size[32], rate[32];
+    cli_warn(0, "%s: live, room for %" PRIu64 " key%s at a false-positive rate of %s, %s", c->path,
+             info->capacity, cli_s(info->capacity),
+             cli_percent(rate, sizeof(rate), say_promised(info)),
+             cli_bytes(size, sizeof(size), info->image_size));
+}
+
+static double rate_of(const struct bloomfile_params *p, uint64_t keys)
+{
+    uint32_t hashes = p->hashes > 0 ? p->hashes : bloomfile_hashes_for(p->layout, p->bits, keys);
+    return bloomfile_fpr_for(p->layout, p->bits, hashes, keys);
+}
+
+/* The most keys, at least 1, with which so many bits keep the rate. */
+static uint64_t room_for(const struct bloomfile_params *p)
+{
+    double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
+    uint64_t fits = 1, too_many = p->bits + 1;
+    while (too_many - fits > 1) {
+        uint64_t middle = fits + (too_many - fits) / 2;
+        if (rate_of(p, middle) <= fpr)
+            fits = middle;
+        else
+            too_many = middle;
+    }
+    return fits;
+}
+
+void create_live(const struct create *c)
+{
+    bloomfile *f;
+    struct bloomfile_params params = c->params;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct cli_progress progress = { .doing = "allocating the filter ...",
+                                     .shown_ns = c->quiet ? -1 : 0 };
+    target_check(c->path, c->force);
+    framing_record(&params, &c->keys);
+    if (params.capacity == 0)
+        params.capacity = room_for(&params);
+    cli_progress_step(&progress);
+    int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
+    if (error != 0)
+        say_cannot_create(c->path, error);
+    cli_progress_end(&progress);
+    bloomfile_get_info(f, &info);
+    error = bloomfile_finish(f);
+    if (error != 0)
+        cli_fail(error, "%s is made, but its last record could not be written", c->path);
+    bloomfile_close(f);
+    if (create_is_summed_up(c))
+        summarize(c, &info);
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+ * bfcreate: keys into a builder, and the builder into a file. */
+#include "bfcreate/create.h"
+#include "shared/cli.h"
+#include "shared/crowd.h"
+#include "shared/feed.h"
+#include "shared/framing.h"
+#include "shared/output.h"
+#include "shared/params.h"
+#include "shared/say.h"
+#include "shared/sink.h"
+#include "shared/target.h"
+#include "shared/temporary.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIB            (1u << 20)
+#define PROGRAM_MEMORY (4 * MIB) /* code, libraries and stacks */
+
+enum {
+    DESCRIPTION_SIZE = 5000 /* of an overfull filter */
+};
+
+_Noreturn static void cannot_make(const struct create *c, int error)
+{
+    if (sink_is_stdout(c->path))
+        cli_fail(error, "cannot make the filter");
+    say_cannot_create(c->path, error);
+}
+
+/* -------------------------------------------------------------- what is known before any key is */
+
+static void check_dest(const struct create *c)
+{
+    sink_check(c->path, c->force);
+    output_check_inputs(c->path, c->inputs, c->inputs_count);
+}
+
+static void check_size(const struct create *c)
+{
+    const struct bloomfile_params *p = &c->params;
+    uint64_t keys = p->capacity > 0 ? p->capacity : 1;
+    double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
+    if (p->bits == 0 && bloomfile_bits_for(p->layout, keys, fpr, p->hashes) == 0)
+        cannot_make(c, BLOOMFILE_EUNREACHABLE);
+}
+
+/* ----------------------------------------------------------------------------- what it may take */
+
+/* A quarter of what the machine has. */
+static uint64_t default_memory(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    uint64_t quarter = pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 4 : 0;
+    return quarter > CREATE_LEAST_MEMORY ? quarter : CREATE_LEAST_MEMORY;
+}
+
+/* Shares it out: each thread has a piece of the input, and perhaps the beginning of a key longer
+ * than that; the builder gets the rest. */
+static void share_memory(const struct create *c, struct bloomfile_params *params,
+                         struct keys_options *keys)
+{
+    uint64_t memory = c->memory > 0 ? c->memory : default_memory();
+    uint64_t threads = c->threads > 0 ? c->threads : params_default_threads();
+    if (threads > memory / MIB)
+        threads = memory / MIB;
+    uint64_t piece = memory / threads / 16;
+    if (piece > MIB)
+        piece = MIB;
+    keys->piece_size = (size_t)piece;
+    keys->piece_least = keys->piece_size / 4;
+    params->threads = (uint32_t)threads;
+    params->memory = memory - PROGRAM_MEMORY - 2 * threads * piece;
+}
+
+/* The folder of the file that is to be, for temporary files; the caller frees it. */
+static char *folder_of(const char *path)
+{
+    char *file = realpath(path, NULL);
+    if (file == NULL)
+        file = strdup(path);
+    const char *folder = file != NULL ? dirname(file) : NULL;
+    if (folder == NULL)
+        say_cannot_create(path, ENOMEM);
+    memmove(file, folder, strlen(folder) + 1);
+    return file;
+}
+
+static const char *spool_of(const struct bloomfile_params *params)
+{
+    return params->spool != NULL ? params->spool : temporary_folder();
+}
+
+/* -------------------------------------------------------------------------------------- making */
+
+static uint64_t read_keys(const struct create *c, const struct bloomfile_params *params,
+                          const struct keys_options *keys, bloomfile_builder *builder)
+{
+    uint64_t count;
+    int error = feed_builder(builder,
+                             &(struct feed_options){ .keys = *keys,
+                                                     .inputs = c->inputs,
+                                                     .inputs_count = c->inputs_count,
+                                                     .threads = params->threads,
+                                                     .quiet = c->quiet },
+                             &count);
+    if (error == ENOMEM)
+        cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " key%s", count, cli_s(count));
+    if (error != 0)
+        cli_fail(0, "cannot write a temporary file in the folder %s: %s (more --memory needs less)",
+                 spool_of(params), bloomfile_strerror(error));
+    return count;
+}
+
+/* ------------------------------------------------------------------------------ what comes too
+ * late
+ *
+ * A program whose keys come through a pipe may have failed, and nothing tells of that here but how
+ * many there are. */
+
+static _Noreturn void too_few(const struct create *c, uint64_t keys)
+{
+    bool to_stdout = sink_is_stdout(c->path);
+    cli_fail(0,
+             "cannot %s %s: %" PRIu64 " different key%s, fewer than the %" PRIu64
+             " of --min-keys (did the program that writes them fail?)",
+             to_stdout ? "write to" : "create", sink_name(c->path), keys, cli_s(keys), c->min_keys);
+}
+
+/* Whether something would be lost with the file of that name. */
+static bool is_worth_keeping(const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        return error != ENOENT && error != BLOOMFILE_EEMPTY;
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    return info.keys > 0 || info.ones > 0;
+}
+
+/* `read` counts keys that occur again as often as they do. */
+static void check_number_of_keys(const struct create *c, bloomfile_builder *builder, uint64_t read)
+{
+    uint64_t keys = read;
+    if (read >= c->min_keys && c->min_keys > 0) {
+        int error = bloomfile_builder_count(builder, &keys);
+        if (error != 0)
+            cli_fail(error, "cannot count the keys");
+    }
+    if (keys < c->min_keys)
+        too_few(c, keys);
+    if (read == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
+        cli_fail(0,
+                 "cannot replace %s: there were no keys (did the program that writes them fail?),"
+                 " and it is no empty filter (--allow-empty replaces it)",
+                 c->path);
+}
+
+static void publish(const struct create *c, bloomfile_builder *builder)
+{
+    struct cli_progress progress = { .doing = "building the filter ...",
+                                     .shown_ns = c->quiet ? -1 : 0 };
+    cli_progress_step(&progress);
+    if (!sink_is_stdout(c->path))
+        target_check_unused(c->path);
+    int error = sink_is_stdout(c->path)
+                    ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
+                    : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
+    if (error != 0)
+        sink_fail(c->path, error);
+    cli_progress_end(&progress);
+}
+
+/* ---------------------------------------------------------------------------------- what it is */
+
+/* Opens the new file as any reader would. */
+static void inspect_file(const char *path, struct bloomfile_info *info)
+{
+    bloomfile *f;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        cli_fail(error, "%s is written, but cannot be opened", path);
+    bloomfile_get_info(f, info);
+    bloomfile_close(f);
+}
+
+/* What has been written to a pipe is told by a filter with no keys that is as large. No memory is
+ * taken for its bits, but a limit may forbid it: false, with a warning. */
+static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
+                             struct bloomfile_info *info)
+{
+    bloomfile *f;
+    struct bloomfile_params params = c->params;
+    params.memory = params.threads = 0;
+    params.spool = NULL;
+    uint64_t keys;
+    int error = bloomfile_builder_count(builder, &keys);
+    if (params.capacity == 0)
+        params.capacity = keys > 0 ? keys : 1;
+    if (error == 0)
+        error = bloomfile_create_memory(&f, &params, 0);
+    if (error != 0) {
+        cli_warn(error, "the filter is written, but cannot be described");
+        return false;
+    }
+    bloomfile_get_info(f, info);
+    bloomfile_close(f);
+    info->keys = keys;
+    info->ones = keys; /* as good as any number: there are some */
+    return true;
+}
+
+/* All keys are in it, and a good part of all others looks as if they were. The rate is that of so
+ * many keys in general. */
+static bool is_overfull(const struct create *c, const struct bloomfile_info *info, double rate)
+{
+    const struct crowd crowd = {
+        .keys = info->keys, .capacity = info->capacity, .rate = rate, .promised = say_promised(info)
+    };
+    char text[DESCRIPTION_SIZE], larger[48];
+    if (c->overfull || !crowd_is_over(rate, crowd.promised))
+        return false;
+    if (c->params.bits > 0)
+        snprintf(larger, sizeof(larger), "a larger -m, or without -m");
+    else
+        snprintf(larger, sizeof(larger), "-n %" PRIu64 " at least, or without -n", info->keys);
+    cli_warn(0, "%s: all keys are in it, but make it anew with %s (--overfull accepts this one)",
+             crowd_describe(&crowd, sink_name(c->path), text, sizeof(text)), larger);
+    return true;
+}
+
+static int report(const struct create *c, bloomfile_builder *builder, uint64_t read)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const bool to_stdout = sink_is_stdout(c->path);
+    if (!to_stdout)
+        inspect_file(c->path, &info);
+    const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
+    if (c->quiet && !sized_by_hand)
+        return 0;
+    if (to_stdout && !inspect_its_like(c, builder, &info))
+        return 0;
+    struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
+                                                           info.keys) };
+    bool overfull = is_overfull(c, &info, expected.rate);
+    if (!c->quiet && !overfull)
+        say_warnings(sink_name(c->path), &info, expected);
+    if (create_is_summed_up(c))
+        say_summary(sink_name(c->path), &info, expected, read - info.keys);
+    return overfull ? CLI_TROUBLE : 0;
+}
+
+int create_sealed(const struct create *c)
+{
+    bloomfile_builder *builder;
+    struct bloomfile_params params = c->params;
+    struct keys_options keys = c->keys;
+    char *folder = NULL;
+    check_dest(c);
+    if (!sink_is_stdout(c->path))
+        folder = folder_of(c->path);
+    params.spool = folder;
+    framing_record(&params, &keys);
+    share_memory(c, &params, &keys);
+    int error = bloomfile_builder_new(&builder, &params);
+    if (error != 0)
+        cannot_make(c, error);
+    check_size(c);
+    uint64_t read = read_keys(c, &params, &keys, builder);
+    check_number_of_keys(c, builder, read);
+    publish(c, builder);
+    int status = report(c, builder, read);
+    bloomfile_builder_free(builder);
+    free(folder);
+    if (sink_is_stdout(c->path))
+        cli_close_stdout();
+    return status;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ * All factors and their rates, and which of them is the best. */
+#include "bffold/fold.h"
+#include "shared/cli.h"
+#include "shared/say.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* No number up to 2^60 has more divisors. */
+#define MOST_FACTORS 103680
+
+enum {
+    REASON_SIZE = 256
+};
+
+static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
+                  const struct bloomfile_fold_choice *c)
+{
+    if (wish->factor > 0)
+        return c->factor == wish->factor;
+    if (wish->max_bytes > 0)
+        return c->image_size <= wish->max_bytes;
+    return c->fpr <= p->target;
+}
+
+/* The first that will do for a size, the last for a rate, and the filter as it is if its own
+ * promise leaves no other choice; p->count: none will do. */
+static size_t choose(const struct fold_wish *wish, const struct fold_plan *p)
+{
+    size_t chosen = p->count;
+    for (size_t i = 0; i < p->count && (chosen == p->count || wish->max_bytes == 0); i++)
+        chosen = keeps(wish, p, &p->choices[i]) ? i : chosen;
+    bool is_any = wish->factor == 0 && wish->max_bytes == 0 && wish->fpr <= 0;
+    return chosen == p->count && is_any ? 0 : chosen;
+}
+
+/* A live filter that is in use has keys that are not recorded yet. */
+static uint64_t count_keys(const bloomfile *f, const struct bloomfile_info *info)
+{
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
+    if (info->keys_estimated == 0 && info->writers == 0)
+        return info->keys;
+    bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+    return say_estimate(info, &measure);
+}
+
+void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const char *path,
+                    const bloomfile *f)
+{
+    *p = (struct fold_plan){ .path = path, .info = BLOOMFILE_INFO_INIT, .all = wish->all };
+    bloomfile_get_info(f, &p->info);
+    p->keys = count_keys(f, &p->info);
+    p->more = wish->more != FOLD_AS_MANY ? wish->more : p->keys;
+    p->target = wish->fpr > 0 ? wish->fpr : say_promised(&p->info);
+    p->wanted = wish->fpr > 0 ? "asked for" : "promised";
+    p->count = MOST_FACTORS;
+    p->choices = calloc(p->count, sizeof(*p->choices));
+    int error =
+        p->choices == NULL ? ENOMEM : bloomfile_fold_plan(f, p->more, p->choices, &p->count);
+    if (error != 0)
+        cli_fail(error, "cannot fold %s", p->path);
+    p->chosen = choose(wish, p);
+}
+
+/* --------------------------------------------------------------------- why it cannot be folded */
+
+/* In percent: as few digits as tell it from the other one, at least three. */
+static char *rate_text(char *text, size_t size, double rate, double other)
+{
+    char same[64];
+    for (int digits = 3; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g %%", digits, 100 * rate);
+        snprintf(same, sizeof(same), "%.*g %%", digits, 100 * other);
+        if (strcmp(text, same) != 0)
+            break;
+    }
+    return text;
+}
+
+/* Why the filter is not folded, or no further. */
+static char *reason(const struct fold_plan *p, const struct fold_wish *wish, char *text,
+                    size_t size)
+{
+    char rate[64], target[64], bytes[32];
+    cli_percent(target, sizeof(target), p->target);
+    if (wish->max_bytes > 0)
+        snprintf(text, size, "it is small enough as it is: %" PRIu64 " bytes (%s)",
+                 p->choices[0].image_size,
+                 cli_bytes(bytes, sizeof(bytes), p->choices[0].image_size));
+    else if (p->choices[0].fpr > p->target)
+        snprintf(text, size, "its false-positive rate is %s as it is, more than the %s %s",
+                 rate_text(rate, sizeof(rate), p->choices[0].fpr, p->target), target, p->wanted);
+    else if (p->count == 1)
+        snprintf(text, size, "it is as small as can be");
+    else
+        snprintf(text, size,
+                 "factor %" PRIu64 " would give a false-positive rate of %s, more than the %s %s",
+                 p->choices[1].factor, rate_text(rate, sizeof(rate), p->choices[1].fpr, p->target),
+                 target, p->wanted);
+    return text;
+}
+
+static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wish)
+{
+    char text[REASON_SIZE], size[32];
+    uint64_t least = p->choices[p->count - 1].image_size;
+    if (wish->factor > 0)
+        cli_fail(0,
+                 "cannot fold %s: %" PRIu64 " does not divide its %" PRIu64
+                 " %s (--dry-run lists what does)",
+                 p->path, wish->factor, fold_units(p), fold_unit(p));
+    if (wish->max_bytes > 0)
+        cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path,
+                 least, cli_bytes(size, sizeof(size), least));
+    cli_fail(0, "cannot fold %s: %s", p->path, reason(p, wish, text, sizeof(text)));
+}
+
+bool fold_plan_is_copy(const struct fold_plan *p, const struct fold_wish *wish)
+{
+    return p->chosen == 0 && wish->factor == 0;
+}
+
+void fold_plan_check(const struct fold_plan *p, const struct fold_wish *wish, bool quiet)
+{
+    char text[REASON_SIZE];
+    if (p->chosen == p->count)
+        fail(p, wish);
+    if (fold_plan_is_copy(p, wish) && !quiet)
+        cli_warn(0, "%s: copied as it is, not folded: %s", p->path,
+                 reason(p, wish, text, sizeof(text)));
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What bfinspect finds out about one file, what it thinks of it, and how it says so. A report goes
+ * through inspect_read(), inspect_verdict(), one of inspect_page() and inspect_json(), and
+ * inspect_free().
+ */
+#ifndef BLOOMFILE_TOOLS_INSPECT_H
+#define BLOOMFILE_TOOLS_INSPECT_H
+
+#include <bloomfile.h>
+#include <bloomfile_inspect.h>
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "picture/picture.h"
+#include "shared/keys.h"
+#include "shared/text.h"
+
+struct inspect_options {
+    bool json, header, verify, quick, map, quiet, force, accept_unclean;
+    bool utf8;  /* text may keep its letters beyond ASCII */
+    char *keys; /* NULL: none to check */
+    const char *svg, *png;
+    unsigned threads; /* to verify with; 0: the caller's alone */
+    struct keys_options keys_form;
+};
+
+/* Exit status, and what a verdict amounts to. */
+enum {
+    INSPECT_HEALTHY = 0,
+    INSPECT_PROMISE_BROKEN = 1, /* readable, but not all that it should be */
+    INSPECT_UNUSABLE = 2,
+};
+
+/* How far reading came. */
+enum inspect_depth {
+    INSPECT_NOTHING, /* no bytes: missing, a directory, empty ... */
+    INSPECT_BYTES,   /* some bytes, and what bloomfile_inspect() says of them */
+    INSPECT_HEADER,  /* a valid header */
+    INSPECT_BODY,    /* a body that was read as far as the options ask */
+};
+
+enum {
+    INSPECT_HEADER_SIZE = 4096,
+    INSPECT_FAULTS = 32,
+    INSPECT_FLIPS = 3,
+    INSPECT_MISSING = 5,
+};
+
+/* One bit of the header that changed since it was written. */
+struct inspect_flip {
+    uint64_t offset; /* of the byte */
+    unsigned bit;    /* 0 to 7 */
+};
+
+struct inspect_report {
+    const char *path;
+    struct stat stat;
+    uint64_t size; /* of the file */
+    enum inspect_depth depth;
+    int error; /* why the filter cannot be used: an errno, BLOOMFILE_E*, or 0 */
+
+    uint8_t bytes[INSPECT_HEADER_SIZE];
+    size_t have; /* of them */
+    struct bloomfile_info info;
+    struct bloomfile_fault faults[INSPECT_FAULTS];
+    size_t fault_count;
+    struct inspect_flip flips[INSPECT_FLIPS]; /* turned back, the header is valid */
+    size_t flip_count;
+
+    bool in_use;      /* live: programs have it open for writing */
+    bool unclean;     /* live: the machine went down meanwhile */
+    bool interrupted; /* the file shrank, or the disk failed, while the body was read */
+    bool verified;    /* the whole body was checked and is right */
+    bool measured;
+    struct bloomfile_measurement measure;
+    struct picture map, image;
+
+    bool keys_checked;
+    uint64_t keys_count, keys_missing;
+    char *missing[INSPECT_MISSING]; /* the first ones, safe to print */
+
+    int status; /* INSPECT_HEALTHY ... */
+    char verdict[512];
+    char advice[256]; /* what to do about it; may be empty */
+};
+
+/* ---- finding out */
+
+void inspect_read(struct inspect_report *r, const struct inspect_options *options);
+void inspect_free(struct inspect_report *r);
+
+/* Whether no program has the live filter open for writing, and the last one left it in order. */
+bool inspect_is_clean(const struct bloomfile_info *info);
+
+/* Whether only the application that made the filter can look up keys. */
+bool inspect_hash_is_applications(const struct inspect_report *r);
+
+/* Sets r->verdict, advice and status. */
+void inspect_verdict(struct inspect_report *r);
+
+/* Looks for flipped bits that explain a damaged header, and sets r->flips only if they do. */
+void inspect_find_flips(struct inspect_report *r);
+
+/* ---- saying so */
+
+/* The page for people. */
+void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options);
+
+/* One JSON object on one line. */
+void inspect_json(FILE *out, const struct inspect_report *r);
+
+/* "blocked, 6144 bits, ...": one line below a picture. */
+void inspect_caption(char *text, size_t size, const struct inspect_report *r);
+
+/* ---- the header's fields, from the bytes themselves */
+
+enum inspect_kind {
+    INSPECT_U32,
+    INSPECT_U64,
+    INSPECT_HEX32,
+    INSPECT_HEX64,
+    INSPECT_RAW, /* bytes in order */
+    INSPECT_RATE,
+    INSPECT_LABEL,
+    INSPECT_LAYOUT,
+    INSPECT_STATE,
+    INSPECT_FRAMING,
+};
+
+struct inspect_field {
+    const char *name; /* as in format-spec.md */
+    int record;       /* the commit record it is in, or -1: the static header */
+    uint32_t offset, size;
+    enum inspect_kind kind;
+};
+
+enum {
+    INSPECT_FIELDS = 48
+};
+
+/* The fields of which the file has all bytes, in the order of their offsets. Returns their number.
+ */
+size_t inspect_fields(const struct inspect_report *r, struct inspect_field fields[INSPECT_FIELDS]);
+
+/* Whether the file has all bytes of a field of the static header. */
+bool inspect_has_field(const struct inspect_report *r, const char *name);
+
+/* "k", "record 0 n", "reserved bytes": what is at an offset of the header. Returns text. */
+char *inspect_field_at(const struct inspect_report *r, uint64_t offset, char *text, size_t size);
+
+/* The size of a label without the zero bytes behind it. */
+size_t inspect_label_size(const uint8_t *label, size_t size);
+
+/* The value as the page shows it. Returns text. */
+char *inspect_field_text(const struct inspect_report *r, const struct inspect_field *field,
+                         bool utf8, char *text, size_t size);
+
+/* Is this field, or a record as a whole if `field` is its first, one that a fault names? */
+const struct bloomfile_fault *inspect_field_fault(const struct inspect_report *r,
+                                                  const struct inspect_field *field);
+
+/* A little-endian number of 1 to 8 bytes. */
+uint64_t inspect_number(const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT
+ * The report for people. */
+#include "bfinspect/inspect.h"
+
+#include "shared/cli.h"
+#include "shared/framing.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHORT = 64,
+    KNOWN_COMPAT = 1, /* bits that say no more than a field does: framing */
+};
+
+__attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *name,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+    fprintf(out, "  %-13s ", name);
+    va_start(arguments, format);
+    vfprintf(out, format, arguments);
+    va_end(arguments);
+    fputc('\n', out);
+}
+
+/* -------------------------------------------------------------------------------- the summary */
+
+static void put_keys(FILE *out, const struct inspect_report *r)
+{
+    char recorded[SHORT], capacity[SHORT], estimate[SHORT] = "more than can be";
+    text_count(recorded, sizeof(recorded), r->info.keys);
+    text_count(capacity, sizeof(capacity), r->info.capacity);
+    if (isfinite(r->measure.keys_estimate))
+        text_count(estimate, sizeof(estimate), (uint64_t)llround(r->measure.keys_estimate));
+    row(out, "keys", "%s%s recorded, %s%ssized for %s", r->info.keys_estimated != 0 ? "about " : "",
+        recorded, r->measured ? estimate : "", r->measured ? " estimated from the ones, " : "",
+        capacity);
+}
+
+static void put_rate(FILE *out, const struct inspect_report *r)
+{
+    char promised[SHORT] = "none", real[SHORT] = "not measured", fill[SHORT];
+    bool estimate = (r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0;
+    if (r->info.fpr > 0)
+        cli_percent(promised, sizeof(promised), r->info.fpr);
+    if (r->measured) {
+        cli_percent(real, sizeof(real), r->measure.fpr);
+        row(out, "fill", "%s", cli_percent(fill, sizeof(fill), r->measure.fill));
+    }
+    row(out, "real rate", "%s%s", real,
+        !r->measured    ? ""
+        : r->error != 0 ? ", of the damaged bits"
+        : estimate      ? ", only an estimate: the filter is an intersection"
+                        : ", computed from all bits");
+    row(out, "promised rate", "%s", promised);
+}
+
+static void put_body_state(FILE *out, const struct inspect_report *r)
+{
+    char place[SHORT] = "";
+    if (r->fault_count > 0 && r->faults[r->fault_count - 1].page != UINT64_MAX)
+        snprintf(place, sizeof(place), "; the first one (from page 0) is at byte %" PRIu64,
+                 r->faults[r->fault_count - 1].offset);
+    if (r->depth < INSPECT_BODY)
+        row(out, "body", "not read");
+    else if (r->error == 0 && r->info.state == BLOOMFILE_LIVE)
+        row(out, "body", "without checksums until it is sealed");
+    else if (r->verified && r->info.pages == 1)
+        row(out, "body", "verified, its only page is good");
+    else if (r->verified)
+        row(out, "body", "verified, all %" PRIu64 " pages good", r->info.pages);
+    else if (r->info.bad_pages > 0)
+        row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
+            r->info.pages, cli_s(r->info.pages), place);
+    else if (r->error != 0 && r->error != BLOOMFILE_EHASH)
+        row(out, "body", "%s", bloomfile_strerror(r->error));
+    else
+        row(out, "body", "not verified (--verify reads and checks all of it)");
+}
+
+static void put_shape(FILE *out, const struct inspect_report *r)
+{
+    const struct bloomfile_info *info = &r->info;
+    char layout[SHORT], m[SHORT], blocks[SHORT], body[SHORT], whole[SHORT];
+    text_count(m, sizeof(m), info->bits);
+    text_count(blocks, sizeof(blocks), info->bits / 512);
+    cli_bytes(body, sizeof(body), info->body_size);
+    cli_bytes(whole, sizeof(whole), r->size);
+    row(out, "layout", "%s", text_layout(layout, sizeof(layout), info->layout));
+    if (info->layout == BLOOMFILE_BLOCKED)
+        row(out, "m", "%s bits, %s block%s of 512", m, blocks, cli_s(info->bits / 512));
+    else
+        row(out, "m", "%s %s%s", m, info->layout == BLOOMFILE_COUNTING ? "counter" : "bit",
+            cli_s(info->bits));
+    row(out, "k", "%" PRIu32, info->hashes);
+    if (info->keys > 0)
+        row(out, "bits per key", "%.2f",
+            (info->layout == BLOOMFILE_COUNTING ? 4 : 1) * (double)info->bits / (double)info->keys);
+    row(out, "size", "%s, body %s in %" PRIu64 " page%s", whole, body, info->pages,
+        cli_s(info->pages));
+    if (info->bits_unfolded != info->bits)
+        row(out, "folded", "by %" PRIu64 ", from m = %s", info->bits_unfolded / info->bits,
+            text_count(m, sizeof(m), info->bits_unfolded));
+    if (info->overflow > 0)
+        row(out, "overflow", "%s counter%s stuck at 15", text_count(m, sizeof(m), info->overflow),
+            cli_s(info->overflow));
+}
+
+static void put_hex(FILE *out, const char *name, const uint8_t *bytes, size_t size)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < size; i++)
+        any |= bytes[i];
+    if (any == 0)
+        return;
+    fprintf(out, "  %-13s ", name);
+    for (size_t i = 0; i < size; i++)
+        fprintf(out, "%02x", bytes[i]);
+    fputc('\n', out);
+}
+
+static void put_origin(FILE *out, const struct bloomfile_info *info)
+{
+    static const char *const names[] = { "intersection of filters", "union of filters",
+                                         "projection of a counting filter" };
+    const char *before = "";
+    if ((info->provenance & 7) == 0)
+        return;
+    fprintf(out, "  %-13s ", "made as");
+    for (unsigned bit = 0; bit < 3; bit++) {
+        if ((info->provenance >> bit & 1) == 0)
+            continue;
+        fprintf(out, "%s%s", before, names[bit]);
+        before = ", ";
+    }
+    fputc('\n', out);
+}
+
+static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
+{
+    const struct bloomfile_info *info = &r->info;
+    char state[SHORT], framing[FRAMING_ROOM];
+    if (info->label[0] != '\0') {
+        char *label = text_safe(info->label, strlen(info->label), utf8);
+        row(out, "label", "%s", label);
+        free(label);
+    }
+    put_hex(out, "tag", info->tag, sizeof(info->tag));
+    if (info->seed != 0)
+        row(out, "seed", "0x%016" PRIx64, info->seed);
+    else
+        row(out, "seed", "0");
+    if (inspect_hash_is_applications(r))
+        row(out, "hash", "an application's own: id 0x%08" PRIx32 ", self-test 0x%016" PRIx64,
+            info->hash_id, info->self_test);
+    if (info->framing != BLOOMFILE_FRAMING_UNKNOWN)
+        row(out, "framing", "%s",
+            framing_text(framing, sizeof(framing), info->framing, info->framing_size));
+    put_origin(out, info);
+    row(out, "state", "%s", text_state(state, sizeof(state), info->state));
+    if (info->state == BLOOMFILE_LIVE)
+        row(out, "writers", "%" PRIu32 "%s", info->writers,
+            info->writers > 0 && !r->in_use ? ", killed" : "");
+    put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
+    if (((info->compat & ~(uint32_t)KNOWN_COMPAT) | info->ro_compat | info->incompat) != 0)
+        row(out, "features",
+            "compat 0x%08" PRIx32 ", ro_compat 0x%08" PRIx32 ", incompat 0x%08" PRIx32,
+            info->compat, info->ro_compat, info->incompat);
+}
+
+static void put_checked_keys(FILE *out, const struct inspect_report *r)
+{
+    char count[SHORT], missing[SHORT];
+    if (!r->keys_checked)
+        return;
+    text_count(count, sizeof(count), r->keys_count);
+    text_count(missing, sizeof(missing), r->keys_missing);
+    if (r->keys_missing == 0)
+        row(out, "keys checked", "%s, none is missing", count);
+    else
+        row(out, "keys checked", "%s, %s missing", count, missing);
+    for (size_t i = 0; i < INSPECT_MISSING && r->missing[i] != NULL; i++)
+        row(out, i == 0 ? "missing" : "", "%s", r->missing[i]);
+    if (r->keys_missing > INSPECT_MISSING)
+        row(out, "", "and %s more",
+            text_count(count, sizeof(count), r->keys_missing - INSPECT_MISSING));
+}
+
+static void put_summary(FILE *out, const struct inspect_report *r, bool utf8)
+{
+    put_keys(out, r);
+    put_rate(out, r);
+    put_body_state(out, r);
+    put_checked_keys(out, r);
+    put_shape(out, r);
+    put_identity(out, r, utf8);
+}
+
+/* --------------------------------------------------------------------------------- the header */
+
+static void put_flips(FILE *out, const struct inspect_report *r)
+{
+    for (size_t i = 0; i < r->flip_count; i++) {
+        const struct inspect_flip *flip = &r->flips[i];
+        char field[SHORT];
+        uint8_t now = r->bytes[flip->offset];
+        inspect_field_at(r, flip->offset, field, sizeof(field));
+        row(out, "flipped bit", "byte %" PRIu64 " is 0x%02x, was 0x%02x (%s)", flip->offset, now,
+            now ^ (1u << flip->bit), field);
+    }
+}
+
+static void put_field(FILE *out, const struct inspect_report *r, const struct inspect_field *field,
+                      bool utf8)
+{
+    const struct bloomfile_fault *fault = inspect_field_fault(r, field);
+    char value[512];
+    inspect_field_text(r, field, utf8, value, sizeof(value));
+    if (fault == NULL)
+        fprintf(out, "    %6" PRIu32 "  %-11s  %s\n", field->offset, field->name, value);
+    else
+        fprintf(out, "  ! %6" PRIu32 "  %-11s  %-24s  <- %s\n", field->offset, field->name, value,
+                bloomfile_strerror(fault->error));
+}
+
+static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
+{
+    struct inspect_field fields[INSPECT_FIELDS];
+    size_t count = inspect_fields(r, fields);
+    fprintf(out, "\n    offset  field        value%s\n",
+            r->fault_count > 0 ? "  (! is wrong)" : "");
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i].record >= 0 && (i == 0 || fields[i - 1].record != fields[i].record))
+            fprintf(out, "            commit record %d\n", fields[i].record);
+        put_field(out, r, &fields[i], utf8);
+    }
+}
+
+/* ------------------------------------------------------------------------------------ the map */
+
+static void put_map(FILE *out, const struct inspect_report *r, bool utf8)
+{
+    const struct picture *p = &r->map;
+    double low, high;
+    char text[4][SHORT];
+    picture_range(p, &low, &high);
+    fprintf(out, "\n%*s page\n", (int)picture_label_width(p->pages) - 5, "");
+    picture_print(out, p, utf8);
+    fputc('\n', out);
+    row(out, "cells", "%zu, %.0f %s%s each, fill %s to %s", p->columns * p->rows, p->cell_size,
+        p->unit, cli_s((uint64_t)llround(p->cell_size)), cli_percent(text[0], SHORT, low),
+        cli_percent(text[1], SHORT, high));
+    row(out, "glyphs", "%s%s the median, %s; %s below %s, %s above %s; blank: no bit set",
+        picture_glyph(4, utf8), picture_glyph(5, utf8), cli_percent(text[0], SHORT, p->median),
+        picture_glyph(1, utf8), cli_percent(text[1], SHORT, picture_fill_at(p, -1)),
+        picture_glyph(8, utf8), cli_percent(text[2], SHORT, picture_fill_at(p, 1)));
+    row(out, "unlikely", "cells further from the median than chance explains: %zu",
+        picture_outliers(p));
+}
+
+/* ------------------------------------------------------------------------------------- all of it
+ */
+
+/* Of bytes that are no filter at all, the fields say nothing. */
+static bool fields_matter(const struct inspect_report *r)
+{
+    return r->depth == INSPECT_BYTES && r->error != BLOOMFILE_ETRAILING &&
+           (r->error != BLOOMFILE_EMAGIC || r->info.version == 1 || r->flip_count > 0);
+}
+
+static bool summary_matters(const struct inspect_report *r)
+{
+    bool cut_or_long = r->error == BLOOMFILE_ETRUNCATED || r->error == BLOOMFILE_ETRAILING;
+    bool whole = r->info.header_size > 0 && r->have >= r->info.header_size;
+    return r->depth >= INSPECT_HEADER || (cut_or_long && r->fault_count == 1 && whole);
+}
+
+void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options)
+{
+    char *name = text_safe(r->path, strlen(r->path), options->utf8);
+    fprintf(out, "%s: %s\n", name, r->verdict);
+    free(name);
+    if (r->advice[0] != '\0')
+        row(out, "advice", "%s", r->advice);
+    put_flips(out, r);
+    if (summary_matters(r))
+        put_summary(out, r, options->utf8);
+    if (options->header || (fields_matter(r) && !summary_matters(r)))
+        put_fields(out, r, options->utf8);
+    if (r->map.fill != NULL)
+        put_map(out, r, options->utf8);
+}
+
+void inspect_caption(char *text, size_t size, const struct inspect_report *r)
+{
+    const struct bloomfile_info *info = &r->info;
+    char layout[SHORT], m[SHORT], keys[SHORT], fill[SHORT], real[SHORT], promised[SHORT] = "none";
+    if (info->fpr > 0)
+        cli_percent(promised, sizeof(promised), info->fpr);
+    snprintf(
+        text, size, "%s, %s %s%s, k = %" PRIu32 ", %s key%s; fill %s, real rate %s, promised %s",
+        text_layout(layout, sizeof(layout), info->layout), text_count(m, sizeof(m), info->bits),
+        info->layout == BLOOMFILE_COUNTING ? "counter" : "bit", cli_s(info->bits), info->hashes,
+        text_count(keys, sizeof(keys), info->keys), cli_s(info->keys),
+        cli_percent(fill, sizeof(fill), r->measure.fill),
+        cli_percent(real, sizeof(real), r->measure.fpr), promised);
+}

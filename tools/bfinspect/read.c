@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ * Reads as much of a file as was asked for and as can be read. */
+#include "bfinspect/inspect.h"
+
+#include "bfinspect/salvage.h"
+#include "shared/cli.h"
+#include "shared/framing.h"
+#include "shared/writers.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BATCH = 1024,
+    READ_TRIES = 100, /* a record looks damaged for a moment while it is written */
+    SHOWN_BYTES = 60
+};
+
+/* -------------------------------------------------------------------------------------- header */
+
+static int open_file(struct inspect_report *r)
+{
+    int fd;
+    do
+        fd = open(r->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0 || fstat(fd, &r->stat) != 0) {
+        r->error = errno;
+    } else if (S_ISDIR(r->stat.st_mode)) {
+        r->error = EISDIR;
+    } else if (!S_ISREG(r->stat.st_mode)) {
+        r->error = BLOOMFILE_ENOTREGULAR;
+    } else if ((uintmax_t)r->stat.st_size > SIZE_MAX) {
+        r->error = BLOOMFILE_ETOOBIG;
+    } else {
+        r->size = (uint64_t)r->stat.st_size;
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool read_header(struct inspect_report *r, int fd)
+{
+    r->have = 0;
+    r->error = 0;
+    size_t wanted = r->size < sizeof(r->bytes) ? (size_t)r->size : sizeof(r->bytes);
+    while (r->have < wanted) {
+        ssize_t n = pread(fd, r->bytes + r->have, wanted - r->have, (off_t)r->have);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            r->error = errno;
+        if (n == 0)
+            r->size = r->have;
+        if (n <= 0)
+            break;
+        r->have += (size_t)n;
+    }
+    return r->error == 0;
+}
+
+static void inspect_bytes(struct inspect_report *r)
+{
+    r->info.struct_size = sizeof(r->info);
+    r->fault_count = INSPECT_FAULTS;
+    r->error = bloomfile_inspect(r->bytes, (size_t)r->size, &r->info, r->faults, &r->fault_count);
+    if (r->fault_count > INSPECT_FAULTS)
+        r->fault_count = INSPECT_FAULTS;
+}
+
+static void judge_bytes(struct inspect_report *r)
+{
+    r->depth = r->have > 0 ? INSPECT_BYTES : INSPECT_NOTHING;
+    if (r->error != 0 && r->error != BLOOMFILE_ETRAILING)
+        inspect_find_flips(r);
+    if (r->error == 0)
+        r->depth = INSPECT_HEADER;
+}
+
+/* ---------------------------------------------------------------------------------------- body */
+
+static void add_fault(struct inspect_report *r, const struct bloomfile_fault *fault)
+{
+    r->error = fault->error;
+    if (r->fault_count < INSPECT_FAULTS)
+        r->faults[r->fault_count++] = *fault;
+}
+
+static void verify(struct inspect_report *r, const bloomfile *f, unsigned threads)
+{
+    struct bloomfile_fault fault;
+    struct cli_progress progress = { .doing = "checking the body" };
+    cli_progress_step(&progress);
+    if (bloomfile_verify(f, threads, &fault) == 0)
+        r->verified = true;
+    else
+        add_fault(r, &fault);
+    cli_progress_end(&progress);
+}
+
+bool inspect_is_clean(const struct bloomfile_info *info)
+{
+    static const uint8_t clean[sizeof(info->boot_id)] = { 0 };
+    return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
+}
+
+/* Whether the recorded ones are those of the body: in a sealed filter, and in a live one that all
+ * writers have left in order (format-spec.md, L22). One that came and went meanwhile leaves another
+ * record. */
+static bool ones_are_exact(const struct inspect_report *r, const bloomfile *f)
+{
+    struct bloomfile_info now = BLOOMFILE_INFO_INIT;
+    if (r->info.state == BLOOMFILE_SEALED)
+        return true;
+    bloomfile_get_info(f, &now);
+    return now.sequence == r->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now);
+}
+
+/* The body is not what the record says: the first fault is the one that a reader who looks at all
+ * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
+static void explain_ones(struct inspect_report *r, const bloomfile *f, unsigned threads)
+{
+    if (!r->verified && r->info.state == BLOOMFILE_SEALED)
+        verify(r, f, threads);
+    if (r->error == 0)
+        add_fault(r, &(struct bloomfile_fault){ BLOOMFILE_EBODY, r->info.body_offset, UINT64_MAX,
+                                                "ones" });
+}
+
+static void measure(struct inspect_report *r, const bloomfile *f,
+                    const struct inspect_options *options)
+{
+    struct cli_progress progress = { .doing = "counting bits" };
+    cli_progress_step(&progress);
+    r->measure.struct_size = sizeof(r->measure);
+    int error = bloomfile_measure(f, &r->measure);
+    r->measured = error == 0;
+    if (error == 0 && options->map)
+        error = picture_for_terminal(&r->map, f, picture_terminal_width());
+    if (error == 0 && (options->svg != NULL || options->png != NULL))
+        error = picture_for_image(&r->image, f);
+    cli_progress_end(&progress);
+    if (error != 0)
+        r->error = error;
+    if (r->error == 0 && r->measure.ones != r->info.ones && ones_are_exact(r, f))
+        explain_ones(r, f, options->threads);
+}
+
+static char *shown_key(const struct bloomfile_key *key, const struct inspect_options *options)
+{
+    const uint8_t *bytes = key->data;
+    size_t size = key->size < SHOWN_BYTES ? key->size : SHOWN_BYTES;
+    const char *more = size < key->size ? "..." : "";
+    char hex[2 * SHOWN_BYTES + 1] = "", *safe = NULL, *text;
+    if (options->keys_form.form == KEYS_RECORDS) {
+        for (size_t i = 0; i < size; i++)
+            snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    } else {
+        safe = text_safe(bytes, size, options->utf8);
+    }
+    if (asprintf(&text, "%s%s", safe != NULL ? safe : hex, more) < 0)
+        text_no_memory();
+    free(safe);
+    return text;
+}
+
+static void note_missing(struct inspect_report *r, const struct bloomfile_key *key,
+                         const struct inspect_options *options)
+{
+    if (r->keys_missing < INSPECT_MISSING)
+        r->missing[r->keys_missing] = shown_key(key, options);
+    r->keys_missing++;
+}
+
+static void check_keys(struct inspect_report *r, const bloomfile *f,
+                       const struct inspect_options *options)
+{
+    struct bloomfile_key keys[BATCH];
+    bool hits[BATCH];
+    framing_compare(r->path, f, &options->keys_form);
+    struct keys *source = keys_new(&options->keys_form, &options->keys, 1);
+    struct cli_progress progress = { .doing = "checking keys", .total = keys_total(source) };
+    for (size_t n; (n = keys_next(source, keys, BATCH)) > 0;) {
+        if (bloomfile_contains_many(f, keys, n, hits) < n)
+            for (size_t i = 0; i < n; i++)
+                if (!hits[i])
+                    note_missing(r, &keys[i], options);
+        r->keys_count += n;
+        progress.keys = r->keys_count;
+        progress.bytes = keys_bytes(source);
+        cli_progress_step(&progress);
+    }
+    cli_progress_end(&progress);
+    keys_free(source);
+    r->keys_checked = true;
+}
+
+bool inspect_hash_is_applications(const struct inspect_report *r)
+{
+    return r->info.hash_id >= BLOOMFILE_APP_HASH_FIRST;
+}
+
+static void read_mapping(struct inspect_report *r, const bloomfile *f,
+                         const struct inspect_options *options)
+{
+    if (options->verify && r->info.state == BLOOMFILE_SEALED)
+        verify(r, f, options->threads);
+    if (!options->quick && !salvage_failed())
+        measure(r, f, options);
+    if (options->keys != NULL && inspect_hash_is_applications(r))
+        r->error = r->error != 0 ? r->error : BLOOMFILE_EHASH;
+    else if (options->keys != NULL && !salvage_failed())
+        check_keys(r, f, options);
+    int status = bloomfile_status(f);
+    if (r->error == 0 || status == BLOOMFILE_ECHANGED)
+        r->error = status;
+    bloomfile_get_info(f, &r->info);
+}
+
+/* What was read of a file that shrank is forgotten. */
+static void read_shrinking(struct inspect_report *r, const bloomfile *f,
+                           const struct inspect_options *options)
+{
+    const struct inspect_report before = *r;
+    size_t used;
+    const uint8_t *body = bloomfile_body(f, &used);
+    salvage_begin(body - r->info.body_offset, (size_t)r->info.image_size);
+    read_mapping(r, f, options);
+    if (salvage_end()) {
+        inspect_free(r);
+        *r = before;
+        r->interrupted = true;
+        r->error = EIO;
+    }
+}
+
+static bloomfile *open_filter(struct inspect_report *r, int fd, bool accept_unclean)
+{
+    bloomfile *f;
+    r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
+    r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH);
+    r->unclean = r->error == BLOOMFILE_EUNCLEAN;
+    if (r->unclean && accept_unclean)
+        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END,
+                                     BLOOMFILE_APP_HASH | BLOOMFILE_ACCEPT_UNCLEAN);
+    return f;
+}
+
+static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
+{
+    bloomfile *f = open_filter(r, fd, options->accept_unclean);
+    if (f == NULL)
+        return;
+    r->depth = INSPECT_BODY;
+    bloomfile_get_info(f, &r->info);
+    read_shrinking(r, f, options);
+    bloomfile_close(f);
+}
+
+void inspect_read(struct inspect_report *r, const struct inspect_options *options)
+{
+    int fd = open_file(r), tries = 0;
+    bool have_bytes;
+    if (fd < 0)
+        return;
+    do {
+        have_bytes = read_header(r, fd);
+        if (have_bytes)
+            inspect_bytes(r);
+    } while (have_bytes && r->error == BLOOMFILE_ERECORD && ++tries < READ_TRIES);
+    if (have_bytes)
+        judge_bytes(r);
+    if (have_bytes && r->error == 0)
+        read_body(r, fd, options);
+    close(fd);
+}
+
+void inspect_free(struct inspect_report *r)
+{
+    picture_free(&r->map);
+    picture_free(&r->image);
+    for (size_t i = 0; i < INSPECT_MISSING; i++)
+        free(r->missing[i]);
+}

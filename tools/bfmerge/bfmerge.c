@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bfmerge - one filter of many: their union, their intersection; a plain one of one that counts
+ */
+#include "bfmerge/sources.h"
+#include "shared/cli.h"
+#include "shared/output.h"
+#include "shared/params.h"
+#include "shared/say.h"
+#include "shared/sink.h"
+
+#include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Beyond this rate a filter is of no use. */
+#define USELESS 0.5
+
+enum {
+    OPTION_VERSION = 0x100,
+    OPTION_UNION,
+    OPTION_INTERSECT,
+    OPTION_PROJECT,
+    OPTION_LABEL,
+    OPTION_TAG,
+    OPTION_DISJOINT,
+    OPTION_FILES_FROM,
+    OPTION_ACCEPT_UNCLEAN
+};
+
+struct request {
+    const char *dest;
+    char *list; /* NULL: none */
+    char *const *paths;
+    int count;
+    int mode; /* OPTION_UNION, _INTERSECT or _PROJECT; 0: none of them was given */
+    struct bloomfile_merge_params params;
+    unsigned open_flags;
+    bool tagged, null, disjoint, force, quiet, verbose;
+};
+
+static const char help[] =
+    "usage: bfmerge [options] DEST SRC...\n"
+    "       bfmerge --project [options] DEST SRC\n"
+    "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ;\n"
+    "layout, k and seed may not. Filters of different sizes are first folded to the\n"
+    "greatest common size.\n"
+    "\n"
+    "What DEST is:\n"
+    "      --union         the keys that any SRC has (the default)\n"
+    "      --intersect     the keys that all have, and more false positives\n"
+    "      --project       a classic filter, a quarter the size, of one counting SRC\n"
+    "\n"
+    "  -p, --fpr RATE      let the union have this false-positive rate, or with 1 any\n"
+    "                      (default: the greatest that a SRC promises)\n"
+    "      --disjoint      no key is in more than one SRC, so DEST has as many as all\n"
+    "                      together\n"
+    "      --label TEXT    text for people, at most 112 bytes of UTF-8\n"
+    "      --tag HEX       an identity for programs, at most 16 bytes\n"
+    "\n"
+    "Which SRC:\n"
+    "      --files-from LIST\n"
+    "                      also the files that LIST names, one a line\n"
+    "  -0, --null          names in LIST end with a zero byte, not with a newline\n"
+    "      --accept-unclean\n"
+    "                      even if the machine, or a writer in a sync, died while a\n"
+    "                      live SRC was written\n"
+    "\n"
+    "Other:\n"
+    "  -f, --force         replace DEST, which may be a SRC, if it exists\n"
+    "  -q, --quiet         no progress and no summary; only errors, and warnings that\n"
+    "                      keys may be lost or never match\n"
+    "  -v, --verbose       print the summary even if standard error is no terminal\n"
+    "  -h, --help          print this and exit\n"
+    "      --version       print the version and exit\n"
+    "\n"
+    "SRC '-' is standard input, which may hold many filters one after the other;\n"
+    "DEST '-' is standard output. The exit status is 0 if there is a DEST, 2 for\n"
+    "trouble.\n"
+    "\n"
+    "Examples:\n"
+    "  bfmerge all.bloom shard-*.bloom\n"
+    "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n";
+
+/* ------------------------------------------------------------------------------- command line */
+
+static double limit(const char *value)
+{
+    return strcmp(value, "1") == 0 ? 1 : params_rate(value);
+}
+
+static void take_mode(struct request *r, int mode)
+{
+    if (r->mode != 0 && r->mode != mode)
+        cli_usage("--union, --intersect and --project exclude one another");
+    r->mode = mode;
+}
+
+static void take_option(struct request *r, int option, char *value)
+{
+    switch (option) {
+    case OPTION_UNION:
+    case OPTION_INTERSECT:
+    case OPTION_PROJECT:
+        take_mode(r, option);
+        break;
+    case 'p':
+        r->params.max_fpr = limit(value);
+        break;
+    case OPTION_DISJOINT:
+        r->disjoint = true;
+        break;
+    case OPTION_LABEL:
+        r->params.label = value;
+        break;
+    case OPTION_TAG:
+        r->tagged = true;
+        if (!cli_parse_hex(value, r->params.tag, sizeof(r->params.tag)))
+            cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
+        break;
+    case OPTION_FILES_FROM:
+        r->list = value;
+        break;
+    case '0':
+        r->null = true;
+        break;
+    case OPTION_ACCEPT_UNCLEAN:
+        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
+        break;
+    case 'f':
+        r->force = true;
+        break;
+    case 'q':
+        r->quiet = true;
+        r->verbose = false;
+        break;
+    case 'v':
+        r->verbose = true;
+        r->quiet = false;
+        break;
+    case 'h':
+        cli_help(help);
+    case OPTION_VERSION:
+        cli_version();
+    }
+}
+
+static void check_options(const struct request *r)
+{
+    if (r->mode != OPTION_UNION && (r->params.max_fpr > 0 || r->disjoint))
+        cli_usage("%s is for unions", r->disjoint ? "--disjoint" : "--fpr");
+    if (r->mode == OPTION_PROJECT && (r->params.label != NULL || r->tagged))
+        cli_usage("--project keeps the label and the tag of SRC");
+    if (r->null && r->list == NULL)
+        cli_usage("-0/--null needs --files-from");
+    if (r->count == 0 && r->list == NULL)
+        cli_usage("the name of SRC is missing");
+    if (r->mode == OPTION_PROJECT && (r->count != 1 || r->list != NULL))
+        cli_usage("--project takes one SRC");
+}
+
+static void parse(struct request *r, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "union", no_argument, NULL, OPTION_UNION },
+        { "intersect", no_argument, NULL, OPTION_INTERSECT },
+        { "project", no_argument, NULL, OPTION_PROJECT },
+        { "fpr", required_argument, NULL, 'p' },
+        { "disjoint", no_argument, NULL, OPTION_DISJOINT },
+        { "label", required_argument, NULL, OPTION_LABEL },
+        { "tag", required_argument, NULL, OPTION_TAG },
+        { "files-from", required_argument, NULL, OPTION_FILES_FROM },
+        { "null", no_argument, NULL, '0' },
+        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
+        { "force", no_argument, NULL, 'f' },
+        { "quiet", no_argument, NULL, 'q' },
+        { "verbose", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { "version", no_argument, NULL, OPTION_VERSION },
+        { NULL, 0, NULL, 0 },
+    };
+    int option;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, ":p:0fqvh", options, NULL)) != -1) {
+        if (option == '?' || option == ':')
+            cli_bad_option(option, argv);
+        take_option(r, option, optarg);
+    }
+    if (optind == argc || argv[optind][0] == '\0')
+        cli_usage("the name of DEST is missing");
+    r->dest = argv[optind];
+    r->paths = argv + optind + 1;
+    r->count = argc - optind - 1;
+    r->mode = r->mode == 0 ? OPTION_UNION : r->mode;
+    check_options(r);
+}
+
+/* ------------------------------------------------------------------------------------- sources */
+
+static void open_sources(const struct request *r, struct merge_sources *s)
+{
+    s->open_flags = r->open_flags;
+    for (int i = 0; i < r->count; i++)
+        merge_sources_add(s, r->paths[i]);
+    if (r->list != NULL)
+        merge_sources_add_listed(s, r->list, r->null);
+    merge_sources_check(s);
+}
+
+/* A sealed source stays mapped when DEST takes its name; a live one would lose its writers, and
+ * what is written to standard output goes into the file itself. */
+static void check_dest(const struct request *r, const struct merge_sources *s)
+{
+    bool to_stdout = sink_is_stdout(r->dest);
+    bool same = to_stdout && s->stdin_taken && output_is(r->dest, "-");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct merge_source *source = &s->list[i];
+        if (!source->is_file || !output_is(r->dest, source->name))
+            continue;
+        if (source->info.state == BLOOMFILE_LIVE && !to_stdout)
+            cli_fail(0, "cannot create %s: it is one of the filters to merge, and live", r->dest);
+        same = to_stdout;
+    }
+    if (same)
+        cli_fail(0, "cannot write to standard output: it is one of the filters to merge");
+}
+
+static void check_layout(const struct request *r, const struct merge_sources *s)
+{
+    bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
+    if (r->mode == OPTION_PROJECT && s->count != 1)
+        cli_usage("--project takes one SRC");
+    if (r->mode == OPTION_PROJECT && !counting)
+        cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", s->list[0].name);
+    if (r->mode == OPTION_INTERSECT && counting)
+        cli_fail(BLOOMFILE_ECOUNTING, "cannot intersect %s", s->list[0].name);
+}
+
+/* The keys of a union of sources that share none; 0: not known. */
+static uint64_t count_keys(const struct request *r, const struct merge_sources *s)
+{
+    uint64_t keys = 0;
+    for (size_t i = 0; r->disjoint && i < s->count; i++) {
+        const struct merge_source *source = &s->list[i];
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile_get_info(source->filter, &info); /* a live one may have got keys by now */
+        if (info.keys_estimated != 0 || info.writers > 0) {
+            if (!r->quiet)
+                cli_warn(0, "%s: how many keys it has is an estimate, so that of %s is one too",
+                         source->name, sink_name(r->dest));
+            return 0;
+        }
+        keys += info.keys; /* each at most 2^60 */
+        if (keys > BLOOMFILE_MAX_BITS)
+            return 0;
+    }
+    return keys;
+}
+
+/* ------------------------------------------------------------------------------------- merging */
+
+static uint64_t common_bits(const struct merge_sources *s)
+{
+    uint64_t common = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        for (uint64_t bits = s->list[i].info.bits, rest; bits != 0; bits = rest) {
+            rest = common % bits;
+            common = bits;
+        }
+    }
+    return common;
+}
+
+static _Noreturn void fail_for_rate(const struct request *r, const struct merge_sources *s)
+{
+    double promised = 0;
+    char rate[32];
+    for (size_t i = 0; i < s->count; i++)
+        promised = s->list[i].info.fpr > promised ? s->list[i].info.fpr : promised;
+    bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
+    cli_fail(0,
+             "cannot merge into %s: in the common size of %" PRIu64
+             " %s%s its false-positive rate would pass %s (--fpr allows more)",
+             sink_name(r->dest), common_bits(s), counting ? "counter" : "bit",
+             cli_s(common_bits(s)),
+             cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
+}
+
+static int make(const struct request *r, const struct merge_sources *s)
+{
+    const bool to_stdout = sink_is_stdout(r->dest);
+    const unsigned flags = sink_flags(r->force);
+    const bloomfile *first = s->list[0].filter;
+    struct bloomfile_merge_params params = r->params;
+    if (r->mode == OPTION_PROJECT)
+        return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
+                         : bloomfile_project(r->dest, first, flags);
+    params.op = r->mode == OPTION_INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
+    params.keys = count_keys(r, s);
+    const bloomfile **filters = merge_sources_filters(s);
+    int error = to_stdout ? bloomfile_merge_fd(STDOUT_FILENO, filters, s->count, &params)
+                          : bloomfile_merge(r->dest, filters, s->count, &params, flags);
+    free(filters);
+    return error;
+}
+
+static void merge(const struct request *r, const struct merge_sources *s)
+{
+    struct cli_progress progress = { .doing = "merging ...", .shown_ns = r->quiet ? -1 : 0 };
+    cli_progress_step(&progress);
+    int error = make(r, s);
+    if (error != 0)
+        merge_sources_check_damage(s);
+    if (error == BLOOMFILE_ERATEPASSED)
+        fail_for_rate(r, s);
+    if (error != 0)
+        sink_fail(r->dest, error);
+    cli_progress_end(&progress);
+}
+
+/* Where no source records a rate, nothing has been refused. */
+static void warn(const struct request *r, const struct bloomfile_info *info, struct say_rate rate)
+{
+    char is[32];
+    say_warnings(r->dest, info, rate);
+    if (r->mode == OPTION_UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
+        cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
+                 r->dest, cli_percent(is, sizeof(is), rate.rate));
+}
+
+/* Opens what was made as any reader would, and tells about it. */
+static void report(const struct request *r)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
+    int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
+    if (error != 0)
+        cli_fail(error, "%s is merged, but cannot be opened", r->dest);
+    if (!r->quiet) {
+        bloomfile_get_info(f, &info);
+        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        struct say_rate rate = { measure.fpr, true };
+        bool summary = r->verbose || isatty(STDERR_FILENO);
+        warn(r, &info, rate);
+        if (summary)
+            say_summary(r->dest, &info, rate, 0);
+        if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
+            cli_warn(0, "%s: an intersection, so its rate is only an estimate", r->dest);
+    }
+    bloomfile_close(f);
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT };
+    struct merge_sources sources = { 0 };
+    cli_start(argv[0]);
+    parse(&r, argc, argv);
+    cli_catch_bus_error("a filter to merge");
+    sink_check(r.dest, r.force);
+    if (r.list != NULL)
+        output_check_inputs(r.dest, &r.list, 1);
+    open_sources(&r, &sources);
+    check_dest(&r, &sources);
+    check_layout(&r, &sources);
+    merge_sources_compare_framing(&sources);
+    merge(&r, &sources);
+    if (!sink_is_stdout(r.dest))
+        report(&r);
+    merge_sources_close(&sources);
+    return 0;
+}

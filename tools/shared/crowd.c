@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ * A warning, then the end, by how much the real rate exceeds the promised one. */
+#include "shared/crowd.h"
+#include "shared/cli.h"
+#include "shared/say.h"
+
+#include <bloomfile_inspect.h>
+
+#include <inttypes.h>
+#include <math.h>
+
+/* So many times the promised rate is more than what chance or a few keys too many do. */
+static const double overfull = 2;
+
+enum {
+    CHEAP_BODY = 16 << 20 /* bytes that are read in little more time than it takes to start */
+};
+
+bool crowd_is_over(double rate, double promised)
+{
+    return rate > overfull * promised;
+}
+
+/* A size that does not reach the rate for the capacity was chosen by hand. */
+static bool is_too_small(const struct bloomfile_info *info, double promised)
+{
+    double rate = bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+    return rate > 1.05 * promised;
+}
+
+void crowd_begin(struct crowd *c, const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    *c = (struct crowd){ .capacity = info.capacity,
+                         .promised = say_promised(&info),
+                         .first = info.keys };
+    c->least = c->next = is_too_small(&info, c->promised) ? 0 : info.capacity;
+}
+
+/* The rate rises at most with the k-th power of the number of keys. */
+static uint64_t next_look(const struct crowd *c, uint32_t hashes)
+{
+    double growth = 2, keys = (double)c->keys, step = (double)c->capacity / 64 + 1;
+    if (c->rate > 0 && c->rate <= overfull * c->promised)
+        growth = fmin(growth, pow(overfull * c->promised / c->rate, 1.0 / hashes));
+    double next = fmax(keys * growth, keys + step);
+    return next < (double)BLOOMFILE_MAX_BITS ? (uint64_t)next : BLOOMFILE_MAX_BITS;
+}
+
+/* Counts are not known while others add, or after one of them was killed, and estimating them reads
+ * all of the filter. That is not for a few keys into a large one that seems half empty: who adds
+ * many finds out. */
+static bool is_worth_reading(const struct crowd *c, const struct bloomfile_info *info)
+{
+    bool counted = info->writers <= 1 && info->keys_estimated == 0;
+    uint64_t added = info->keys > c->first ? info->keys - c->first : 0;
+    return counted || info->body_size <= CHEAP_BODY || info->keys > info->capacity / 2 ||
+           added > info->capacity / 64;
+}
+
+enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    bloomfile_get_info(f, &info);
+    if (!is_worth_reading(c, &info))
+        return CROWD_NONE;
+    uint64_t keys = fill_keys(&c->fill, f, c->next);
+    if (keys <= (anyway ? c->least : c->next))
+        return CROWD_NONE;
+    bloomfile_measure(f, &m); /* fails for a wrong struct_size only */
+    c->keys = keys;
+    c->ones = m.ones;
+    c->estimate = say_estimate(&info, &m);
+    c->set = m.fill;
+    c->rate = m.fpr;
+    c->next = next_look(c, info.hashes);
+    if (crowd_is_over(m.fpr, c->promised))
+        return CROWD_OVER;
+    return keys > c->capacity || m.fpr > c->promised ? CROWD_FULL : CROWD_NONE;
+}
+
+uint64_t crowd_room(const struct crowd *c, const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(f, &info);
+    return info.keys <= c->next ? c->next - info.keys + 1 : UINT64_MAX;
+}
+
+static uint64_t round_up(uint64_t number)
+{
+    uint64_t unit = 1;
+    while (number / unit >= 100)
+        unit *= 10;
+    return (number + unit - 1) / unit * unit;
+}
+
+/* Where nearly all bits are set, they do not tell any more how many keys there were. */
+uint64_t crowd_enough(const struct crowd *c, uint64_t read)
+{
+    static const double saturated = 0.99;
+    uint64_t keys = c->keys > c->estimate ? c->keys : c->estimate, enough = 2 * keys;
+    if (c->set > saturated && read > enough)
+        enough = read;
+    enough = enough < BLOOMFILE_MAX_BITS / 10 ? round_up(enough) : BLOOMFILE_MAX_BITS;
+    return enough > c->capacity ? enough : c->capacity;
+}
+
+const char *crowd_describe(const struct crowd *c, const char *name, char *buffer, size_t size)
+{
+    char is[32], promised[32];
+    snprintf(buffer, size,
+             "%s is overfull: %" PRIu64 " key%s, for a capacity of %" PRIu64
+             ": its false-positive rate is %s, more than twice the %s promised",
+             name, c->keys, cli_s(c->keys), c->capacity, cli_percent(is, sizeof(is), c->rate),
+             cli_percent(promised, sizeof(promised), c->promised));
+    return buffer;
+}

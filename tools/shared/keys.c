@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ * Large reads, split in place. */
+#include "shared/keys.h"
+#include "shared/cli.h"
+#include "shared/kind.h"
+#include "shared/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
+};
+
+struct keys {
+    struct keys_options options;
+    char *const *paths;
+    int count, next;
+    const char *path; /* of the open input, as the user named it */
+    int fd;           /* -1: none is open */
+    bool at_end, judged;
+    struct split split;      /* how keys end */
+    struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
+    struct keys_piece piece; /* of keys_next() */
+    struct split left;       /* of it */
+    uint64_t bytes, total;
+    unsigned errors;
+};
+
+static char *const standard_input[] = { (char[]){ "-" } };
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+static const char *name_of(const char *path)
+{
+    if (path[0] == '\0')
+        return "a file without a name";
+    return is_standard_input(path) ? "standard input" : path;
+}
+
+bool keys_take_option(struct keys_options *options, int returned, const char *value)
+{
+    uint64_t size;
+    switch (returned) {
+    case '0':
+        if (options->form == KEYS_RECORDS || options->crlf)
+            break;
+        options->form = KEYS_NUL;
+        return true;
+    case 'x':
+        if (options->form == KEYS_NUL || options->crlf)
+            break;
+        if (!cli_parse_count(value, &size) || size == 0 || size > PTRDIFF_MAX)
+            cli_bad_count("-x/--fixed", "a number of bytes from 1", value);
+        options->form = KEYS_RECORDS;
+        options->record_size = (size_t)size;
+        return true;
+    case KEYS_OPTION_CRLF:
+        if (options->form != KEYS_LINES)
+            break;
+        options->crlf = true;
+        return true;
+    default:
+        return false;
+    }
+    cli_usage("-0/--null, -x/--fixed and --crlf exclude one another");
+}
+
+/* ------------------------------------------------------------------------------------- inputs */
+
+static void trouble(struct keys *k, const char *what, const char *path, const char *reason)
+{
+    if (!k->options.keep_going)
+        cli_fail(0, "cannot %s %s: %s", what, name_of(path), reason);
+    cli_warn(0, "cannot %s %s: %s", what, name_of(path), reason);
+    k->errors++;
+}
+
+/* Looks at an input before any is read. Returns its size, 0 if that is not known. */
+static uint64_t survey(struct keys *k, const char *path)
+{
+    struct stat st;
+    bool standard = is_standard_input(path);
+    int error = 0;
+    if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
+        error = errno;
+    else if (S_ISDIR(st.st_mode))
+        error = EISDIR;
+    else if (!standard && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+        error = errno;
+    if (error != 0 && !k->options.keep_going)
+        trouble(k, "read", path, bloomfile_strerror(error));
+    if (error != 0 || !S_ISREG(st.st_mode))
+        return 0;
+    off_t at = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    return at >= 0 && at < st.st_size ? (uint64_t)(st.st_size - at) : 0;
+}
+
+struct keys *keys_new(const struct keys_options *options, char *const *paths, int count)
+{
+    struct keys *k = calloc(1, sizeof(*k));
+    if (k == NULL)
+        cli_fail(ENOMEM, "cannot start reading keys");
+    k->options = *options;
+    k->paths = count > 0 ? paths : standard_input;
+    k->count = count > 0 ? count : 1;
+    k->path = k->paths[0];
+    k->fd = -1;
+    k->split = (struct split){
+        .record_size = options->form == KEYS_RECORDS ? options->record_size : 0,
+        .mark = options->form == KEYS_NUL ? '\0' : '\n',
+        .crlf = options->crlf,
+    };
+
+    bool known = true;
+    for (int i = 0; i < k->count; i++) {
+        uint64_t size = survey(k, k->paths[i]);
+        known = known && size > 0;
+        k->total += size;
+    }
+    if (!known)
+        k->total = 0;
+    return k;
+}
+
+static void close_input(struct keys *k)
+{
+    if (k->fd > STDIN_FILENO)
+        close(k->fd); /* read only: nothing can be lost */
+    k->fd = -1;
+    k->rest.size = 0;
+}
+
+static void give_up(struct keys *k, const char *what, const char *reason)
+{
+    trouble(k, what, k->path, reason);
+    close_input(k);
+}
+
+/* Opens the next input that can be opened; false if there is none. */
+static bool open_next(struct keys *k)
+{
+    while (k->next < k->count) {
+        k->path = k->paths[k->next++];
+        k->fd = is_standard_input(k->path) ? STDIN_FILENO
+                                           : open(k->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (k->fd < 0) {
+            give_up(k, "open", bloomfile_strerror(errno));
+            continue;
+        }
+        (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        k->at_end = k->judged = false;
+        return true;
+    }
+    return false;
+}
+
+static size_t piece_size(const struct keys *k)
+{
+    return k->options.piece_size > 0 ? k->options.piece_size : PIECE_SIZE;
+}
+
+static bool is_stopped(const struct keys *k)
+{
+    return k->options.stoppable && stop_signal != 0;
+}
+
+static void wait_for_input(const struct keys *k)
+{
+    struct pollfd either[] = { { .fd = k->fd, .events = POLLIN },
+                               { .fd = stop_fd, .events = POLLIN } };
+    while (poll(either, 2, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+/* One read to the end of what *p holds; false if it was trouble, or must not be. */
+static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
+{
+    if (k->options.stoppable)
+        wait_for_input(k);
+    if (is_stopped(k))
+        return false;
+    ssize_t n;
+    do
+        n = read(k->fd, p->bytes + *used, p->room - *used);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        give_up(k, "read", bloomfile_strerror(errno));
+        return false;
+    }
+    k->at_end = n == 0;
+    k->bytes += (uint64_t)n;
+    *used += (size_t)n;
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------- pieces */
+
+static void resize(const struct keys *k, struct keys_piece *p, size_t room)
+{
+    uint8_t *bytes = realloc(p->bytes, room);
+    if (bytes == NULL)
+        cli_fail(ENOMEM, "cannot hold %zu bytes of keys from %s", room, name_of(k->path));
+    p->bytes = bytes;
+    p->room = room;
+}
+
+/* Begins a piece with the beginning of a key that has been read. Returns the size of that. What a
+ * long key has made large becomes small again. */
+static size_t begin_piece(struct keys *k, struct keys_piece *p)
+{
+    size_t rest = k->rest.size, room = piece_size(k);
+    bool was_long = p->size > room;
+    while (room <= rest)
+        room *= 2;
+    p->size = 0;
+    if (p->room < room || (p->room > room && !was_long))
+        resize(k, p, room);
+    if (rest > 0)
+        memcpy(p->bytes, k->rest.bytes, rest);
+    k->rest.size = 0;
+    return rest;
+}
+
+static void keep_rest(struct keys *k, const struct keys_piece *p, size_t used)
+{
+    size_t rest = used - p->size;
+    if (rest > k->rest.room)
+        resize(k, &k->rest, rest);
+    if (rest > 0)
+        memcpy(k->rest.bytes, p->bytes + p->size, rest);
+    k->rest.size = rest;
+}
+
+/* Gives the last line its end. */
+static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
+{
+    p->size = used;
+    if (used == 0 || p->bytes[used - 1] == k->split.mark)
+        return;
+    if (used == p->room)
+        resize(k, p, used + 1);
+    p->bytes[p->size++] = k->split.mark;
+}
+
+/* The end of an input is that of the last line; an incomplete record is trouble, once the whole
+ * ones before it have been handed out. */
+static void end_input(struct keys *k, struct keys_piece *p, size_t used)
+{
+    if (k->split.record_size == 0) {
+        end_line(k, p, used);
+        close_input(k);
+    } else if (p->size == used) {
+        close_input(k);
+    } else if (p->size > 0) {
+        keep_rest(k, p, used);
+    } else {
+        char reason[128];
+        snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
+                 k->split.record_size);
+        give_up(k, "read", reason);
+    }
+}
+
+static void fill_piece(struct keys *k, struct keys_piece *p)
+{
+    const size_t least = k->options.piece_least;
+    size_t used = begin_piece(k, p);
+    while (!k->at_end && (p->size == 0 || p->size < least)) {
+        if (used == p->room && p->size > 0)
+            break;
+        if (used == p->room)
+            resize(k, p, 2 * p->room);
+        size_t seen = used;
+        if (!read_more(k, p, &used))
+            return;
+        size_t whole = split_whole(&k->split, p->bytes, used, seen);
+        if (whole > 0)
+            p->size = whole;
+    }
+    if (!k->judged)
+        kind_judge(name_of(k->path), &k->options, p->bytes, used);
+    k->judged = true;
+    if (k->at_end)
+        end_input(k, p, used);
+    else
+        keep_rest(k, p, used);
+}
+
+bool keys_next_piece(struct keys *k, struct keys_piece *piece)
+{
+    do {
+        if (is_stopped(k) || (k->fd < 0 && !open_next(k)))
+            return false;
+        fill_piece(k, piece);
+    } while (piece->size == 0);
+    return true;
+}
+
+struct split keys_split(const struct keys *k, const struct keys_piece *piece)
+{
+    struct split s = k->split;
+    s.at = piece->bytes;
+    s.end = piece->bytes + piece->size;
+    return s;
+}
+
+/* --------------------------------------------------------------------------------------- keys */
+
+size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
+{
+    for (;;) {
+        size_t n = split_next(&k->left, keys, max);
+        if (n > 0)
+            return n;
+        if (!keys_next_piece(k, &k->piece))
+            return 0;
+        k->left = keys_split(k, &k->piece);
+    }
+}
+
+unsigned keys_errors(const struct keys *k)
+{
+    return k->errors;
+}
+
+uint64_t keys_bytes(const struct keys *k)
+{
+    return k->bytes;
+}
+
+uint64_t keys_total(const struct keys *k)
+{
+    return k->total;
+}
+
+const char *keys_path(const struct keys *k)
+{
+    return name_of(k->path);
+}
+
+void keys_free(struct keys *k)
+{
+    close_input(k);
+    free(k->rest.bytes);
+    free(k->piece.bytes);
+    free(k);
+}

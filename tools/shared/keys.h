@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Keys from files or standard input: lines, NUL-separated strings, or fixed-size binary records, of
+ * any bytes and any length, read in large pieces.
+ */
+#ifndef BLOOMFILE_TOOLS_KEYS_H
+#define BLOOMFILE_TOOLS_KEYS_H
+
+#include "shared/keys_options.h"
+#include "shared/split.h"
+
+#include <bloomfile.h>
+
+/* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
+#define KEYS_SHORT_OPTIONS "0x:"
+enum {
+    KEYS_OPTION_CRLF = 0x1000
+};
+
+/* Takes what getopt_long() returned if it is one of them, and ends by cli_usage() if it contradicts
+ * another one; false if it is none of them. */
+bool keys_take_option(struct keys_options *options, int returned, const char *value);
+
+struct keys;
+
+/* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends
+ * the program by cli_fail for lack of memory and, unless keep_going, for a path that is missing,
+ * not readable or a directory, before anything is read. */
+struct keys *keys_new(const struct keys_options *options, char *const *paths, int count);
+
+/* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
+ * next call. 0: the end of the last input, or of what was read before the stop_signal, which also
+ * ends a wait; a part of a key is not handed out. A file that cannot be opened or read, a
+ * directory, and an incomplete last record end the program by cli_fail, unless keep_going. The end
+ * of a file ends a key; otherwise a key is never split, nor two joined. */
+size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
+
+/* Whole keys of one input, each with its end, which the last one may have lacked, for programs that
+ * split them themselves. Begins as all zero; the caller frees `bytes`. */
+struct keys_piece {
+    uint8_t *bytes;
+    size_t size, room;
+};
+
+/* Reads the next piece, in order, in place of what *piece held: piece_size bytes, fewer at the end
+ * of an input and from a pipe, but not fewer than piece_least, and more if one key needs it. One
+ * thread may split a piece while another reads the next one. false: what keys_next() returns 0
+ * for; the other endings are the same too. Not to be mixed with keys_next(). */
+bool keys_next_piece(struct keys *k, struct keys_piece *piece);
+
+struct split keys_split(const struct keys *k, const struct keys_piece *piece);
+
+/* How many inputs were given up, with keep_going. */
+unsigned keys_errors(const struct keys *k);
+
+/* For progress: bytes read so far, and in all inputs together, 0 if one of them is no regular file.
+ */
+uint64_t keys_bytes(const struct keys *k);
+uint64_t keys_total(const struct keys *k);
+
+/* The input being read now, as named by the user ("standard input" for "-"). */
+const char *keys_path(const struct keys *k);
+
+void keys_free(struct keys *k);
+
+#endif

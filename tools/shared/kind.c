@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ * Magic numbers, UTF-16, and carriage returns at all line ends. */
+#include "shared/kind.h"
+#include "shared/cli.h"
+
+#include <string.h>
+
+/* What files of other kinds begin with. */
+static const struct mark {
+    const char *bytes;
+    size_t size;
+    const char *what, *remedy;
+} marks[] = {
+    { "\x1F\x8B\x08", 3, "gzip data", "gzip -dc unpacks it" },
+    { "\x28\xB5\x2F\xFD", 4, "zstd data", "zstd -dc unpacks it" },
+    { "\xFD"
+      "7zXZ\0",
+      6, "xz data", "xz -dc unpacks it" },
+    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it" },
+    { "\xBF"
+      "BLM\r\n\x1A\n",
+      8, "a Bloom filter", "its keys are not in it; bfmerge joins filters" },
+};
+
+/* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
+ */
+static const struct mark wide[] = {
+    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
+    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
+    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
+};
+static const struct mark unmarked[] = {
+    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it" },
+    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it" },
+};
+
+static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
+{
+    if (size < mark->size || memcmp(bytes, mark->bytes, mark->size) != 0)
+        return false;
+    bool is_bzip2 = mark->bytes[0] == 'B'; /* which letters of a key may be too */
+    return !is_bzip2 || (size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
+                                        memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0));
+}
+
+static const struct mark *find(const struct mark *list, size_t count, const uint8_t *bytes,
+                               size_t size)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (begins(&list[i], bytes, size))
+            return &list[i];
+    }
+    return NULL;
+}
+
+/* Western text without a byte order mark: every other byte of what comes first is zero. */
+static const struct mark *find_unmarked(const uint8_t *bytes, size_t size)
+{
+    enum {
+        LEAST = 8,
+        MOST = 256
+    };
+    size_t zeros[2] = { 0, 0 }, pairs = (size < MOST ? size : MOST) / 2;
+    for (size_t i = 0; i < 2 * pairs; i++)
+        zeros[i % 2] += bytes[i] == 0;
+    if (pairs < LEAST || (zeros[0] > 0 && zeros[1] > 0))
+        return NULL;
+    return zeros[1] == pairs ? &unmarked[0] : zeros[0] == pairs ? &unmarked[1] : NULL;
+}
+
+static const struct mark *find_wide(const uint8_t *bytes, size_t size)
+{
+    const struct mark *found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
+    return found != NULL ? found : find_unmarked(bytes, size);
+}
+
+/* All lines that are whole; there must be one. */
+static bool all_end_in_cr(const uint8_t *bytes, size_t size)
+{
+    const uint8_t *end = bytes + size, *line = bytes, *newline;
+    for (; line < end && (newline = memchr(line, '\n', (size_t)(end - line))) != NULL;
+         line = newline + 1) {
+        if (newline == line || newline[-1] != '\r')
+            return false;
+    }
+    return line > bytes;
+}
+
+void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                size_t size)
+{
+    if (options->no_keys)
+        return;
+    if (size > KIND_SIZE)
+        size = KIND_SIZE;
+    const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    if (found == NULL && options->form == KEYS_LINES)
+        found = find_wide(bytes, size);
+    if (found != NULL)
+        cli_warn(0, "%s looks like %s, and is taken for keys as it is (%s)", name, found->what,
+                 found->remedy);
+    else if (options->form == KEYS_LINES && !options->crlf && all_end_in_cr(bytes, size))
+        cli_warn(0,
+                 "%s: each line ends in a carriage return, which is taken for a part of the key"
+                 " (--crlf takes it off)",
+                 name);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether an input looks like something else than keys.
+ */
+#ifndef BLOOMFILE_TOOLS_KIND_H
+#define BLOOMFILE_TOOLS_KIND_H
+
+#include "shared/keys_options.h"
+
+#include <stdint.h>
+
+enum {
+    KIND_SIZE = 1 << 16 /* more bytes than these are not looked at */
+};
+
+/* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
+ * file, of a filter or of wide characters, or if all lines there end in a carriage return that is
+ * to be part of the keys. */
+void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                size_t size);
+
+#endif

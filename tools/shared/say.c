@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ * Messages about filters, in one place so that all tools agree. */
+#include "shared/say.h"
+#include "shared/cli.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <inttypes.h>
+
+const char *say_advice(int error)
+{
+    switch (error) {
+    case BLOOMFILE_ENOBOOT:
+        return " (mount /proc)";
+    case BLOOMFILE_EFILESYSTEM:
+        return " (keep it on a local disk, or use a sealed copy)";
+    default:
+        return "";
+    }
+}
+
+void say_cannot_open(const char *path, int error)
+{
+    const char *words = bloomfile_strerror(error);
+    if (error == BLOOMFILE_EUNCLEAN)
+        cli_fail(0,
+                 "cannot open %s: %s: add the keys since the last sync again (bfadd"
+                 " --accept-unclean), or make it anew",
+                 path, words);
+    if (error == BLOOMFILE_EPOISONED)
+        cli_fail(0, "cannot open %s: %s: make it anew", path, words);
+    if (error == BLOOMFILE_ELIVE)
+        cli_fail(0,
+                 "cannot verify %s: it is live, and has no checksums until it is sealed: leave"
+                 " --verify out, or seal a copy (bfseal FILE COPY)",
+                 path);
+    if (error == EBUSY)
+        cli_fail(0, "cannot open %s: it is being sealed", path);
+    cli_fail(0, "cannot open %s: %s%s", path, words, say_advice(error));
+}
+
+void say_cannot_create(const char *path, int error)
+{
+    if (error == EEXIST)
+        cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
+    cli_fail(0, "cannot create %s: %s%s", path, bloomfile_strerror(error), say_advice(error));
+}
+
+double say_promised(const struct bloomfile_info *info)
+{
+    if (info->fpr > 0)
+        return info->fpr;
+    return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->capacity);
+}
+
+uint64_t say_estimate(const struct bloomfile_info *info,
+                      const struct bloomfile_measurement *measure)
+{
+    double keys = measure->keys_estimate;
+    return keys < (double)info->bits ? (uint64_t)(keys + 0.5) : info->bits; /* all bits are set */
+}
+
+static const char *estimated(const struct bloomfile_info *info)
+{
+    return info->keys_estimated != 0 ? "about " : "";
+}
+
+void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate)
+{
+    double promised = say_promised(info);
+    const char *about = rate.measured ? "" : "about ";
+    char is[32], should_be[32];
+    if (info->ones == 0)
+        cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
+    if (rate.rate <= promised)
+        return;
+    cli_percent(is, sizeof(is), rate.rate);
+    cli_percent(should_be, sizeof(should_be), promised);
+    if (info->keys > info->capacity)
+        cli_warn(0,
+                 "%s: %s%" PRIu64 " keys, more than the capacity of %" PRIu64
+                 ": the false-positive rate is %s%s, not %s",
+                 path, estimated(info), info->keys, info->capacity, about, is, should_be);
+    else if (!rate.measured)
+        cli_warn(0, "%s: too few bits for the rate: it is about %s, not %s", path, is, should_be);
+}
+
+void say_summary(const char *path, const struct bloomfile_info *info, struct say_rate rate,
+                 uint64_t repeated)
+{
+    char size[32], each[64] = "", again[64] = "", is[32], promised[32], note[64] = "";
+    if (info->keys > 0)
+        snprintf(each, sizeof(each), ", %.2f %s each", (double)info->bits / (double)info->keys,
+                 info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
+    if (repeated > 0)
+        snprintf(again, sizeof(again), " (%" PRIu64 " repeated)", repeated);
+    if (info->fpr > 0)
+        snprintf(note, sizeof(note), " (%s promised)",
+                 cli_percent(promised, sizeof(promised), info->fpr));
+    cli_warn(0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %s%s, %s", path, estimated(info),
+             info->keys, cli_s(info->keys), again, each, cli_percent(is, sizeof(is), rate.rate),
+             note, cli_bytes(size, sizeof(size), info->image_size));
+}

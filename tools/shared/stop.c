@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * A handler that notes the signal and restores the default. */
+#include "shared/stop.h"
+#include "shared/cli.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ONE_REQUEST_MS = 1000 /* signals that come so soon after the first one belong to it */
+};
+
+atomic_int stop_signal;
+int stop_fd = -1;
+static atomic_uint first_ms; /* when the first one came; 0: none did */
+
+static void wake(void)
+{
+    const uint64_t one = 1;
+    int error = errno;
+    ssize_t ignored = write(stop_fd, &one, sizeof(one));
+    (void)ignored;
+    errno = error;
+}
+
+/* Never 0, and wraps around. */
+static unsigned now_ms(void)
+{
+    struct timespec now = { 0 };
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((unsigned)now.tv_sec * 1000u + (unsigned)(now.tv_nsec / 1000000)) | 1u;
+}
+
+/* One wish to stop may come as several signals: timeout(1) signals its child and then the process
+ * group, and a terminal that is closed sends SIGHUP beside what the shell sends. */
+static bool is_first(void)
+{
+    unsigned none = 0, now = now_ms();
+    return atomic_compare_exchange_strong(&first_ms, &none, now) || now - none < ONE_REQUEST_MS;
+}
+
+/* A reader that goes away is never the second signal: Ctrl-C ends it together with this program. */
+static void on_signal(int number)
+{
+    if (is_first() || number == SIGPIPE) {
+        if (stop_signal == 0 || number == SIGPIPE)
+            stop_signal = number;
+        wake();
+        return;
+    }
+    signal(number, SIG_DFL);
+    raise(number); /* it is delivered when this returns */
+}
+
+void stop_catch(void)
+{
+    static const int signals[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+    stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (stop_fd < 0)
+        cli_fail(errno, "cannot watch for signals");
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        struct sigaction action;
+        int failed = sigaction(signals[i], NULL, &action);
+        if (failed == 0 && action.sa_handler != SIG_IGN) {
+            action = (struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART };
+            sigemptyset(&action.sa_mask);
+            failed = sigaction(signals[i], &action, NULL);
+        }
+        if (failed != 0)
+            cli_fail(errno, "cannot watch for signals");
+    }
+}
+
+void stop_die(void)
+{
+    signal(stop_signal, SIG_DFL);
+    raise(stop_signal);
+    _exit(CLI_TROUBLE); /* it is blocked */
+}

@@ -7,7 +7,7 @@
 #include "handle/keys.h"
 #include "kernel/add_shared.h"
 
-#define CHUNK 1024 /* digests added between two looks at the state of the file, at most */
+#define CHUNK 1024 /* digests added between two checks of the file's state, at most */
 
 static int addable(bloomfile *f)
 {
@@ -48,7 +48,7 @@ static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_
         error = add_exactly(f, digests, n, was_new, &change);
     else
         add_digests(f, digests, n, was_new, &change);
-    shared_order(); /* who adds one key and then misses another was not missed by its adder */
+    shared_order(); /* of two who each add a key and look up the other's, at least one finds it */
     session_count(f->session, &change);
     *new_keys += (size_t)change.keys;
     return error;

@@ -56,7 +56,7 @@ static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
     return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
 }
 
-/* A writer of the new file; the descriptor stays the caller's. */
+/* Opens a writer of the new file; the descriptor stays the caller's. */
 static int open_new(bloomfile **out, int fd, const char *path, struct header *h, unsigned flags)
 {
     const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;

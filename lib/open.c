@@ -38,7 +38,7 @@ static bool flags_valid(unsigned flags, bool by_path)
     return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
 }
 
-/* Whether the filter of a valid header may be used so; fd: of a whole file, or -1. */
+/* Whether these flags may use the filter of a valid header. fd: a whole file, or -1. */
 static int check_state(int fd, const struct header *h, unsigned flags)
 {
     if (h->record.state == BLOOMFILE_POISONED)
@@ -143,9 +143,8 @@ static int map_filter(bloomfile **out, int fd, uint64_t offset, uint64_t length,
     return error != 0 ? error : filter_new(out, h, &map, flags);
 }
 
-/* Of a live file: a descriptor for reading that is an opening of its own, so that what the kernel
- * tells by it of failed writes is told here. Of a layered one it is that of the file which writers
- * see, once it was opened for writing. */
+/* Opens a live file anew, for reading, so that the kernel reports failed writes to this handle. A
+ * layered file is opened for writing first, so that this is the file which writers see. */
 static int own_descriptor(int fd, int *own)
 {
     bool layered;
@@ -235,7 +234,7 @@ static int open_path(bloomfile **out, const char *path, unsigned flags)
     else
         close(fd);
     if (error == 0 && f->live != NULL)
-        error = file_stat(f->fd, &status); /* of a layered file it may be another inode by now */
+        error = file_stat(f->fd, &status); /* the inode of a layered file may have changed */
     if (error == 0)
         error = changed_note(f, path, &status);
     if (error != 0)

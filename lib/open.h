@@ -7,11 +7,11 @@
 
 #include "handle/handle.h"
 
-/* What open and create share: makes a handle of a valid header and a mapping, which is its own from
- * here on, also on failure. */
+/* Makes a handle from a valid header and a mapping, which it owns from here on, also on failure.
+ * Shared by open and create. */
 int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags);
 
-/* Makes it a writer of a live file; fd is its own from here on, also on failure. */
+/* Makes it a writer of a live file; it owns fd from here on, also on failure. */
 int filter_make_writer(bloomfile *f, int fd, unsigned flags);
 
 #endif

@@ -39,7 +39,7 @@ static int make_projection(struct source *s, struct new_image *r, struct header 
     if (error != 0)
         return error;
     new_image_record(r, &h->record);
-    struct header now; /* a live source may have got keys while it was read */
+    struct header now; /* a live source may have gained keys while it was read */
     if (source_describe(s->f, &now) != 0 || now.record.n != h->record.n ||
         (now.record.flags & RECORD_N_ESTIMATED) != 0)
         h->record.flags |= RECORD_N_ESTIMATED;

@@ -9,10 +9,10 @@
 #include "handle/changed.h"
 #include "image/new_image.h"
 
-/* In each byte of a boot identity: that of no boot, so that the file is unclean. */
+/* Each byte of a boot identity that no boot has: it makes the file unclean. */
 #define NO_BOOT 0xFF
 
-/* `doubtful`: pages may have been dropped, and nothing is expected of them. */
+/* `doubtful`: pages may have been dropped, and no verdict is asked for. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
     int error = 0;
@@ -30,8 +30,7 @@ int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
     struct header h;
     struct source s;
     struct new_image r = { 0 };
-    bool unreadable =
-        source_describe(f, &h) != 0; /* the page may be among those that were dropped */
+    bool unreadable = source_describe(f, &h) != 0; /* the page may be among those dropped */
     if (f->live == NULL || h.record.state == BLOOMFILE_SEALED)
         return BLOOMFILE_ESEALED;
     bool doubtful = unreadable || changed_or_damaged(f) != 0;

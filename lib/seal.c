@@ -10,7 +10,7 @@
 #include "image/body.h"
 #include "image/image.h"
 
-/* From here on the handle is that of a sealed filter. */
+/* Turns the handle into that of a sealed filter. */
 static void become_sealed(bloomfile *f, const struct header *sealed)
 {
     f->header = *sealed;
@@ -63,7 +63,7 @@ static int seal(bloomfile *f)
         error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force,
                              1 - now.in_force);
     if (error != 0) {
-        live_write(f, &now, flush_ended(now.record)); /* what had begun has ended well */
+        live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
         return error;
     }
     error = map_sync(&f->map, HEADER_MAX);
@@ -94,8 +94,8 @@ int bloomfile_seal(bloomfile *f)
         error = lock_try(f->fd, LOCK_WRITERS, true);
     if (error != 0)
         return error;
-    /* Before the lock of syncs, by which a reader would take an abandoned mark for that of a sync.
-     */
+    /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
+     * sync. */
     const bool clean = body_padding_is_clean(&f->header, f->view.body, &offset);
     error = clean ? seal_in_turn(f) : BLOOMFILE_EBODY;
     if (!f->writing)

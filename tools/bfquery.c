@@ -191,7 +191,7 @@ static struct list *read_lists(const struct request *r)
     return list;
 }
 
-/* Whether the filter turned out to be damaged, told to the user. */
+/* Tells the user if the filter turned out to be damaged, and returns whether. */
 static bool report_damage(const struct request *r, const bloomfile *f)
 {
     int error = bloomfile_status(f);
@@ -223,7 +223,7 @@ static bool report_damage(const struct request *r, const bloomfile *f)
     return true;
 }
 
-/* What there is to say at the end; returns the exit status. */
+/* Says what is to be said at the end, and returns the exit status. */
 static int conclude(const struct query *q)
 {
     const struct request *r = q->request;

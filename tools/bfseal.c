@@ -111,7 +111,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("the name of DEST is empty");
 }
 
-/* Opens what was made as any reader would, and tells about it. */
+/* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r, const char *path)
 {
     bloomfile *f;

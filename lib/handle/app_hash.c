@@ -12,7 +12,7 @@ bool app_hash_missed(const bloomfile *f)
     return true;
 }
 
-/* A view that a handle's lookups hand to its kernel is the handle's first member. */
+/* The view that lookups pass to their kernel is the first member of its handle. */
 static const bloomfile *handle_of(const struct kernel_view *view)
 {
     _Static_assert(offsetof(struct bloomfile, view) == 0, "the view is a handle's first member");
@@ -43,8 +43,8 @@ static void expect(const struct kernel_view *view, const uint64_t *digests, size
     (void)n;
 }
 
-/* The lookups of a handle without a name: so that those of others need not ask whether they have
- * one. */
+/* The lookups of a handle whose hash is unnamed. A kernel of its own spares all other handles the
+ * question. */
 static const struct kernel unnamed = {
     .name = "none", .contains = contains, .contains_many = contains_many, .expect = expect
 };
@@ -57,7 +57,7 @@ void app_hash_forget(bloomfile *f)
 
 int bloomfile_name_hash(bloomfile *f, uint32_t hash_id, uint64_t self_test)
 {
-    app_hash_forget(f); /* a caller who ignores the error must not be told "no" */
+    app_hash_forget(f); /* a caller that ignores the error must never get a "no" */
     if (hash_id != f->header.hash_id)
         return BLOOMFILE_EHASH;
     if (self_test != f->header.self_test)

@@ -13,14 +13,14 @@
 
 /* ---- which file it is */
 
-/* The path as it is understood now, whatever the working directory will be; links stay links. */
+/* The path made absolute, so that a change of directory does not matter; links stay links. */
 static char *absolute_path(const char *path)
 {
     if (path[0] == '/')
         return strdup(path);
     char *absolute, *directory = getcwd(NULL, 0);
     if (directory == NULL && errno != ENOMEM)
-        return strdup(path); /* the directory has no name any more: the path is all there is */
+        return strdup(path); /* the directory is gone: keep the path as it is */
     if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
         absolute = NULL;
     free(directory);
@@ -41,7 +41,7 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status)
 
 /* ---- what is in it */
 
-/* *now: the header as it is; one without a mark, if that cannot be told. */
+/* *now: the current header; without a mark if it cannot be read. */
 static bool live_changed(const bloomfile *f, struct header *now)
 {
     int error = live_load(f, now);
@@ -50,7 +50,7 @@ static bool live_changed(const bloomfile *f, struct header *now)
     return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EHEADER;
 }
 
-/* changed_header(); *now is of a live one that has not. */
+/* changed_header(); for an unchanged live filter, *now is its header. */
 static bool has_changed(const bloomfile *f, struct header *now)
 {
     if (f->copied)
@@ -81,8 +81,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Whether the file system tells of a change. A live filter is changed all the time, but for its
- * size. */
+/* Whether the file system shows a change. A live filter changes all the time, except in size. */
 static bool file_changed(const struct file_looks *then, const struct stat *now)
 {
     if (now->st_dev != then->device || now->st_ino != then->inode || now->st_size != then->size)
@@ -91,7 +90,7 @@ static bool file_changed(const struct file_looks *then, const struct stat *now)
            !(same_time(now->st_mtim, then->modified) && same_time(now->st_ctim, then->touched));
 }
 
-/* A reader that opened it live checks no page; one that opens it now does. */
+/* A reader that opened it live checks no pages; one that opens it now will. */
 static bool sealed_since(const bloomfile *f)
 {
     struct header now;
@@ -121,8 +120,8 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
     int fd;
     if (!f->writing)
         return join_find_abandoned(f->fd, now, abandoned);
-    /* It has not joined since a fork: its parent's lock may be one of the opening that they share.
-     */
+    /* It has not joined since a fork, so the lock may be its parent's, through the opening they
+     * share. */
     if (file_open_again(f->fd, false, &fd) != 0)
         return 0;
     int error = join_find_abandoned(fd, now, abandoned);
@@ -130,8 +129,8 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
     return error;
 }
 
-/* Whether a writer was killed in a sync, or failed to poison the file: it may have been told of a
- * failed write, and no reader will be. Other writers will, by their next sync. */
+/* Whether a writer was killed in a sync or failed to poison the file. The kernel may have told it
+ * of a failed write, and will not tell readers. Other writers learn of it at their next sync. */
 static int check_abandoned(const bloomfile *f, const struct header *now)
 {
     bool abandoned = false;
@@ -145,8 +144,7 @@ static int check_abandoned(const bloomfile *f, const struct header *now)
     return BLOOMFILE_EUNCLEAN;
 }
 
-/* Other bytes than those that were opened are the worse news: not only pages that were found to be
- * damaged are wrong. */
+/* Changed bytes are the worse news: they make all pages wrong, not only those found damaged. */
 int changed_or_damaged(const bloomfile *f)
 {
     struct header now;

@@ -7,14 +7,14 @@
 
 #include "handle/handle.h"
 
-/* Remembers which file it is, and what it looks like. 0 or ENOMEM. */
+/* Remembers the file's identity and looks. 0 or ENOMEM. */
 int changed_note(bloomfile *f, const char *path, const struct stat *status);
 
-/* Whether the mapped header is no longer the one that was opened, or gone; of a live filter what
- * others do not change in it. Never true of a copy. */
+/* Whether the mapped header is gone or no longer the one that was opened; for a live filter, the
+ * part that others never change. Never true for a copy. */
 bool changed_header(const bloomfile *f);
 
-/* What keeps the body from being relied on, as bloomfile_status() tells it; 0: nothing known. */
+/* Why the body cannot be trusted, as bloomfile_status() returns it; 0: no reason known. */
 int changed_or_damaged(const bloomfile *f);
 
 /* The same without a look at the header, which takes a system call. */

@@ -8,8 +8,8 @@
 #include "handle/live.h"
 #include "kernel/rounds.h"
 
-#define CHUNK 1024 /* digests whose pages are looked at before they are probed */
-#define AHEAD 64   /* of them whose lines are requested even before */
+#define CHUNK 1024 /* digests whose pages are checked before they are probed */
+#define AHEAD 64   /* of these, requested even before that */
 
 /* ---- one */
 
@@ -50,10 +50,10 @@ static uint64_t first_byte(const bloomfile *f, uint64_t digest)
                                                     : unit / KERNEL_BITS;
 }
 
-/* Has the disk read the pages that the lookups need, and their checksums, side by side. */
+/* Starts reading the pages that the lookups need, and their checksums, all at once. */
 static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
 {
-    uint64_t requested[CHUNK] = { 0 }; /* pages, counted from 1; of a small file all */
+    uint64_t requested[CHUNK] = { 0 }; /* pages, counted from 1; all of them for a small file */
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
         if (!guard_unknown(f->guard, byte) || requested[page % CHUNK] == page + 1)
@@ -65,7 +65,7 @@ static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
     }
 }
 
-/* Looks at the page of a byte, and says whether that meant to wait for a disk. */
+/* Checks the page of a byte, and says whether that waited for a disk. */
 static bool is_cold(const bloomfile *f, uint64_t byte)
 {
     const long before = map_waits();
@@ -73,8 +73,8 @@ static bool is_cold(const bloomfile *f, uint64_t byte)
     return map_waits() != before;
 }
 
-/* If the first page that nobody has looked at comes from a disk, the others are requested, too:
- * otherwise that would cost more than it saves. */
+/* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
+ * would cost more than it saves. */
 static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
 {
     size_t i = 0;
@@ -93,7 +93,7 @@ static size_t all_maybe(size_t n, bool *hits)
     return n;
 }
 
-/* The pages are looked at first, and the answers from bad ones replaced. */
+/* Checks the pages first, then replaces the answers that depend on bad ones. */
 static size_t blocked_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     bool good[CHUNK], own[CHUNK];
@@ -129,7 +129,7 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     }
 }
 
-/* The state of the file is looked at after the bits. */
+/* The bits first, then the state of the file. */
 static size_t live_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);

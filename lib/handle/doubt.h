@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Lookups while not all pages are known to be good: a page is checked before the first answer that
- * relies on it, and a bit or counter in a bad one counts as set (format-spec.md, section 12).
- */
+ * Lookups while some pages are not known to be good: each page is checked before the first answer
+ * that relies on it, and bits and counters on a bad page count as set (format-spec.md, section
+ * 12). */
 #ifndef BLOOMFILE_DOUBT_H
 #define BLOOMFILE_DOUBT_H
 

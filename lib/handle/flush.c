@@ -8,13 +8,13 @@
 #include "handle/turn.h"
 #include "os/file.h"
 
-/* A mark that is there already is of somebody who is gone. This writer was there before (one that
- * joins refuses, or has been told to accept), so the kernel will tell it of what he was told. */
+/* A mark that is there already belongs to a writer that is gone. This writer had the file open
+ * before (a new one refuses, or was told to accept), so the kernel will report to it too. */
 int flush_begin(const bloomfile *f, struct header *now)
 {
     struct record next = now->record;
     if (next.sequence >= LIVE_LAST_SEQUENCE - 1)
-        return EOVERFLOW; /* none would be left to take it out again */
+        return EOVERFLOW; /* no sequence would be left for removing the mark */
     if ((next.flags & RECORD_SYNC_BEGUN) != 0)
         return 0;
     next.flags |= RECORD_SYNC_BEGUN;
@@ -96,8 +96,8 @@ int flush_and_commit(const bloomfile *f)
     return error == 0 && live_in_doubt(f) ? BLOOMFILE_EPOISONED : error;
 }
 
-/* Nobody is about to sync: a mark is of one who is gone, and may have been told what this one was
- * not. */
+/* Nobody is syncing: a mark belongs to a writer that is gone, and the kernel may have told it what
+ * it did not tell us. */
 static int check_mark(const bloomfile *f)
 {
     struct header now;
@@ -118,7 +118,7 @@ static bool will_pass(int error)
     return error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* What there is to poison with, it has before it asks: it is told once. */
+/* It gets the means to poison before it asks, because the kernel tells it only once. */
 int flush_as_reader(const bloomfile *f)
 {
     struct turn turn;

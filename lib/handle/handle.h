@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 #include "os/map.h"
 
-/* By what a file is known again. */
+/* What identifies a file. */
 struct file_looks {
     dev_t device;
     ino_t inode;
@@ -26,18 +26,18 @@ struct file_looks {
 struct bloomfile {
     struct kernel_view view;
     const struct kernel *kernel;
-    struct guard *guard;     /* what a lookup may write to */
+    struct guard *guard;     /* the part that lookups may write */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
     struct session *session; /* of a live file */
     int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
                                 inode it holds; -1 */
     bool writing;            /* one of the file's writers */
-    int finished;            /* what bloomfile_finish() returned */
+    int finished;            /* result of bloomfile_finish() */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
     bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
     bool copied;             /* BLOOMFILE_COPY: the file may change */
-    bool app_hash;           /* the hash function is the application's: keys have no digest here */
-    bool unnamed;            /* nobody said by which function digests are made: do not ask them */
+    bool app_hash;           /* the application hashes: keys have no digest here */
+    bool unnamed;            /* the application's hash is not named yet: digests mean nothing */
     struct header header;    /* as it was when opened */
     struct geometry geometry;
     struct map map;

@@ -21,7 +21,7 @@ static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
 
 /* ---- looking */
 
-/* The record in force, of a header whose static part is valid; as it was, after an error. */
+/* Reads the record in force, for a header whose static part is valid. Unchanged after an error. */
 static int read_record(int fd, const struct header *h, struct record *r)
 {
     uint8_t bytes[HEADER_MAX];
@@ -36,8 +36,8 @@ static int read_record(int fd, const struct header *h, struct record *r)
     return faults.first;
 }
 
-/* A sync has the lock from before the mark until after it: so if the same record is in force after
- * a look at the lock, that look was at its time. */
+/* A sync holds the lock from before the mark until after it. So if the same record is in force
+ * after the lock was looked at, the look belongs to that record. */
 int join_find_abandoned(int fd, const struct header *h, bool *abandoned)
 {
     struct record now = h->record;
@@ -131,7 +131,8 @@ int join_writers(const bloomfile *f)
     return error;
 }
 
-/* It shares its parent's open file, and so the parent's locks, and what the kernel tells of it. */
+/* A child shares its parent's open file, and with it the parent's locks and the kernel's
+ * reports. */
 int join_open_own(const bloomfile *f)
 {
     if (f->session->own)
@@ -196,7 +197,7 @@ static int resign(const bloomfile *f)
         return error;
     if (live_in_doubt(f)) {
         error = atomic_load(&f->guard->error);
-        /* The file that is there now is somebody else's. */
+        /* Now it is somebody else's file. */
         return error == BLOOMFILE_ECHANGED ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
     struct kernel_change counted = session_take(f->session);
@@ -205,8 +206,8 @@ static int resign(const bloomfile *f)
         next.writers--;
     if (!others)
         next = without_writers(next);
-    /* A reader that sees this writer's lock takes a mark for that of a sync under way: so one of
-     * somebody who is gone is not left alone, and who takes it out syncs. */
+    /* A reader that sees this writer's lock takes an abandoned mark for that of a sync under way.
+     * So do not leave the mark there; whoever removes it must sync. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
     error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
     if (error != 0)

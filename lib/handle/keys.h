@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT
- *
- * Keys of a batch to digests. A chunk is hashed before it is probed: a hash of keys of mixed
- * lengths mispredicts branches, which would throw away the lookups begun behind it, but not the
- * cache lines requested. Those of the keys themselves, which may lie anywhere, are requested a
- * group ahead.
- */
+ * Hashes a batch of keys, a chunk at a time before it is probed: hashing keys of mixed lengths
+ * mispredicts branches, which would discard lookups begun behind it, but not cache lines
+ * requested. The lines of the keys themselves are requested a group ahead. */
 #ifndef BLOOMFILE_KEYS_H
 #define BLOOMFILE_KEYS_H
 
 #include "format/hash.h"
 #include "handle/handle.h"
 
-#define KEYS_CHUNK 256 /* hashed at once, at most */
-#define KEYS_GROUP 16  /* of them whose lines are requested at once */
+#define KEYS_CHUNK 256 /* keys hashed at once, at most */
+#define KEYS_GROUP 16  /* of these, keys whose lines are requested together */
 
 /* The first and the last line of each key. */
 static inline void keys_request(const struct bloomfile_key *keys, size_t n)

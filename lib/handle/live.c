@@ -10,9 +10,9 @@
 #include "handle/lock.h"
 #include "handle/record.h"
 
-/* A sequence only grows, so a lower one is that of another file that was copied over this one; or
- * one record was copied before, and the other while, it was overwritten. But a sealing that failed
- * is poisoned with lower ones than it had. */
+/* Sequences only grow, so a lower one means that another file was copied over this one; or that a
+ * record was read before, and the other while, it was overwritten. Except that a failed sealing is
+ * poisoned with lower sequences than it had. */
 static bool went_back(const bloomfile *f, uint64_t sequence)
 {
     uint64_t seen = atomic_load(&f->session->seen);
@@ -115,7 +115,7 @@ int live_poison_as_reader(const bloomfile *f, int fd, int error)
     return error;
 }
 
-/* Whoever wrote the record in force may have been killed before it was on disk. */
+/* The writer of the record in force may have been killed before it was on disk. */
 static int sync_record_in_force(const bloomfile *f, struct header *now)
 {
     if (f->session->durable == now->record.sequence + 1)
@@ -156,7 +156,7 @@ int live_commit(const bloomfile *f, struct header *now, struct record next)
     return 0;
 }
 
-/* value + by, or the nearest number up to `limit`; then counts are missing. */
+/* value + by, clamped to [0, limit]; clamping means that counts are missing. */
 static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flags)
 {
     uint64_t sum;
@@ -168,8 +168,8 @@ static uint64_t moved(uint64_t value, int64_t by, uint64_t limit, uint32_t *flag
     return by < 0 ? 0 : limit;
 }
 
-/* A killed writer takes what it had counted with it, and another may have removed what one has
- * added and not yet committed: so the sums may be out of range. */
+/* A killed writer takes its counts with it, and one may remove what another has added and not yet
+ * committed. So sums may be out of range. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted)
 {

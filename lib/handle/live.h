@@ -9,19 +9,19 @@
 #include "format/shared.h"
 #include "handle/handle.h"
 
-/* That of a live record: after it two are left to poison with. */
+/* The last sequence of a live record; two more are left to poison with. */
 #define LIVE_LAST_SEQUENCE (HEADER_SEALED_SEQUENCE - 3)
 
-/* Decodes the mapped header anew: the commit record that is in force now. An error if it is not
- * that of a valid image with the same static header, or BLOOMFILE_ETRUNCATED if it is gone. */
+/* Decodes the mapped header again, for the commit record now in force. An error if it is not a
+ * valid header with the same static part; BLOOMFILE_ETRUNCATED if it is gone. */
 int live_load(const bloomfile *f, struct header *now);
 
-/* The same for who is about to commit: BLOOMFILE_EPOISONED or _ESEALED unless it is live. */
+/* The same before a commit: BLOOMFILE_EPOISONED or _ESEALED unless the file is live. */
 int live_load_to_commit(const bloomfile *f, struct header *now);
 
-/* Whether the body is no longer what was added: a writer, this one or another, was told that its
- * pages may not have reached the disk. To be asked after the bits have said no: then it is noticed
- * by whoever sees a page that was read anew since. */
+/* Whether the body may lack what was added, because some writer learned that pages did not reach
+ * the disk. Ask after the bits have said no: whoever sees a page that was read again since then
+ * will notice. */
 static inline bool live_in_doubt(const bloomfile *f)
 {
     shared_order();
@@ -34,15 +34,14 @@ static inline bool live_in_doubt(const bloomfile *f)
     return true;
 }
 
-/* `r` with what this handle has counted. */
+/* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);
 
 /* ---- for a writer that holds LOCK_RECORDS; now: what live_load_to_commit() said */
 
-/* Writes `next` over the record that is not in force, with the next sequence, once the one in force
- * is on disk; makes it that of *now. An error of the write leaves all as it was; one of the sync
- * poisons. */
+/* Once the record in force is on disk, writes `next` over the other one, with the next sequence,
+ * and makes it the record of *now. A write error changes nothing; a sync error poisons. */
 int live_write(const bloomfile *f, struct header *now, struct record next);
 
 /* The same, and syncs it. */
@@ -51,8 +50,8 @@ int live_commit(const bloomfile *f, struct header *now, struct record next);
 /* After a failed sync; changes *now. Returns `error`. */
 int live_poison(const bloomfile *f, struct header *now, int error);
 
-/* The same for a handle for reading, without the lock, by a descriptor for writing; -1: it may not
- * write. */
+/* The same for a reader that does not hold the lock, through a descriptor for writing; -1: it has
+ * none. */
 int live_poison_as_reader(const bloomfile *f, int fd, int error);
 
 #endif

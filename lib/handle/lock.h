@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * Locks on bytes of a file, between open file descriptions: whoever opened the file once, with
- * however many threads, is one holder. The kernel lets go of them when the description goes away,
- * by whatever death. A byte need not exist.
- */
+ * Locks on bytes of a file, held by open file descriptions: one opening is one holder, however
+ * many threads use it. The kernel drops them with the description, whatever ends it. The bytes
+ * need not exist. */
 #ifndef BLOOMFILE_LOCK_H
 #define BLOOMFILE_LOCK_H
 
@@ -20,14 +18,14 @@ enum {
     LOCK_STRIPE_COUNT = 64,
 };
 
-/* Takes, or changes to, a lock that is shared or exclusive, at once: EBUSY if others are in the
- * way, and then the one held before is kept. */
+/* Takes a shared or exclusive lock, or changes to it, without waiting. EBUSY if others are in the
+ * way; a lock held before is kept. */
 int lock_try(int fd, uint64_t byte, bool exclusive);
 
 /* Waits for an exclusive lock on `count` bytes. 0 or an errno. */
 int lock_wait(int fd, uint64_t byte, uint64_t count);
 
-/* Waits for a shared one, for which a descriptor for reading is enough. */
+/* Waits for a shared lock; a descriptor for reading will do. */
 int lock_wait_shared(int fd, uint64_t byte);
 
 void lock_drop(int fd, uint64_t byte, uint64_t count);

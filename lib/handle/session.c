@@ -27,7 +27,7 @@ void session_free(struct session *s)
         munmap(s, sizeof *s);
 }
 
-/* Threads are told apart by where their stacks are: cheaper than a number for each. */
+/* Tells threads apart by their stacks, which is cheaper than numbering them. */
 static struct session_shard *own_shard(struct session *s)
 {
     uint64_t place = (uintptr_t)__builtin_frame_address(0) >> 12;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT
- *
- * What a process has of a live file: whether it has opened it itself, and joined its writers, what
- * it has added since its last commit, and the locks between its threads. A child of fork() finds
- * all of it zero, in the same place: it has opened, joined and added nothing, and no lock is held.
- */
+ * A process's share of a live file: whether it opened the file itself and joined its writers, what
+ * it has added since its last commit, and the locks between its threads. fork() wipes it: a child
+ * has opened, joined and added nothing, and holds no lock. */
 #ifndef BLOOMFILE_SESSION_H
 #define BLOOMFILE_SESSION_H
 
@@ -23,11 +21,11 @@ struct session {
     atomic_uint_least64_t seen; /* the highest sequence that was read or written */
     uint64_t durable; /* 1 + sequence of a record that is known to be on disk; 0: none is */
     pthread_mutex_t removal;
-    pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* who takes them all takes them in order */
+    pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* always taken in order */
     struct session_shard {
         _Alignas(64) atomic_llong keys;
         atomic_llong ones, overflow;
-    } shards[SESSION_SHARDS]; /* each thread has its own, nearly */
+    } shards[SESSION_SHARDS]; /* nearly one for each thread */
 };
 
 /* 0 or an errno. */
@@ -41,14 +39,14 @@ void session_count(struct session *s, const struct kernel_change *change);
 struct kernel_change session_counted(const struct session *s);
 struct kernel_change session_take(struct session *s);
 
-/* For BLOOMFILE_ADD_EXACT: nobody else, of this process or another, adds keys of the digest's
- * stripe, or any. 0, or an errno and nothing is held. */
+/* For BLOOMFILE_ADD_EXACT: keeps everybody else, here and in other processes, from adding keys of
+ * the digest's stripe, or of any. 0, or an errno and nothing is held. */
 int session_lock_stripe(struct session *s, int fd, uint64_t digest);
 void session_unlock_stripe(struct session *s, int fd, uint64_t digest);
 int session_lock_stripes(struct session *s, int fd);
 void session_unlock_stripes(struct session *s, int fd);
 
-/* Nobody else removes. */
+/* Keeps everybody else from removing. */
 int session_lock_removal(struct session *s, int fd);
 void session_unlock_removal(struct session *s, int fd);
 

@@ -5,13 +5,13 @@
 
 #include "handle/handle.h"
 
-/* To be called before bits are read that sync_source() is to be asked about: what is told since
- * then is told to this process. Errors of opening the file anew, in a child of fork; not if the
- * handle is in doubt, and nothing is expected of it. */
+/* Call before reading bits that sync_source() will vouch for: from here on the kernel reports
+ * failed writes to this process. In a child of fork(), the errors of opening the file anew; none if
+ * the handle is in doubt already. */
 int sync_prepare(const bloomfile *f);
 
-/* All bits that a live handle can see are on disk, or it is told: for a copy of them. A writer
- * commits. BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork those of joining; an errno. */
+/* Makes sure, for a copy, that all bits that a live handle can see are on disk. A writer commits.
+ * BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork() the errors of joining; an errno. */
 int sync_source(const bloomfile *f);
 
 #endif

@@ -43,7 +43,7 @@ void turn_unlock_records(const struct turn *t)
     lock_drop(t->fd, LOCK_RECORDS, 1);
 }
 
-/* Closing would do, but for a child that another thread has forked meanwhile. */
+/* Closing would drop them, but for a child that another thread forked meanwhile. */
 void turn_end(const struct turn *t)
 {
     lock_drop(t->fd, LOCK_SYNCS, 1);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT
- *
- * The locks of one who joins, syncs, leaves or seals a live file (format-spec.md, section 13),
- * through an opening of the file that is made for this one call. A child of fork() shares its
- * parent's openings, and would keep their locks if the parent were killed: this one it has only if
- * it was forked during the call. Where the file cannot be opened anew (no /proc, no right to, no
- * descriptor left), the locks are those of the handle's opening.
- */
+ * The locks for joining, syncing, leaving and sealing (format-spec.md, section 13), held by an
+ * opening of the file made for this one call. A child of fork() shares its parent's openings, and
+ * would keep their locks after the parent is killed; this one it shares only if forked during the
+ * call. Where the file cannot be opened anew (no /proc, no permission, no descriptor left), the
+ * handle's opening holds the locks. */
 #ifndef BLOOMFILE_TURN_H
 #define BLOOMFILE_TURN_H
 
@@ -13,7 +11,7 @@
 
 struct turn {
     int fd;
-    bool own;    /* opened for it */
+    bool own;    /* opened for this turn */
     int refused; /* why it could not be opened for writing; 0: it could */
 };
 
@@ -21,15 +19,16 @@ struct turn {
  * in any case. */
 int turn_take(struct turn *t, int fd);
 
-/* The same, shared. For who joins, and for a reader, who may be unable to open it for writing. */
+/* The same, shared: for joining, and for a reader, which may be unable to open the file for
+ * writing. */
 int turn_join(struct turn *t, int fd);
 int turn_read(struct turn *t, int fd);
 
-/* Waits for LOCK_RECORDS, besides, by a descriptor for writing; gives it back. */
+/* Waits for LOCK_RECORDS as well, which takes a descriptor for writing; drops it. */
 int turn_lock_records(const struct turn *t);
 void turn_unlock_records(const struct turn *t);
 
-/* Gives both back. */
+/* Drops both. */
 void turn_end(const struct turn *t);
 
 #endif

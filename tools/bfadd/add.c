@@ -53,8 +53,8 @@ static bloomfile *open_filter(const struct add *a)
 
 /* -------------------------------------------------------------------------------------- trouble */
 
-/* Saves what is in memory, if that is wished for. False if it is not; ends the program, with what
- * is wrong with the file and what to do about it, if it cannot be saved. */
+/* Saves what is in memory, if asked to; false if not. If it cannot, ends the program with what is
+ * wrong with the file and what to do about it. */
 static bool rescue(const struct work *w, const char *trouble, const char *remedy)
 {
     const struct add *a = w->add;
@@ -113,8 +113,8 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 
 /* --------------------------------------------------------------------------------------- adding */
 
-/* Each key is in, so what is asked next loses none; but ever more is answered with "maybe". An
- * overfull filter is told of at once, for the input may never end, and again at the end. */
+/* No key is lost, but more and more answers are "maybe". Warns of an overfull filter at once,
+ * because the input may never end, and again at the end. */
 static void watch_rate(struct work *w, bool at_end)
 {
     const struct add *a = w->add;
@@ -184,8 +184,8 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
     }
 }
 
-/* What becomes of an input later does not keep the others, nor the keys that were added, from
- * getting to disk. */
+/* Later trouble with an input keeps neither the other inputs nor the keys added so far from
+ * reaching the disk. */
 static void take_input(struct work *w)
 {
     const struct add *a = w->add;
@@ -234,7 +234,7 @@ static void finish(struct work *w)
     if (!w->add->quiet)
         print_counts(w);
     if (cli_flush_stdout() == EPIPE && stop_signal == SIGPIPE)
-        stop_die(); /* all is done; nobody wants to know */
+        stop_die(); /* all is done, quietly */
     cli_close_stdout();
 }
 

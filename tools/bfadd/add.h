@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * What is asked of bfadd, and how it is done.
- */
+ * What bfadd is asked for, and doing it. */
 #ifndef BLOOMFILE_TOOLS_ADD_H
 #define BLOOMFILE_TOOLS_ADD_H
 
@@ -17,8 +15,8 @@ struct add {
     bool remove, exact, overfull, quiet;
 };
 
-/* Adds all keys of the inputs to the filter, or removes them, and tells about it. Returns the exit
- * status; trouble that ends it at once, and a stop_signal, end the program. */
+/* Adds all keys of the inputs to the filter, or removes them, and reports. Returns the exit status;
+ * fatal trouble and a stop_signal end the program. */
 int add_all(const struct add *a);
 
 #endif

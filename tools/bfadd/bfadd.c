@@ -128,7 +128,7 @@ static void parse(struct add *a, int argc, char **argv)
     a->inputs_count = argc - optind - 1;
 }
 
-/* Tells before it is too late for another name; the library checks again. */
+/* Complains while there is time to choose another name; the library checks again. */
 static void check_rescue(const struct add *a)
 {
     struct stat st;

@@ -25,7 +25,7 @@ enum {
     ROOM = 1 << 18
 };
 enum {
-    OTHER_DESCRIPTORS = 16, /* standard ones, and those of sorting */
+    OTHER_DESCRIPTORS = 16, /* the standard streams, and those for sorting */
     LEAST_DESCRIPTORS = OTHER_DESCRIPTORS + 2
 };
 enum {
@@ -163,7 +163,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many descriptors there can be. */
+/* How many descriptors the process may have. */
 static size_t most_descriptors(void)
 {
     struct rlimit limit;
@@ -187,8 +187,8 @@ static void check_pipes(const struct job *job)
     }
 }
 
-/* An input needs two descriptors: its own, and one for what is kept of it. If these are not to be
- * had for all, inputs are opened by turns, and only so many are dealt with at once. */
+/* An input needs two descriptors: its own, and one for what is kept of it. If there are not enough
+ * for all, inputs are opened in turn, and only that many are handled at once. */
 static void open_input(struct job *job, size_t i, const char *path, size_t descriptors)
 {
     struct input *in = &job->inputs[i];

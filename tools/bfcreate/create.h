@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * What is asked of bfcreate, and the two kinds of filter it makes.
- */
+ * What bfcreate is asked for, and the two kinds of filter that it makes. */
 #ifndef BLOOMFILE_TOOLS_CREATE_H
 #define BLOOMFILE_TOOLS_CREATE_H
 
@@ -28,7 +26,7 @@ struct create {
 int create_sealed(const struct create *c); /* returns the exit status */
 void create_live(const struct create *c);
 
-/* Whether people want to read a summary. */
+/* Whether to print a summary for people. */
 bool create_is_summed_up(const struct create *c);
 
 #endif

@@ -25,7 +25,7 @@
 #define PROGRAM_MEMORY (4 * MIB) /* code, libraries and stacks */
 
 enum {
-    DESCRIPTION_SIZE = 5000 /* of an overfull filter */
+    DESCRIPTION_SIZE = 5000 /* message about an overfull filter */
 };
 
 _Noreturn static void cannot_make(const struct create *c, int error)
@@ -193,8 +193,8 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_close(f);
 }
 
-/* What has been written to a pipe is told by a filter with no keys that is as large. No memory is
- * taken for its bits, but a limit may forbid it: false, with a warning. */
+/* Describes what went to a pipe by an empty filter of the same size. Its bits take no memory, but a
+ * limit may forbid them: false, with a warning. */
 static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
                              struct bloomfile_info *info)
 {
@@ -215,12 +215,12 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
     bloomfile_get_info(f, info);
     bloomfile_close(f);
     info->keys = keys;
-    info->ones = keys; /* as good as any number: there are some */
+    info->ones = keys; /* any number above 0 will do */
     return true;
 }
 
-/* All keys are in it, and a good part of all others looks as if they were. The rate is that of so
- * many keys in general. */
+/* All keys are in it, but too many others look as if they were. The rate is the expected one for
+ * this many keys. */
 static bool is_overfull(const struct create *c, const struct bloomfile_info *info, double rate)
 {
     const struct crowd crowd = {

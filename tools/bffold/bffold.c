@@ -214,7 +214,7 @@ static void summarize(const struct request *r, const struct fold_plan *p, uint64
              cli_percent(now, sizeof(now), rate), note);
 }
 
-/* Rates above the promised one are no surprise to who has asked for one, or been told of it. */
+/* A user who asked for a rate above the promised one, or was told of it, is not warned. */
 static void warn(const struct request *r, const struct fold_plan *p,
                  const struct bloomfile_info *info, double rate)
 {

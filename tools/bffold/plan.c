@@ -82,7 +82,7 @@ static char *rate_text(char *text, size_t size, double rate, double other)
     return text;
 }
 
-/* Why the filter is not folded, or no further. */
+/* Says why the filter is not folded, or no further. */
 static char *reason(const struct fold_plan *p, const struct fold_wish *wish, char *text,
                     size_t size)
 {

@@ -53,7 +53,7 @@ static void put_row(FILE *out, const struct fold_plan *p, size_t i, int width)
             cli_percent(later, sizeof(later), c->fpr_more));
 }
 
-/* What the rows leave away. */
+/* What the rows omit. */
 static void put_rest(FILE *out, const struct fold_plan *p, size_t shown)
 {
     size_t rest = 0, first = 0, last = 0;

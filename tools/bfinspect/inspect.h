@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * What bfinspect finds out about one file, what it thinks of it, and how it says so. A report goes
- * through inspect_read(), inspect_verdict(), one of inspect_page() and inspect_json(), and
- * inspect_free().
+ * What bfinspect finds out about a file, its verdict, and how it prints both. A report goes
+ * through inspect_read(), inspect_verdict(), inspect_page() or inspect_json(), and inspect_free().
  */
 #ifndef BLOOMFILE_TOOLS_INSPECT_H
 #define BLOOMFILE_TOOLS_INSPECT_H

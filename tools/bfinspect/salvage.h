@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on bytes of the mapping that cannot be read are zeros, with all that follow. One mapping
- * at a time; it begins a page. */
+/* From now on, unreadable bytes of the mapping, and all behind them, read as zeros. One mapping at
+ * a time; it begins at a page. */
 void salvage_begin(const void *mapping, size_t size);
 
-/* Until now. true: there were some, and what has been read is worth nothing. */
+/* Ends that. true: there were some, and what has been read is worthless. */
 bool salvage_end(void);
 
-/* Whether there were some so far. */
+/* Whether there have been any so far. */
 bool salvage_failed(void);
 
 #endif

@@ -155,7 +155,7 @@ static void judge_fields(struct inspect_report *r)
     advise(r, "%s", rebuild);
 }
 
-/* The first bytes of something else are not worth a list of wrong fields. */
+/* If the file is something else, a list of wrong fields is useless. */
 static bool is_damaged_filter(const struct inspect_report *r)
 {
     return r->info.version == 1 && (r->info.header_size == 4096 || r->info.header_size == 512);
@@ -327,11 +327,11 @@ static void judge_rate(struct inspect_report *r)
         verdict(r, ", promised %s", promised);
 }
 
-/* A filter that answers all alike is not damaged, but nobody wants it. How bad a rate may be is
- * said by the promised one, if there is one. */
+/* A filter with the same answer for all is not damaged, but useless. The promised rate, if there is
+ * one, says how bad the real one may be. */
 static void judge_use(struct inspect_report *r)
 {
-    static const double useless = 0.5; /* every other stranger is "maybe" */
+    static const double useless = 0.5; /* half of all strangers are "maybe" */
     const struct bloomfile_info *info = &r->info;
     char real[32];
     double rate =

@@ -334,7 +334,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
-/* Opens what was made as any reader would, and tells about it. */
+/* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r)
 {
     bloomfile *f;

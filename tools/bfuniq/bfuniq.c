@@ -236,7 +236,7 @@ static void print_counts(const struct request *r)
     check_output(n > 0 && fflush(stdout) == 0);
 }
 
-/* Lines that cannot be printed must not be marked as seen. */
+/* Never marks a line as seen that cannot be printed. */
 static void check_output_file(const struct request *r)
 {
     int mode = fcntl(STDOUT_FILENO, F_GETFL);
@@ -249,7 +249,7 @@ static void check_output_file(const struct request *r)
 
 /* ----------------------------------------------------------------------------------------- work */
 
-/* Alone, a thread learns all this when it adds. */
+/* A single thread learns all this when it adds. */
 static void find_seen(void *request, struct batch *b)
 {
     const struct request *r = request;

@@ -110,8 +110,7 @@ static void rotate(struct seen *s)
     s->newest = filter_create(&s->plan, NULL);
 }
 
-/* How many keys may be added before it is to be looked whether the next generation begins; at least
- * 1. */
+/* How many keys may be added before checking whether the next generation begins; at least 1. */
 static uint64_t make_room(struct seen *s)
 {
     uint64_t capacity = s->plan.params.capacity, keys;
@@ -137,7 +136,7 @@ static void warn_of_overflow(struct seen *s)
              cli_percent(promised, sizeof(promised), c->promised));
 }
 
-/* Lines are being lost. Those that were not read yet can be saved. */
+/* Lines are being lost, but those not read yet can be saved. */
 static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];

@@ -26,9 +26,8 @@ void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, b
  * so that nothing is lost if the next generation cannot be made. */
 size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* To be called before the first key and after each seen_add(), with the number of keys so far: ends
- * the program once more than twice as many of the new ones are mistaken for seen as was promised.
- */
+/* Call before the first key and after each seen_add(), with the number of keys so far. Ends the
+ * program once more than twice as many new keys are mistaken for seen as was promised. */
 void seen_watch(struct seen *s, uint64_t taken);
 
 /* Ends adding for good: all is on disk, where the next run finds it, when this returns. */

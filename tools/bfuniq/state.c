@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Ending what was written to them. */
+ * Names of the filter for messages, and the end of writing to it. */
 #include "bfuniq/state.h"
 #include "shared/cli.h"
 
@@ -18,8 +18,8 @@ const char *state_remedy(const struct seen *s)
     return poisoned ? ": remove it to begin anew, and what was seen is printed again" : "";
 }
 
-/* All that was added is on disk when this returns. That it is in a file without a name now is told
- * apart. */
+/* All that was added is on disk when this returns. A file that has lost its name is reported
+ * elsewhere. */
 void state_write_out(struct seen *s)
 {
     int error = bloomfile_sync(s->newest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * What the colours of a PNG image mean, drawn below its cells. */
+ * The legend of a PNG image, drawn below its cells. */
 #include "picture/legend.h"
 
 #include <string.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- *
- * Whether programs add to a live filter.
- */
+ * Whether programs are adding to a live filter. */
 #ifndef BLOOMFILE_TOOLS_WRITERS_H
 #define BLOOMFILE_TOOLS_WRITERS_H
 

@@ -126,6 +126,14 @@ class Files(UniqTest):
         self.create_live("-n", 10, name="seen")
         self.assertEqual(self.uniq("--filter", "seen", stdin=lines("key 0")), [b"key 0"])
 
+    def test_generations_do_not_begin_beside_a_filter(self):
+        self.uniq("--filter", "seen", "-n", "100", stdin=lines("key 0"))
+        before = self.read("seen")
+        message = self.trouble("bfuniq", *self.WORDS, stdin=lines("key 0"))
+        self.assertIn("cannot begin generations of seen: it is a filter without them", message)
+        self.assertEqual(self.numbers(), [])
+        self.assertEqual(self.read("seen"), before)
+
     def test_files_that_are_no_generations_are_in_nobodys_way(self):
         self.create_live("-n", 10, name="seen.1")
         self.write("seen.2", b"text")

@@ -297,6 +297,13 @@ static bool rate_is_kept(const struct inspect_report *r, bool crowded)
     return r->measure.fpr <= r->info.fpr * tolerance * exp(chance);
 }
 
+/* An overfull live filter takes most new keys for old ones, and does not count these. */
+static uint64_t keys_to_plan_for(const struct inspect_report *r, uint64_t recorded)
+{
+    const uint64_t estimate = r->measured ? say_estimate(&r->info, &r->measure) : 0;
+    return estimate > recorded + recorded / 10 ? estimate : recorded;
+}
+
 static void judge_rate(struct inspect_report *r)
 {
     char keys[32], capacity[32], real[32], promised[32];
@@ -316,7 +323,8 @@ static void judge_rate(struct inspect_report *r)
     also(r);
     if (crowded) {
         verdict(r, "over capacity: %s keys in a filter sized for %s", keys, capacity);
-        advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)", n);
+        advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)",
+               keys_to_plan_for(r, n));
     } else {
         verdict(r, "rate not kept");
         advise(r, "build it again, or fold it less");

@@ -109,6 +109,19 @@ void files_check_unused(const struct seen *s)
     free(found.list);
 }
 
+/* Generations that begin beside a filter know nothing of what that has seen. */
+static void check_no_plain_filter(const struct seen *s)
+{
+    bloomfile *f;
+    if (bloomfile_open(&f, s->path, BLOOMFILE_ACCEPT_UNCLEAN | BLOOMFILE_APP_HASH) != 0)
+        return;
+    bloomfile_close(f);
+    cli_fail(0,
+             "cannot begin generations of %s: it is a filter without them, and what it has seen"
+             " would be printed again (leave out --generations, or name a new file)",
+             s->path);
+}
+
 static bool counts(const struct seen *s, uint64_t number, uint64_t newest)
 {
     return newest - number < s->plan.generations;
@@ -212,6 +225,8 @@ void files_load(struct seen *s)
             follow_older(s);
             remove_expired(s, &found);
         } else if (found.newest <= s->number) {
+            if (s->number == 0)
+                check_no_plain_filter(s);
             create(s);
         }
         free(found.list);

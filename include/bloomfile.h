@@ -321,10 +321,10 @@ BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_l
 BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
- * BLOOMFILE_EPOISONED if a writer of the file failed to write it to disk, _EUNCLEAN if one died in
- * a sync, _ECHANGED if somebody overwrote the file: answers since then may be wrong (lookups do
- * not notice), from now on all are "maybe"; or _EHASH (bloomfile_hash.h). Takes 1 to 3 us: ask
- * after the answers that count. */
+ * BLOOMFILE_EPOISONED if a writer of the file failed to write it to disk, _EUNCLEAN if one died
+ * in a sync, _ECHANGED or _ERECORD if somebody overwrote it: answers since then may be wrong
+ * (lookups do not notice), from now on all are "maybe"; or _EHASH (bloomfile_hash.h). Takes 1 to
+ * 5 us. */
 BLOOMFILE_API int bloomfile_status(const bloomfile *f);
 
 BLOOMFILE_API uint64_t bloomfile_seed(const bloomfile *f); /* that its digests are made with */

@@ -53,8 +53,9 @@
  * own. Until then it shares its parent's opening, and if the parent is killed, keeps the locks that
  * were taken by it: of an exact add or a removal, for which others then wait until the child has
  * added, synced or closed the handle; and that of a writer, so that the file cannot be sealed in
- * place. The locks of a sync are not among them, as long as the parent may open the file anew and
- * no other thread of it forks during the sync. Descriptors are closed by exec.
+ * place. The locks of a sync are not among them, as long as the parent may open the file anew:
+ * fork() closes that opening in the child, by a handler of pthread_atfork(); a process that is
+ * made without its handlers (vfork, clone) must exec or exit. Descriptors are closed by exec.
  */
 #ifndef BLOOMFILE_PUBLIC_LIVE_H
 #define BLOOMFILE_PUBLIC_LIVE_H

@@ -251,6 +251,8 @@ static void records_that_are_both_damaged_are_told_and_not_written_over(void **s
     assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* as it was */
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_status(reader), BLOOMFILE_ERECORD);
+    assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
 }
 
 /* ---- who opens */
@@ -493,7 +495,7 @@ static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **sta
 }
 
 /* It cannot tell then whose lock there is. */
-static void a_child_that_cannot_open_the_file_anew_knows_of_no_abandoned_sync(void **state)
+static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well(void **state)
 {
     (void)state;
     mark_sync_begun();
@@ -503,7 +505,7 @@ static void a_child_that_cannot_open_the_file_anew_knows_of_no_abandoned_sync(vo
         faults_begin(&faults);
         int error = bloomfile_status(writer);
         faults_end();
-        _exit(error != 0);
+        _exit(error != EMFILE);
     }
     assert_child_succeeds(child);
 }
@@ -641,7 +643,7 @@ int main(void)
         ALONE(a_file_behind_a_copy_is_looked_at_itself),
         ALONE(a_time_that_differs_in_any_digit_tells),
         ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
-        ALONE(a_child_that_cannot_open_the_file_anew_knows_of_no_abandoned_sync),
+        ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

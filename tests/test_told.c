@@ -518,6 +518,110 @@ static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile 
     return WEXITSTATUS(status) == 0;
 }
 
+/* ---- forked while it syncs */
+
+static bloomfile *shared_writer;
+static int answers[2];
+
+/* What another thread may do at any time. The child goes on adding once its parent is dead. */
+static void fork_at_last_call(enum fault_call call)
+{
+    if (call == ON_unlock || call == ON_open64 || --calls_left > 0)
+        return;
+    const pid_t parent = getpid();
+    if (fork() != 0)
+        _exit(0);
+    faults_end();
+    alarm(20);
+    while (getppid() == parent)
+        usleep(1000);
+    int error = bloomfile_add_digest(shared_writer, number(0, 501), NULL);
+    bloomfile_close(shared_writer);
+    _exit(write(answers[1], &error, sizeof error) != sizeof error);
+}
+
+/* false: it did not come to that call. *error: what the child's add returned. */
+static bool forks_at(unsigned nth, int *error)
+{
+    assert_int_equal(pipe(answers), 0);
+    pid_t parent = fork();
+    assert_true(parent >= 0);
+    if (parent == 0) {
+        alarm(20);
+        close(answers[0]);
+        if (bloomfile_open(&shared_writer, "filter", BLOOMFILE_WRITE) != 0 ||
+            bloomfile_add_digest(shared_writer, number(0, 500), NULL) != 0)
+            _exit(2);
+        calls_left = nth;
+        faults_begin(&(struct faults){ .at_each_call = fork_at_last_call });
+        int result = bloomfile_sync(shared_writer);
+        faults_end();
+        _exit(result == 0 ? 1 : 2);
+    }
+    close(answers[1]);
+    int status;
+    assert_int_equal(waitpid(parent, &status, 0), parent);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    const ssize_t got = read(answers[0], error, sizeof *error);
+    close(answers[0]);
+    const bool forked = WEXITSTATUS(status) == 0;
+    assert_int_equal(got, forked ? sizeof *error : 0); /* else it waits for itself */
+    return forked;
+}
+
+static void a_child_forked_in_a_sync_does_not_wait_for_itself(void **state)
+{
+    (void)state;
+    unsigned marked = 0;
+    int error;
+    alarm(120);
+    for (unsigned nth = 1; forks_at(nth, &error); nth++, start_anew()) {
+        const bool mark = has_mark();
+        marked += mark;
+        assert_error(error, mark ? BLOOMFILE_EUNCLEAN : 0);
+        assert_int_equal(lock_on_byte(outsider, SYNCS), F_UNLCK);
+        assert_int_equal(lock_on_byte(outsider, RECORDS), F_UNLCK);
+        assert_opens(mark ? BLOOMFILE_EUNCLEAN : 0);
+    }
+    alarm(0);
+    assert_true(marked >= 2);
+}
+
+/* It has been told that a sync was abandoned; another writer's sync mends that. */
+static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
+{
+    (void)state;
+    unsigned nth = 1;
+    while (dies_at(nth, bloomfile_sync) && !has_mark())
+        nth++;
+    assert_int_equal(pipe(answers), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        int first = bloomfile_status(writer);
+        bool told =
+            write(answers[1], &first, sizeof first) == sizeof first && first == BLOOMFILE_EUNCLEAN;
+        while (has_mark())
+            usleep(1000);
+        told = told && bloomfile_add_digest(writer, number(0, 501), NULL) == BLOOMFILE_EUNCLEAN;
+        bloomfile_close(writer);
+        _exit(!told);
+    }
+    int answer;
+    assert_int_equal(read(answers[0], &answer, sizeof answer), sizeof answer);
+    close(answers[0]);
+    close(answers[1]);
+    assert_error(bloomfile_sync(writer), 0);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_flawless(flaw_of_sound(writer));
+    bloomfile_close(writer);
+    writer = NULL;
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
 static int copy_it(bloomfile *f)
 {
     int error = bloomfile_seal_to("copy", f, 0);
@@ -858,6 +962,8 @@ int main(void)
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
         ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
+        ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
+        ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),
         ON_NEW_FILTER(where_the_file_cannot_be_opened_anew_it_syncs_all_the_same),
         ON_NEW_FILTER(one_that_joined_before_makes_it_clean_again),
         ON_NEW_FILTER(one_that_leaves_others_syncs_before_it_takes_a_mark_out),

@@ -41,31 +41,26 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status)
 
 /* ---- what is in it */
 
-/* *now: the current header; without a mark if it cannot be read. */
-static bool live_changed(const bloomfile *f, struct header *now)
-{
-    int error = live_load(f, now);
-    if (error != 0)
-        now->record.flags = 0;
-    return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EHEADER;
-}
-
-/* changed_header(); for an unchanged live filter, *now is its header. */
-static bool has_changed(const bloomfile *f, struct header *now)
+/* Why the header in the mapping is not to be relied on: BLOOMFILE_ECHANGED, or what the records of
+ * a live filter are refused for; 0, and *now is the header of a live filter. */
+static int check_header(const bloomfile *f, struct header *now)
 {
     if (f->copied)
-        return false;
+        return 0;
     if (!map_is_there(&f->map, f->map.bytes, f->header.header_size))
-        return true;
+        return BLOOMFILE_ECHANGED;
     if (f->live != NULL && lseek(f->fd, 0, SEEK_END) != (off_t)f->geometry.image_size)
-        return true;
-    return !header_is_still(&f->header, f->map.bytes) || (f->live != NULL && live_changed(f, now));
+        return BLOOMFILE_ECHANGED;
+    if (!header_is_still(&f->header, f->map.bytes))
+        return BLOOMFILE_ECHANGED;
+    const int error = f->live != NULL ? live_load(f, now) : 0;
+    return error == BLOOMFILE_EHEADER ? BLOOMFILE_ECHANGED : error;
 }
 
 bool changed_header(const bloomfile *f)
 {
     struct header now;
-    return has_changed(f, &now);
+    return check_header(f, &now) == BLOOMFILE_ECHANGED;
 }
 
 /* The file itself, behind a copy of it. */
@@ -122,9 +117,10 @@ static int find_abandoned(const bloomfile *f, const struct header *now, bool *ab
         return join_find_abandoned(f->fd, now, abandoned);
     /* It has not joined since a fork, so the lock may be its parent's, through the opening they
      * share. */
-    if (file_open_again(f->fd, false, &fd) != 0)
-        return 0;
-    int error = join_find_abandoned(fd, now, abandoned);
+    int error = file_open_again(f->fd, false, &fd);
+    if (error != 0)
+        return error;
+    error = join_find_abandoned(fd, now, abandoned);
     close(fd);
     return error;
 }
@@ -148,11 +144,12 @@ static int check_abandoned(const bloomfile *f, const struct header *now)
 int changed_or_damaged(const bloomfile *f)
 {
     struct header now;
-    if (has_changed(f, &now)) {
-        guard_distrust(f->guard, BLOOMFILE_ECHANGED);
-        return BLOOMFILE_ECHANGED;
+    int error = check_header(f, &now);
+    if (error != 0) {
+        guard_distrust(f->guard, error);
+        return error;
     }
-    int error = changed_or_damaged_so_far(f);
+    error = changed_or_damaged_so_far(f);
     return error == 0 && f->live != NULL ? check_abandoned(f, &now) : error;
 }
 

@@ -156,12 +156,11 @@ int join_writable(const bloomfile *f)
 {
     if (!f->writing)
         return f->live == NULL ? BLOOMFILE_ESEALED : BLOOMFILE_EREADONLY;
-    if (!atomic_load_explicit(&f->session->joined, memory_order_acquire)) {
-        int error = join_after_fork(f);
-        if (error != 0)
-            return error;
-    }
-    return live_in_doubt(f) ? atomic_load(&f->guard->error) : 0; /* _EPOISONED or _ECHANGED */
+    const bool joined = atomic_load_explicit(&f->session->joined, memory_order_acquire);
+    int error = joined || live_in_doubt(f) ? 0 : join_after_fork(f);
+    if (error != 0)
+        return error;
+    return live_in_doubt(f) ? atomic_load(&f->guard->error) : 0;
 }
 
 /* ---- leaving */
@@ -197,8 +196,9 @@ static int resign(const bloomfile *f)
         return error;
     if (live_in_doubt(f)) {
         error = atomic_load(&f->guard->error);
-        /* Now it is somebody else's file. */
-        return error == BLOOMFILE_ECHANGED ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
+        /* Now it is somebody else's file; or somebody else's sync that never ended. */
+        const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
+        return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
     struct kernel_change counted = session_take(f->session);
     struct record next = live_add_counts(&now, now.record, &counted);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * The locks for joining, syncing, leaving and sealing (format-spec.md, section 13), held by an
  * opening of the file made for this one call. A child of fork() shares its parent's openings, and
- * would keep their locks after the parent is killed; this one it shares only if forked during the
- * call. Where the file cannot be opened anew (no /proc, no permission, no descriptor left), the
- * handle's opening holds the locks. */
+ * would keep their locks after the parent is killed, or wait for itself; so fork() closes this one
+ * in the child. Where the file cannot be opened anew (no /proc, no permission, no descriptor left),
+ * the handle's opening holds the locks. A turn stays where it is in memory until it ends.
+ */
 #ifndef BLOOMFILE_TURN_H
 #define BLOOMFILE_TURN_H
 
@@ -13,6 +14,7 @@ struct turn {
     int fd;
     bool own;    /* opened for this turn */
     int refused; /* why it could not be opened for writing; 0: it could */
+    struct turn *next;
 };
 
 /* Waits for LOCK_SYNCS on the file of a descriptor, exclusively. 0 or an errno; turn_end() is due
@@ -29,6 +31,6 @@ int turn_lock_records(const struct turn *t);
 void turn_unlock_records(const struct turn *t);
 
 /* Drops both. */
-void turn_end(const struct turn *t);
+void turn_end(struct turn *t);
 
 #endif

@@ -154,7 +154,7 @@ static void clean(const struct seen *s, const char *name)
     int error = f == NULL ? 0 : bloomfile_sync(f);
     if (f != NULL && error == 0)
         error = bloomfile_finish(f);
-    if (error != 0)
+    if (error != 0 && error != BLOOMFILE_EREPLACED)
         cli_fail(error, "cannot write %s to disk", name);
     bloomfile_close(f);
 }

@@ -210,16 +210,17 @@ class Trouble(UniqTest):
 
     def test_messages_in_the_manual(self):
         """Each one there is one that was met here."""
-        self.uniq("--filter", "seen", "-n", "1000", stdin=b"a\n")
         generations = ["--filter", "seen", "--every", "10", "--generations"]
         self.uniq(*generations, "2", stdin=b"a\n")
-        messages = [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
-                    for words in (["--filter", "seen", "-n", "5000"], [*generations, "3"],
-                                  ["-n", "1000", "-p1e-9"],
-                                  ["--filter", "over", "-q", "-n", "100"])]
+        messages = [self.run_tool("bfuniq", *words).stderr.decode()
+                    for words in ([*generations, "3"], ["--filter", "seen"])]
+        (self.folder / "seen.1").unlink()
+        self.uniq("--filter", "seen", "-n", "1000", stdin=b"a\n")
+        messages += [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
+                     for words in (["--filter", "seen", "-n", "5000"], [*generations, "2"],
+                                   ["-n", "1000", "-p1e-9"],
+                                   ["--filter", "over", "-q", "-n", "100"])]
         self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
-        messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
-        (self.folder / "seen").unlink()
         messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
         text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()
         for message in re.findall(r'^\.It "(.*)"$', text, re.M):

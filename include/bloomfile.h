@@ -219,7 +219,7 @@ BLOOMFILE_API int bloomfile_builder_add_digests(bloomfile_builder *b,
  * the last call. Errors as bloomfile_builder_add(). */
 BLOOMFILE_API int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count);
 
-/* Replaces the tag of the params: a table's identity may be a hash of all rows, known at last. */
+/* Replaces the tag of the params, for an identity that is known only after the last row. */
 BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
                                              const uint8_t tag[BLOOMFILE_TAG_SIZE]);
 

@@ -19,10 +19,10 @@
  * what was added since the last sync may be lost, and adding it again mends that. So is one whose
  * writer was killed while it synced (or closed, or sealed), which it may have been told to have
  * failed; any other death of a process needs no repair. BLOOMFILE_ACCEPT_UNCLEAN opens it all the
- * same; with BLOOMFILE_WRITE that speaks for everybody, and the file is not unclean any more. Who
- * had it open for reading when a writer died so learns of it when it asks bloomfile_status() (an
- * errno, if the locks do not tell), and every lookup is "maybe" from then on; who had it open for
- * writing is told by its next sync if a write has failed.
+ * same; with BLOOMFILE_WRITE that speaks for everybody, and the file is not unclean any more. A
+ * reader that has the file open then learns of it from bloomfile_status() (an errno, if the locks
+ * cannot be examined), and all its lookups are "maybe" from then on. A writer learns from its next
+ * sync whether a write has failed.
  *
  * Where. All who use a live file must be on one host and see one page cache: network and cluster
  * file systems are BLOOMFILE_EFILESYSTEM. On overlayfs a reader must be allowed to open the file

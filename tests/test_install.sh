@@ -27,6 +27,10 @@ cp fruit.c fruit.cc
 test "$(wc -l <fruit.c)" -le 20 || { echo "the example in README.md has more than 20 lines"; exit 1; }
 test -s expected || { echo "README.md does not state what its example prints"; exit 1; }
 
+version=$(sed -n 's/^#define BLOOMFILE_VERSION_[A-Z]* //p' "$source/include/bloomfile.h" | paste -sd.)
+test "$(pkg-config --modversion bloomfile)" = "$version" ||
+    { echo "bloomfile.h is of version $version, pkg-config says another"; exit 1; }
+
 # try NAME COMPILER...: the example, built that way, prints that.
 try() {
     name=$1

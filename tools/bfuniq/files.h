@@ -12,8 +12,8 @@
  * removes those that have expired. What was open and still counts stays open. */
 void files_load(struct seen *s);
 
-/* Ends the program if FILE is to be made though it has generations: who forgets to ask for them
- * would have all lines printed again. */
+/* Ends the program if FILE is about to be made although it has generations: a new file would know
+ * nothing of what they have seen. */
 void files_check_unused(const struct seen *s);
 
 /* Whether another process has gone on to the next generation. */

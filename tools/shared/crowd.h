@@ -39,8 +39,8 @@ enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway);
 /* How many keys may be added before it is looked again; at least 1. */
 uint64_t crowd_room(const struct crowd *c, const bloomfile *f);
 
-/* The capacity to advise to one who has read so many keys, perhaps some of them often, and has
- * found the filter overfull: room for as many again, in two digits. */
+/* The capacity to advise once `read` keys, some perhaps repeated, have overfilled the filter: twice
+ * the keys in it, or `read` if nearly all bits are set and it is more; rounded up to two digits. */
 uint64_t crowd_enough(const struct crowd *c, uint64_t read);
 
 /* "FILE is overfull: 30000 keys, for a capacity of 10000: its false-positive rate is 12 %, more

@@ -61,7 +61,8 @@ static bool will_be_same(const char *path, const char *other)
 {
     char *folders[2] = { copy(path), copy(other) }, *names[2] = { copy(path), copy(other) };
     struct stat a, b;
-    bool same = stat(dirname(folders[0]), &a) == 0 && stat(dirname(folders[1]), &b) == 0 &&
+    bool same = stat(path, &a) != 0 && stat(other, &b) != 0 && /* a terminal may be both */
+                stat(dirname(folders[0]), &a) == 0 && stat(dirname(folders[1]), &b) == 0 &&
                 are_same(&a, &b) && strcmp(basename(names[0]), basename(names[1])) == 0;
     for (int i = 0; i < 2; i++) {
         free(folders[i]);

@@ -242,6 +242,31 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
         }
 }
 
+/* It still counts as a one, and no longer as stuck. */
+static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
+{
+    (void)state;
+    uint8_t body[PAGES * PAGE];
+    bloomfile *f = open_live(recipes[2].layout, recipes[2].m);
+    for (int i = 0; i < 20; i++)
+        assert_error(bloomfile_add_digest(f, number(0, 0), NULL), 0);
+    assert_error(bloomfile_finish(f), 0);
+    assert_true(info_of(f).overflow > 0);
+    bloomfile_close(f);
+    int fd = open("filter", O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, body, sizeof body, IN_FILE), sizeof body);
+    size_t i = 0;
+    while ((body[i] & 0x0F) != 0x0F)
+        i++;
+    body[i] &= 0xFE;
+    assert_int_equal(pwrite(fd, &body[i], 1, (off_t)(IN_FILE + i)), 1);
+    assert_int_equal(close(fd), 0);
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), 0);
+    assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
+    bloomfile_close(f);
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -252,6 +277,7 @@ int main(void)
         IN_NEW_DIR(the_handle_that_seals_verifies_pages_from_then_on),
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
+        IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -68,12 +68,10 @@ static void close_own(struct turn *t)
 {
     pthread_mutex_lock(&openings.lock);
     struct turn **link = &openings.first;
-    while (*link != NULL && *link != t)
+    while (*link != t)
         link = &(*link)->next;
-    if (*link != NULL) {
-        *link = t->next;
-        close(t->fd);
-    }
+    *link = t->next;
+    close(t->fd);
     pthread_mutex_unlock(&openings.lock);
 }
 

@@ -71,7 +71,8 @@ static bool is_wanted(const struct player *p)
     for (unsigned i = 0; i < curves.count; i++)
         if (strcmp(curves.of[i].player->name, p->name) == 0)
             return false;
-    return !p->program->is_limits && !player_is_live(p) && strstr(p->name, "counting") == NULL;
+    return !p->program->is_limits && !p->program->is_twin && !player_is_live(p) &&
+           strstr(p->name, "counting") == NULL;
 }
 
 static enum answer ask_either(struct process *p, struct reply *reply, const char *verb,

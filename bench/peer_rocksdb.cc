@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * RocksDB: a blocked filter, FastLocalBloom (format_version 5), as the library was compiled: its
- * AVX2 code is there only if it was compiled for such machines, which Debian does not do.
+ * RocksDB: a blocked filter, FastLocalBloom (format_version 5), as the library was compiled. Its
+ * AVX2 code is there only if it was compiled for such machines, which Debian does not do; so this
+ * is built twice if there is such a library, with COMPILED_FOR in the second one's name.
  */
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice.h>
@@ -172,12 +173,16 @@ void destroy(void *handle)
     delete static_cast<filter *>(handle);
 }
 
+#ifndef COMPILED_FOR
+#define COMPILED_FOR ""
+#endif
 #define TEXT(number)     #number
 #define VERSION(a, b, c) TEXT(a) "." TEXT(b) "." TEXT(c)
 
 } // namespace
 
-const contender contenders[] = { { "RocksDB", VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH),
-                                   create, add_one, nullptr, finish, lookup_one, lookup_batch,
-                                   bytes, destroy } };
+const contender contenders[] = { { "RocksDB" COMPILED_FOR,
+                                   VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH), create,
+                                   add_one, nullptr, finish, lookup_one, lookup_batch, bytes,
+                                   destroy } };
 const size_t contenders_count = 1;

@@ -206,7 +206,7 @@ static void run(const struct trial_plan *chosen, unsigned count, struct report *
 {
     printf("%s\n\n", machine_words());
     if (roster.absent[0] != '\0')
-        printf("Not built in, as these packages are missing: %s.\n\n", roster.absent);
+        printf("Not built in, for want of: %s.\n\n", roster.absent);
     for (unsigned i = 0; i < count; i++) {
         trial_run(&trials[i], &chosen[i], &roster);
         print_trial(&trials[i]);

@@ -16,9 +16,10 @@
 /* ---- who takes part */
 
 struct program {
-    const char *file;    /* beside bench-peers */
-    const char *package; /* of Debian, without which it was not built; NULL: it always is */
+    const char *file;  /* beside bench-peers */
+    const char *needs; /* without which it was not built; NULL: it always is */
     bool is_limits;
+    bool is_twin;     /* of the one before, with the same filters */
     bool is_slow;     /* to fill: left out where there is no time */
     bool has_kernels; /* of bloomfile */
 };
@@ -35,7 +36,7 @@ struct roster {
     unsigned count;
     int core;
     char folder[4096]; /* of the programs */
-    char absent[256];  /* the packages that are not there */
+    char absent[256];  /* what programs need that were not built */
 };
 
 /* Starts every program once, and lets every contender make a small filter. */

@@ -13,9 +13,10 @@
 static const struct program programs[] = {
     { .file = "bench-limits", .is_limits = true },
     { .file = "bench-contender-bloomfile", .has_kernels = true },
-    { .file = "bench-peer-libbloom", .package = "libbloom-dev", .is_slow = true },
-    { .file = "bench-peer-leveldb", .package = "libleveldb-dev", .is_slow = true },
-    { .file = "bench-peer-rocksdb", .package = "librocksdb-dev" },
+    { .file = "bench-peer-libbloom", .needs = "libbloom-dev", .is_slow = true },
+    { .file = "bench-peer-leveldb", .needs = "libleveldb-dev", .is_slow = true },
+    { .file = "bench-peer-rocksdb", .needs = "librocksdb-dev" },
+    { .file = "bench-peer-rocksdb-avx2", .needs = "-Drocksdb_avx2", .is_twin = true },
 };
 
 /* The widest first: it makes the files that all use. */
@@ -75,11 +76,11 @@ static void add_program(struct roster *r, const struct program *program)
     char path[sizeof r->folder + 64];
     snprintf(path, sizeof path, "%s/%s", r->folder, program->file);
     if (access(path, X_OK) != 0) {
-        if (program->package == NULL)
+        if (program->needs == NULL)
             bench_fail(errno, "find the programs that belong to this one, in its folder");
         const size_t length = strlen(r->absent);
         snprintf(r->absent + length, sizeof r->absent - length, "%s%s", length > 0 ? ", " : "",
-                 program->package);
+                 program->needs);
     } else if (program->has_kernels) {
         for (unsigned i = 0; i < sizeof kernels / sizeof kernels[0]; i++)
             add_players(r, program, path, kernels[i]);

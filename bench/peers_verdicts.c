@@ -79,6 +79,7 @@ static void judge_batch(const struct judge *j, enum op op)
                             .unit = "x" },
           "batch lookup, %s: time beside random lines", presence(op));
     judge_peer(j, "RocksDB", op, 2.5);
+    judge_peer(j, "RocksDB, AVX2", op, 0);
     judge_peer(j, "LevelDB", op, 0);
     judge_peer(j, "libbloom", op, 0);
     judge(j,
@@ -139,6 +140,7 @@ static void judge_mixed(const struct judge *j, enum op op)
     judge_peer(j, "LevelDB", op, 3);
     judge_peer(j, "libbloom", op, 5);
     judge_peer(j, "RocksDB", op, 0);
+    judge_peer(j, "RocksDB, AVX2", op, 0);
 }
 
 static void judge_losses(const struct judge *j)

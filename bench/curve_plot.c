@@ -2,13 +2,12 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "chart.h"
 #include "curve.h"
+#include "picture/chart.h"
 
 #define AT 10 /* bits a key: the rate that is told beside a name */
 
-static const char style[] = "polyline { stroke-width: 1.5 }\n"
-                            "polyline.ideal { fill: none; stroke: #888; stroke-dasharray: 5 4 }\n"
+static const char style[] = "polyline.ideal { stroke: #888; stroke-dasharray: 5 4 }\n"
                             "circle { stroke-width: 2; fill: none }\n"
                             ".c0 { stroke: #2b7bba }\n"
                             ".c1 { stroke: #1f9e77 }\n"
@@ -29,22 +28,22 @@ static double radius_of(const struct curve *curve)
 
 static void put_curve(const struct chart *c, const struct curve *curve, const char *class)
 {
-    fprintf(c->out, "<polyline class=\"%s\" fill=\"none\" points=\"", class);
+    chart_curve_start(c, class);
+    for (unsigned i = 0; i < CURVE_POINTS; i++)
+        chart_curve_point(c, curve->bits[i], curve->rate[i]);
+    chart_curve_end(c);
     for (unsigned i = 0; i < CURVE_POINTS; i++)
         if (!isnan(curve->rate[i]))
-            fprintf(c->out, "%.1f,%.1f ", chart_x(c, curve->bits[i]), chart_y(c, curve->rate[i]));
-    fputs("\"/>\n", c->out);
-    for (unsigned i = 0; i < CURVE_POINTS; i++)
-        if (!isnan(curve->rate[i]))
-            chart_mark(c->out, class, chart_x(c, curve->bits[i]), chart_y(c, curve->rate[i]),
-                       radius_of(curve));
+            chart_mark(c, class, chart_x(c, curve->bits[i]), chart_y(c, curve->rate[i]),
+                       radius_of(curve), NULL);
 }
 
 static void put_ideal(const struct chart *c)
 {
-    fprintf(c->out, "<polyline class=\"ideal\" points=\"%.1f,%.1f %.1f,%.1f\"/>\n",
-            chart_x(c, CURVE_FEWEST), chart_y(c, curve_ideal(CURVE_FEWEST)), chart_x(c, CURVE_MOST),
-            chart_y(c, curve_ideal(CURVE_MOST)));
+    chart_curve_start(c, "ideal");
+    for (unsigned bits = CURVE_FEWEST; bits <= CURVE_MOST; bits += CURVE_MOST - CURVE_FEWEST)
+        chart_curve_point(c, bits, curve_ideal(bits));
+    chart_curve_end(c);
 }
 
 /* Beside its last point. */
@@ -52,7 +51,7 @@ static struct chart_name name_of(const struct chart *c, const struct curve *curv
                                  const char *class)
 {
     const unsigned at = (AT - CURVE_FEWEST) / CURVE_STEP;
-    struct chart_name n = { .x = CHART_LEFT, .y = CHART_BOTTOM, .key = class };
+    struct chart_name n = { .x = c->left, .y = c->bottom, .key = class };
     for (unsigned i = 0; i < CURVE_POINTS; i++)
         if (!isnan(curve->rate[i])) {
             n.x = chart_x(c, curve->bits[i]);
@@ -73,7 +72,7 @@ static void put_names(const struct chart *c, const struct curves *curves)
                                   .y = chart_y(c, curve_ideal(CURVE_MOST)) };
     snprintf(ideal->text, sizeof ideal->text, "theory, independent bits: %.3g %%",
              100 * curve_ideal(AT));
-    chart_names(c->out, names, curves->count + 1);
+    chart_names(c, names, curves->count + 1);
 }
 
 static double lowest_rate(const struct curves *curves)
@@ -90,22 +89,29 @@ void write_curves(FILE *out, const void *what)
     const struct curves *curves = what;
     const struct chart c = {
         .out = out,
-        .x = { "size of the filter, bits a key", CURVE_FEWEST, CURVE_MOST, true, 1, "" },
-        .y = { "false-positive rate", lowest_rate(curves) / 1.2, 0.25, false, 100, " %" },
+        .height = 600,
+        .left = 90,
+        .right = 600,
+        .top = 126,
+        .bottom = 526,
+        .x = { "size of the filter, bits a key", CHART_LINEAR, CURVE_FEWEST, CURVE_MOST, NULL, 1,
+               "" },
+        .y = { "false-positive rate", CHART_DECADES, lowest_rate(curves) / 1.2, 0.25, NULL, 100,
+               " %" },
     };
     char text[160];
-    chart_start(out, "False-positive rate against size", style, "");
+    chart_start(&c, "False-positive rate against size", style, "");
     snprintf(text, sizeof text,
              "measured: %" PRIu64 " keys in each filter, absent keys until %" PRIu64
              " were taken for present, or %" PRIu64 " million",
              curves->keys, curves->hits, curves->lookups / 1000000);
-    chart_words(out, 0, text);
+    chart_words(&c, 0, text);
     snprintf(text, sizeof text, "beside each name: the rate at %d bits a key", AT);
-    chart_words(out, 1, text);
+    chart_words(&c, 1, text);
     chart_axes(&c);
     put_ideal(&c);
     for (unsigned i = 0; i < curves->count; i++)
         put_curve(&c, &curves->of[i], classes[i]);
     put_names(&c, curves);
-    chart_end(out);
+    chart_end(&c);
 }

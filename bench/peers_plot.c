@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "bench.h"
-#include "chart.h"
 #include "peers.h"
+#include "picture/chart.h"
 #include "picture/svg.h"
 
 #define EQUAL  1.1 /* times the size that was asked for */
@@ -49,8 +49,10 @@ static void add_mark(struct picture *p, const struct trial *t, const struct entr
 
 static void fit_axes(struct picture *p)
 {
-    struct chart_axis rate = { "measured false-positive rate", HUGE_VAL, 0, false, 100, " %" };
-    struct chart_axis time = { "time of a lookup", HUGE_VAL, 0, false, 1, " ns" };
+    struct chart_axis rate = {
+        "measured false-positive rate", CHART_DECADES, HUGE_VAL, 0, NULL, 100, " %"
+    };
+    struct chart_axis time = { "time of a lookup", CHART_DECADES, HUGE_VAL, 0, NULL, 1, " ns" };
     for (size_t i = 0; i < p->count; i++) {
         const struct mark *m = &p->marks[i];
         rate.low = fmin(rate.low, m->rate / 1.15);
@@ -69,8 +71,8 @@ static void put_floor(const struct picture *p)
         return;
     const double y = chart_y(&p->chart, p->floor_ns);
     snprintf(text, sizeof text, "a random line of memory: %.3g ns", p->floor_ns);
-    chart_line(p->chart.out, "floor", CHART_LEFT, y, CHART_RIGHT, y);
-    svg_text(p->chart.out, "floor", CHART_LEFT + 10, y + 18, text);
+    chart_line(&p->chart, "floor", p->chart.left, y, p->chart.right, y);
+    svg_text(p->chart.out, "floor", p->chart.left + 10, y + 18, text);
 }
 
 static struct chart_name name_of(const struct chart *c, const struct mark *m)
@@ -88,39 +90,42 @@ static void put_marks(const struct picture *p)
     struct chart_name names[PEERS_MOST];
     for (size_t i = 0; i < p->count; i++)
         names[i] = name_of(&p->chart, &p->marks[i]);
-    chart_names(p->chart.out, names, p->count);
+    chart_names(&p->chart, names, p->count);
     for (size_t i = 0; i < p->count; i++)
-        chart_mark(
-            p->chart.out, p->marks[i].entrant->player->program->has_kernels ? "ours" : "other",
-            chart_x(&p->chart, p->marks[i].rate), chart_y(&p->chart, p->marks[i].ns), RADIUS);
+        chart_mark(&p->chart, p->marks[i].entrant->player->program->has_kernels ? "ours" : "other",
+                   chart_x(&p->chart, p->marks[i].rate), chart_y(&p->chart, p->marks[i].ns), RADIUS,
+                   NULL);
 }
 
-static void put_head(FILE *out, const struct trial *t)
+static void put_head(const struct chart *c, const struct trial *t)
 {
     char text[192];
-    chart_start(out, "Time of a lookup against the false-positive rate", style, dark_style);
+    chart_start(c, "Time of a lookup against the false-positive rate", style, dark_style);
     snprintf(text, sizeof text,
              "%" PRIu64 " keys in filters of %g bits a key, %.3g MB; absent keys, in batches where "
              "there are such calls",
              t->plan.keys, t->plan.bits, (double)t->plan.keys * t->plan.bits / 8e6);
-    chart_words(out, 0, text);
-    chart_words(out, 1, machine_words());
+    chart_words(c, 0, text);
+    chart_words(c, 1, machine_words());
 }
 
 void write_plot(FILE *out, const struct trial *t)
 {
-    struct picture p = { .chart = { .out = out }, .floor_ns = NAN };
+    struct picture p = {
+        .chart = { .out = out, .height = 600, .left = 90, .right = 600, .top = 126, .bottom = 526 },
+        .floor_ns = NAN,
+    };
     const struct entrant *floor = trial_best(t, "random lines", NULL, OP_BATCH_ABSENT);
     if (floor != NULL)
         p.floor_ns = series_median(&floor->series[OP_BATCH_ABSENT]);
     for (unsigned i = 0; i < t->count; i++)
         add_mark(&p, t, &t->entrants[i]);
-    put_head(out, t);
+    put_head(&p.chart, t);
     if (p.count > 0) {
         fit_axes(&p);
         chart_axes(&p.chart);
         put_floor(&p);
         put_marks(&p);
     }
-    chart_end(out);
+    chart_end(&p.chart);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The curve of rate against size, as SVG. */
 #include "bffold/fold.h"
+#include "picture/chart.h"
 #include "picture/svg.h"
 #include "shared/cli.h"
 #include "shared/text.h"
@@ -12,34 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    WIDTH = 960,
-    HEIGHT = 680,
-    LEFT = 110,
-    RIGHT = 920,
-    TOP = 104,
-    BOTTOM = 540,
-    RATE_TICKS = 10,
-    SIZE_TICKS = 8,
-    SHORT = 64,
-};
+#define SHORT 64
 
-/* The ends of the axes, as logarithms: of the rate to the base 10, of the size to the base 2. */
-struct axes {
-    double rate_low, rate_high;
-    double size_low, size_high;
-};
+static const char style[] =
+    "polyline { stroke-width: 2 }\n"
+    ".rate { stroke: #2166ac }\n"
+    ".more { stroke: #999; stroke-dasharray: 6 4 }\n"
+    ".target { stroke: #b2182b; stroke-dasharray: 2 3 }\n"
+    "circle { fill: #2166ac }\n"
+    "circle.chosen, circle.mark { fill: #fff; stroke: #b2182b; stroke-width: 3 }\n"
+    "text.strong { font-weight: bold }\n";
+static const char dark_style[] = ".rate { stroke: #6cb6ff }\n"
+                                 ".more { stroke: #888 }\n"
+                                 ".target { stroke: #ff7b72 }\n"
+                                 "circle { fill: #6cb6ff }\n"
+                                 "circle.chosen, circle.mark { fill: #161b22; stroke: #ff7b72 }\n";
 
-typedef double rate_of(const struct bloomfile_fold_choice *c);
-
-static double rate_now(const struct bloomfile_fold_choice *c)
+static char *size_text(char *text, size_t size, double bytes)
 {
-    return c->fpr;
-}
-
-static double rate_with_more(const struct bloomfile_fold_choice *c)
-{
-    return c->fpr_more;
+    return cli_bytes(text, size, (uint64_t)bytes);
 }
 
 static bool is_shown(const struct fold_plan *p, size_t i)
@@ -47,136 +39,75 @@ static bool is_shown(const struct fold_plan *p, size_t i)
     return i < fold_shown(p) || i == p->chosen;
 }
 
-static double place_of_size(const struct axes *a, uint64_t bytes)
-{
-    double part = (log2((double)bytes) - a->size_low) / (a->size_high - a->size_low);
-    return LEFT + part * (RIGHT - LEFT);
-}
-
-static double place_of_rate(const struct axes *a, double rate)
-{
-    double part = (log10(rate) - a->rate_low) / (a->rate_high - a->rate_low);
-    return BOTTOM - part * (BOTTOM - TOP);
-}
-
-/* A rate of 0 has no place on a logarithmic axis. */
-static struct axes fit_axes(const struct fold_plan *p)
+/* Whole powers. A rate of 0 has no place on a logarithmic axis. */
+static void fit_axes(struct chart *c, const struct fold_plan *p)
 {
     double least = p->target > 0 ? p->target : 1, smallest = DBL_MAX, greatest = 0;
     for (size_t i = 0; i < p->count; i++) {
-        const struct bloomfile_fold_choice *c = &p->choices[i];
+        const struct bloomfile_fold_choice *choice = &p->choices[i];
         if (!is_shown(p, i))
             continue;
-        least = c->fpr > 0 ? fmin(least, c->fpr) : least;
-        least = c->fpr_more > 0 ? fmin(least, c->fpr_more) : least;
-        smallest = fmin(smallest, (double)c->image_size);
-        greatest = fmax(greatest, (double)c->image_size);
+        least = choice->fpr > 0 ? fmin(least, choice->fpr) : least;
+        least = choice->fpr_more > 0 ? fmin(least, choice->fpr_more) : least;
+        smallest = fmin(smallest, (double)choice->image_size);
+        greatest = fmax(greatest, (double)choice->image_size);
     }
-    struct axes a = { .rate_low = floor(log10(least * 0.8)), .rate_high = 0 };
-    bool any = greatest > 0;
-    a.size_low = any ? floor(log2(smallest)) : 12;
-    a.size_high = any ? ceil(log2(greatest * 1.01)) : 13;
-    return a;
+    const bool any = greatest > 0;
+    c->y = (struct chart_axis){ .label = "false-positive rate",
+                                .scale = CHART_DECADES,
+                                .low = pow(10, floor(log10(least * 0.8))),
+                                .high = 1,
+                                .text = cli_percent };
+    c->x = (struct chart_axis){ .label = "size of the file",
+                                .scale = CHART_DOUBLINGS,
+                                .low = any ? exp2(floor(log2(smallest))) : 4096,
+                                .high = any ? exp2(ceil(log2(greatest * 1.01))) : 8192,
+                                .text = size_text };
 }
 
-static void put_style(FILE *out)
+static void put_curve(const struct chart *c, const struct fold_plan *p, const char *class,
+                      bool with_more)
 {
-    fputs("line { stroke: #ddd; stroke-width: 1 }\n"
-          "polyline { fill: none; stroke-width: 2 }\n"
-          ".rate { stroke: #2166ac }\n"
-          ".more { stroke: #999; stroke-dasharray: 6 4 }\n"
-          ".target { stroke: #b2182b; stroke-dasharray: 2 3 }\n"
-          "circle { fill: #2166ac }\n"
-          "circle.chosen, circle.mark { fill: #fff; stroke: #b2182b; stroke-width: 3 }\n"
-          "text.strong { font-weight: bold }\n",
-          out);
-    svg_start_dark(out);
-    fputs("line { stroke: #3a3c40 }\n"
-          ".rate { stroke: #6cb6ff }\n"
-          ".more { stroke: #888 }\n"
-          ".target { stroke: #ff7b72 }\n"
-          "circle { fill: #6cb6ff }\n"
-          "circle.chosen, circle.mark { fill: #161b22; stroke: #ff7b72 }\n",
-          out);
+    chart_curve_start(c, class);
+    for (size_t i = 0; i < p->count; i++)
+        if (is_shown(p, i))
+            chart_curve_point(c, (double)p->choices[i].image_size,
+                              with_more ? p->choices[i].fpr_more : p->choices[i].fpr);
+    chart_curve_end(c);
 }
 
-static void put_stroke(FILE *out, const char *class, double x1, double y1, double x2, double y2)
+static void put_points(const struct chart *c, const struct fold_plan *p)
 {
-    fprintf(out,
-            "<line class=\"%s\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" fill=\"none\"/>\n",
-            class, x1, y1, x2, y2);
-}
-
-/* The distance between marks, in whole powers, that makes at most so many. */
-static double step(double low, double high, unsigned most)
-{
-    return fmax(1, ceil((high - low) / most));
-}
-
-static void put_axes(FILE *out, const struct axes *a)
-{
-    char text[SHORT];
-    double every = step(a->rate_low, a->rate_high, RATE_TICKS);
-    for (double power = a->rate_high; power >= a->rate_low; power -= every) {
-        double y = place_of_rate(a, pow(10, power));
-        put_stroke(out, "grid", LEFT, y, RIGHT, y);
-        svg_text(out, "end", LEFT - 10, y + 5, cli_percent(text, sizeof(text), pow(10, power)));
-    }
-    every = step(a->size_low, a->size_high, SIZE_TICKS);
-    for (double power = a->size_low; power <= a->size_high; power += every) {
-        double x = LEFT + (power - a->size_low) / (a->size_high - a->size_low) * (RIGHT - LEFT);
-        put_stroke(out, "grid", x, TOP, x, BOTTOM);
-        svg_text(out, "middle", x, BOTTOM + 24,
-                 cli_bytes(text, sizeof(text), (uint64_t)exp2(power)));
-    }
-    svg_text(out, "middle", (LEFT + RIGHT) / 2.0, BOTTOM + 52, "size of the file");
-    svg_text(out, "start", 24, TOP - 12, "false-positive rate");
-}
-
-static void put_curve(FILE *out, const struct fold_plan *p, const struct axes *a, const char *class,
-                      rate_of *rate)
-{
-    fprintf(out, "<polyline class=\"%s\" points=\"", class);
+    char rate[SHORT], title[2 * SHORT];
     for (size_t i = 0; i < p->count; i++) {
-        const struct bloomfile_fold_choice *c = &p->choices[i];
-        if (is_shown(p, i) && rate(c) > 0)
-            fprintf(out, "%.1f,%.1f ", place_of_size(a, c->image_size), place_of_rate(a, rate(c)));
-    }
-    fputs("\"/>\n", out);
-}
-
-static void put_points(FILE *out, const struct fold_plan *p, const struct axes *a)
-{
-    char rate[SHORT];
-    for (size_t i = 0; i < p->count; i++) {
-        const struct bloomfile_fold_choice *c = &p->choices[i];
-        if (is_shown(p, i) && c->fpr > 0)
-            fprintf(out,
-                    "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>factor %" PRIu64
-                    ": %s</title></circle>\n",
-                    place_of_size(a, c->image_size), place_of_rate(a, c->fpr), c->factor,
-                    cli_percent(rate, sizeof(rate), c->fpr));
+        const struct bloomfile_fold_choice *choice = &p->choices[i];
+        if (!is_shown(p, i) || choice->fpr <= 0)
+            continue;
+        snprintf(title, sizeof(title), "factor %" PRIu64 ": %s", choice->factor,
+                 cli_percent(rate, sizeof(rate), choice->fpr));
+        chart_mark(c, NULL, chart_x(c, (double)choice->image_size), chart_y(c, choice->fpr), 3,
+                   title);
     }
 }
 
 /* What it is stands below with the legend, where no curve can cross it. */
-static void put_chosen(FILE *out, const struct fold_plan *p, const struct axes *a)
+static void put_chosen(const struct chart *c, const struct fold_plan *p)
 {
     char text[4 * SHORT], size[SHORT], rate[SHORT];
-    const double row = HEIGHT - 56;
+    const double row = c->height - 56;
     if (p->chosen == p->count)
         return;
-    const struct bloomfile_fold_choice *c = &p->choices[p->chosen];
-    double x = place_of_size(a, c->image_size);
-    double y = c->fpr > 0 ? place_of_rate(a, c->fpr) : BOTTOM;
-    snprintf(text, sizeof(text), "factor %" PRIu64 ": %s, rate %s", c->factor,
-             cli_bytes(size, sizeof(size), c->image_size), cli_percent(rate, sizeof(rate), c->fpr));
-    fprintf(out, "<circle class=\"chosen\" cx=\"%.1f\" cy=\"%.1f\" r=\"6\"/>\n", x, y);
-    fprintf(out, "<circle class=\"mark\" cx=\"%d\" cy=\"%.1f\" r=\"6\"/>\n", LEFT + 15, row - 5);
-    svg_text(out, "strong", LEFT + 40, row, text);
+    const struct bloomfile_fold_choice *choice = &p->choices[p->chosen];
+    const double y = choice->fpr > 0 ? chart_y(c, choice->fpr) : c->bottom;
+    snprintf(text, sizeof(text), "factor %" PRIu64 ": %s, rate %s", choice->factor,
+             cli_bytes(size, sizeof(size), choice->image_size),
+             cli_percent(rate, sizeof(rate), choice->fpr));
+    chart_mark(c, "chosen", chart_x(c, (double)choice->image_size), y, 6, NULL);
+    chart_mark(c, "mark", c->left + 15, row - 5, 6, NULL);
+    svg_text(c->out, "strong", c->left + 40, row, text);
 }
 
-static void put_legend(FILE *out, const struct fold_plan *p)
+static void put_legend(const struct chart *c, const struct fold_plan *p)
 {
     char more[SHORT], rate[SHORT], target[2 * SHORT];
     snprintf(more, sizeof(more), "with %" PRIu64 " more key%s", p->more, cli_s(p->more));
@@ -186,13 +117,13 @@ static void put_legend(FILE *out, const struct fold_plan *p)
         const char *class, *text;
     } rows[] = { { "rate", "of the bits, exactly" }, { "more", more }, { "target", target } };
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        double x = LEFT + 280.0 * i, y = HEIGHT - 24;
-        put_stroke(out, rows[i].class, x, y - 5, x + 30, y - 5);
-        svg_text(out, "start", x + 40, y, rows[i].text);
+        double x = c->left + 280.0 * i, y = c->height - 24;
+        chart_line(c, rows[i].class, x, y - 5, x + 30, y - 5);
+        svg_text(c->out, "start", x + 40, y, rows[i].text);
     }
 }
 
-static void put_title(FILE *out, const struct fold_plan *p)
+static void put_title(const struct chart *c, const struct fold_plan *p)
 {
     char caption[4 * SHORT];
     const char *slash = strrchr(p->path, '/');
@@ -200,28 +131,27 @@ static void put_title(FILE *out, const struct fold_plan *p)
     char *title = text_safe(base, strlen(base), true);
     snprintf(caption, sizeof(caption), "%" PRIu64 " key%s, %" PRIu64 " %s, k = %" PRIu32, p->keys,
              cli_s(p->keys), fold_units(p), fold_unit(p), p->info.hashes);
-    svg_start(out, WIDTH, HEIGHT, title);
-    put_style(out);
-    svg_start_picture(out, WIDTH, HEIGHT);
-    svg_text(out, "title", 24, 40, title);
-    svg_text(out, "start", 24, 64, caption);
+    chart_start(c, title, style, dark_style);
+    chart_words(c, 0, caption);
     free(title);
 }
 
 static void put_svg(FILE *out, const struct fold_plan *p)
 {
-    struct axes a = fit_axes(p);
-    put_title(out, p);
-    put_axes(out, &a);
+    struct chart c = {
+        .out = out, .height = 680, .left = 110, .right = 920, .top = 104, .bottom = 540
+    };
+    fit_axes(&c, p);
+    put_title(&c, p);
+    chart_axes(&c);
     if (p->target > 0)
-        put_stroke(out, "target", LEFT, place_of_rate(&a, p->target), RIGHT,
-                   place_of_rate(&a, p->target));
-    put_curve(out, p, &a, "more", rate_with_more);
-    put_curve(out, p, &a, "rate", rate_now);
-    put_points(out, p, &a);
-    put_chosen(out, p, &a);
-    put_legend(out, p);
-    fputs("</svg>\n", out);
+        chart_line(&c, "target", c.left, chart_y(&c, p->target), c.right, chart_y(&c, p->target));
+    put_curve(&c, p, "more", true);
+    put_curve(&c, p, "rate", false);
+    put_points(&c, p);
+    put_chosen(&c, p);
+    put_legend(&c, p);
+    chart_end(&c);
 }
 
 char *fold_curve(const struct fold_plan *p, size_t *size)

@@ -127,16 +127,6 @@ static int try_file(const uint8_t *image, size_t size)
 #define HEADER    GEOMETRY_FILE_HEADER
 #define MOST_BITS (1u << 16)
 
-/* Where the fields are. */
-enum {
-#define AT(name, offset, size) AT_##name = (offset),
-    HEADER_FIELDS(AT)
-#undef AT
-#define AT(name, offset, size) RECORD_AT_##name = (offset),
-    RECORD_FIELDS(AT)
-#undef AT
-};
-
 static uint32_t choose_layout(uint32_t layout)
 {
     if (geometry_layout_known(layout))

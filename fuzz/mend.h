@@ -5,6 +5,7 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
+#include "format/fields.h"
 
 static inline void put_crc(uint8_t *bytes, size_t size)
 {
@@ -15,12 +16,13 @@ static inline void mend_checksums(uint8_t *image, size_t size)
 {
     if (size < 16)
         return;
-    size_t header = get32(image + 12) == 4096 ? 4096 : 512, half = header / 2, quarter = header / 4;
+    size_t header = get32(image + AT_header_size) == 4096 ? 4096 : 512, half = header / 2,
+           quarter = header / 4;
     if (size < header)
         return;
     put_crc(image, half);
     for (uint8_t *record = image + half; record < image + header; record += quarter) {
-        memcpy(record + 60, image + half - 4, 4);
+        memcpy(record + RECORD_AT_header_crc, image + half - 4, 4);
         put_crc(record, quarter);
     }
 }

@@ -146,6 +146,33 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
 BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 
+/* How the bytes of a field are read. Numbers are little-endian. */
+enum bloomfile_field_kind {
+    BLOOMFILE_FIELD_NUMBER = 1,  /* 4 or 8 bytes */
+    BLOOMFILE_FIELD_HEX = 2,     /* the same, for people in hexadecimal */
+    BLOOMFILE_FIELD_LAYOUT = 3,  /* a number, enum bloomfile_layout */
+    BLOOMFILE_FIELD_STATE = 4,   /* a number, enum bloomfile_state */
+    BLOOMFILE_FIELD_FRAMING = 5, /* a number, enum bloomfile_framing plus 256 times the size */
+    BLOOMFILE_FIELD_REAL = 6,    /* IEEE 754 binary64 */
+    BLOOMFILE_FIELD_BYTES = 7,   /* in order */
+    BLOOMFILE_FIELD_TEXT = 8,    /* UTF-8, then zero bytes */
+};
+
+/* A field of the header. This struct never changes. */
+struct bloomfile_field {
+    const char *name; /* in format-spec.md; static */
+    int record;       /* 0 or 1: of that commit record; -1: of the static header */
+    uint32_t offset;  /* from the start of the image */
+    uint32_t size;    /* bytes */
+    uint32_t kind;    /* enum bloomfile_field_kind */
+};
+
+/* Lists the fields of a header of that size, 4096 or 512, in the order of their offsets; of any
+ * other size only those of the static header, whose places do not depend on it. Fills at most
+ * `room` of them (`fields` may be NULL with 0) and returns how many there are. */
+BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, struct bloomfile_field *fields,
+                                      size_t room);
+
 /* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
  * the fastest that the processor has; all give the same answers. The environment variable
  * BLOOMFILE_KERNEL forces another one, for tests and comparisons; a name that this processor or

@@ -110,6 +110,52 @@ int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out
     return faults.first;
 }
 
+/* ---- the fields of a header */
+
+#define ROW(offset, size, name, type, kind) { #name, -1, offset, size, BLOOMFILE_FIELD_##kind },
+
+static const struct bloomfile_field static_fields[] = { HEADER_FIELDS(ROW) };
+static const struct bloomfile_field record_fields[] = { RECORD_FIELDS(ROW) };
+
+#define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
+
+struct field_list {
+    struct bloomfile_field *fields;
+    size_t room, count; /* those without room are counted too */
+};
+
+static void list(struct field_list *l, struct bloomfile_field field, int record, uint32_t start)
+{
+    field.record = record;
+    field.offset += start;
+    if (l->count < l->room)
+        l->fields[l->count] = field;
+    l->count++;
+}
+
+static void list_checksum(struct field_list *l, const char *name, int record, uint32_t end)
+{
+    list(l, (struct bloomfile_field){ name, -1, end - 4, 4, BLOOMFILE_FIELD_HEX }, record, 0);
+}
+
+size_t bloomfile_fields(uint32_t header_size, struct bloomfile_field *fields, size_t room)
+{
+    const struct header h = { .header_size = header_size };
+    struct field_list l = { fields, room, 0 };
+    for (size_t i = 0; i < COUNT(static_fields); i++)
+        list(&l, static_fields[i], -1, 0);
+    if (!geometry_header_known(header_size))
+        return l.count;
+    list_checksum(&l, "header_crc", -1, header_record_offset(&h, 0));
+    for (unsigned slot = 0; slot < 2; slot++) {
+        const uint32_t start = header_record_offset(&h, slot);
+        for (size_t i = 0; i < COUNT(record_fields); i++)
+            list(&l, record_fields[i], (int)slot, start);
+        list_checksum(&l, "record_crc", (int)slot, start + header_record_size(&h));
+    }
+    return l.count;
+}
+
 /* ---- the bits */
 
 int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)

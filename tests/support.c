@@ -153,37 +153,38 @@ struct bytes image_from(struct recipe recipe)
 
 uint8_t *record_at(uint8_t *image, unsigned slot)
 {
-    uint32_t header_size = get32(image + 12);
+    uint32_t header_size = get32(image + AT_header_size);
     return image + header_size / 2 + slot * (header_size / 4);
 }
 
 void reseal_record(uint8_t *image, unsigned slot)
 {
-    uint32_t size = get32(image + 12) / 4;
+    uint32_t size = get32(image + AT_header_size) / 4;
     uint8_t *record = record_at(image, slot);
     put32(record + size - 4, (uint32_t)crc32_z(0, record, size - 4));
 }
 
 void reseal_header(uint8_t *image)
 {
-    uint32_t size = get32(image + 12) / 2;
+    uint32_t size = get32(image + AT_header_size) / 2;
     uint32_t crc = (uint32_t)crc32_z(0, image, size - 4);
     put32(image + size - 4, crc);
     for (unsigned slot = 0; slot < 2; slot++) {
-        put32(record_at(image, slot) + 60, crc);
+        put32(record_at(image, slot) + RECORD_AT_header_crc, crc);
         reseal_record(image, slot);
     }
 }
 
 void reseal_body(uint8_t *image)
 {
-    const size_t offset = (size_t)get64(image + 72), size = (size_t)get64(image + 80);
+    const size_t offset = (size_t)get64(image + AT_body_offset),
+                 size = (size_t)get64(image + AT_body_size);
     uint8_t *body = image + offset, *entry = body + size;
     uint32_t whole = (uint32_t)crc32_z(0, body, size);
     for (size_t at = 0; at < size; at += 4096, entry += 4)
         put32(entry, (uint32_t)crc32_z(0, body + at, size - at < 4096 ? size - at : 4096) ^ whole);
     for (unsigned slot = 0; slot < 2; slot++) {
-        put32(record_at(image, slot) + 56, whole);
+        put32(record_at(image, slot) + RECORD_AT_body_crc, whole);
         reseal_record(image, slot);
     }
 }

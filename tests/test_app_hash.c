@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "format/bytes.h"
+#include "format/fields.h"
 
 #define OURS  0x80536E6Fu
 #define TEST  0x0123456789ABCDEFu /* our self test */
@@ -143,8 +144,8 @@ static void the_header_carries_the_name(void **state)
     (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
         struct bytes image = image_of(layouts[i]);
-        assert_int_equal(get32(image.data + 36), OURS);
-        assert_int_equal(get64(image.data + 64), TEST);
+        assert_int_equal(get32(image.data + AT_hash_id), OURS);
+        assert_int_equal(get64(image.data + AT_self_test), TEST);
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
         assert_int_equal(info.hash_id, OURS);
@@ -187,12 +188,12 @@ static void the_refusal_is_that_of_rule_V10(void **state)
     (void)state;
     struct bytes image = image_of(BLOOMFILE_BLOCKED);
     bloomfile *f;
-    put32(image.data + 40, 0); /* k: V12 */
+    put32(image.data + AT_k, 0); /* V12 */
     reseal_header(image.data);
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_EHASH);
     assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
                  BLOOMFILE_EHASHES);
-    put32(image.data + 32, 9); /* layout: V9 */
+    put32(image.data + AT_layout, 9); /* V9 */
     reseal_header(image.data);
     assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), BLOOMFILE_ELAYOUT);
     free(image.data);
@@ -205,9 +206,9 @@ static void numbers_below_the_range_stay_unknown(void **state)
     struct bytes image = image_of(BLOOMFILE_CLASSIC);
     for (size_t i = 0; i < ROWS(ids); i++) {
         bloomfile *f;
-        put32(image.data + 36, ids[i]);
+        put32(image.data + AT_hash_id, ids[i]);
         reseal_header(image.data);
-        assert_verdict("V10", image, BLOOMFILE_EHASH, "hash_id", 36);
+        assert_verdict("V10", image, BLOOMFILE_EHASH, "hash_id", AT_hash_id);
         assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH),
                      BLOOMFILE_EHASH);
     }

@@ -107,7 +107,7 @@ static void who_does_not_know_how_to_write_it_may_read_it(void **state)
     (void)state;
     make_live("newer", BLOOMFILE_BLOCKED);
     struct bytes bytes = read_file("newer");
-    put32(bytes.data + 20, 1); /* ro_compat */
+    put32(bytes.data + AT_ro_compat, 1);
     reseal_header(bytes.data);
     write_file("newer", bytes.data, bytes.size);
     bloomfile *f;
@@ -239,8 +239,8 @@ static void a_union_promises_the_worst_rate_of_its_sources(void **state)
     (void)state;
     struct bytes good = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 9, 0 });
     struct bytes bad = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 5120, 3, 8, 0 });
-    put64(good.data + 96, 0x3F50624DD2F1A9FC); /* 0.001 */
-    put64(bad.data + 96, 0x3FB999999999999A);  /* 0.1 */
+    put64(good.data + AT_fpr, 0x3F50624DD2F1A9FC); /* 0.001 */
+    put64(bad.data + AT_fpr, 0x3FB999999999999A);  /* 0.1 */
     reseal_header(good.data);
     reseal_header(bad.data);
     assert_true(info_of_union(good, bad).fpr == 0.1);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/bytes.h"
+#include "format/fields.h"
 
 enum {
     KEYS = 60,
@@ -106,7 +107,7 @@ static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **s
     (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
-        size_t body_size = (size_t)get64(image.data + 80);
+        size_t body_size = (size_t)get64(image.data + AT_body_size);
         for (size_t bit = 0; bit < 8 * body_size; bit++) {
             uint8_t *byte = image.data + EMBEDDED + bit / 8;
             *byte ^= (uint8_t)(1 << bit % 8);

@@ -11,11 +11,6 @@
 #include "format/hash.h"
 #include "format/header.h"
 
-#define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
-enum {
-    HEADER_FIELDS(PLACE)
-};
-
 static const struct recipe recipes[] = {
     { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 0 }, { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 7 },
     { BLOOMFILE_COUNTING, EMBEDDED, 99, 4, 5, 0 }, { BLOOMFILE_CLASSIC, IN_FILE, 100, 3, 5, 7 },
@@ -96,10 +91,10 @@ static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
 {
     (void)state;
     struct bytes image = image_from(recipes[0]);
-    memset(image.data + version, 0xFF, 8);
+    memset(image.data + AT_version, 0xFF, 8);
     for (image.size = 1; image.size < 16; image.size++)
         assert_verdict("V3", image, BLOOMFILE_ETRUNCATED, "size", image.size);
-    assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", header_size);
+    assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", AT_header_size);
     free(image.data);
 }
 
@@ -112,8 +107,8 @@ static void a_header_size_other_than_512_and_4096_is_refused(void **state)
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         for (size_t i = 0; i < ROWS(sizes); i++) {
-            put32(image.data + header_size, sizes[i]);
-            assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", header_size);
+            put32(image.data + AT_header_size, sizes[i]);
+            assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", AT_header_size);
         }
         free(image.data);
     }
@@ -125,13 +120,13 @@ static void a_header_with_a_wrong_checksum_is_refused(void **state)
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         uint32_t half = recipes[r].header_size / 2;
-        image.data[label] ^= 'A';
+        image.data[AT_label] ^= 'A';
         assert_verdict("V6", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
         reseal_header(image.data);
         assert_verdict("V6", image, 0, NULL, 0);
         image.data[half - 1] ^= 1;
         assert_verdict("V6", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
-        image.data[version] = 2;
+        image.data[AT_version] = 2;
         assert_verdict("V6, V7", image, BLOOMFILE_EHEADER, "header_crc", half - 4);
         free(image.data);
     }
@@ -153,10 +148,10 @@ static const struct row {
 #define BLOCKED              1u << BLOOMFILE_BLOCKED
 #define SCATTERED            1u << BLOOMFILE_CLASSIC | 1u << BLOOMFILE_COUNTING
 #define VALID                0, NULL, 0
-#define REFUSED(error, name) BLOOMFILE_##error, #name, name
+#define REFUSED(error, name) BLOOMFILE_##error, #name, AT_##name
 #define SET(name, value)                                                                           \
     {                                                                                              \
-        name, SIZE_##name, (value)                                                                 \
+        AT_##name, sizeof((struct header *)0)->name, (value)                                       \
     }
 #define P60 (1ULL << 60)
     { "V7 0", 0, REFUSED(EVERSION, version), { SET(version, 0) } },
@@ -223,7 +218,7 @@ static const struct row {
     { "unknown compat", 0, VALID, { SET(compat, UINT32_MAX) } },
     { "unknown ro_compat", 0, VALID, { SET(ro_compat, UINT32_MAX) } },
     { "unknown provenance", 0, VALID, { SET(provenance, UINT32_MAX) } },
-    { "reserved bytes", 0, VALID, { { 44, 4, UINT32_MAX }, { 240, 8, UINT64_MAX } } },
+    { "reserved bytes", 0, VALID, { SET(framing, UINT32_MAX), { 240, 8, UINT64_MAX } } },
     { "V7, V8", 0, REFUSED(EVERSION, version), { SET(version, 2), SET(incompat, 1) } },
     { "V8, V9", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1), SET(layout, 9) } },
     { "V9, V10", 0, REFUSED(ELAYOUT, layout), { SET(layout, 9), SET(hash_id, 9) } },
@@ -234,7 +229,7 @@ static const struct row {
     { "V14, V15", 0, REFUSED(EBODYPLACE, body_size), { SET(body_size, 0), SET(capacity, 0) } },
     { "V15, V16", 0, REFUSED(ECAPACITY, capacity), { SET(capacity, 0), SET(fpr, UINT64_MAX) } },
     { "V16, V17", 0, REFUSED(ERATE, fpr), { SET(fpr, UINT64_MAX), SET(m_unfolded, 0) } },
-    { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { label, 4, 1 } } },
+    { "V17, V18", 0, REFUSED(EUNFOLDED, m_unfolded), { SET(m_unfolded, 0), { AT_label, 4, 1 } } },
 };
 
 static void each_field_is_held_to_its_rule(void **state)
@@ -288,9 +283,9 @@ static void the_largest_filters_lack_their_bytes_but_nothing_else(void **state)
     (void)state;
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
-        put64(image.data + m, P60);
-        put64(image.data + m_unfolded, P60);
-        put64(image.data + body_size,
+        put64(image.data + AT_m, P60);
+        put64(image.data + AT_m_unfolded, P60);
+        put64(image.data + AT_body_size,
               recipes[r].layout == BLOOMFILE_COUNTING ? 1ULL << 59 : 1ULL << 57);
         reseal_header(image.data);
         assert_verdict("V13 2^60", image, BLOOMFILE_ETRUNCATED, "size", image.size);
@@ -338,15 +333,13 @@ static void what_is_encoded_is_decoded(void **state)
         .m_unfolded = 3003,
         .tag = { 0xFF, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
         .label = "label",
-        .record = { HEADER_SEALED_SEQUENCE,
-                    BLOOMFILE_SEALED,
-                    0x80000001,
-                    0x1112131415161718,
-                    900,
-                    800,
-                    { 0 },
-                    0x91929394,
-                    0 },
+        .record = { .sequence = HEADER_SEALED_SEQUENCE,
+                    .state = BLOOMFILE_SEALED,
+                    .flags = 0x80000001,
+                    .n = 0x1112131415161718,
+                    .ones = 900,
+                    .overflow = 800,
+                    .body_crc = 0x91929394 },
     };
     h.self_test = hash_self_test(h.seed);
     uint8_t bytes[IN_FILE];

@@ -29,12 +29,12 @@ static struct bytes described_image(void)
     add_numbers(b, 0, 100);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);
-    put32(image.data + 16, 0xC0000001);
-    put32(image.data + 20, 0xC0000002);
-    put32(image.data + 28, BLOOMFILE_FROM_MERGE);
-    put64(image.data + 104, 5000);
+    put32(image.data + AT_compat, 0xC0000001);
+    put32(image.data + AT_ro_compat, 0xC0000002);
+    put32(image.data + AT_provenance, BLOOMFILE_FROM_MERGE);
+    put64(image.data + AT_m_unfolded, 5000);
     for (unsigned slot = 0; slot < 2; slot++)
-        record_at(image.data, slot)[12] = 1;
+        record_at(image.data, slot)[RECORD_AT_flags] = RECORD_N_ESTIMATED;
     reseal_header(image.data);
     return image;
 }
@@ -55,7 +55,7 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
     assert_int_equal(info->bits, 1000);
     assert_int_equal(info->bits_unfolded, 5000);
     assert_int_equal(info->seed, 0x8182838485868788);
-    assert_int_equal(info->self_test, get64(image.data + 64));
+    assert_int_equal(info->self_test, get64(image.data + AT_self_test));
     assert_int_equal(info->body_offset, 512);
     assert_int_equal(info->body_size, 512);
     assert_int_equal(info->image_size, 512 + 512 + 4);
@@ -64,12 +64,12 @@ static void assert_described(const struct bloomfile_info *info, struct bytes ima
     assert_true(info->fpr == 0.25);
     assert_int_equal(info->sequence, UINT64_MAX);
     assert_int_equal(info->keys, 100);
-    assert_int_equal(info->ones, get64(record_at(image.data, 0) + 24));
+    assert_int_equal(info->ones, get64(record_at(image.data, 0) + RECORD_AT_ones));
     assert_int_equal(info->overflow, 0);
     assert_int_equal(info->bad_pages, 0);
     assert_int_equal(info->keys_estimated, 1);
-    assert_int_equal(info->body_crc, get32(record_at(image.data, 0) + 56));
-    assert_memory_equal(info->tag, image.data + 112, 16);
+    assert_int_equal(info->body_crc, get32(record_at(image.data, 0) + RECORD_AT_body_crc));
+    assert_memory_equal(info->tag, image.data + AT_tag, 16);
     assert_int_equal(info->boot_id[0], 0);
     assert_string_equal(info->label, "label");
 }
@@ -141,15 +141,6 @@ static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(v
 
 /* ---- damaged headers */
 
-enum {
-    VERSION = 8,
-    LAYOUT = 32,
-    K = 40,
-    CAPACITY = 88,
-    FPR = 96,
-    LABEL = 128
-};
-
 static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
 {
     (void)state;
@@ -160,9 +151,9 @@ static void all_faults_are_listed_in_the_order_of_the_rules(void **state)
                                   BLOOMFILE_ERECORD, BLOOMFILE_ERECORD };
     struct bytes image = described_image();
     image.data[0] = 0;
-    image.data[VERSION] = 9;
-    image.data[K] = 0;
-    image.data[FPR + 7] = 0xBF;
+    image.data[AT_version] = 9;
+    image.data[AT_k] = 0;
+    image.data[AT_fpr + 7] = 0xBF;
     record_at(image.data, 0)[0] ^= 1;
     record_at(image.data, 1)[0] ^= 1;
     image.data = realloc(image.data, image.size + 10);
@@ -194,8 +185,8 @@ static void nothing_is_said_of_the_fields_of_a_newer_version(void **state)
 {
     (void)state;
     struct bytes image = described_image();
-    image.data[VERSION] = 2;
-    image.data[K] = 0;
+    image.data[AT_version] = 2;
+    image.data[AT_k] = 0;
     reseal_header(image.data);
     struct bloomfile_fault faults[2];
     size_t count = 2;
@@ -210,10 +201,10 @@ static void a_damaged_header_is_told_as_far_as_it_can_be_read(void **state)
     (void)state;
     struct bytes image = described_image();
     image.data[0] = 'X';
-    put32(image.data + LAYOUT, 77);
-    put32(image.data + K, 1000);
-    put64(image.data + CAPACITY, 0);
-    memset(image.data + LABEL, 0xFF, 112);
+    put32(image.data + AT_layout, 77);
+    put32(image.data + AT_k, 1000);
+    put64(image.data + AT_capacity, 0);
+    memset(image.data + AT_label, 0xFF, 112);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), BLOOMFILE_EMAGIC);
     assert_int_equal(info.layout, 77);
@@ -236,11 +227,11 @@ static void a_header_cut_short_is_told_as_far_as_there_are_bytes(void **state)
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
         assert_error(bloomfile_inspect(start, size, &info, NULL, NULL),
                      size == 0 ? BLOOMFILE_EEMPTY : BLOOMFILE_ETRUNCATED);
-        assert_int_equal(info.version, size > VERSION);
-        assert_int_equal(info.layout, size > LAYOUT ? BLOOMFILE_COUNTING : 0);
-        assert_int_equal(info.hashes, size > K ? 3 : 0);
-        assert_int_equal(info.capacity, size > CAPACITY ? 123 : 0);
-        assert_int_equal(info.label[0], size > LABEL ? 'l' : 0);
+        assert_int_equal(info.version, size > AT_version);
+        assert_int_equal(info.layout, size > AT_layout ? BLOOMFILE_COUNTING : 0);
+        assert_int_equal(info.hashes, size > AT_k ? 3 : 0);
+        assert_int_equal(info.capacity, size > AT_capacity ? 123 : 0);
+        assert_int_equal(info.label[0], size > AT_label ? 'l' : 0);
         assert_int_equal(info.keys, size >= 512 ? 100 : 0);
         free(start);
     }

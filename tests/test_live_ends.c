@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/fields.h"
+
 static void sealing_ends_writing(void **state)
 {
     (void)state;
@@ -110,12 +112,12 @@ static void change_records(const char *path, void (*change)(uint8_t *record))
 
 static void set_other_boot(uint8_t *record)
 {
-    memset(record + 40, 0x5A, 16);
+    memset(record + RECORD_AT_boot_id, 0x5A, 16);
 }
 
 static void set_poisoned(uint8_t *record)
 {
-    record[8] = BLOOMFILE_POISONED;
+    record[RECORD_AT_state] = BLOOMFILE_POISONED;
 }
 
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
@@ -243,7 +245,7 @@ static void another_filter_in_its_place_is_not_copied(void **state)
 
 static void set_no_ones(uint8_t *record)
 {
-    memset(record + 24, 0, 8);
+    memset(record + RECORD_AT_ones, 0, 8);
 }
 
 static void a_rescued_filter_has_the_counts_of_the_record(void **state)

@@ -17,11 +17,6 @@
 
 #define RECORD_SIZE (IN_FILE / 4)
 
-#define PLACE(name, offset, size) AT_##name = (offset),
-enum {
-    RECORD_FIELDS(PLACE)
-};
-
 static int begin(void **state)
 {
     if (enter_temp_dir(state) != 0)
@@ -60,7 +55,8 @@ static void assert_in_force(const struct torn *torn, const uint8_t *record)
     assert_int_equal(pwrite(torn->fd, record, RECORD_SIZE, place_of(torn->slot)), RECORD_SIZE);
     bool whole = memcmp(record, torn->new, RECORD_SIZE) == 0;
     bloomfile *f;
-    if (get32(record + AT_state) == BLOOMFILE_POISONED) { /* whatever else is wrong with it */
+    if (get32(record + RECORD_AT_state) ==
+        BLOOMFILE_POISONED) { /* whatever else is wrong with it */
         assert_error(bloomfile_open(&f, "torn", 0), BLOOMFILE_EPOISONED);
         return;
     }
@@ -189,8 +185,8 @@ static void both_records_damaged_are_refused(void **state)
 {
     (void)state;
     struct bytes bytes = read_file("filter");
-    record_at(bytes.data, 0)[AT_n] ^= 1;
-    record_at(bytes.data, 1)[AT_n] ^= 1;
+    record_at(bytes.data, 0)[RECORD_AT_n] ^= 1;
+    record_at(bytes.data, 1)[RECORD_AT_n] ^= 1;
     write_file("filter", bytes.data, bytes.size);
     static const unsigned flags[] = { 0, BLOOMFILE_WRITE,
                                       BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN };
@@ -206,7 +202,7 @@ static void both_records_damaged_are_refused(void **state)
 static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 3);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 3);
     struct bytes before = read_file("filter");
     bloomfile *f;
     assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), EOVERFLOW);
@@ -224,7 +220,7 @@ static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
 static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 4);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile *f = opened("filter", BLOOMFILE_WRITE);
     add_digests_of(f, 1000, 1020);
     struct bytes before = read_file("filter");
@@ -246,7 +242,7 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
 static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
 {
     (void)state;
-    set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - 4);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 4);
     bloomfile *f = opened("filter", BLOOMFILE_WRITE);
     add_digests_of(f, 1000, 1020);
     bloomfile_close(f);
@@ -262,7 +258,7 @@ static void assert_poisoned_twice(uint64_t after)
     struct bytes bytes = read_file("filter");
     for (unsigned slot = 0; slot < 2; slot++) {
         const uint8_t *record = record_at(bytes.data, slot);
-        assert_int_equal(get32(record + AT_state), BLOOMFILE_POISONED);
+        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_POISONED);
         assert_true(get64(record) == after + 1 || get64(record) == after + 2);
     }
     free(bytes.data);
@@ -277,7 +273,7 @@ static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **
             unlink("filter");
             make_live("filter", BLOOMFILE_BLOCKED);
         }
-        set_in_record("filter", slot_in_force("filter"), AT_sequence, 8, UINT64_MAX - left);
+        set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - left);
         bloomfile *writer = opened("filter", BLOOMFILE_WRITE), *reader = opened("filter", 0);
         while (bloomfile_sync(writer) == 0)
             ;
@@ -299,17 +295,17 @@ static void whatever_a_writer_may_do_leaves_two_sequences_to_poison_with(void **
 static void fill_what_is_unknown(void)
 {
     unsigned slot = slot_in_force("filter");
-    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
         set_in_record("filter", slot, at, 4, 0x51000000u + at);
-    set_in_record("filter", slot, AT_flags, 4, UNKNOWN_FLAGS);
+    set_in_record("filter", slot, RECORD_AT_flags, 4, UNKNOWN_FLAGS);
 }
 
 static void assert_unknown_kept(const char *path, unsigned slot, uint32_t known)
 {
     struct bytes bytes = read_file(path);
     const uint8_t *record = record_at(bytes.data, slot);
-    assert_int_equal(get32(record + AT_flags), UNKNOWN_FLAGS | known);
-    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+    assert_int_equal(get32(record + RECORD_AT_flags), UNKNOWN_FLAGS | known);
+    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
         assert_int_equal(get32(record + at), 0x51000000u + at);
     free(bytes.data);
 }
@@ -318,8 +314,8 @@ static void assert_unknown_not_copied(const char *path, uint32_t flag_0)
 {
     struct bytes bytes = read_file(path);
     const uint8_t *record = record_at(bytes.data, 0);
-    assert_int_equal(get32(record + AT_flags), flag_0);
-    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
+    assert_int_equal(get32(record + RECORD_AT_flags), flag_0);
+    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at += 4)
         assert_int_equal(get32(record + at), 0);
     free(bytes.data);
 }

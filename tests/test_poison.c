@@ -14,11 +14,6 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-#define PLACE(name, offset, size) AT_##name = (offset),
-enum {
-    RECORD_FIELDS(PLACE)
-};
-
 static bloomfile *reader, *writer, *other;
 
 static int begin(void **state)
@@ -229,17 +224,18 @@ static void both_records_are_poisoned_and_otherwise_as_before(void **state)
     struct bytes before = read_file("filter");
     unsigned slot = slot_in_force("filter");
     uint8_t *old = record_at(before.data, slot);
-    uint64_t order = get64(old + AT_sequence);
+    uint64_t order = get64(old + RECORD_AT_sequence);
     assert_poisons(sync_writer, 1, true);
     struct bytes after = read_file("filter");
     assert_int_equal(after.size, before.size);
-    assert_int_equal(get64(record_at(after.data, slot) + AT_sequence), order + 2);
-    assert_int_equal(get64(record_at(after.data, 1 - slot) + AT_sequence), order + 3);
+    assert_int_equal(get64(record_at(after.data, slot) + RECORD_AT_sequence), order + 2);
+    assert_int_equal(get64(record_at(after.data, 1 - slot) + RECORD_AT_sequence), order + 3);
     for (unsigned i = 0; i < 2; i++) {
         uint8_t *record = record_at(after.data, i);
-        assert_int_equal(get32(record + AT_state), BLOOMFILE_POISONED);
-        assert_int_equal(get32(record + AT_flags), get32(old + AT_flags) | RECORD_SYNC_BEGUN);
-        memcpy(record, old, AT_n); /* sequence, state, and flags */
+        assert_int_equal(get32(record + RECORD_AT_state), BLOOMFILE_POISONED);
+        assert_int_equal(get32(record + RECORD_AT_flags),
+                         get32(old + RECORD_AT_flags) | RECORD_SYNC_BEGUN);
+        memcpy(record, old, RECORD_AT_n); /* sequence, state, and flags */
         reseal_record(after.data, i);
         assert_memory_equal(record, old, IN_FILE / 4);
     }

@@ -9,11 +9,6 @@
 #include "format/bytes.h"
 #include "format/header.h"
 
-#define PLACE(name, offset, size) name = (offset), SIZE_##name = (size),
-enum {
-    RECORD_FIELDS(PLACE)
-};
-
 static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 };
 static const struct recipe embedded = { BLOOMFILE_CLASSIC, EMBEDDED, 100, 3, 5, 7 };
 static const struct recipe counting = { BLOOMFILE_COUNTING, IN_FILE, 99, 4, 5, 0 };
@@ -24,10 +19,10 @@ static const char *const slot_names[] = { "record 0", "record 1" };
 static void commit(struct bytes image, unsigned slot, uint64_t order, uint32_t with_state)
 {
     uint8_t *record = record_at(image.data, slot);
-    put64(record + sequence, order);
-    put32(record + state, with_state);
-    put32(record + body_crc, 0);
-    memset(record + boot_id, 0xB0 + (int)slot, SIZE_boot_id);
+    put64(record + RECORD_AT_sequence, order);
+    put32(record + RECORD_AT_state, with_state);
+    put32(record + RECORD_AT_body_crc, 0);
+    memset(record + RECORD_AT_boot_id, 0xB0 + (int)slot, sizeof(bytes16));
     reseal_record(image.data, slot);
 }
 
@@ -139,7 +134,7 @@ static void a_torn_write_of_a_record_leaves_the_old_one_or_the_new_one_in_force(
     const unsigned size = sizeof before;
     memcpy(before, record, size);
     commit(image, 0, 6, BLOOMFILE_LIVE);
-    put64(record + n, 77);
+    put64(record + RECORD_AT_n, 77);
     memset(record + 100, 0xEE, 800);
     reseal_record(image.data, 0);
     memcpy(after, record, size);
@@ -159,7 +154,7 @@ static void one_record_of_another_file_leaves_the_right_one_in_force(void **unus
 {
     (void)unused;
     struct bytes image = live_image();
-    record_at(image.data, 1)[header_crc] ^= 1;
+    record_at(image.data, 1)[RECORD_AT_header_crc] ^= 1;
     reseal_record(image.data, 1);
     assert_int_equal(sequence_in_force(image), 4);
     free(image.data);
@@ -173,15 +168,15 @@ static void two_damaged_records_are_refused(void **unused)
     static const struct recipe *const recipes[] = { &in_file, &embedded, &counting };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(*recipes[r]);
-        record_at(image.data, 0)[n] ^= 1;
-        record_at(image.data, 1)[n] ^= 1;
+        record_at(image.data, 0)[RECORD_AT_n] ^= 1;
+        record_at(image.data, 1)[RECORD_AT_n] ^= 1;
         assert_verdict("V21 both damaged", image, BLOOMFILE_ERECORD, "record 0",
                        recipes[r]->header_size / 2);
         reseal_record(image.data, 0);
         reseal_record(image.data, 1);
         assert_verdict("both changed alike", image, 0, NULL, 0);
         for (unsigned slot = 0; slot < 2; slot++) {
-            record_at(image.data, slot)[header_crc] ^= 1;
+            record_at(image.data, slot)[RECORD_AT_header_crc] ^= 1;
             reseal_record(image.data, slot);
         }
         assert_verdict("V21 both of another file", image, BLOOMFILE_ERECORD, "record 0",
@@ -199,7 +194,7 @@ static void different_records_with_equal_sequences_are_refused(void **unused)
     free(image.data);
 
     image = image_from(embedded);
-    record_at(image.data, 1)[n] ^= 1;
+    record_at(image.data, 1)[RECORD_AT_n] ^= 1;
     reseal_record(image.data, 1);
     assert_verdict("V21 sealed", image, BLOOMFILE_ERECORD, "record 1", 3 * EMBEDDED / 4);
     size_t faults = 0;
@@ -221,7 +216,7 @@ static void the_records_are_checked_after_the_size(void **unused)
 {
     (void)unused;
     struct bytes image = image_from(embedded);
-    record_at(image.data, 0)[n] ^= 1;
+    record_at(image.data, 0)[RECORD_AT_n] ^= 1;
     image.size--;
     assert_verdict("V19, V21", image, BLOOMFILE_ETRUNCATED, "size", image.size);
     free(image.data);
@@ -240,7 +235,7 @@ static const struct row {
     uint64_t value;
     int error; /* of bloomfile_inspect() */
 } rows[] = {
-#define SET(name, value) name, SIZE_##name, (value)
+#define SET(name, value) RECORD_AT_##name, sizeof((struct record *)0)->name, (value)
 #define UNCHANGED        0, 0, 0
 #define AS_LIVE          5, BLOOMFILE_LIVE
 #define AS_POISONED      5, BLOOMFILE_POISONED
@@ -262,8 +257,8 @@ static const struct row {
     { "V23 overflow, classic", &embedded, AS_SEALED, SET(overflow, 1), REFUSED },
     { "V23 overflow, counting", &counting, AS_SEALED, SET(overflow, 1), 0 },
     { "V23 overflow m", &counting, AS_SEALED, SET(overflow, 99), REFUSED },
-    { "V23 sealed, boot_id", &in_file, AS_SEALED, boot_id + 8, 8, 1ULL << 56, REFUSED },
-    { "V23 sealed, boot_id begins", &in_file, AS_SEALED, boot_id, 8, 1, REFUSED },
+    { "V23 sealed, boot_id", &in_file, AS_SEALED, RECORD_AT_boot_id + 8, 8, 1ULL << 56, REFUSED },
+    { "V23 sealed, boot_id begins", &in_file, AS_SEALED, RECORD_AT_boot_id, 8, 1, REFUSED },
     { "V23 live, body_crc", &in_file, AS_LIVE, SET(body_crc, 1), REFUSED },
     { "V23 poisoned, body_crc", &in_file, AS_POISONED, SET(body_crc, 1), REFUSED },
     { "n 0", &in_file, AS_SEALED, SET(n, 0), 0 },
@@ -282,7 +277,7 @@ static void each_field_of_the_record_in_force_is_held_to_its_rule(void **unused)
             uint8_t *record = record_at(image.data, slot);
             if (row->order != SEALED) {
                 commit(image, slot, row->order, row->as);
-                memset(record + boot_id, 0xB0, SIZE_boot_id);
+                memset(record + RECORD_AT_boot_id, 0xB0, sizeof(bytes16));
             }
             if (row->size == 4)
                 put32(record + row->at, (uint32_t)row->value);
@@ -305,10 +300,10 @@ static void the_record_not_in_force_is_not_held_to_V23(void **unused)
 {
     (void)unused;
     struct bytes image = live_image();
-    put64(record_at(image.data, 0) + ones, UINT64_MAX);
+    put64(record_at(image.data, 0) + RECORD_AT_ones, UINT64_MAX);
     reseal_record(image.data, 0);
     assert_int_equal(sequence_in_force(image), 5);
-    put64(record_at(image.data, 1) + ones, UINT64_MAX);
+    put64(record_at(image.data, 1) + RECORD_AT_ones, UINT64_MAX);
     reseal_record(image.data, 1);
     assert_verdict("V23 in record 1", image, BLOOMFILE_ESTATE, "record 1", 3 * IN_FILE / 4);
     free(image.data);

@@ -21,11 +21,6 @@
 #define PIECES      (RECORD_SIZE / PIECE)
 #define ADDED       20 /* keys more than LIVE_KEYS that the sealer adds before */
 
-#define PLACE(name, offset, size) AT_##name = (offset),
-enum {
-    RECORD_FIELDS(PLACE)
-};
-
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
 
 /* Gives the record in force, of which sealing makes both records, reserved bytes that the other one
@@ -36,7 +31,7 @@ static void fill_reserved(void)
     struct bytes bytes = read_file("filter");
     unsigned slot = slot_in_force("filter");
     uint8_t *record = record_at(bytes.data, slot);
-    for (unsigned at = AT_writers + 4; at < RECORD_SIZE - 4; at++)
+    for (unsigned at = RECORD_AT_writers + 4; at < RECORD_SIZE - 4; at++)
         record[at] = (uint8_t)(0xA5 + at);
     reseal_record(bytes.data, slot);
     if (pwrite(fd, record, RECORD_SIZE, record - bytes.data) != RECORD_SIZE)
@@ -278,9 +273,9 @@ static void counts_that_contradict_the_body_are_not_completed(void **state)
     (void)state;
     leave_torn(0);
     uint64_t ones = info_of_file("filter").ones;
-    set_in_record("filter", slot_in_force("filter"), AT_ones, 8, ones + 1);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_ones, 8, ones + 1);
     assert_refused_untouched(BLOOMFILE_EBODY);
-    set_in_record("filter", slot_in_force("filter"), AT_ones, 8, ones);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_ones, 8, ones);
     assert_sealed_whole();
     assert_int_equal(unlink("filter"), 0);
 }
@@ -305,7 +300,7 @@ static void a_file_with_an_unknown_feature_is_not_completed(void **state)
     (void)state;
     leave_torn(0);
     struct bytes bytes = read_file("filter");
-    put32(bytes.data + 20, 1);
+    put32(bytes.data + AT_ro_compat, 1);
     reseal_header(bytes.data);
     write_file("filter", bytes.data, bytes.size);
     free(bytes.data);

@@ -17,6 +17,6 @@ struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 
 bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size)
 {
-    return (header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER) &&
-           geometry_layout_known(layout) && geometry_bits_valid(layout, m);
+    return geometry_header_known(header_size) && geometry_layout_known(layout) &&
+           geometry_bits_valid(layout, m);
 }

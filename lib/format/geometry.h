@@ -21,6 +21,11 @@ struct geometry {
     uint64_t image_size; /* header, body, page checksums */
 };
 
+static inline bool geometry_header_known(uint32_t header_size)
+{
+    return header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER;
+}
+
 static inline bool geometry_layout_known(uint32_t layout)
 {
     return layout == BLOOMFILE_BLOCKED || layout == BLOOMFILE_CLASSIC ||

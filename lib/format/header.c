@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Offsets, and the rules of validity in their order. */
+ * Encodes and decodes field by field, and applies the rules of validity in their order. */
 #include "format/header.h"
 
 #include <bloomfile_inspect.h>
@@ -9,15 +9,6 @@
 #include "format/hash.h"
 #include "format/shared.h"
 #include "format/utf8.h"
-
-#define AT(name, offset, size)        AT_##name = (offset),
-#define RECORD_AT(name, offset, size) RECORD_AT_##name = (offset),
-enum {
-    HEADER_FIELDS(AT)
-};
-enum {
-    RECORD_FIELDS(RECORD_AT)
-};
 
 #define FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0 */
 
@@ -33,19 +24,30 @@ static uint32_t record_size(uint32_t header_size)
     return header_size / 4;
 }
 
-static double double_from_bits(uint64_t bits)
+/* Copies a field from the bytes to its member, or back. Numbers are little-endian in the bytes. */
+static void copy_field(void *to, const void *from, size_t size, enum bloomfile_field_kind kind)
 {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    if (kind == BLOOMFILE_FIELD_BYTES || kind == BLOOMFILE_FIELD_TEXT) {
+        memcpy(to, from, size);
+    } else if (size == sizeof(uint32_t)) {
+        const uint32_t number = get32(from);
+        memcpy(to, &number, sizeof number);
+    } else {
+        const uint64_t number = get64(from);
+        memcpy(to, &number, sizeof number);
+    }
 }
 
-static uint64_t bits_from_double(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
+#define FITS(offset, size, name, type, kind)                                                       \
+    _Static_assert(sizeof(type) == (size) + (BLOOMFILE_FIELD_##kind == BLOOMFILE_FIELD_TEXT),      \
+                   #name);
+HEADER_FIELDS(FITS)
+RECORD_FIELDS(FITS)
+
+#define ENCODE(offset, size, name, type, kind)                                                     \
+    copy_field(bytes + (offset), &from->name, size, BLOOMFILE_FIELD_##kind);
+#define DECODE(offset, size, name, type, kind)                                                     \
+    copy_field(&to->name, bytes + (offset), size, BLOOMFILE_FIELD_##kind);
 
 /* ---- framing: the kind in the lowest byte, the size above it */
 
@@ -79,6 +81,16 @@ uint32_t header_record_offset(const struct header *h, unsigned slot)
     return static_size(h->header_size) + slot * record_size(h->header_size);
 }
 
+static void encode_static(const struct header *from, uint8_t *bytes)
+{
+    HEADER_FIELDS(ENCODE)
+}
+
+static void encode_record(const struct record *from, uint8_t *bytes)
+{
+    RECORD_FIELDS(ENCODE)
+}
+
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *at)
 {
@@ -87,43 +99,16 @@ void header_encode_record(const struct header *h, const struct record *r, const 
         memcpy(at, kept, size);
     else
         memset(at, 0, size);
-    put64(at + RECORD_AT_sequence, r->sequence);
-    put32(at + RECORD_AT_state, r->state);
-    put32(at + RECORD_AT_flags, r->flags);
-    put64(at + RECORD_AT_n, r->n);
-    put64(at + RECORD_AT_ones, r->ones);
-    put64(at + RECORD_AT_overflow, r->overflow);
-    memcpy(at + RECORD_AT_boot_id, r->boot_id, sizeof r->boot_id);
-    put32(at + RECORD_AT_body_crc, r->body_crc);
+    encode_record(r, at);
     put32(at + RECORD_AT_header_crc, h->crc);
-    put32(at + RECORD_AT_writers, r->writers);
     put32(at + size - 4, checksum(at, size - 4));
 }
 
 void header_encode(struct header *h, uint8_t *bytes)
 {
     memset(bytes, 0, h->header_size);
-    memcpy(bytes + AT_magic, magic, sizeof magic);
-    put32(bytes + AT_version, h->version);
-    put32(bytes + AT_header_size, h->header_size);
-    put32(bytes + AT_compat, h->compat);
-    put32(bytes + AT_ro_compat, h->ro_compat);
-    put32(bytes + AT_incompat, h->incompat);
-    put32(bytes + AT_provenance, h->provenance);
-    put32(bytes + AT_layout, h->layout);
-    put32(bytes + AT_hash_id, h->hash_id);
-    put32(bytes + AT_k, h->k);
-    put32(bytes + AT_framing, h->framing);
-    put64(bytes + AT_m, h->m);
-    put64(bytes + AT_seed, h->seed);
-    put64(bytes + AT_self_test, h->self_test);
-    put64(bytes + AT_body_offset, h->body_offset);
-    put64(bytes + AT_body_size, h->body_size);
-    put64(bytes + AT_capacity, h->capacity);
-    put64(bytes + AT_fpr, bits_from_double(h->fpr));
-    put64(bytes + AT_m_unfolded, h->m_unfolded);
-    memcpy(bytes + AT_tag, h->tag, sizeof h->tag);
-    memcpy(bytes + AT_label, h->label, strlen(h->label));
+    memcpy(h->magic, magic, sizeof h->magic);
+    encode_static(h, bytes);
 
     uint32_t half = static_size(h->header_size), quarter = record_size(h->header_size);
     h->crc = checksum(bytes, half - 4);
@@ -135,43 +120,16 @@ void header_encode(struct header *h, uint8_t *bytes)
 
 /* ---- decode */
 
-static void decode_record(const uint8_t *at, struct record *r)
+static void decode_static(const uint8_t *bytes, struct header *to)
 {
-    r->sequence = get64(at + RECORD_AT_sequence);
-    r->state = get32(at + RECORD_AT_state);
-    r->flags = get32(at + RECORD_AT_flags);
-    r->n = get64(at + RECORD_AT_n);
-    r->ones = get64(at + RECORD_AT_ones);
-    r->overflow = get64(at + RECORD_AT_overflow);
-    memcpy(r->boot_id, at + RECORD_AT_boot_id, sizeof r->boot_id);
-    r->body_crc = get32(at + RECORD_AT_body_crc);
-    r->writers = get32(at + RECORD_AT_writers);
+    HEADER_FIELDS(DECODE)
+    const bool framed = (to->compat & HEADER_COMPAT_FRAMING) != 0;
+    to->framing = framed ? header_framing(header_framing_kind(to), header_framing_size(to)) : 0;
 }
 
-static void decode_static(const uint8_t *bytes, struct header *h)
+static void decode_record(const uint8_t *bytes, struct record *to)
 {
-    h->version = get32(bytes + AT_version);
-    h->header_size = get32(bytes + AT_header_size);
-    h->compat = get32(bytes + AT_compat);
-    h->ro_compat = get32(bytes + AT_ro_compat);
-    h->incompat = get32(bytes + AT_incompat);
-    h->provenance = get32(bytes + AT_provenance);
-    h->layout = get32(bytes + AT_layout);
-    h->hash_id = get32(bytes + AT_hash_id);
-    h->k = get32(bytes + AT_k);
-    const uint32_t framing = get32(bytes + AT_framing);
-    if ((h->compat & HEADER_COMPAT_FRAMING) != 0)
-        h->framing = header_framing(framing & 0xFF, framing >> 8);
-    h->m = get64(bytes + AT_m);
-    h->seed = get64(bytes + AT_seed);
-    h->self_test = get64(bytes + AT_self_test);
-    h->body_offset = get64(bytes + AT_body_offset);
-    h->body_size = get64(bytes + AT_body_size);
-    h->capacity = get64(bytes + AT_capacity);
-    h->fpr = double_from_bits(get64(bytes + AT_fpr));
-    h->m_unfolded = get64(bytes + AT_m_unfolded);
-    memcpy(h->tag, bytes + AT_tag, sizeof h->tag);
-    memcpy(h->label, bytes + AT_label, BLOOMFILE_MAX_LABEL);
+    RECORD_FIELDS(DECODE)
 }
 
 /* ---- validate: the rules of section 11 */
@@ -297,7 +255,7 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
     for (int i = 0; i < 2; i++) {
         decode_record(at[i], &records[i]);
         intact[i] = get32(at[i] + size - 4) == checksum(at[i], size - 4) &&
-                    get32(at[i] + RECORD_AT_header_crc) == header_crc;
+                    records[i].header_crc == header_crc;
     }
     unsigned now = intact[1] && (!intact[0] || records[1].sequence > records[0].sequence);
     unsigned other = 1 - now;
@@ -376,7 +334,7 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
         fault(faults, BLOOMFILE_ETRUNCATED, have, "size");
         return;
     }
-    if (h->header_size != GEOMETRY_FILE_HEADER && h->header_size != GEOMETRY_EMBEDDED_HEADER) {
+    if (!geometry_header_known(h->header_size)) {
         FIELD_FAULT(BLOOMFILE_EHEADERSIZE, header_size);
         return;
     }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no
- * allocation. Offsets of header fields are known here alone. */
+ * allocation. */
 #ifndef BLOOMFILE_HEADER_H
 #define BLOOMFILE_HEADER_H
 
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 
+#include "format/fields.h"
 #include "format/geometry.h"
 
 #define HEADER_MAX             GEOMETRY_FILE_HEADER
@@ -18,82 +19,19 @@
 #define HEADER_TRIES 100 /* a record looks damaged for a moment while it is written */
 #endif
 
-/* The static header's fields: name, offset, size. */
-#define HEADER_FIELDS(X)                                                                           \
-    X(magic, 0, 8)                                                                                 \
-    X(version, 8, 4)                                                                               \
-    X(header_size, 12, 4)                                                                          \
-    X(compat, 16, 4)                                                                               \
-    X(ro_compat, 20, 4)                                                                            \
-    X(incompat, 24, 4)                                                                             \
-    X(provenance, 28, 4)                                                                           \
-    X(layout, 32, 4)                                                                               \
-    X(hash_id, 36, 4)                                                                              \
-    X(k, 40, 4)                                                                                    \
-    X(framing, 44, 4)                                                                              \
-    X(m, 48, 8)                                                                                    \
-    X(seed, 56, 8)                                                                                 \
-    X(self_test, 64, 8)                                                                            \
-    X(body_offset, 72, 8)                                                                          \
-    X(body_size, 80, 8)                                                                            \
-    X(capacity, 88, 8)                                                                             \
-    X(fpr, 96, 8)                                                                                  \
-    X(m_unfolded, 104, 8)                                                                          \
-    X(tag, 112, 16)                                                                                \
-    X(label, 128, 112)
-
-/* A commit record's fields. */
-#define RECORD_FIELDS(X)                                                                           \
-    X(sequence, 0, 8)                                                                              \
-    X(state, 8, 4)                                                                                 \
-    X(flags, 12, 4)                                                                                \
-    X(n, 16, 8)                                                                                    \
-    X(ones, 24, 8)                                                                                 \
-    X(overflow, 32, 8)                                                                             \
-    X(boot_id, 40, 16)                                                                             \
-    X(body_crc, 56, 4)                                                                             \
-    X(header_crc, 60, 4)                                                                           \
-    X(writers, 64, 4)
-
 /* Bits of `flags`. */
 #define RECORD_N_ESTIMATED 1u
 #define RECORD_SYNC_BEGUN  2u
 
 #define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
 
+/* Their members are the fields. A boot_id of zeros: clean. A framing that is not known is 0. */
 struct record {
-    uint64_t sequence;
-    uint32_t state;
-    uint32_t flags;
-    uint64_t n;
-    uint64_t ones;
-    uint64_t overflow;
-    uint8_t boot_id[16]; /* all zero: clean */
-    uint32_t body_crc;
-    uint32_t writers;
+    RECORD_FIELDS(FIELD_MEMBER)
 };
 
 struct header {
-    uint32_t version;
-    uint32_t header_size;
-    uint32_t compat;
-    uint32_t ro_compat;
-    uint32_t incompat;
-    uint32_t provenance;
-    uint32_t layout;
-    uint32_t hash_id;
-    uint32_t k;
-    uint32_t framing; /* as header_framing() packs it; 0: unknown */
-    uint64_t m;
-    uint64_t seed;
-    uint64_t self_test;
-    uint64_t body_offset;
-    uint64_t body_size;
-    uint64_t capacity;
-    double fpr;
-    uint64_t m_unfolded;
-    uint8_t tag[BLOOMFILE_TAG_SIZE];
-    char label[BLOOMFILE_MAX_LABEL + 1];
+    HEADER_FIELDS(FIELD_MEMBER)
     uint32_t crc; /* of all that */
     struct record
         record; /* the one in force; poisoned if the other one is and this one is not sealed */
@@ -116,7 +54,7 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
                    struct header_faults *faults);
 
 /* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
- * sealed and in slot 0 if it is live. Sets h->crc. */
+ * sealed and in slot 0 if it is live. Sets h->magic and h->crc. */
 void header_encode(struct header *h, uint8_t *bytes);
 
 /* How keys were framed, in one word. 0 if unknown or not a framing. */
@@ -128,8 +66,8 @@ uint32_t header_framing_size(const struct header *h);
 uint32_t header_record_size(const struct header *h);
 uint32_t header_record_offset(const struct header *h, unsigned slot);
 
-/* Writes a record for the static header of *h. The reserved bytes are those of the record at
- * `kept`; NULL: zero. */
+/* Writes a record for the static header of *h, whose checksum it bears. The reserved bytes are
+ * those of the record at `kept`; NULL: zero. */
 void header_encode_record(const struct header *h, const struct record *r, const uint8_t *kept,
                           uint8_t *at);
 

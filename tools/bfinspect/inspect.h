@@ -60,7 +60,9 @@ struct inspect_report {
     int error; /* why the filter cannot be used: an errno, BLOOMFILE_E*, or 0 */
 
     uint8_t bytes[INSPECT_HEADER_SIZE];
-    size_t have; /* of them */
+    size_t have;                    /* of them */
+    struct bloomfile_field *fields; /* those of which the file has all bytes, by offset */
+    size_t field_count;
     struct bloomfile_info info;
     struct bloomfile_fault faults[INSPECT_FAULTS];
     size_t fault_count;
@@ -114,33 +116,8 @@ void inspect_caption(char *text, size_t size, const struct inspect_report *r);
 
 /* ---- the header's fields, from the bytes themselves */
 
-enum inspect_kind {
-    INSPECT_U32,
-    INSPECT_U64,
-    INSPECT_HEX32,
-    INSPECT_HEX64,
-    INSPECT_RAW, /* bytes in order */
-    INSPECT_RATE,
-    INSPECT_LABEL,
-    INSPECT_LAYOUT,
-    INSPECT_STATE,
-    INSPECT_FRAMING,
-};
-
-struct inspect_field {
-    const char *name; /* as in format-spec.md */
-    int record;       /* the commit record it is in, or -1: the static header */
-    uint32_t offset, size;
-    enum inspect_kind kind;
-};
-
-enum {
-    INSPECT_FIELDS = 48
-};
-
-/* The fields of which the file has all bytes, in the order of their offsets. Returns their number.
- */
-size_t inspect_fields(const struct inspect_report *r, struct inspect_field fields[INSPECT_FIELDS]);
+/* Sets r->fields. */
+void inspect_list_fields(struct inspect_report *r);
 
 /* Whether the file has all bytes of a field of the static header. */
 bool inspect_has_field(const struct inspect_report *r, const char *name);
@@ -152,12 +129,12 @@ char *inspect_field_at(const struct inspect_report *r, uint64_t offset, char *te
 size_t inspect_label_size(const uint8_t *label, size_t size);
 
 /* The value as the page shows it. Returns text. */
-char *inspect_field_text(const struct inspect_report *r, const struct inspect_field *field,
+char *inspect_field_text(const struct inspect_report *r, const struct bloomfile_field *field,
                          bool utf8, char *text, size_t size);
 
 /* Is this field, or a record as a whole if `field` is its first, one that a fault names? */
 const struct bloomfile_fault *inspect_field_fault(const struct inspect_report *r,
-                                                  const struct inspect_field *field);
+                                                  const struct bloomfile_field *field);
 
 /* A little-endian number of 1 to 8 bytes. */
 uint64_t inspect_number(const uint8_t *bytes, size_t size);

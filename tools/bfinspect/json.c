@@ -89,53 +89,49 @@ static void put_label(json *object, const char *key, const uint8_t *label, size_
 /* ------------------------------------------------------------------------------------ the parts */
 
 static void put_field(json *object, const struct inspect_report *r,
-                      const struct inspect_field *field)
+                      const struct bloomfile_field *field)
 {
     const uint8_t *at = r->bytes + field->offset;
     uint64_t number = field->size <= 8 ? inspect_number(at, field->size) : 0;
     char text[512];
     double rate;
     switch (field->kind) {
-    case INSPECT_U32:
-    case INSPECT_U64:
-        put_count(object, field->name, number);
-        break;
-    case INSPECT_RATE:
-        memcpy(&rate, &number, sizeof(rate));
-        put_double(object, field->name, rate);
-        break;
-    case INSPECT_HEX32:
-    case INSPECT_HEX64:
+    case BLOOMFILE_FIELD_HEX:
         snprintf(text, sizeof(text), "%0*" PRIx64, 2 * (int)field->size, number);
         put_text(object, field->name, text);
         break;
-    case INSPECT_RAW:
-        put_hex(object, field->name, at, field->size);
-        break;
-    case INSPECT_LABEL:
-        put_label(object, field->name, at, field->size);
-        break;
-    case INSPECT_LAYOUT:
-    case INSPECT_STATE:
-    case INSPECT_FRAMING:
+    case BLOOMFILE_FIELD_LAYOUT:
+    case BLOOMFILE_FIELD_STATE:
+    case BLOOMFILE_FIELD_FRAMING:
         put_text(object, field->name, inspect_field_text(r, field, true, text, sizeof(text)));
         break;
+    case BLOOMFILE_FIELD_REAL:
+        memcpy(&rate, &number, sizeof(rate));
+        put_double(object, field->name, rate);
+        break;
+    case BLOOMFILE_FIELD_BYTES:
+        put_hex(object, field->name, at, field->size);
+        break;
+    case BLOOMFILE_FIELD_TEXT:
+        put_label(object, field->name, at, field->size);
+        break;
+    default:
+        put_count(object, field->name, number);
     }
 }
 
 static void put_header(json *object, const struct inspect_report *r)
 {
-    struct inspect_field fields[INSPECT_FIELDS];
-    size_t count = r->depth == INSPECT_NOTHING ? 0 : inspect_fields(r, fields);
     json *header = checked(json_object_new_object());
     json *records = checked(json_object_new_array());
     json *into = header;
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i].record >= 0 && fields[i - 1].record != fields[i].record) {
+    for (size_t i = 0; i < r->field_count; i++) {
+        const struct bloomfile_field *field = &r->fields[i];
+        if (field->record >= 0 && field[-1].record != field->record) {
             into = checked(json_object_new_object());
             append(records, into);
         }
-        put_field(into, r, &fields[i]);
+        put_field(into, r, field);
     }
     put(object, "header", header);
     put(object, "records", records);

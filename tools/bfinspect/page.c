@@ -216,8 +216,8 @@ static void put_flips(FILE *out, const struct inspect_report *r)
     }
 }
 
-static void put_field(FILE *out, const struct inspect_report *r, const struct inspect_field *field,
-                      bool utf8)
+static void put_field(FILE *out, const struct inspect_report *r,
+                      const struct bloomfile_field *field, bool utf8)
 {
     const struct bloomfile_fault *fault = inspect_field_fault(r, field);
     char value[512];
@@ -231,14 +231,13 @@ static void put_field(FILE *out, const struct inspect_report *r, const struct in
 
 static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
 {
-    struct inspect_field fields[INSPECT_FIELDS];
-    size_t count = inspect_fields(r, fields);
     fprintf(out, "\n    offset  field        value%s\n",
             r->fault_count > 0 ? "  (! is wrong)" : "");
-    for (size_t i = 0; i < count; i++) {
-        if (fields[i].record >= 0 && (i == 0 || fields[i - 1].record != fields[i].record))
-            fprintf(out, "            commit record %d\n", fields[i].record);
-        put_field(out, r, &fields[i], utf8);
+    for (size_t i = 0; i < r->field_count; i++) {
+        const struct bloomfile_field *field = &r->fields[i];
+        if (field->record >= 0 && (i == 0 || field[-1].record != field->record))
+            fprintf(out, "            commit record %d\n", field->record);
+        put_field(out, r, field, utf8);
     }
 }
 

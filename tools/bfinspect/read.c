@@ -281,6 +281,8 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
         judge_bytes(r);
     if (have_bytes && r->error == 0)
         read_body(r, fd, options);
+    if (have_bytes)
+        inspect_list_fields(r);
     close(fd);
 }
 
@@ -288,6 +290,7 @@ void inspect_free(struct inspect_report *r)
 {
     picture_free(&r->map);
     picture_free(&r->image);
+    free(r->fields);
     for (size_t i = 0; i < INSPECT_MISSING; i++)
         free(r->missing[i]);
 }

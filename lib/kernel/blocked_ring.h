@@ -14,7 +14,7 @@
 #include "kernel/kernel.h"
 
 #define KERNEL_RING       96        /* lookups ahead that a line is requested */
-#define KERNEL_NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
+#define KERNEL_NEAR_BYTES (1 << 18) /* bodies up to this size stay in a cache of the core */
 
 /* The including file defines KERNEL_TARGET: the attributes that let a function use its kernel's
  * instructions. Inlined functions need them too, or the compiler splits their wide operations
@@ -62,14 +62,13 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
 {
     const struct kernel_view copy = *given,
                              *view = &copy; /* so that storing hits cannot change it */
-    size_t found = 0, done = 0;
-    if (!kernel_is_near(view) && n > KERNEL_RING) {
-        for (size_t i = 0; i < KERNEL_RING; i++)
-            kernel_request(view, digests[i]);
-        done = n - KERNEL_RING;
-        found = kernel_ring_stretch(view, digests, 0, done, KERNEL_RING, hits, test);
-    }
-    return found + kernel_ring_stretch(view, digests, done, n, 0, hits, test);
+    const size_t ahead = n < KERNEL_RING ? n : KERNEL_RING;
+    if (n == 1 || kernel_is_near(view))
+        return kernel_ring_stretch(view, digests, 0, n, 0, hits, test);
+    for (size_t i = 0; i < ahead; i++)
+        kernel_request(view, digests[i]);
+    const size_t found = kernel_ring_stretch(view, digests, 0, n - ahead, ahead, hits, test);
+    return found + kernel_ring_stretch(view, digests, n - ahead, n, 0, hits, test);
 }
 
 #endif

@@ -65,18 +65,21 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
-    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
+    f->contains = f->kernel->contains;
+    f->view = (struct kernel_view){ .body = map->bytes + h->body_offset,
+                                    .units = f->geometry.units,
+                                    .k = h->k,
+                                    .missed = live ? live_missed : NULL };
     f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
     f->app_hash = hash_is_applications(h->hash_id);
-    if (f->app_hash)
-        app_hash_forget(f);
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
+    if (f->app_hash)
+        app_hash_forget(f);
     if (live) {
         f->live = map->bytes;
         f->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
-        guard_never_sure(f->guard);
         if (error == 0)
             error = session_new(&f->session);
         if (error == 0)

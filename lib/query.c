@@ -3,17 +3,18 @@
 #include "handle/app_hash.h"
 #include "handle/doubt.h"
 #include "handle/keys.h"
+#include "handle/live.h"
 
 static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint64_t digest)
 {
-    return f->unnamed ? f->kernel->contains(&f->view, digest) : doubt_contains(f, digest);
+    return f->unnamed ? app_hash_missed(f) : doubt_contains(f, digest);
 }
 
 /* Few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (guard_all_good(f->guard))
-        return f->kernel->contains(&f->view, digest);
+    if (guard_all_good(&f->guard_storage))
+        return f->contains(&f->view, digest);
     return contains_in_doubt(f, digest);
 }
 
@@ -24,12 +25,28 @@ bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
     return bloomfile_contains_digest(f, hash_key(f->header.seed, key, size));
 }
 
+static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const uint64_t *digests,
+                                                      size_t n, bool *hits)
+{
+    return f->unnamed ? app_hash_missed_many(f, n, hits) : doubt_contains_many(f, digests, n, hits);
+}
+
+/* The bits first, then the state of the file. */
+static __attribute__((noinline)) size_t many_live(const bloomfile *f, const uint64_t *digests,
+                                                  size_t n, bool *hits)
+{
+    const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
+    return found < n && live_in_doubt(f) ? doubt_all_maybe(n, hits) : found;
+}
+
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
                                   bool *hits)
 {
-    if (guard_all_good(f->guard) || f->unnamed)
-        return f->kernel->contains_many(&f->view, digests, n, hits);
-    return doubt_contains_many(f, digests, n, hits);
+    if (!guard_all_good(&f->guard_storage))
+        return many_in_doubt(f, digests, n, hits);
+    if (f->live != NULL)
+        return many_live(f, digests, n, hits);
+    return f->kernel->contains_many(&f->view, digests, n, hits);
 }
 
 size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,
@@ -37,13 +54,8 @@ size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *k
 {
     uint64_t digests[KEYS_CHUNK];
     size_t found = 0;
-    for (size_t i = 0; f->app_hash && i < n; i++) {
-        app_hash_missed(f);
-        if (hits != NULL)
-            hits[i] = true;
-    }
     if (f->app_hash)
-        return n;
+        return app_hash_missed_many(f, n, hits);
     for (size_t start = 0; start < n; start += KEYS_CHUNK) {
         size_t count = n - start < KEYS_CHUNK ? n - start : KEYS_CHUNK;
         keys_digests(f, keys + start, count, digests);

@@ -63,7 +63,9 @@ void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
 
 static struct kernel_view seen(const struct bloomfile_view *view, const void *body)
 {
-    return (struct kernel_view){ body, geometry_units_of(view->layout, view->bits), view->hashes };
+    return (struct kernel_view){ .body = body,
+                                 .units = geometry_units_of(view->layout, view->bits),
+                                 .k = view->hashes };
 }
 
 bool bloomfile_view_contains_digest(const struct bloomfile_view *view, const void *body,

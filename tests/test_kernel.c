@@ -57,7 +57,7 @@ static struct random_body random_body(uint32_t layout, uint64_t m, unsigned k, s
         if ((double)(random64(state) >> 11) < density * 0x1p53)
             body[x / per_byte] |= (uint8_t)(value << (width * (x % per_byte)));
     }
-    b.view = (struct kernel_view){ body, b.geometry.units, k };
+    b.view = (struct kernel_view){ .body = body, .units = b.geometry.units, .k = k };
     return b;
 }
 
@@ -131,7 +131,7 @@ static void a_single_bit_is_found(const struct kernel *kernel, uint32_t layout)
         uint8_t body[64] = { 0 };
         reference_positions(layout, 512, 1, digest, &x);
         body[x / 8] = (uint8_t)(1u << x % 8);
-        const struct kernel_view view = { body, 1, 1 };
+        const struct kernel_view view = { .body = body, .units = 1, .k = 1 };
         assert_true(kernel->contains(&view, digest));
         body[x / 8] = (uint8_t)~body[x / 8];
         assert_false(kernel->contains(&view, digest));

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "format/probe.h"
-#include "handle/live.h"
 #include "kernel/rounds.h"
 
 #define CHUNK 1024 /* digests whose pages are checked before they are probed */
@@ -26,9 +25,6 @@ static bool block_is_good(const bloomfile *f, uint64_t digest)
 
 bool doubt_contains(const bloomfile *f, uint64_t digest)
 {
-    if (f->live != NULL)
-        return guard_distrusted(f->guard) || f->kernel->contains(&f->view, digest) ||
-               live_in_doubt(f);
     switch (f->header.layout) {
     case BLOOMFILE_CLASSIC:
         return kernel_rounds_one(&f->view, KERNEL_BITS, digest, is_set_or_bad, f->guard);
@@ -86,7 +82,7 @@ static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
 
 /* ---- many */
 
-static size_t all_maybe(size_t n, bool *hits)
+size_t doubt_all_maybe(size_t n, bool *hits)
 {
     if (hits != NULL)
         memset(hits, true, n);
@@ -103,7 +99,7 @@ static size_t blocked_contains(const bloomfile *f, const uint64_t *digests, size
     if (sure == n)
         return f->kernel->contains_many(&f->view, digests, n, hits);
     if (guard_distrusted(f->guard))
-        return all_maybe(n, hits);
+        return doubt_all_maybe(n, hits);
     if (hits == NULL)
         hits = own;
     size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
@@ -129,19 +125,10 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     }
 }
 
-/* The bits first, then the state of the file. */
-static size_t live_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
-{
-    const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
-    return found < n && live_in_doubt(f) ? all_maybe(n, hits) : found;
-}
-
 size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     if (guard_distrusted(f->guard))
-        return all_maybe(n, hits);
-    if (f->live != NULL)
-        return live_contains(f, digests, n, hits);
+        return doubt_all_maybe(n, hits);
     size_t found = 0;
     for (size_t start = 0; start < n; start += CHUNK)
         found += contains_chunk(f, digests + start, n - start < CHUNK ? n - start : CHUNK,

@@ -9,7 +9,10 @@
 
 bool doubt_contains(const bloomfile *f, uint64_t digest);
 
-/* hits may be NULL. Returns the number of hits. */
+/* hits may be NULL in each. Returns the number of hits. */
 size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+
+/* "Maybe" to all n. Returns n. */
+size_t doubt_all_maybe(size_t n, bool *hits);
 
 #endif

@@ -25,6 +25,7 @@ struct file_looks {
 
 struct bloomfile {
     struct kernel_view view;
+    bool (*contains)(const struct kernel_view *view, uint64_t digest); /* the kernel's */
     const struct kernel *kernel;
     struct guard *guard;     /* the part that lookups may write */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */

@@ -34,6 +34,9 @@ static inline bool live_in_doubt(const bloomfile *f)
     return true;
 }
 
+/* The answer to a lookup whose bits say no: live_in_doubt(). For the view of a live handle. */
+bool live_missed(const struct kernel_view *view);
+
 /* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);

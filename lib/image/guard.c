@@ -34,7 +34,7 @@ void guard_restart(struct guard *g, uint32_t body_crc)
         atomic_store(&g->known_good[word], 0);
     g->body_crc = body_crc;
     g->trust = false;
-    atomic_store(&g->doubts, pages + atomic_load(&g->distrust));
+    atomic_fetch_add(&g->doubts, pages);
 }
 
 void guard_release(struct guard *g)
@@ -91,16 +91,21 @@ void guard_set(struct guard *g, uint64_t page, bool good)
         set_bad(g, page);
 }
 
-void guard_never_sure(struct guard *g)
+void guard_doubt(struct guard *g)
 {
     atomic_fetch_add(&g->doubts, 1);
+}
+
+void guard_undoubt(struct guard *g)
+{
+    atomic_fetch_sub(&g->doubts, 1);
 }
 
 void guard_distrust(struct guard *g, int error)
 {
     set_error(g, error);
     if (!atomic_exchange(&g->distrust, true))
-        atomic_fetch_add(&g->doubts, 1);
+        guard_doubt(g);
 }
 
 bool guard_check(struct guard *g, uint64_t page)

@@ -20,7 +20,7 @@ struct guard {
     bool trust;                   /* a page is good unless known to be bad */
     _Atomic uint64_t *known_good; /* a bit a page; none is set if trusted */
     _Atomic uint64_t *known_bad;
-    _Atomic uint64_t doubts; /* pages not known to be good; 0: nothing needs a look */
+    _Atomic uint64_t doubts; /* pages not known to be good, and other reasons; 0: none */
     _Atomic uint64_t bad;
     atomic_bool distrust; /* the body as a whole is wrong */
     atomic_bool unhashed; /* a key was asked for whose digest is unknown */
@@ -40,8 +40,9 @@ void guard_restart(struct guard *g, uint32_t body_crc);
 /* Marks a page as good or bad. Bad is final. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
-/* guard_all_good() will never be true: the caller checks by other means. */
-void guard_never_sure(struct guard *g);
+/* One more reason, or one less, for which guard_all_good() is false. */
+void guard_doubt(struct guard *g);
+void guard_undoubt(struct guard *g);
 
 /* From now on no page is trusted. */
 void guard_distrust(struct guard *g, int error);

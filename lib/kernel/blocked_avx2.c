@@ -66,8 +66,8 @@ KERNEL_INLINE bool test_products(const uint8_t *at, unsigned k, uint64_t digest)
 KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
 {
     const uint8_t *block = kernel_block(view, digest);
-    return view->k <= PROBE_SLICES ? test_product(block, view->k, digest)
-                                   : test_products(block, view->k, digest);
+    return kernel_answer(view, view->k <= PROBE_SLICES ? test_product(block, view->k, digest)
+                                                       : test_products(block, view->k, digest));
 }
 
 KERNEL_TARGET static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,

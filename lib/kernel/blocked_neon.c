@@ -58,7 +58,7 @@ KERNEL_INLINE bool test_block(const uint8_t *at, unsigned k, uint64_t digest)
 
 KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
 {
-    return test_block(kernel_block(view, digest), view->k, digest);
+    return kernel_answer(view, test_block(kernel_block(view, digest), view->k, digest));
 }
 
 KERNEL_TARGET static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,

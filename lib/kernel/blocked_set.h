@@ -79,7 +79,7 @@ KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const 
                               size_t n, bool *was_new, struct kernel_change *change,
                               kernel_find_lacks *find_lacks)
 {
-    const struct kernel_view view = { body, blocks, k };
+    const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);

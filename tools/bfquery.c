@@ -15,7 +15,6 @@
 #include <bloomfile_inspect.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,22 +24,20 @@ enum {
     PIECE_SIZE = 1 << 18 /* stays in the cache of a core with its keys and digests */
 };
 enum {
-    OPTION_VERSION = 0x100,
-    OPTION_VERIFY,
-    OPTION_UNLESS,
-    OPTION_ACCEPT_UNCLEAN
-};
-enum {
     SOME = 0,
     NONE = 1
+};
+
+struct names {
+    char **list;
+    int count;
 };
 
 struct request {
     const char *path;
     char *const *inputs;
     int inputs_count;
-    char **lists; /* of keys never to print, by their names */
-    int lists_count;
+    struct names lists; /* of keys never to print */
     struct keys_options keys;
     unsigned open_flags, threads;
     bool invert, count, quiet;
@@ -54,72 +51,48 @@ struct query {
     uint64_t matches; /* keys to be printed */
 };
 
-static const char help[] =
-    "usage: bfquery [options] FILE [KEYFILE...]\n"
-    "Print the lines of each KEYFILE, or of standard input, that may be in FILE, a\n"
-    "filter made by bfcreate.\n"
-    "\n"
-    "Keys:\n"
-    "  -0, --null          keys end with a zero byte, not with a newline\n"
-    "  -x, --fixed N       keys are binary records of N bytes\n"
-    "      --crlf          a carriage return before a newline is no part of the key\n"
-    "\n"
-    "Output:\n"
-    "      --unless LIST   leave out the keys of this file, compared exactly; may be\n"
-    "                      given several times\n"
-    "  -v, --invert-match  print the keys that are certainly not in the filter\n"
-    "  -c, --count         print only how many keys there are to print\n"
-    "  -q, --quiet         print nothing, stop at the first such key\n"
-    "\n"
-    "Other:\n"
-    "  -j, --threads N     work with N threads (default: one a processor, up to 16);\n"
-    "                      the output is the same\n"
-    "      --verify        check the whole filter first, not only the pages used\n"
-    "      --accept-unclean\n"
-    "                      even if the machine, or a writer in a sync, died while\n"
-    "                      FILE was written\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "The exit status is 0 if there was a key to print, 1 if none, 2 for trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bfquery seen.bloom urls.txt              urls that were perhaps seen before\n"
-    "  bfquery -v seen.bloom urls.txt           urls that are certainly new\n"
-    "  bfquery --unless good.txt bad.bloom urls.txt\n"
-    "                                           but for known false positives\n"
-    "  find . -print0 | bfquery -0 paths.bloom | xargs -0 ls -ld\n";
-
-static void take_option(struct request *r, int option, char *value)
+static void take_list(void *lists, char *value)
 {
-    switch (option) {
-    case 'v':
-        r->invert = true;
-        break;
-    case 'c':
-        r->count = true;
-        break;
-    case 'q':
-        r->quiet = true;
-        break;
-    case 'j':
-        r->threads = params_threads(value);
-        break;
-    case OPTION_VERIFY:
-        r->open_flags |= BLOOMFILE_VERIFY_FULL;
-        break;
-    case OPTION_UNLESS:
-        r->lists[r->lists_count++] = value;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
+    struct names *n = lists;
+    n->list = reallocarray(n->list, (size_t)n->count + 1, sizeof(*n->list));
+    if (n->list == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    n->list[n->count++] = value;
 }
+
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("Keys:"),
+    KEYS_OPTIONS(struct request, keys),
+    OPTIONS_TITLE("Output:"),
+    OPTION(0, "unless", "LIST",
+           "leave out the keys of this file, compared exactly; may be given several times",
+           OPTIONS_CALL(struct request, lists, take_list)),
+    OPTION('v', "invert-match", NULL, "print the keys that are certainly not in the filter",
+           OPTIONS_FLAG(struct request, invert)),
+    OPTION('c', "count", NULL, "print only how many keys there are to print",
+           OPTIONS_FLAG(struct request, count)),
+    OPTION('q', "quiet", NULL, "print nothing, stop at the first such key",
+           OPTIONS_FLAG(struct request, quiet)),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_THREADS(struct request, threads, "; the output is the same"),
+    OPTION(0, "verify", NULL, "check the whole filter first, not only the pages used",
+           OPTIONS_BITS(struct request, open_flags, BLOOMFILE_VERIFY_FULL)),
+    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] FILE [KEYFILE...]" },
+    .about = "Print the lines of each KEYFILE, or of standard input, that may be in FILE, a filter"
+             " made by bfcreate.",
+    .entries = entries,
+    .notes = "The exit status is 0 if there was a key to print, 1 if none, 2 for trouble.",
+    .examples = "  bfquery seen.bloom urls.txt              urls that were perhaps seen before\n"
+                "  bfquery -v seen.bloom urls.txt           urls that are certainly new\n"
+                "  bfquery --unless good.txt bad.bloom urls.txt\n"
+                "                                           but for known false positives\n"
+                "  find . -print0 | bfquery -0 paths.bloom | xargs -0 ls -ld\n",
+};
 
 static bool is_standard_input(const char *path)
 {
@@ -131,46 +104,20 @@ static void check_standard_input(const struct request *r)
     int uses = r->inputs_count == 0;
     for (int i = 0; i < r->inputs_count; i++)
         uses |= is_standard_input(r->inputs[i]);
-    for (int i = 0; i < r->lists_count; i++)
-        uses += is_standard_input(r->lists[i]);
+    for (int i = 0; i < r->lists.count; i++)
+        uses += is_standard_input(r->lists.list[i]);
     if (uses > 1)
         cli_usage("standard input cannot be both a list and the keys, nor two lists");
 }
 
 static void parse(struct request *r, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "null", no_argument, NULL, '0' },
-        { "fixed", required_argument, NULL, 'x' },
-        { "crlf", no_argument, NULL, KEYS_OPTION_CRLF },
-        { "invert-match", no_argument, NULL, 'v' },
-        { "count", no_argument, NULL, 'c' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "threads", required_argument, NULL, 'j' },
-        { "verify", no_argument, NULL, OPTION_VERIFY },
-        { "unless", required_argument, NULL, OPTION_UNLESS },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    r->lists = calloc((size_t)argc, sizeof(*r->lists));
-    if (r->lists == NULL)
-        cli_fail(ENOMEM, "cannot start");
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "vcqj:h", options, NULL)) !=
-           -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        if (!keys_take_option(&r->keys, option, optarg))
-            take_option(r, option, optarg);
-    }
-    if (optind == argc || argv[optind][0] == '\0')
+    const int first = options_parse(&options, r, argc, argv);
+    if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
-    r->path = argv[optind];
-    r->inputs = argv + optind + 1;
-    r->inputs_count = argc - optind - 1;
+    r->path = argv[first];
+    r->inputs = argv + first + 1;
+    r->inputs_count = argc - first - 1;
     check_standard_input(r);
 }
 
@@ -179,15 +126,15 @@ static void check_output(const struct request *r)
     if (output_is("-", r->path))
         cli_fail(0, "cannot write to standard output: it is the filter to ask");
     output_check_inputs("-", r->inputs, r->inputs_count);
-    if (r->lists_count > 0)
-        output_check_inputs("-", r->lists, r->lists_count);
+    if (r->lists.count > 0)
+        output_check_inputs("-", r->lists.list, r->lists.count);
 }
 
 static struct list *read_lists(const struct request *r)
 {
     struct list *list = NULL;
-    for (int i = 0; i < r->lists_count; i++)
-        list = list_read(list, &r->keys, r->lists[i]);
+    for (int i = 0; i < r->lists.count; i++)
+        list = list_read(list, &r->keys, r->lists.list[i]);
     return list;
 }
 
@@ -300,7 +247,7 @@ int main(int argc, char **argv)
     int status = conclude(&q);
     keys_free(q.input);
     list_free(q.unless);
-    free(r.lists);
+    free(r.lists.list);
     bloomfile_close(q.filter);
     return status;
 }

@@ -4,6 +4,7 @@
  */
 #include "shared/cli.h"
 #include "shared/output.h"
+#include "shared/params.h"
 #include "shared/say.h"
 #include "shared/sink.h"
 
@@ -13,15 +14,8 @@
 #include <bloomfile_live.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-enum {
-    OPTION_VERSION = 0x100,
-    OPTION_PROJECT,
-    OPTION_ACCEPT_UNCLEAN
-};
 
 struct request {
     const char *path, *dest; /* dest NULL: in place */
@@ -29,82 +23,38 @@ struct request {
     bool project, force, quiet, verbose;
 };
 
-static const char help[] =
-    "usage: bfseal [options] FILE [DEST]\n"
-    "Seal the live filter FILE: its pages get checksums, and it can never be changed\n"
-    "again. With DEST, FILE stays as it is, also while programs add to it, and DEST\n"
-    "becomes a sealed copy of what it holds now.\n"
-    "\n"
-    "      --project       make DEST a classic filter, a quarter the size of the\n"
-    "                      counting FILE\n"
-    "      --accept-unclean\n"
-    "                      even if the machine, or a writer in a sync, died while\n"
-    "                      FILE was written\n"
-    "  -f, --force         replace DEST if it exists\n"
-    "  -q, --quiet         errors only: no progress, summary or warnings\n"
-    "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "DEST '-' is standard output. The exit status is 0 if there is a sealed filter, 2\n"
-    "for trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bfseal seen.bloom\n"
-    "  bfseal -f seen.bloom /srv/www/seen-today.bloom\n";
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("Options:"),
+    OPTION(0, "project", NULL,
+           "make DEST a classic filter, a quarter the size of the counting FILE",
+           OPTIONS_FLAG(struct request, project)),
+    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
+    OPTION('f', "force", NULL, "replace DEST if it exists", OPTIONS_FLAG(struct request, force)),
+    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
+    OPTIONS_END,
+};
 
-static void take_option(struct request *r, int option)
-{
-    switch (option) {
-    case OPTION_PROJECT:
-        r->project = true;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
-        break;
-    case 'f':
-        r->force = true;
-        break;
-    case 'q':
-        r->quiet = true;
-        r->verbose = false;
-        break;
-    case 'v':
-        r->verbose = true;
-        r->quiet = false;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
-}
+static const struct options options = {
+    .usages = { "[options] FILE [DEST]" },
+    .about = "Seal the live filter FILE: its pages get checksums, and it can never be changed"
+             " again. With DEST, FILE stays as it is, also while programs add to it, and DEST"
+             " becomes a sealed copy of what it holds now.",
+    .entries = entries,
+    .notes = "DEST '-' is standard output. The exit status is 0 if there is a sealed filter, 2 for"
+             " trouble.",
+    .examples = "  bfseal seen.bloom\n"
+                "  bfseal -f seen.bloom /srv/www/seen-today.bloom\n",
+};
 
 static void parse(struct request *r, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "project", no_argument, NULL, OPTION_PROJECT },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "force", no_argument, NULL, 'f' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":fqvh", options, NULL)) != -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        take_option(r, option);
-    }
-    if (optind == argc || argv[optind][0] == '\0')
+    const int first = options_parse(&options, r, argc, argv);
+    if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
-    if (argc - optind > 2)
+    if (argc - first > 2)
         cli_usage("one FILE is sealed, to one DEST");
-    r->path = argv[optind];
-    r->dest = argv[optind + 1];
+    r->path = argv[first];
+    r->dest = argv[first + 1];
     if (r->dest == NULL && (r->project || r->force))
         cli_usage("%s needs DEST", r->project ? "--project" : "--force");
     if (r->dest != NULL && r->dest[0] == '\0')

@@ -53,6 +53,40 @@ class Options(ToolTest):
                 self.assertIn(b"new: " if tool != "bffold" else b"big: ", result.stderr)
 
 
+    def test_wrong_ones_are_named(self):
+        for words, wrong in (
+                (["bfadd", "--sync"], "--sync needs a value"),
+                (["bfcreate", "-n"], "-n needs a value"),
+                (["bfseal", "--force=x"], "--force takes no value"),
+                (["bfquery", "--ver"], "unknown or ambiguous option --ver"),
+                (["bfuniq", "--nonsense"], "unknown or ambiguous option --nonsense"),
+                (["bfmerge", "-z"], "unknown option -z"),
+                (["bfcreate", "-qz"], "unknown option -z"),
+                (["bfcommon", "--temp", ""], "--temp takes the name of a folder"),
+                (["bfcreate", "-l", "x"], "-l/--layout takes blocked, classic or counting, not 'x'"),
+                (["bfuniq", "-l", "counting"], "-l/--layout takes blocked or classic, not 'counting'"),
+                (["bfmerge", "-p", "2"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
+                                         "not '2'"),
+                (["bfcreate", "-p", "1"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
+                                          "not '1'"),
+                (["bfcreate", "--memory", "15Mi"], "--memory takes a number of bytes from 16Mi, not '15Mi'"),
+                (["bfquery", "-x", "0"], "-x/--fixed takes a number of bytes from 1, not '0'"),
+                (["bfuniq", "-n", "0"], "-n/--capacity takes a number from 1 to 2^60, not '0'"),
+                (["bfquery", "-0", "-x1"], "-0/--null, -x/--fixed and --crlf exclude one another"),
+                (["bffold", "-p1%", "--max-b", "9"],
+                 "-p/--fpr, --factor and --max-bytes exclude one another"),
+                (["bfmerge", "--project", "--union"],
+                 "--union, --intersect and --project exclude one another")):
+            self.assertEqual(self.trouble(*words), f"{words[0]}: {wrong} (try '{words[0]} --help')\n")
+
+    def test_the_same_one_may_come_again_and_its_last_value_counts(self):
+        self.write("keys", b"a\0b\0")
+        for words in ["-00"], ["-0", "--nul"], ["--null", "-n", 7, "-0n9"]:
+            self.create("-q", *words, "keys", name="filter")
+            self.assertEqual(self.inspected("filter")["header"]["framing"], "null")
+            self.assertEqual(self.inspected("filter")["header"]["capacity"], 9 if "-n" in words else 2)
+
+
 class Names(ToolTest):
     def test_an_empty_one_can_be_seen_in_the_message(self):
         """A script has not set its variable: "cannot open : No such file" does not tell that."""

@@ -13,7 +13,7 @@ MAN = SOURCE_ROOT / "man"
 
 
 def options_of_manual(tool):
-    """The option names of the lists in the manual, with whether each takes a value."""
+    """The options of the lists in the manual, each with the name of its value, or None."""
     found = {}
     text = (MAN / f"{tool}.1").read_text()
     for line in re.findall(r"^\.It (Fl .*)$", text, re.M):
@@ -23,9 +23,9 @@ def options_of_manual(tool):
                 kind = word
             elif kind == "Fl" and word != ",":
                 last = "-" + word
-                found[last] = False
+                found[last] = None
             elif kind == "Ar" and word != ",":
-                found[last] = True
+                found[last] = word.upper()
     return found
 
 
@@ -45,9 +45,10 @@ def options_of_help(text):
     """As options_of_manual, from lines such as '  -p, --fpr RATE   what it does'."""
     found = {}
     for line in text.splitlines():
-        match = re.match(r" {2,6}((?:-\w|--[\w-]+)(?:, --[\w-]+)?)( [A-Z]+)?(?: {2}|$)", line)
-        for name in re.findall(r"--?[\w-]+", match[1]) if match else []:
-            found[name] = match[2] is not None
+        match = re.match(r"  (-\w, |    )(--[\w-]+)(?: ([A-Z]+))?(?: {2,}\S|$)", line)
+        for name in [match[1][:2], match[2]] if match else []:
+            if name != "  ":
+                found[name] = match[3]
     return found
 
 
@@ -68,9 +69,20 @@ class Manual(ToolTest):
         for tool in TOOLS:
             of_help, of_manual = options_of_help(self.help(tool)), options_of_manual(tool)
             self.assertGreater(len(of_help), 9)
-            self.assertEqual(of_help.keys(), of_manual.keys(), tool)
-            long_ones = {name: value for name, value in of_help.items() if len(name) > 2}
-            self.assertEqual(long_ones, {name: of_manual[name] for name in long_ones}, tool)
+            self.assertEqual(of_help, of_manual, tool)
+
+    def test_every_line_of_help_is_understood(self):
+        """Usage, about, titles, options and what goes on in their second column, notes, examples."""
+        for tool in TOOLS:
+            head, *sections = self.help(tool).split("\n\n")
+            self.assertRegex(head, rf"^(usage:|      ) {tool} .*")
+            for section in sections[:-2]:
+                title, *rest = section.splitlines()
+                self.assertRegex(title, r"^[A-Z][\w ]+:$")
+                for line in rest:
+                    self.assertTrue(options_of_help(line) or re.match(r" {24}\S", line), line)
+            self.assertNotRegex(sections[-2], r"(?m)^ ")
+            self.assertRegex(sections[-1], r"^Examples:\n(  .*\n)+$")
 
     def test_every_option_is_in_the_synopsis(self):
         for tool in TOOLS:
@@ -85,10 +97,10 @@ class Manual(ToolTest):
         values = {"-p": "0.1", "--fpr": "0.1", "-l": "classic", "--layout": "classic",
                   "--tag": "00", "--keys": "/dev/null", "--svg": "new.svg", "--png": "new.png"}
         for tool in TOOLS:
-            for name, takes_value in options_of_manual(tool).items():
+            for name, metavar in options_of_manual(tool).items():
                 if name in ("-h", "--help", "--version"):
                     continue
-                value = [values.get(name, "3")] if takes_value else []
+                value = [values.get(name, "3")] if metavar else []
                 message = self.run_tool(tool, name, *value, "no-such-folder/x").stderr.decode()
                 self.assertNotIn("unknown", message)
                 self.assertNotRegex(message, "needs a value|takes no value")

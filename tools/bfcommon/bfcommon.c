@@ -4,11 +4,11 @@
  */
 #include "bfcommon/join.h"
 #include "shared/cli.h"
+#include "shared/options.h"
 #include "shared/output.h"
 #include "shared/temporary.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -29,90 +29,46 @@ enum {
     LEAST_DESCRIPTORS = OTHER_DESCRIPTORS + 2
 };
 enum {
-    OPTION_VERSION = 0x100,
-    OPTION_STATS,
-    OPTION_MEMORY,
-    OPTION_TEMP
-};
-enum {
     SOME = 0,
     NONE = 1
 };
 
-static const char help[] =
-    "usage: bfcommon [options] FILE FILE...\n"
-    "Print the lines that all FILEs have in common, each once, in bytewise order. The\n"
-    "answer is exact. Files may be far larger than the memory; a FILE may be '-' or a\n"
-    "pipe.\n"
-    "\n"
-    "Keys:\n"
-    "  -0, --null         keys end with a zero byte, not with a newline\n"
-    "  -x, --fixed N      keys are binary records of N bytes\n"
-    "      --crlf         a carriage return before a newline is no part of the key\n"
-    "\n"
-    "Output:\n"
-    "  -d, --difference   print the lines of the first FILE that no other one has\n"
-    "  -c, --count        print only how many lines there are to print\n"
-    "      --stats        tell on standard error what each pass read and kept\n"
-    "  -q, --quiet        no progress; only errors, and warnings that keys may never\n"
-    "                     match\n"
-    "\n"
-    "Resources:\n"
-    "      --memory SIZE  bytes of memory to use (default 1Gi, at least 16Mi)\n"
-    "      --temp DIR     folder for temporary files (default $TMPDIR, or /tmp)\n"
-    "\n"
-    "Other:\n"
-    "  -h, --help         print this and exit\n"
-    "      --version      print the version and exit\n"
-    "\n"
-    "SIZE is a number such as 500M, 4Gi or 1e9.\n"
-    "The exit status is 0 if there was a line to print, 1 if none, 2 for trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bfcommon monday.urls tuesday.urls             urls seen on both days\n"
-    "  bfcommon -d today.urls *.old                  urls of today that are new\n"
-    "  bfcommon --memory 4Gi --stats a.urls b.urls c.urls\n"
-    "  zcat b.gz | bfcommon -c a.txt -               how many lines are in both\n";
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("Keys:"),
+    KEYS_OPTIONS(struct job, form),
+    OPTIONS_TITLE("Output:"),
+    OPTION('d', "difference", NULL, "print the lines of the first FILE that no other one has",
+           OPTIONS_FLAG(struct job, difference)),
+    OPTION('c', "count", NULL, "print only how many lines there are to print",
+           OPTIONS_FLAG(struct job, count_only)),
+    OPTION(0, "stats", NULL, "tell on standard error what each pass read and kept",
+           OPTIONS_FLAG(struct job, stats)),
+    OPTION('q', "quiet", NULL, "no progress; only errors, and warnings that keys may never match",
+           OPTIONS_FLAG(struct job, quiet)),
+    OPTIONS_TITLE("Resources:"),
+    OPTION(0, "memory", "SIZE", "bytes of memory to use (default 1Gi, at least 16Mi)",
+           OPTIONS_COUNT(struct job, memory, "bytes", LEAST_MEMORY, SIZE_MAX / 2)),
+    OPTION(0, "temp", "DIR", "folder for temporary files (default $TMPDIR, or /tmp)",
+           OPTIONS_STRING(struct job, folder, "the name of a folder")),
+    OPTIONS_TITLE("Other:"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] FILE FILE..." },
+    .about = "Print the lines that all FILEs have in common, each once, in bytewise order. The"
+             " answer is exact. Files may be far larger than the memory; a FILE may be '-' or a"
+             " pipe.",
+    .entries = entries,
+    .notes = "SIZE is a number such as 500M, 4Gi or 1e9.\n"
+             "The exit status is 0 if there was a line to print, 1 if none, 2 for trouble.",
+    .examples = "  bfcommon monday.urls tuesday.urls             urls seen on both days\n"
+                "  bfcommon -d today.urls *.old                  urls of today that are new\n"
+                "  bfcommon --memory 4Gi --stats a.urls b.urls c.urls\n"
+                "  zcat b.gz | bfcommon -c a.txt -               how many lines are in both\n",
+};
 
 /* --------------------------------------------------------------------------------- command line */
-
-static uint64_t memory_size(const char *value)
-{
-    uint64_t size;
-    if (!cli_parse_count(value, &size) || size < LEAST_MEMORY || size > SIZE_MAX / 2)
-        cli_bad_count("--memory", "a number of bytes from 16Mi", value);
-    return size;
-}
-
-static void take_option(struct job *job, int option, const char *value)
-{
-    switch (option) {
-    case 'd':
-        job->difference = true;
-        break;
-    case 'c':
-        job->count_only = true;
-        break;
-    case 'q':
-        job->quiet = true;
-        break;
-    case OPTION_STATS:
-        job->stats = true;
-        break;
-    case OPTION_MEMORY:
-        job->memory = memory_size(value);
-        break;
-    case OPTION_TEMP:
-        if (value[0] == '\0')
-            cli_usage("--temp takes the name of a folder");
-        job->folder = value;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
-}
 
 static void check_operands(char *const *paths, int count)
 {
@@ -125,34 +81,15 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
-static void parse(struct job *job, int argc, char **argv)
+/* Returns the index of the first file. */
+static int parse(struct job *job, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "null", no_argument, NULL, '0' },
-        { "fixed", required_argument, NULL, 'x' },
-        { "crlf", no_argument, NULL, KEYS_OPTION_CRLF },
-        { "difference", no_argument, NULL, 'd' },
-        { "count", no_argument, NULL, 'c' },
-        { "stats", no_argument, NULL, OPTION_STATS },
-        { "quiet", no_argument, NULL, 'q' },
-        { "memory", required_argument, NULL, OPTION_MEMORY },
-        { "temp", required_argument, NULL, OPTION_TEMP },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqh", options, NULL)) != -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        if (!keys_take_option(&job->form, option, optarg))
-            take_option(job, option, optarg);
-    }
-    check_operands(argv + optind, argc - optind);
-    output_check_inputs("-", argv + optind, argc - optind);
+    const int first = options_parse(&options, job, argc, argv);
+    check_operands(argv + first, argc - first);
+    output_check_inputs("-", argv + first, argc - first);
     if (job->form.record_size >= memory_of_key(job->memory))
         cli_fail(0, "records of %zu bytes need more --memory", job->form.record_size);
+    return first;
 }
 
 /* ----------------------------------------------------------------------------------------- work */
@@ -268,14 +205,14 @@ int main(int argc, char **argv)
 {
     struct job job = { .memory = DEFAULT_MEMORY, .folder = temporary_folder() };
     cli_start(argv[0]);
-    parse(&job, argc, argv);
+    const int first = parse(&job, argc, argv);
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
 #endif
     if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
         cli_fail(ENOMEM, "cannot start writing");
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
-    open_inputs(&job, argv + optind, argc - optind);
+    open_inputs(&job, argv + first, argc - first);
 
     uint64_t lines = job.difference ? find_difference(&job) : find_common(&job);
     if (job.count_only)

@@ -32,9 +32,9 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
     uint8_t piece[SAMPLE_SIZE];
     if (size == UINT64_MAX)
         return UINT64_MAX;
-    if (form->form == KEYS_RECORDS)
+    if (form->record_size > 0)
         return size / form->record_size + 1;
-    uint8_t mark = form->form == KEYS_NUL ? '\0' : '\n';
+    uint8_t mark = keys_end(form);
     for (uint64_t i = 0; i < SAMPLES; i++) {
         uint64_t at = in->where.from + size / SAMPLES * i;
         ssize_t n = pread(in->where.fd, piece, sizeof(piece), (off_t)at);

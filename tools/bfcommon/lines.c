@@ -31,8 +31,8 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     if (l == NULL)
         cli_fail(ENOMEM, "cannot start reading %s", where->name);
     l->form = *form;
-    l->whole = (struct split){ .record_size = form->form == KEYS_RECORDS ? form->record_size : 0,
-                               .mark = form->form == KEYS_NUL ? '\0' : '\n',
+    l->whole = (struct split){ .record_size = form->record_size,
+                               .mark = keys_end(form),
                                .crlf = form->crlf };
     l->where = *where;
     l->at = where->from;
@@ -118,7 +118,7 @@ static void hand_out(struct lines *l, size_t size)
 static void hand_out_rest(struct lines *l)
 {
     size_t left = l->end - l->start;
-    if (l->form.form == KEYS_RECORDS && left > 0)
+    if (l->form.record_size > 0 && left > 0)
         cli_fail(0, "cannot read %s: its last record has %zu of %zu bytes", l->where.name, left,
                  l->form.record_size);
     hand_out(l, left);
@@ -167,6 +167,6 @@ int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b)
 
 size_t lines_end(const struct keys_options *form, char *end)
 {
-    *end = form->form == KEYS_NUL ? '\0' : '\n';
-    return form->form == KEYS_RECORDS ? 0 : 1;
+    *end = keys_end(form);
+    return form->record_size > 0 ? 0 : 1;
 }

@@ -26,7 +26,7 @@ struct stretch {
 
 struct lines;
 
-/* Only the form, record_size and crlf of `form` count. */
+/* Only null, record_size and crlf of `form` count. */
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
 
 /* As keys_next(). */

@@ -15,23 +15,11 @@
 #include <bloomfile_inspect.h>
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum {
-    OPTION_VERSION = 0x100,
-    OPTION_FACTOR,
-    OPTION_MAX_BYTES,
-    OPTION_MORE,
-    OPTION_DRY_RUN,
-    OPTION_ALL,
-    OPTION_SVG,
-    OPTION_ACCEPT_UNCLEAN
-};
 
 struct request {
     const char *path, *dest; /* dest NULL: a dry run */
@@ -41,93 +29,49 @@ struct request {
     bool dry_run, force, quiet, verbose;
 };
 
-static const char help[] =
-    "usage: bffold [options] SRC DEST\n"
-    "       bffold --dry-run [options] SRC\n"
-    "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the\n"
-    "greatest factor that keeps the false-positive rate which SRC promises. Where no\n"
-    "factor does, DEST is a copy.\n"
-    "\n"
-    "How far:\n"
-    "  -p, --fpr RATE      by the greatest factor that keeps this rate\n"
-    "      --factor N      by this factor\n"
-    "      --max-bytes N   by the smallest factor that makes DEST so small\n"
-    "\n"
-    "What there is to choose from:\n"
-    "      --dry-run       print each factor, with the size and the rate it leads to\n"
-    "      --all           useless factors too, with a rate above 50 %\n"
-    "      --svg FILE      draw rate against size ('-': on standard output)\n"
-    "      --more N        tell the rate after N more keys (default: as many again)\n"
-    "\n"
-    "Other:\n"
-    "      --accept-unclean\n"
-    "                      even if the machine, or a writer in a sync, died while\n"
-    "                      SRC was written\n"
-    "  -f, --force         replace DEST, which may be SRC, and the image\n"
-    "  -q, --quiet         errors only: no progress, summary or warnings\n"
-    "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-    "Rates are computed from all bits, exactly. The exit status is 2 if no factor\n"
-    "will do, or for other trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bffold --dry-run urls.bloom\n"
-    "  bffold -v -p 0.02 urls.bloom small.bloom\n";
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("How far:"),
+    OPTION('p', "fpr", "RATE", "by the greatest factor that keeps this rate",
+           OPTIONS_RATE(struct request, wish.fpr, 0), .rival = 'h'),
+    OPTION(0, "factor", "N", "by this factor",
+           OPTIONS_COUNT(struct request, wish.factor, NULL, 1, BLOOMFILE_MAX_BITS), .rival = 'h'),
+    OPTION(0, "max-bytes", "N", "by the smallest factor that makes DEST so small",
+           OPTIONS_COUNT(struct request, wish.max_bytes, NULL, 1, BLOOMFILE_MAX_BITS),
+           .rival = 'h'),
+    OPTIONS_TITLE("What there is to choose from:"),
+    OPTION(0, "dry-run", NULL, "print each factor, with the size and the rate it leads to",
+           OPTIONS_FLAG(struct request, dry_run)),
+    OPTION(0, "all", NULL, "useless factors too, with a rate above 50 %",
+           OPTIONS_FLAG(struct request, wish.all)),
+    OPTION(0, "svg", "FILE", "draw rate against size ('-': on standard output)",
+           OPTIONS_STRING(struct request, svg, NULL)),
+    OPTION(0, "more", "N", "tell the rate after N more keys (default: as many again)",
+           OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
+    OPTION('f', "force", NULL, "replace DEST, which may be SRC, and the image",
+           OPTIONS_FLAG(struct request, force)),
+    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] SRC DEST", "--dry-run [options] SRC" },
+    .about = "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the"
+             " greatest factor that keeps the false-positive rate which SRC promises. Where no"
+             " factor does, DEST is a copy.",
+    .entries = entries,
+    .notes = "DEST '-' is standard output. N is a number such as 5000, 80k, 10M, 2Gi or 1e9. Rates"
+             " are computed from all bits, exactly. The exit status is 2 if no factor will do, or"
+             " for other trouble.",
+    .examples = "  bffold --dry-run urls.bloom\n"
+                "  bffold -v -p 0.02 urls.bloom small.bloom\n",
+};
 
 /* ------------------------------------------------------------------------------- command line */
 
-static void take_option(struct request *r, int option, const char *value)
-{
-    switch (option) {
-    case 'p':
-        r->wish.fpr = params_rate(value);
-        break;
-    case OPTION_FACTOR:
-        r->wish.factor = params_count("--factor", value, 1, BLOOMFILE_MAX_BITS);
-        break;
-    case OPTION_MAX_BYTES:
-        r->wish.max_bytes = params_count("--max-bytes", value, 1, BLOOMFILE_MAX_BITS);
-        break;
-    case OPTION_MORE:
-        r->wish.more = params_count("--more", value, 0, BLOOMFILE_MAX_BITS);
-        break;
-    case OPTION_DRY_RUN:
-        r->dry_run = true;
-        break;
-    case OPTION_ALL:
-        r->wish.all = true;
-        break;
-    case OPTION_SVG:
-        r->svg = value;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
-        break;
-    case 'f':
-        r->force = true;
-        break;
-    case 'q':
-        r->quiet = true;
-        r->verbose = false;
-        break;
-    case 'v':
-        r->verbose = true;
-        r->quiet = false;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
-}
-
 static void check_options(const struct request *r, int names)
 {
-    if ((r->wish.fpr > 0) + (r->wish.factor > 0) + (r->wish.max_bytes > 0) > 1)
-        cli_usage("--fpr, --factor and --max-bytes exclude one another");
     if (names < 1 || r->path[0] == '\0')
         cli_usage("the name of the filter file is missing");
     if (names > 2)
@@ -144,32 +88,10 @@ static void check_options(const struct request *r, int names)
 
 static void parse(struct request *r, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "fpr", required_argument, NULL, 'p' },
-        { "factor", required_argument, NULL, OPTION_FACTOR },
-        { "max-bytes", required_argument, NULL, OPTION_MAX_BYTES },
-        { "more", required_argument, NULL, OPTION_MORE },
-        { "dry-run", no_argument, NULL, OPTION_DRY_RUN },
-        { "all", no_argument, NULL, OPTION_ALL },
-        { "svg", required_argument, NULL, OPTION_SVG },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "force", no_argument, NULL, 'f' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":p:fqvh", options, NULL)) != -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        take_option(r, option, optarg);
-    }
-    r->path = argc > optind ? argv[optind] : "";
-    r->dest = argc > optind + 1 ? argv[optind + 1] : NULL;
-    check_options(r, argc - optind);
+    const int first = options_parse(&options, r, argc, argv);
+    r->path = argc > first ? argv[first] : "";
+    r->dest = argc > first + 1 ? argv[first + 1] : NULL;
+    check_options(r, argc - first);
     if (r->dry_run)
         r->dest = NULL;
 }

@@ -8,110 +8,55 @@
 #include "shared/params.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPTION_VERSION = 0x100,
-    OPTION_VERIFY,
-    OPTION_JSON,
-    OPTION_QUICK,
-    OPTION_KEYS,
-    OPTION_MAP,
-    OPTION_SVG,
-    OPTION_PNG,
-    OPTION_ACCEPT_UNCLEAN,
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("What to do:"),
+    OPTION(0, "quick", NULL, "read the header only: no fill, no real rate",
+           OPTIONS_FLAG(struct inspect_options, quick)),
+    OPTION(0, "verify", NULL, "check the whole body against its checksums",
+           OPTIONS_FLAG(struct inspect_options, verify)),
+    PARAMS_THREADS(struct inspect_options, threads, ""),
+    PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "a live FILE"),
+    OPTIONS_TITLE("Keys that must be in it:"),
+    OPTION(0, "keys", "KEYFILE", "check every key of a list ('-': standard input)",
+           OPTIONS_STRING(struct inspect_options, keys, NULL)),
+    KEYS_OPTIONS(struct inspect_options, keys_form),
+    OPTIONS_TITLE("What to print:"),
+    OPTION('H', "header", NULL, "also every field of the header, with its offset",
+           OPTIONS_FLAG(struct inspect_options, header)),
+    OPTION(0, "json", NULL, "one JSON object a line for each FILE",
+           OPTIONS_FLAG(struct inspect_options, json)),
+    OPTION(0, "map", NULL, "also a picture of how full the body is, for the terminal",
+           OPTIONS_FLAG(struct inspect_options, map)),
+    OPTION(0, "svg", "IMAGE", "that picture as an SVG image ('-': standard output)",
+           OPTIONS_STRING(struct inspect_options, svg, NULL)),
+    OPTION(0, "png", "IMAGE", "that picture as a PNG image",
+           OPTIONS_STRING(struct inspect_options, png, NULL)),
+    OPTION('f', "force", NULL, "replace IMAGE if it exists",
+           OPTIONS_FLAG(struct inspect_options, force)),
+    OPTION('q', "quiet", NULL, "print nothing but messages about unusable files",
+           OPTIONS_FLAG(struct inspect_options, quiet)),
+    OPTIONS_TITLE("Other:"),
+    OPTIONS_END,
 };
 
-static const char help[] =
-    "usage: bfinspect [options] FILE...\n"
-    "Show what each filter FILE holds, and whether it keeps what its header promises.\n"
-    "\n"
-    "What to do:\n"
-    "      --quick         read the header only: no fill, no real rate\n"
-    "      --verify        check the whole body against its checksums\n"
-    "  -j, --threads N     verify with N threads (default: one a processor, up to 16)\n"
-    "      --keys KEYFILE  check that every key of a list is in the filter\n"
-    "                      ('-': standard input)\n"
-    "  -0, --null          with --keys: keys end with a zero byte, not with a newline\n"
-    "  -x, --fixed N       with --keys: keys are binary records of N bytes\n"
-    "      --crlf          with --keys: a carriage return before the end of a line is\n"
-    "                      no part of the key\n"
-    "      --accept-unclean\n"
-    "                      look into a live filter even if the machine, or a writer\n"
-    "                      in a sync, died while it was written\n"
-    "\n"
-    "What to print:\n"
-    "  -H, --header        also every field of the header, with its offset\n"
-    "      --json          one JSON object a line for each FILE\n"
-    "      --map           also a picture of how full the body is, for the terminal\n"
-    "      --svg IMAGE     write that picture as an SVG image ('-': standard output)\n"
-    "      --png IMAGE     write that picture as a PNG image\n"
-    "  -f, --force         replace IMAGE if it exists\n"
-    "  -q, --quiet         print nothing but messages about unusable files\n"
-    "\n"
-    "Other:\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "The exit status is 0 if every filter is healthy, 1 if one does not keep its\n"
-    "promise (rate, capacity, a key missing) or is live, 2 if one is damaged or\n"
-    "unreadable, or for other trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bfinspect words.bloom\n"
-    "  bfinspect --verify --keys words words.bloom\n"
-    "  bfinspect --json *.bloom | jq -r 'select(.ok | not) | .file + \": \" + .verdict'\n";
+static const struct options options = {
+    .usages = { "[options] FILE..." },
+    .about = "Show what each filter FILE holds, and whether it keeps what its header promises.",
+    .entries = entries,
+    .notes = "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise"
+             " (rate, capacity, a key missing) or is live, 2 if one is damaged or unreadable, or"
+             " for other trouble.",
+    .examples =
+        "  bfinspect words.bloom\n"
+        "  bfinspect --verify --keys words words.bloom\n"
+        "  bfinspect --json *.bloom | jq -r 'select(.ok | not) | .file + \": \" + .verdict'\n",
+};
 
 /* ------------------------------------------------------------------------------- command line */
-
-static void take_option(struct inspect_options *o, int option, char *value)
-{
-    switch (option) {
-    case 'H':
-        o->header = true;
-        break;
-    case OPTION_JSON:
-        o->json = true;
-        break;
-    case 'f':
-        o->force = true;
-        break;
-    case 'q':
-        o->quiet = true;
-        break;
-    case OPTION_VERIFY:
-        o->verify = true;
-        break;
-    case 'j':
-        o->threads = params_threads(value);
-        break;
-    case OPTION_QUICK:
-        o->quick = true;
-        break;
-    case OPTION_KEYS:
-        o->keys = value;
-        break;
-    case OPTION_MAP:
-        o->map = true;
-        break;
-    case OPTION_SVG:
-        o->svg = value;
-        break;
-    case OPTION_PNG:
-        o->png = value;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        o->accept_unclean = true;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
-}
 
 static bool is_stdout(const char *path)
 {
@@ -134,7 +79,7 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->quick && (o->verify || o->map || image))
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
-    if (o->keys == NULL && (o->keys_form.form != KEYS_LINES || o->keys_form.crlf))
+    if (o->keys == NULL && (!keys_are_lines(&o->keys_form) || o->keys_form.crlf))
         cli_usage("-0, -x and --crlf go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
@@ -174,41 +119,15 @@ static void check_outputs(const struct inspect_options *o)
     }
 }
 
-static void parse(struct inspect_options *o, int argc, char **argv)
+/* Returns the index of the first file. */
+static int parse(struct inspect_options *o, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "null", no_argument, NULL, '0' },
-        { "fixed", required_argument, NULL, 'x' },
-        { "crlf", no_argument, NULL, KEYS_OPTION_CRLF },
-        { "header", no_argument, NULL, 'H' },
-        { "json", no_argument, NULL, OPTION_JSON },
-        { "force", no_argument, NULL, 'f' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "verify", no_argument, NULL, OPTION_VERIFY },
-        { "threads", required_argument, NULL, 'j' },
-        { "quick", no_argument, NULL, OPTION_QUICK },
-        { "keys", required_argument, NULL, OPTION_KEYS },
-        { "map", no_argument, NULL, OPTION_MAP },
-        { "svg", required_argument, NULL, OPTION_SVG },
-        { "png", required_argument, NULL, OPTION_PNG },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "Hj:fqh", options, NULL)) !=
-           -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        if (!keys_take_option(&o->keys_form, option, optarg))
-            take_option(o, option, optarg);
-    }
-    check_options(o, argc - optind);
+    const int first = options_parse(&options, o, argc, argv);
+    check_options(o, argc - first);
     if (o->threads == 0)
         o->threads = params_default_threads();
     o->utf8 = o->json || strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    return first;
 }
 
 /* ------------------------------------------------------------------------------------ one file */
@@ -288,14 +207,14 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
 
 int main(int argc, char **argv)
 {
-    struct inspect_options options = { 0 };
+    struct inspect_options wish = { 0 };
     int worst = 0;
     bool printed = false;
     cli_start(argv[0]);
-    parse(&options, argc, argv);
-    check_outputs(&options);
-    for (int i = optind; i < argc; i++) {
-        int status = inspect(argv[i], &options, &printed);
+    const int first = parse(&wish, argc, argv);
+    check_outputs(&wish);
+    for (int i = first; i < argc; i++) {
+        int status = inspect(argv[i], &wish, &printed);
         if (status > worst)
             worst = status;
     }

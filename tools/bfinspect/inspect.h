@@ -16,10 +16,11 @@
 #include "shared/text.h"
 
 struct inspect_options {
-    bool json, header, verify, quick, map, quiet, force, accept_unclean;
+    bool json, header, verify, quick, map, quiet, force;
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
     const char *svg, *png;
+    unsigned open_flags;
     unsigned threads; /* to verify with; 0: the caller's alone */
     struct keys_options keys_form;
 };

@@ -161,7 +161,7 @@ static char *shown_key(const struct bloomfile_key *key, const struct inspect_opt
     size_t size = key->size < SHOWN_BYTES ? key->size : SHOWN_BYTES;
     const char *more = size < key->size ? "..." : "";
     char hex[2 * SHOWN_BYTES + 1] = "", *safe = NULL, *text;
-    if (options->keys_form.form == KEYS_RECORDS) {
+    if (options->keys_form.record_size > 0) {
         for (size_t i = 0; i < size; i++)
             snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
     } else {
@@ -243,21 +243,20 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
     }
 }
 
-static bloomfile *open_filter(struct inspect_report *r, int fd, bool accept_unclean)
+static bloomfile *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
 {
     bloomfile *f;
     r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
     r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
-    if (r->unclean && accept_unclean)
-        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END,
-                                     BLOOMFILE_APP_HASH | BLOOMFILE_ACCEPT_UNCLEAN);
+    if (r->unclean && open_flags != 0)
+        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH | open_flags);
     return f;
 }
 
 static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
 {
-    bloomfile *f = open_filter(r, fd, options->accept_unclean);
+    bloomfile *f = open_filter(r, fd, options->open_flags);
     if (f == NULL)
         return;
     r->depth = INSPECT_BODY;

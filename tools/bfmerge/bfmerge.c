@@ -13,7 +13,6 @@
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,9 @@
 #define USELESS 0.5
 
 enum {
-    OPTION_VERSION = 0x100,
-    OPTION_UNION,
-    OPTION_INTERSECT,
-    OPTION_PROJECT,
-    OPTION_LABEL,
-    OPTION_TAG,
-    OPTION_DISJOINT,
-    OPTION_FILES_FROM,
-    OPTION_ACCEPT_UNCLEAN
+    UNION = 0,
+    INTERSECT = 1,
+    PROJECT = 2
 };
 
 struct request {
@@ -39,165 +32,88 @@ struct request {
     char *list; /* NULL: none */
     char *const *paths;
     int count;
-    int mode; /* OPTION_UNION, _INTERSECT or _PROJECT; 0: none of them was given */
+    unsigned mode;
     struct bloomfile_merge_params params;
     unsigned open_flags;
     bool tagged, null, disjoint, force, quiet, verbose;
 };
 
-static const char help[] =
-    "usage: bfmerge [options] DEST SRC...\n"
-    "       bfmerge --project [options] DEST SRC\n"
-    "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ;\n"
-    "layout, k and seed may not. Filters of different sizes are first folded to the\n"
-    "greatest common size.\n"
-    "\n"
-    "What DEST is:\n"
-    "      --union         the keys that any SRC has (the default)\n"
-    "      --intersect     the keys that all have, and more false positives\n"
-    "      --project       a classic filter, a quarter the size, of one counting SRC\n"
-    "\n"
-    "  -p, --fpr RATE      let the union have this false-positive rate, or with 1 any\n"
-    "                      (default: the greatest that a SRC promises)\n"
-    "      --disjoint      no key is in more than one SRC, so DEST has as many as all\n"
-    "                      together\n"
-    "      --label TEXT    text for people, at most 112 bytes of UTF-8\n"
-    "      --tag HEX       an identity for programs, at most 16 bytes\n"
-    "\n"
-    "Which SRC:\n"
-    "      --files-from LIST\n"
-    "                      also the files that LIST names, one a line\n"
-    "  -0, --null          names in LIST end with a zero byte, not with a newline\n"
-    "      --accept-unclean\n"
-    "                      even if the machine, or a writer in a sync, died while a\n"
-    "                      live SRC was written\n"
-    "\n"
-    "Other:\n"
-    "  -f, --force         replace DEST, which may be a SRC, if it exists\n"
-    "  -q, --quiet         no progress and no summary; only errors, and warnings that\n"
-    "                      keys may be lost or never match\n"
-    "  -v, --verbose       print the summary even if standard error is no terminal\n"
-    "  -h, --help          print this and exit\n"
-    "      --version       print the version and exit\n"
-    "\n"
-    "SRC '-' is standard input, which may hold many filters one after the other;\n"
-    "DEST '-' is standard output. The exit status is 0 if there is a DEST, 2 for\n"
-    "trouble.\n"
-    "\n"
-    "Examples:\n"
-    "  bfmerge all.bloom shard-*.bloom\n"
-    "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n";
+static void take_tag(void *request, char *value)
+{
+    struct request *r = request;
+    r->tagged = true;
+    params_take_tag(r->params.tag, value);
+}
+
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("What DEST is:"),
+    OPTION(0, "union", NULL, "the keys that any SRC has (the default)",
+           OPTIONS_BITS(struct request, mode, UNION), .rival = 'm'),
+    OPTION(0, "intersect", NULL, "the keys that all have, and more false positives",
+           OPTIONS_BITS(struct request, mode, INTERSECT), .rival = 'm'),
+    OPTION(0, "project", NULL, "a classic filter of one counting SRC, a quarter as large",
+           OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
+    OPTIONS_TITLE("What it promises and records:"),
+    OPTION('p', "fpr", "RATE",
+           "let the union have this false-positive rate, or with 1 any (default: the greatest that"
+           " a SRC promises)",
+           OPTIONS_RATE(struct request, params.max_fpr, 1)),
+    OPTION(0, "disjoint", NULL,
+           "no key is in more than one SRC, so DEST has as many as all together",
+           OPTIONS_FLAG(struct request, disjoint)),
+    PARAMS_LABEL(struct request, params.label),
+    PARAMS_TAG(struct request, dest, take_tag),
+    OPTIONS_TITLE("Which SRC:"),
+    OPTION(0, "files-from", "LIST", "also the files that LIST names, one a line",
+           OPTIONS_STRING(struct request, list, NULL)),
+    OPTION('0', "null", NULL, "names in LIST end with a zero byte, not with a newline",
+           OPTIONS_FLAG(struct request, null)),
+    PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "a live SRC"),
+    OPTIONS_TITLE("Other:"),
+    OPTION('f', "force", NULL, "replace DEST, which may be a SRC, if it exists",
+           OPTIONS_FLAG(struct request, force)),
+    PARAMS_QUIET_VERBOSE(struct request,
+                         "no progress and no summary; only errors, and warnings that keys may"
+                         " be lost or never match"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] DEST SRC...", "--project [options] DEST SRC" },
+    .about = "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ; layout,"
+             " k and seed may not. Filters of different sizes are first folded to the greatest"
+             " common size.",
+    .entries = entries,
+    .notes = "SRC '-' is standard input, which may hold many filters one after the other; DEST '-'"
+             " is standard output. The exit status is 0 if there is a DEST, 2 for trouble.",
+    .examples = "  bfmerge all.bloom shard-*.bloom\n"
+                "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n",
+};
 
 /* ------------------------------------------------------------------------------- command line */
 
-static double limit(const char *value)
-{
-    return strcmp(value, "1") == 0 ? 1 : params_rate(value);
-}
-
-static void take_mode(struct request *r, int mode)
-{
-    if (r->mode != 0 && r->mode != mode)
-        cli_usage("--union, --intersect and --project exclude one another");
-    r->mode = mode;
-}
-
-static void take_option(struct request *r, int option, char *value)
-{
-    switch (option) {
-    case OPTION_UNION:
-    case OPTION_INTERSECT:
-    case OPTION_PROJECT:
-        take_mode(r, option);
-        break;
-    case 'p':
-        r->params.max_fpr = limit(value);
-        break;
-    case OPTION_DISJOINT:
-        r->disjoint = true;
-        break;
-    case OPTION_LABEL:
-        r->params.label = value;
-        break;
-    case OPTION_TAG:
-        r->tagged = true;
-        if (!cli_parse_hex(value, r->params.tag, sizeof(r->params.tag)))
-            cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
-        break;
-    case OPTION_FILES_FROM:
-        r->list = value;
-        break;
-    case '0':
-        r->null = true;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        r->open_flags |= BLOOMFILE_ACCEPT_UNCLEAN;
-        break;
-    case 'f':
-        r->force = true;
-        break;
-    case 'q':
-        r->quiet = true;
-        r->verbose = false;
-        break;
-    case 'v':
-        r->verbose = true;
-        r->quiet = false;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    }
-}
-
 static void check_options(const struct request *r)
 {
-    if (r->mode != OPTION_UNION && (r->params.max_fpr > 0 || r->disjoint))
+    if (r->mode != UNION && (r->params.max_fpr > 0 || r->disjoint))
         cli_usage("%s is for unions", r->disjoint ? "--disjoint" : "--fpr");
-    if (r->mode == OPTION_PROJECT && (r->params.label != NULL || r->tagged))
+    if (r->mode == PROJECT && (r->params.label != NULL || r->tagged))
         cli_usage("--project keeps the label and the tag of SRC");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
         cli_usage("the name of SRC is missing");
-    if (r->mode == OPTION_PROJECT && (r->count != 1 || r->list != NULL))
+    if (r->mode == PROJECT && (r->count != 1 || r->list != NULL))
         cli_usage("--project takes one SRC");
 }
 
 static void parse(struct request *r, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "union", no_argument, NULL, OPTION_UNION },
-        { "intersect", no_argument, NULL, OPTION_INTERSECT },
-        { "project", no_argument, NULL, OPTION_PROJECT },
-        { "fpr", required_argument, NULL, 'p' },
-        { "disjoint", no_argument, NULL, OPTION_DISJOINT },
-        { "label", required_argument, NULL, OPTION_LABEL },
-        { "tag", required_argument, NULL, OPTION_TAG },
-        { "files-from", required_argument, NULL, OPTION_FILES_FROM },
-        { "null", no_argument, NULL, '0' },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "force", no_argument, NULL, 'f' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "verbose", no_argument, NULL, 'v' },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":p:0fqvh", options, NULL)) != -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        take_option(r, option, optarg);
-    }
-    if (optind == argc || argv[optind][0] == '\0')
+    const int first = options_parse(&options, r, argc, argv);
+    if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of DEST is missing");
-    r->dest = argv[optind];
-    r->paths = argv + optind + 1;
-    r->count = argc - optind - 1;
-    r->mode = r->mode == 0 ? OPTION_UNION : r->mode;
+    r->dest = argv[first];
+    r->paths = argv + first + 1;
+    r->count = argc - first - 1;
     check_options(r);
 }
 
@@ -234,11 +150,11 @@ static void check_dest(const struct request *r, const struct merge_sources *s)
 static void check_layout(const struct request *r, const struct merge_sources *s)
 {
     bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
-    if (r->mode == OPTION_PROJECT && s->count != 1)
+    if (r->mode == PROJECT && s->count != 1)
         cli_usage("--project takes one SRC");
-    if (r->mode == OPTION_PROJECT && !counting)
+    if (r->mode == PROJECT && !counting)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", s->list[0].name);
-    if (r->mode == OPTION_INTERSECT && counting)
+    if (r->mode == INTERSECT && counting)
         cli_fail(BLOOMFILE_ECOUNTING, "cannot intersect %s", s->list[0].name);
 }
 
@@ -298,10 +214,10 @@ static int make(const struct request *r, const struct merge_sources *s)
     const unsigned flags = sink_flags(r->force);
     const bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
-    if (r->mode == OPTION_PROJECT)
+    if (r->mode == PROJECT)
         return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
                          : bloomfile_project(r->dest, first, flags);
-    params.op = r->mode == OPTION_INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
+    params.op = r->mode == INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
     params.keys = count_keys(r, s);
     const bloomfile **filters = merge_sources_filters(s);
     int error = to_stdout ? bloomfile_merge_fd(STDOUT_FILENO, filters, s->count, &params)
@@ -329,7 +245,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
 {
     char is[32];
     say_warnings(r->dest, info, rate);
-    if (r->mode == OPTION_UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
+    if (r->mode == UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
         cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }

@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,15 +22,6 @@ enum {
     PIECE_SIZE = 1 << 18, /* stays in the cache of a core with its keys and digests */
     MOST_GENERATIONS = 1000
 };
-enum {
-    OPTION_VERSION = 0x100,
-    OPTION_FILTER,
-    OPTION_ACCEPT_UNCLEAN,
-    OPTION_GENERATIONS,
-    OPTION_EVERY,
-    OPTION_OVERFULL
-};
-
 struct request {
     char *const *inputs;
     int inputs_count;
@@ -43,126 +33,73 @@ struct request {
     uint64_t taken, new_ones; /* keys */
 };
 
-static const char help[] =
-    "usage: bfuniq [options] [INPUT...]\n"
-    "Print each line of the INPUTs, or of standard input, the first time it is seen.\n"
-    "A Bloom filter remembers the lines, in a small and fixed amount of memory; a few\n"
-    "new lines are mistaken for repeated ones, at most RATE of them.\n"
-    "\n"
-    "Keys:\n"
-    "  -0, --null            keys end with a zero byte, not with a newline\n"
-    "  -x, --fixed N         keys are binary records of N bytes\n"
-    "      --crlf            a carriage return before a newline is no part of the key\n"
-    "\n"
-    "Output:\n"
-    "  -d, --repeated        print the others instead: each line that was seen before\n"
-    "  -c, --count           print no lines but, at the end, how many there were\n"
-    "  -q, --quiet           no progress; only errors, and warnings that keys may be\n"
-    "                        lost or never match\n"
-    "\n"
-    "Memory:\n"
-    "  -n, --capacity N      room for N different keys (default 10M)\n"
-    "  -p, --fpr RATE        false-positive rate, then (default 0.001)\n"
-    "  -l, --layout NAME     blocked (default, fastest) or classic (smallest)\n"
-    "  -s, --seed N          seed of the hash (default 0); 'random' for hostile keys\n"
-    "      --overfull        go on with more than twice RATE; without it, that ends\n"
-    "                        the program\n"
-    "      --filter FILE     what was seen is kept in FILE, made if missing: the next\n"
-    "                        run goes on from there, and others at the same time\n"
-    "      --accept-unclean  even if the machine, or a writer in a sync, died while\n"
-    "                        FILE was written\n"
-    "      --generations G   forget keys again, after the last G-1 to G periods\n"
-    "      --every N         a period is N new keys; --generations needs it, not -n\n"
-    "\n"
-    "Other:\n"
-    "  -j, --threads N       work with N threads (default: one a processor, up to\n"
-    "                        16); the output is the same\n"
-    "  -h, --help            print this and exit\n"
-    "      --version         print the version and exit\n"
-    "\n"
-    "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-    "\n"
-    "Examples:\n"
-    "  bfuniq -n 100M urls.txt > different-urls.txt\n"
-    "  crawl | bfuniq --filter seen.bloom | fetch\n"
-    "  tail -F log | bfuniq --generations 3 --every 1M\n";
+static const struct options_word layouts[] = { { "blocked", BLOOMFILE_BLOCKED },
+                                               { "classic", BLOOMFILE_CLASSIC },
+                                               { NULL, 0 } };
+
+static void take_seed(void *filter_plan, char *value)
+{
+    struct filter_plan *plan = filter_plan;
+    plan->params.seed = params_seed(value);
+    plan->has_seed = strcmp(value, "random") != 0; /* random: of a file that is made now */
+}
+
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("Keys:"),
+    KEYS_OPTIONS(struct request, keys),
+    OPTIONS_TITLE("Output:"),
+    OPTION('d', "repeated", NULL, "print the others instead: each line that was seen before",
+           OPTIONS_FLAG(struct request, repeated)),
+    OPTION('c', "count", NULL, "print no lines but, at the end, how many there were",
+           OPTIONS_FLAG(struct request, count)),
+    OPTION('q', "quiet", NULL,
+           "no progress; only errors, and warnings that keys may be lost or never match",
+           OPTIONS_FLAG(struct request, quiet)),
+    OPTIONS_TITLE("Memory:"),
+    OPTION('n', "capacity", "N", "room for N different keys (default 10M)",
+           OPTIONS_COUNT(struct request, seen.plan.params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
+    OPTION('p', "fpr", "RATE", "false-positive rate, then (default 0.001)",
+           OPTIONS_RATE(struct request, seen.plan.params.fpr, 0)),
+    OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (smallest)",
+           OPTIONS_WORD(struct request, seen.plan.params.layout, layouts)),
+    OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
+           OPTIONS_CALL(struct request, seen.plan, take_seed)),
+    OPTION(0, "overfull", NULL,
+           "go on with more than twice RATE; without it, that ends the program",
+           OPTIONS_FLAG(struct request, seen.overfull)),
+    OPTION(0, "filter", "FILE",
+           "what was seen is kept in FILE, made if missing: the next run goes on from there, and"
+           " others at the same time",
+           OPTIONS_STRING(struct request, seen.path, "the name of a file")),
+    PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
+    OPTION(0, "generations", "G", "forget keys again, after the last G-1 to G periods",
+           OPTIONS_COUNT(struct request, seen.plan.generations, NULL, 2, MOST_GENERATIONS)),
+    OPTION(0, "every", "N", "a period is N new keys; --generations needs it, not -n",
+           OPTIONS_COUNT(struct request, every, NULL, 1, BLOOMFILE_MAX_BITS)),
+    OPTIONS_TITLE("Other:"),
+    PARAMS_THREADS(struct request, threads, "; the output is the same"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] [INPUT...]" },
+    .about = "Print each line of the INPUTs, or of standard input, the first time it is seen. A"
+             " Bloom filter remembers the lines, in a small and fixed amount of memory; a few new"
+             " lines are mistaken for repeated ones, at most RATE of them.",
+    .entries = entries,
+    .notes = "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
+             "The exit status is 0 if all INPUTs were read and answered, 2 for trouble.",
+    .examples = "  bfuniq -n 100M urls.txt > different-urls.txt\n"
+                "  crawl | bfuniq --filter seen.bloom | fetch\n"
+                "  tail -F log | bfuniq --generations 3 --every 1M\n",
+};
 
 /* --------------------------------------------------------------------------------- command line */
-
-static enum bloomfile_layout layout(const char *name)
-{
-    if (strcmp(name, "blocked") == 0)
-        return BLOOMFILE_BLOCKED;
-    if (strcmp(name, "classic") == 0)
-        return BLOOMFILE_CLASSIC;
-    cli_usage("-l/--layout takes blocked or classic, not '%s'", name);
-}
-
-static void take_memory_option(struct request *r, int option, const char *value)
-{
-    struct filter_plan *plan = &r->seen.plan;
-    switch (option) {
-    case 'n':
-        plan->params.capacity = params_count("-n/--capacity", value, 1, BLOOMFILE_MAX_BITS);
-        break;
-    case 'p':
-        plan->params.fpr = params_rate(value);
-        break;
-    case 'l':
-        plan->params.layout = layout(value);
-        break;
-    case 's':
-        plan->params.seed = params_seed(value);
-        plan->has_seed = strcmp(value, "random") != 0; /* random: of a file that is made now */
-        break;
-    case OPTION_FILTER:
-        r->seen.path = value;
-        break;
-    case OPTION_ACCEPT_UNCLEAN:
-        plan->accept_unclean = true;
-        break;
-    case OPTION_GENERATIONS:
-        plan->generations = (unsigned)params_count("--generations", value, 2, MOST_GENERATIONS);
-        break;
-    case OPTION_EVERY:
-        r->every = params_count("--every", value, 1, BLOOMFILE_MAX_BITS);
-        break;
-    case OPTION_OVERFULL:
-        r->seen.overfull = true;
-        break;
-    }
-}
-
-static void take_option(struct request *r, int option, const char *value)
-{
-    switch (option) {
-    case 'd':
-        r->repeated = true;
-        break;
-    case 'c':
-        r->count = true;
-        break;
-    case 'j':
-        r->threads = params_threads(value);
-        break;
-    case 'q':
-        r->quiet = r->seen.quiet = true;
-        break;
-    case 'h':
-        cli_help(help);
-    case OPTION_VERSION:
-        cli_version();
-    default:
-        take_memory_option(r, option, value);
-    }
-}
 
 static void check_memory_options(struct request *r)
 {
     struct filter_plan *plan = &r->seen.plan;
-    if (r->seen.path != NULL && r->seen.path[0] == '\0')
-        cli_usage("--filter takes the name of a file");
-    if (plan->accept_unclean && r->seen.path == NULL)
+    if (plan->open_flags != 0 && r->seen.path == NULL)
         cli_usage("--accept-unclean needs --filter");
     if ((plan->generations > 0) != (r->every > 0))
         cli_usage("--generations and --every need one another");
@@ -178,40 +115,12 @@ static void check_memory_options(struct request *r)
 
 static void parse(struct request *r, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "null", no_argument, NULL, '0' },
-        { "fixed", required_argument, NULL, 'x' },
-        { "crlf", no_argument, NULL, KEYS_OPTION_CRLF },
-        { "repeated", no_argument, NULL, 'd' },
-        { "count", no_argument, NULL, 'c' },
-        { "quiet", no_argument, NULL, 'q' },
-        { "threads", required_argument, NULL, 'j' },
-        { "capacity", required_argument, NULL, 'n' },
-        { "fpr", required_argument, NULL, 'p' },
-        { "layout", required_argument, NULL, 'l' },
-        { "seed", required_argument, NULL, 's' },
-        { "filter", required_argument, NULL, OPTION_FILTER },
-        { "accept-unclean", no_argument, NULL, OPTION_ACCEPT_UNCLEAN },
-        { "generations", required_argument, NULL, OPTION_GENERATIONS },
-        { "every", required_argument, NULL, OPTION_EVERY },
-        { "overfull", no_argument, NULL, OPTION_OVERFULL },
-        { "help", no_argument, NULL, 'h' },
-        { "version", no_argument, NULL, OPTION_VERSION },
-        { NULL, 0, NULL, 0 },
-    };
-    int option;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, ":" KEYS_SHORT_OPTIONS "dcqn:p:l:s:j:h", options,
-                                 NULL)) != -1) {
-        if (option == '?' || option == ':')
-            cli_bad_option(option, argv);
-        if (!keys_take_option(&r->keys, option, optarg))
-            take_option(r, option, optarg);
-    }
+    const int first = options_parse(&options, r, argc, argv);
+    r->seen.quiet = r->quiet;
     check_memory_options(r);
     framing_record(&r->seen.plan.params, &r->keys);
-    r->inputs = argv + optind;
-    r->inputs_count = argc - optind;
+    r->inputs = argv + first;
+    r->inputs_count = argc - first;
 }
 
 /* --------------------------------------------------------------------------------------- output */
@@ -230,7 +139,7 @@ static void check_output(bool good)
 
 static void print_counts(const struct request *r)
 {
-    const char *what = r->keys.form == KEYS_LINES ? "line" : "key";
+    const char *what = keys_are_lines(&r->keys) ? "line" : "key";
     int n = printf("%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated\n", r->taken, what,
                    cli_s(r->taken), r->new_ones, r->taken - r->new_ones);
     check_output(n > 0 && fflush(stdout) == 0);

@@ -166,7 +166,7 @@ static bloomfile *open_older(const struct seen *s, uint64_t number)
             return s->older[i].f;
     }
     char *name = name_of(s, number);
-    if (s->plan.accept_unclean)
+    if ((s->plan.open_flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0)
         clean(s, name);
     bloomfile *f = filter_open(&s->plan, name, false);
     free(name);

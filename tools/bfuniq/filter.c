@@ -159,9 +159,7 @@ bloomfile *filter_open(const struct filter_plan *plan, const char *path, bool ad
 {
     bloomfile *f;
     unsigned flags = adding ? BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT : 0;
-    if (plan->accept_unclean)
-        flags |= BLOOMFILE_ACCEPT_UNCLEAN;
-    int error = bloomfile_open(&f, path, flags);
+    int error = bloomfile_open(&f, path, flags | plan->open_flags);
     if (error == ENOENT)
         return NULL;
     if (error != 0)

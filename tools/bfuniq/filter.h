@@ -11,7 +11,7 @@ struct filter_plan {
     struct bloomfile_params params; /* fpr: of one filter; 0 in a member: whatever there is */
     bool has_seed;                  /* params.seed is asked for too */
     unsigned generations;           /* filters that are asked together; 0: there is but one */
-    bool accept_unclean;
+    unsigned open_flags;            /* for bloomfile_open(), as the command line says */
 };
 
 /* Makes a filter by the plan, with defaults for what it leaves open; path NULL: in memory. NULL if

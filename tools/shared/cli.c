@@ -166,29 +166,7 @@ void cli_usage(const char *format, ...)
     exit(CLI_TROUBLE);
 }
 
-void cli_bad_option(int returned, char *const *argv)
-{
-    const char *word = argv[optind - 1]; /* NULL: musl counts a short option's missing value */
-    bool is_long = word != NULL && strncmp(word, "--", 2) == 0;
-    if (returned == ':' && is_long)
-        cli_usage("%s needs a value", word);
-    if (returned == ':')
-        cli_usage("-%c needs a value", optopt);
-    if (is_long && optopt != 0)
-        cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
-    if (is_long)
-        cli_usage("unknown or ambiguous option %s", word);
-    cli_usage("unknown option -%c", optopt);
-}
-
 /* ------------------------------------------------------------------------------ standard output */
-
-void cli_help(const char *text)
-{
-    cli_write(text, strlen(text));
-    cli_close_stdout();
-    exit(0);
-}
 
 void cli_version(void)
 {

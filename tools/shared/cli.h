@@ -31,17 +31,9 @@ extern void (*cli_before_failing)(void);
 /* The same without an error code and with "(try 'bfcreate --help')", for a wrong command line. */
 _Noreturn void cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* For getopt_long() with opterr = 0 and an option string that begins with ':': what it returned
- * ('?' or
- * ':') becomes a cli_usage() message that names the option. */
-_Noreturn void cli_bad_option(int returned, char *const *argv);
-
 /* From now on a mapped file that shrinks, or whose disk fails, which is the signal SIGBUS, ends the
  * program with a message about `path` and CLI_TROUBLE. */
 void cli_catch_bus_error(const char *path);
-
-/* The text on stdout, exit 0. */
-_Noreturn void cli_help(const char *text);
 
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
@@ -70,9 +62,8 @@ void cli_page_print(struct cli_page *p); /* at once, and ends it */
  */
 bool cli_parse_count(const char *text, uint64_t *out);
 
-/* "-x/--fixed takes a number of bytes from 1, not '0'" for a count that cannot be taken, naming the
- * suffixes if it ends in something else; see cli_usage(). */
-_Noreturn void cli_bad_count(const char *option, const char *wanted, const char *text);
+/* Whether it is digits and a suffix that is none of these. */
+bool cli_has_unknown_suffix(const char *text);
 
 /* Any 64-bit number: decimal digits, or 0x and hexadecimal digits. */
 bool cli_parse_u64(const char *text, uint64_t *out);

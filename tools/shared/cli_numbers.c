@@ -65,13 +65,11 @@ bool cli_parse_count(const char *text, uint64_t *out)
     return true;
 }
 
-void cli_bad_count(const char *option, const char *wanted, const char *text)
+bool cli_has_unknown_suffix(const char *text)
 {
     uint64_t value;
     bool has_digits = text[0] >= '0' && text[0] <= '9' && text[strspn(text, "0123456789")] != '\0';
-    bool is_unknown = has_digits && !cli_parse_count(text, &value);
-    cli_usage("%s takes %s, not '%s'%s", option, wanted, text,
-              is_unknown ? ": a whole number may end in k, M, G, T, Ki, Mi, Gi, Ti or e9" : "");
+    return has_digits && !cli_parse_count(text, &value);
 }
 
 static int hex_digit(char c)

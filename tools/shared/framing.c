@@ -33,16 +33,12 @@ struct framing {
 
 static struct framing of_keys(const struct keys_options *keys)
 {
-    switch (keys->form) {
-    case KEYS_NUL:
+    if (keys->null)
         return (struct framing){ BLOOMFILE_NULL, 0 };
-    case KEYS_RECORDS:
-        if (keys->record_size > BLOOMFILE_MAX_FRAMING_SIZE)
-            return (struct framing){ BLOOMFILE_FRAMING_UNKNOWN, 0 };
+    if (keys->record_size > BLOOMFILE_MAX_FRAMING_SIZE)
+        return (struct framing){ BLOOMFILE_FRAMING_UNKNOWN, 0 };
+    if (keys->record_size > 0)
         return (struct framing){ BLOOMFILE_FIXED, (uint32_t)keys->record_size };
-    case KEYS_LINES:
-        break;
-    }
     return (struct framing){ keys->crlf ? BLOOMFILE_LINES_CRLF : BLOOMFILE_LINES, 0 };
 }
 

@@ -46,34 +46,6 @@ static const char *name_of(const char *path)
     return is_standard_input(path) ? "standard input" : path;
 }
 
-bool keys_take_option(struct keys_options *options, int returned, const char *value)
-{
-    uint64_t size;
-    switch (returned) {
-    case '0':
-        if (options->form == KEYS_RECORDS || options->crlf)
-            break;
-        options->form = KEYS_NUL;
-        return true;
-    case 'x':
-        if (options->form == KEYS_NUL || options->crlf)
-            break;
-        if (!cli_parse_count(value, &size) || size == 0 || size > PTRDIFF_MAX)
-            cli_bad_count("-x/--fixed", "a number of bytes from 1", value);
-        options->form = KEYS_RECORDS;
-        options->record_size = (size_t)size;
-        return true;
-    case KEYS_OPTION_CRLF:
-        if (options->form != KEYS_LINES)
-            break;
-        options->crlf = true;
-        return true;
-    default:
-        return false;
-    }
-    cli_usage("-0/--null, -x/--fixed and --crlf exclude one another");
-}
-
 /* ------------------------------------------------------------------------------------- inputs */
 
 static void trouble(struct keys *k, const char *what, const char *path, const char *reason)
@@ -115,8 +87,8 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     k->path = k->paths[0];
     k->fd = -1;
     k->split = (struct split){
-        .record_size = options->form == KEYS_RECORDS ? options->record_size : 0,
-        .mark = options->form == KEYS_NUL ? '\0' : '\n',
+        .record_size = options->record_size,
+        .mark = keys_end(options),
         .crlf = options->crlf,
     };
 

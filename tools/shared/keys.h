@@ -11,16 +11,6 @@
 
 #include <bloomfile.h>
 
-/* The options that tools share: -0/--null, -x/--fixed N and --crlf. */
-#define KEYS_SHORT_OPTIONS "0x:"
-enum {
-    KEYS_OPTION_CRLF = 0x1000
-};
-
-/* Takes what getopt_long() returned if it is one of them, and ends by cli_usage() if it contradicts
- * another one; false if it is none of them. */
-bool keys_take_option(struct keys_options *options, int returned, const char *value);
-
 struct keys;
 
 /* `paths` (count of them, "-" is standard input, count 0 too) are read one after the other. Ends

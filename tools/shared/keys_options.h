@@ -1,26 +1,39 @@
 /* SPDX-License-Identifier: MIT
- * How keys are cut out of inputs. */
+ * How keys are cut out of inputs: lines, unless an option says something else. */
 #ifndef BLOOMFILE_TOOLS_KEYS_OPTIONS_H
 #define BLOOMFILE_TOOLS_KEYS_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-enum keys_form {
-    KEYS_LINES,   /* end at '\n'; the last may lack it */
-    KEYS_NUL,     /* end at '\0'; the last may lack it */
-    KEYS_RECORDS, /* of record_size bytes each */
-};
+#include "shared/options.h"
 
 struct keys_options {
-    enum keys_form form;
-    size_t record_size; /* KEYS_RECORDS */
-    bool crlf;          /* KEYS_LINES: a '\r' before the end of the line is no part of the key */
+    bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
+    size_t record_size; /* keys are of that many bytes each; 0: text */
+    bool crlf;          /* lines: a '\r' before the end is no part of the key */
     bool keep_going;    /* trouble with an input is a message, and the next one is read */
     bool no_keys;       /* what looks like something else is no warning: it is a list of names */
     bool stoppable;     /* once there is a stop_signal (stop.h), nothing more is read */
     size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
 };
+
+/* The options that tools share, for a struct keys_options in their request. */
+#define KEYS_OPTIONS(request, field)                                                               \
+    OPTION('0', "null", NULL, "keys end with a zero byte, not with a newline",                     \
+           OPTIONS_FLAG(request, field.null), .rival = 'k'),                                       \
+        OPTION('x', "fixed", "N", "keys are binary records of N bytes",                            \
+               OPTIONS_COUNT(request, field.record_size, "bytes", 1, PTRDIFF_MAX), .rival = 'k'),  \
+        OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
+               OPTIONS_FLAG(request, field.crlf), .rival = 'k')
+
+static inline bool keys_are_lines(const struct keys_options *options)
+{
+    return !options->null && options->record_size == 0;
+}
+
+/* What text ends with. */
+static inline char keys_end(const struct keys_options *options)
+{
+    return options->null ? '\0' : '\n';
+}
 
 #endif

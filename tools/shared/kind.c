@@ -94,12 +94,12 @@ void kind_judge(const char *name, const struct keys_options *options, const uint
     if (size > KIND_SIZE)
         size = KIND_SIZE;
     const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
-    if (found == NULL && options->form == KEYS_LINES)
+    if (found == NULL && keys_are_lines(options))
         found = find_wide(bytes, size);
     if (found != NULL)
         cli_warn(0, "%s looks like %s, and is taken for keys as it is (%s)", name, found->what,
                  found->remedy);
-    else if (options->form == KEYS_LINES && !options->crlf && all_end_in_cr(bytes, size))
+    else if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
                  "%s: each line ends in a carriage return, which is taken for a part of the key"
                  " (--crlf takes it off)",

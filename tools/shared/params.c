@@ -1,47 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * Suffixes, ranges and contradictions. */
+ * Seeds, tags and threads. */
 #include "shared/params.h"
 #include "shared/cli.h"
 
 #include <bloomfile.h>
 
 #include <errno.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/random.h>
 
 enum {
-    DEFAULT_THREADS = 16, /* at most */
-    MOST_THREADS = 1024
+    DEFAULT_THREADS = 16 /* at most */
 };
-
-static _Noreturn void bad_count(const char *option, const char *text, uint64_t min, uint64_t max)
-{
-    char wanted[80];
-    if (max == BLOOMFILE_MAX_BITS)
-        snprintf(wanted, sizeof(wanted), "a number from %" PRIu64 " to 2^60", min);
-    else
-        snprintf(wanted, sizeof(wanted), "a number from %" PRIu64 " to %" PRIu64, min, max);
-    cli_bad_count(option, wanted, text);
-}
-
-uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max)
-{
-    uint64_t value;
-    if (!cli_parse_count(text, &value) || value < min || value > max)
-        bad_count(option, text, min, max);
-    return value;
-}
-
-double params_rate(const char *text)
-{
-    double value;
-    if (!cli_parse_rate(text, &value))
-        cli_usage("-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%%, not '%s'",
-                  text);
-    return value;
-}
 
 static uint64_t random_seed(void)
 {
@@ -66,9 +37,10 @@ uint64_t params_seed(const char *text)
     return value;
 }
 
-uint32_t params_threads(const char *text)
+void params_take_tag(void *tag, char *value)
 {
-    return (uint32_t)params_count("-j/--threads", text, 1, MOST_THREADS);
+    if (!cli_parse_hex(value, tag, BLOOMFILE_TAG_SIZE))
+        cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
 }
 
 uint32_t params_default_threads(void)

@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the command line says about the size and kind of a filter to make, and about threads. Each
- * ends the program by cli_usage() for a value that will not do.
+ * Options about filters and threads that several tools take, and values that need more than a table
+ * says.
  */
 #ifndef BLOOMFILE_TOOLS_PARAMS_H
 #define BLOOMFILE_TOOLS_PARAMS_H
 
-#include <stdint.h>
+#include "shared/options.h"
 
-/* A count from `min` to `max`; `option` names it in the message, "-n/--capacity". */
-uint64_t params_count(const char *option, const char *text, uint64_t min, uint64_t max);
+#define PARAMS_THREADS(request, field, more)                                                       \
+    OPTION('j', "threads", "N", "work with N threads (default: one a processor, up to 16)" more,   \
+           OPTIONS_COUNT(request, field, NULL, 1, 1024))
 
-/* The value of -p/--fpr. */
-double params_rate(const char *text);
+#define PARAMS_LABEL(request, field)                                                               \
+    OPTION(0, "label", "TEXT", "text for people, at most 112 bytes of UTF-8",                      \
+           OPTIONS_STRING(request, field, NULL))
 
-/* The value of -s/--seed: a number, or 'random'. */
+#define PARAMS_TAG(request, field, take)                                                           \
+    OPTION(0, "tag", "HEX", "an identity for programs, at most 16 bytes",                          \
+           OPTIONS_CALL(request, field, take))
+
+/* `file` is the name of the operand in the usage. */
+#define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
+    OPTION(0, "accept-unclean", NULL,                                                              \
+           "even if the machine, or a writer in a sync, died while " file " was written",          \
+           OPTIONS_BITS(request, field, BLOOMFILE_ACCEPT_UNCLEAN))
+
+/* Each takes the other back. */
+#define PARAMS_QUIET_VERBOSE(request, quietness)                                                   \
+    OPTION('q', "quiet", NULL, quietness, OPTIONS_INSTEAD(request, quiet, verbose)),               \
+        OPTION('v', "verbose", NULL, "print the summary even if standard error is no terminal",    \
+               OPTIONS_INSTEAD(request, verbose, quiet))
+
+/* The value of -s/--seed: a number, or 'random'. Ends the program by cli_usage() for another. */
 uint64_t params_seed(const char *text);
 
-/* The value of -j/--threads. */
-uint32_t params_threads(const char *text);
+/* For PARAMS_TAG(): the value goes to 16 bytes. */
+void params_take_tag(void *tag, char *value);
 
 /* As many as the processors this program may use, up to 16. */
 uint32_t params_default_threads(void);

@@ -102,7 +102,8 @@ static double time_gets(const struct database *database, const struct key *keys,
     const double start = bench_seconds();
     for (uint64_t i = 0; i < count; i++) {
         size_t size;
-        char *value = database_get(database, (struct bytes){ keys[i].text, KEY_SIZE }, &size);
+        char *value =
+            database_get(database, (struct bloomfile_key){ keys[i].text, KEY_SIZE }, &size);
         if ((value != NULL) != present)
             bench_fail(0, present ? "find a row" : "trust a row that nobody put");
         leveldb_free(value);
@@ -110,9 +111,9 @@ static double time_gets(const struct database *database, const struct key *keys,
     return (bench_seconds() - start) * 1e9 / (double)count;
 }
 
-static void ignore(void *context, struct bytes key, struct bytes value)
+static void ignore(void *context, const struct row *row)
 {
-    (void)context, (void)key, (void)value;
+    (void)context, (void)row;
 }
 
 /* All blocks are in the cache. The keys asked for are others in every round. */

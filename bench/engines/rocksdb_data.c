@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "bench.h"
-#include "trouble.h"
+#include "shared.h"
 
 #define POOL_SIZE ((size_t)1 << 20)
 
@@ -49,7 +49,7 @@ static void add_rows(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, u
         char *error = NULL, key[MEASURE_KEY_SIZE];
         measure_key(key, 2 * i);
         rocksdb_sstfilewriter_put(sst, key, sizeof key, value_of(i), MEASURE_VALUE_SIZE, &error);
-        check_rocksdb(error, "write", path);
+        check_engine(error, "write", path);
         if (builder != NULL)
             check_bloomfile(bloomfile_builder_add(builder, key, sizeof key), "add a key for", path);
     }
@@ -60,7 +60,7 @@ static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, con
     static const char filter[] = "set.bloom";
     char *error = NULL;
     rocksdb_sstfilewriter_finish(sst, &error);
-    check_rocksdb(error, "write", path);
+    check_engine(error, "write", path);
     if (builder != NULL)
         check_bloomfile(bloomfile_builder_finish(builder, filter, BLOOMFILE_REPLACE), "write",
                         filter);
@@ -79,7 +79,7 @@ double measure_write(enum measure_mode mode, uint64_t rows)
     if (has_our_filter(mode))
         check_bloomfile(bloomfile_builder_new(&builder, NULL), "begin a filter for", path);
     rocksdb_sstfilewriter_open(sst, path, &error);
-    check_rocksdb(error, "create", path);
+    check_engine(error, "create", path);
     add_rows(sst, builder, rows, path);
     finish(sst, builder, path);
     const double seconds = bench_seconds() - begin;
@@ -98,9 +98,9 @@ void measure_ingest(void)
     for (unsigned i = 0; i < 2; i++) {
         char *error = NULL;
         rocksdb_t *db = rocksdb_open(options, databases[i], &error);
-        check_rocksdb(error, "create", databases[i]);
+        check_engine(error, "create", databases[i]);
         rocksdb_ingest_external_file(db, &files[i], 1, ingestion, &error);
-        check_rocksdb(error, "ingest", files[i]);
+        check_engine(error, "ingest", files[i]);
         rocksdb_close(db);
     }
     rocksdb_ingestexternalfileoptions_destroy(ingestion);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "bench.h"
-#include "trouble.h"
+#include "shared.h"
 
 struct keys measure_keys(uint64_t count, uint64_t rows, bool present, uint64_t seed)
 {
@@ -26,7 +26,7 @@ void measure_free_keys(struct keys *keys)
 
 static uint64_t take(rocksdb_pinnableslice_t *value, char *error)
 {
-    check_rocksdb(error, "read", "a row");
+    check_engine(error, "read", "a row");
     if (value == NULL)
         return 0;
     rocksdb_pinnableslice_destroy(value);

@@ -5,7 +5,7 @@
 
 #include "bench.h"
 #include "residence.h"
-#include "trouble.h"
+#include "shared.h"
 
 /* RocksDB's filters are used if the files have them and there is a policy, of whichever size. */
 static rocksdb_options_t *reading_options(enum measure_mode mode, uint64_t rows)
@@ -33,7 +33,7 @@ struct opened measure_open(enum measure_mode mode, uint64_t rows)
     o.guard.db = rocksdb_open_for_read_only_column_families(
         o.options, path, 1, &family, (const rocksdb_options_t *const *)&o.options, &o.guard.rows, 0,
         &error);
-    check_rocksdb(error, "open", path);
+    check_engine(error, "open", path);
     if (has_our_filter(mode))
         check_bloomfile(bloomfile_open(&o.guard.filter, "set.bloom", BLOOMFILE_PREFAULT), "open",
                         "set.bloom");
@@ -59,7 +59,7 @@ void measure_warm(const struct opened *o)
     for (rocksdb_iter_seek_to_first(at); rocksdb_iter_valid(at); rocksdb_iter_next(at))
         ;
     rocksdb_iter_get_error(at, &error);
-    check_rocksdb(error, "read", "the rows");
+    check_engine(error, "read", "the rows");
     rocksdb_iter_destroy(at);
 }
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "change.h"
 
 /* Even numbers are present: row r of table t has 2 * (r * tables + t). */
 static void print_key(uint64_t number, char key[SAMPLE_KEY + 1])
@@ -42,13 +41,12 @@ static void fill_table(const struct sample *s, uint64_t table, struct stored *st
         const uint64_t number = 2 * (r * s->tables + table);
         print_key(number, stored[r].key);
         fill_value(number, stored[r].value);
-        rows[r] = (struct row){ .key = { (const uint8_t *)stored[r].key, SAMPLE_KEY },
-                                .value = { (const uint8_t *)stored[r].value, SAMPLE_VALUE } };
+        rows[r] = (struct row){ .key = { stored[r].key, SAMPLE_KEY },
+                                .value = { stored[r].value, SAMPLE_VALUE } };
     }
 }
 
-void sample_make(const struct sample *s, mtbl_compression_type compression,
-                 const struct reporter *reporter)
+void sample_make(const struct sample *s, mtbl_compression_type compression)
 {
     struct table_options beside = { .compression = compression, .fpr = 0.01 }, inside = beside;
     struct stored *stored = bench_memory(calloc(s->rows, sizeof *stored));
@@ -56,9 +54,8 @@ void sample_make(const struct sample *s, mtbl_compression_type compression,
     inside.embedded = true;
     for (uint64_t table = 0; table < s->tables; table++) {
         fill_table(s, table, stored, rows);
-        if (tablet_put(SIDECAR, rows, s->rows, &beside, reporter) != 0 ||
-            tablet_put(EMBEDDED, rows, s->rows, &inside, reporter) != 0)
-            bench_fail(0, "make a tablet");
+        tablet_put(SIDECAR, &(struct rows){ s->rows, rows }, &beside);
+        tablet_put(EMBEDDED, &(struct rows){ s->rows, rows }, &inside);
     }
     free(rows);
     free(stored);

@@ -21,8 +21,7 @@ struct sample {
 void sample_key(const struct sample *s, uint64_t number, bool present, char key[SAMPLE_KEY + 1]);
 
 /* Makes the tablets SIDECAR and EMBEDDED in the current directory. Trouble ends the program. */
-void sample_make(const struct sample *s, mtbl_compression_type compression,
-                 const struct reporter *reporter);
+void sample_make(const struct sample *s, mtbl_compression_type compression);
 
 #define SIDECAR  "sidecar"
 #define EMBEDDED "embedded"

@@ -1,15 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A database is opened with a policy, and every error checked. */
 #include "database.h"
 
 #include <err.h>
-#include <stdio.h>
 #include <unistd.h>
-
-static void check(const struct database *d, const char *what, char *message)
-{
-    if (message != NULL)
-        errx(2, "cannot %s %s: %s", what, d->path, message);
-}
 
 /* LevelDB would leave a directory with a lock and a log where there is no database. */
 static void must_exist(const char *path)
@@ -45,7 +40,7 @@ struct database database_open(const char *path, bool create, leveldb_filterpolic
     d.reading = leveldb_readoptions_create();
     leveldb_readoptions_set_verify_checksums(d.reading, true);
     d.db = leveldb_open(d.options, path, &message);
-    check(&d, "open", message);
+    check_engine(message, "open", path);
     return d;
 }
 
@@ -60,11 +55,11 @@ void database_close(struct database *d)
         leveldb_filterpolicy_destroy(d->policy);
 }
 
-char *database_get(const struct database *d, struct bytes key, size_t *size)
+char *database_get(const struct database *d, struct bloomfile_key key, size_t *size)
 {
     char *message = NULL;
     char *value = leveldb_get(d->db, d->reading, key.data, key.size, size, &message);
-    check(d, "read from", message);
+    check_engine(message, "read from", d->path);
     return value;
 }
 
@@ -76,7 +71,7 @@ void database_write(const struct database *d, leveldb_writebatch_t *batch)
     leveldb_writeoptions_set_sync(writing, true);
     leveldb_write(d->db, writing, batch, &message);
     leveldb_writeoptions_destroy(writing);
-    check(d, "write to", message);
+    check_engine(message, "write to", d->path);
     leveldb_writebatch_clear(batch);
 }
 
@@ -94,12 +89,12 @@ void database_each(const struct database *d, database_row *call, void *context)
     char *message = NULL;
     leveldb_iterator_t *i = leveldb_create_iterator(d->db, d->reading);
     for (leveldb_iter_seek_to_first(i); leveldb_iter_valid(i); leveldb_iter_next(i)) {
-        struct bytes key, value;
-        key.data = leveldb_iter_key(i, &key.size);
-        value.data = leveldb_iter_value(i, &value.size);
-        call(context, key, value);
+        struct row row = { .line = 0 };
+        row.key.data = leveldb_iter_key(i, &row.key.size);
+        row.value.data = leveldb_iter_value(i, &row.value.size);
+        call(context, &row);
     }
     leveldb_iter_get_error(i, &message);
     leveldb_iter_destroy(i);
-    check(d, "read from", message);
+    check_engine(message, "read from", d->path);
 }

@@ -6,10 +6,9 @@
 #ifndef DATABASE_H
 #define DATABASE_H
 
-#include <leveldb/c.h>
+#include "../shared.h"
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <leveldb/c.h>
 
 struct database {
     const char *path;
@@ -20,18 +19,13 @@ struct database {
     leveldb_filterpolicy_t *policy;
 };
 
-struct bytes {
-    const char *data;
-    size_t size;
-};
-
 /* The policy, NULL for none, belongs to the database from then on. `cache` bytes are for blocks. */
 struct database database_open(const char *path, bool create, leveldb_filterpolicy_t *policy,
                               size_t cache);
 void database_close(struct database *d);
 
 /* The value, to be released by leveldb_free(); NULL: not there. */
-char *database_get(const struct database *d, struct bytes key, size_t *size);
+char *database_get(const struct database *d, struct bloomfile_key key, size_t *size);
 
 /* Returns once it is on disk; the batch is empty again then. */
 void database_write(const struct database *d, leveldb_writebatch_t *batch);
@@ -39,7 +33,7 @@ void database_write(const struct database *d, leveldb_writebatch_t *batch);
 void database_compact(const struct database *d);
 
 /* Calls for each row, in order of keys. */
-typedef void database_row(void *context, struct bytes key, struct bytes value);
+typedef void database_row(void *context, const struct row *row);
 void database_each(const struct database *d, database_row *call, void *context);
 
 #endif

@@ -2,15 +2,12 @@
  *
  * levelfilter - a LevelDB database whose filters are those of bloomfile
  *
- * What is to be copied is policy.c, and from database.c how a database is opened with it.
+ * The part to copy is policy.c, and from database.c how a database is opened with it.
  */
-#include "commands.h"
+#include "database.h"
 #include "policy.h"
 
-#include <bloomfile.h>
-
 #include <err.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +15,7 @@
 #include <string.h>
 
 #define CACHE ((size_t)8 << 20)
+#define BATCH ((size_t)1 << 20) /* bytes of keys and values */
 
 static const char usage[] =
     "usage: levelfilter [OPTIONS] COMMAND DB [ARGUMENTS]\n"
@@ -35,22 +33,161 @@ static const char usage[] =
     "  -h, --help\n"
     "Status 2: it could not be done.\n";
 
+struct request {
+    const struct database *database;
+    const struct policy_counts *counts; /* NULL if the policy has none */
+    char **arguments;                   /* behind the database; ends with NULL */
+};
+
+/* ---- changes */
+
+struct changes {
+    const struct database *database;
+    leveldb_writebatch_t *batch;
+    size_t bytes;
+};
+
+static struct changes changes_begin(const struct request *r)
+{
+    return (struct changes){ r->database, leveldb_writebatch_create(), 0 };
+}
+
+static void changes_count(struct changes *c, size_t bytes)
+{
+    c->bytes += bytes;
+    if (c->bytes >= BATCH) {
+        database_write(c->database, c->batch);
+        c->bytes = 0;
+    }
+}
+
+static void changes_end(struct changes *c)
+{
+    database_write(c->database, c->batch);
+    leveldb_writebatch_destroy(c->batch);
+}
+
+static int load(const struct request *r)
+{
+    struct row row;
+    struct changes c = changes_begin(r);
+    struct lines l = lines_open(NULL);
+    l.name = r->arguments[0] != NULL ? r->arguments[0] : l.name;
+    for (struct bloomfile_key line; lines_next(&l, &line); changes_count(&c, line.size)) {
+        if (!row_parse(&l, line, &row)) {
+            changes_end(&c);
+            errx(2, "%s: line %zu has no tab between key and value; the rows before it are in",
+                 l.name, l.count);
+        }
+        leveldb_writebatch_put(c.batch, row.key.data, row.key.size, row.value.data, row.value.size);
+    }
+    changes_end(&c);
+    lines_close(&l);
+    return 0;
+}
+
+static int delete (const struct request *r)
+{
+    struct changes c = changes_begin(r);
+    struct rows keys = keys_read(r->arguments);
+    for (size_t i = 0; i < keys.count; i++) {
+        leveldb_writebatch_delete(c.batch, keys.row[i].key.data, keys.row[i].key.size);
+        changes_count(&c, keys.row[i].key.size);
+    }
+    changes_end(&c);
+    rows_free(&keys);
+    return 0;
+}
+
+static int compact(const struct request *r)
+{
+    database_compact(r->database);
+    return 0;
+}
+
+/* ---- looking */
+
+static void print_dumped(void *context, const struct row *row)
+{
+    (void)context;
+    row_print(row);
+}
+
+static int dump(const struct request *r)
+{
+    database_each(r->database, print_dumped, NULL);
+    return 0;
+}
+
+static int get(const struct request *r)
+{
+    size_t missing = 0;
+    struct rows keys = keys_read(r->arguments);
+    for (size_t i = 0; i < keys.count; i++) {
+        struct row *row = &keys.row[i];
+        char *found = database_get(r->database, row->key, &row->value.size);
+        row->value.data = found;
+        if (found != NULL)
+            row_print(row);
+        else
+            missing++;
+        leveldb_free(found);
+    }
+    rows_free(&keys);
+    return missing > 0;
+}
+
+struct lookups {
+    const struct request *request;
+    uint64_t keys, lost, without_filter;
+};
+
+/* After opening, all rows are in tables, so a key that no filter is asked for has none. */
+static void check_row(void *context, const struct row *row)
+{
+    struct lookups *l = context;
+    const struct policy_counts *counts = l->request->counts;
+    const uint64_t asked = counts != NULL ? counts->asked : 0;
+    size_t size;
+    char *found = database_get(l->request->database, row->key, &size);
+    l->keys++;
+    l->lost +=
+        found == NULL || size != row->value.size || memcmp(found, row->value.data, size) != 0;
+    l->without_filter += counts != NULL && counts->asked == asked;
+    leveldb_free(found);
+}
+
+static int check(const struct request *r)
+{
+    struct lookups l = { .request = r };
+    database_each(r->database, check_row, &l);
+    printf("keys           %12" PRIu64 "\nlost           %12" PRIu64 "\n", l.keys, l.lost);
+    if (r->counts != NULL)
+        printf("without filter %12" PRIu64 "\n", l.without_filter);
+    if (l.without_filter > 0)
+        warnx("%s: tables have no filter of this policy, or a damaged one: they were read instead",
+              r->database->path);
+    return l.lost > 0;
+}
+
+/* ---- the command line */
+
 static const struct command {
     const char *name;
     int (*run)(const struct request *);
     bool creates, takes_keys, takes_file;
 } commands[] = {
-    { .name = "load", .run = command_load, .creates = true, .takes_file = true },
-    { .name = "dump", .run = command_dump },
-    { .name = "get", .run = command_get, .takes_keys = true },
-    { .name = "delete", .run = command_delete, .takes_keys = true },
-    { .name = "check", .run = command_check },
-    { .name = "compact", .run = command_compact },
+    { .name = "load", .run = load, .creates = true, .takes_file = true },
+    { .name = "dump", .run = dump },
+    { .name = "get", .run = get, .takes_keys = true },
+    { .name = "delete", .run = delete, .takes_keys = true },
+    { .name = "check", .run = check },
+    { .name = "compact", .run = compact },
 };
 
 struct settings {
     const char *policy;
-    int bits;
+    uint64_t bits;
 };
 
 static _Noreturn void wrong_use(void)
@@ -59,27 +196,11 @@ static _Noreturn void wrong_use(void)
     exit(2);
 }
 
-static void finish_output(void)
-{
-    if (fflush(stdout) != 0 || ferror(stdout))
-        err(2, "cannot write to standard output");
-}
-
 static _Noreturn void help(void)
 {
     fputs(usage, stdout);
     finish_output();
     exit(0);
-}
-
-static int bits_from(const char *text)
-{
-    char *end;
-    errno = 0;
-    const long bits = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || bits < 1 || bits > 64)
-        errx(2, "%s is no number of bits from 1 to 64", text);
-    return (int)bits;
 }
 
 static const struct command *command_named(const char *name, int arguments)
@@ -98,10 +219,10 @@ static leveldb_filterpolicy_t *policy_for(const struct settings *s, struct polic
     if (strcmp(s->policy, "none") == 0)
         return NULL;
     if (strcmp(s->policy, "builtin") == 0)
-        return leveldb_filterpolicy_create_bloom(s->bits);
+        return leveldb_filterpolicy_create_bloom((int)s->bits);
     if (strcmp(s->policy, "bloomfile") != 0)
         errx(2, "%s is no policy: bloomfile, builtin or none", s->policy);
-    leveldb_filterpolicy_t *policy = leveldb_filterpolicy_create_bloomfile(s->bits, counts);
+    leveldb_filterpolicy_t *policy = leveldb_filterpolicy_create_bloomfile((int)s->bits, counts);
     if (policy == NULL)
         err(2, "cannot make a filter policy");
     return policy;
@@ -147,13 +268,13 @@ int main(int argc, char **argv)
     struct settings settings = { "bloomfile", 10 };
     int option;
     while ((option = getopt_long(argc, argv, "+b:p:h", options, NULL)) != -1) {
-        if (option == 'b')
-            settings.bits = bits_from(optarg);
+        if (option == 'b' && !parse_number(optarg, 1, 64, &settings.bits))
+            errx(2, "%s is no number of bits from 1 to 64", optarg);
         else if (option == 'p')
             settings.policy = optarg;
         else if (option == 'h')
             help();
-        else
+        else if (option != 'b')
             wrong_use();
     }
     if (argc - optind < 2)

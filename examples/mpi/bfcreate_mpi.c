@@ -7,9 +7,9 @@
  * file of it. A filter that lacks the keys of one rank would deny them. So after each step all
  * ranks agree on whether it was done everywhere, and if not, none goes on.
  */
+#include "../shared.h"
 #include "shard.h"
 
-#include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -192,22 +192,6 @@ static const char usage[] =
     "  -c BYTES     that many in each reduction (default 64 MiB)\n"
     "  -f           replace FILE if it exists\n";
 
-static bool take_number(const char *text, uint64_t least, uint64_t greatest, uint64_t *out)
-{
-    char *end;
-    errno = 0;
-    *out = strtoull(text, &end, strncmp(text, "0x", 2) == 0 ? 16 : 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *out >= least &&
-           *out <= greatest;
-}
-
-static bool take_rate(const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out > 0 && *out < 1;
-}
-
 /* Counters would have to be added, not ORed. */
 static bool take_layout(const char *text, uint32_t *out)
 {
@@ -220,15 +204,15 @@ static bool take_option(struct job *j, int option, const char *value)
     uint64_t number;
     switch (option) {
     case 'n':
-        return take_number(value, 1, BLOOMFILE_MAX_BITS, &j->params.capacity);
+        return parse_number(value, 1, BLOOMFILE_MAX_BITS, &j->params.capacity);
     case 'p':
-        return take_rate(value, &j->params.fpr);
+        return parse_rate(value, &j->params.fpr);
     case 'l':
         return take_layout(value, &j->params.layout);
     case 's':
-        return take_number(value, 0, UINT64_MAX, &j->params.seed);
+        return parse_number(value, 0, UINT64_MAX, &j->params.seed);
     case 'c':
-        if (!take_number(value, 1, INT_MAX, &number))
+        if (!parse_number(value, 1, INT_MAX, &number))
             return false;
         j->chunk = (int)number;
         return true;

@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A database is opened, with its column families. */
 #include "database.h"
-#include "trouble.h"
 
 #include <err.h>
 #include <errno.h>
@@ -21,10 +22,10 @@ const char *database_set_name(unsigned set)
 
 static bool has_name(char *const *names, size_t count, const char *name)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
+    size_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i < count;
 }
 
 /* RocksDB opens column families by name, and for writing all of them: one of another's is an error
@@ -71,9 +72,9 @@ struct database database_open(const char *path)
     rocksdb_options_set_info_log_level(d.options, LOG_ERRORS_ONLY);
     if (exists(path))
         names = rocksdb_list_column_families(d.options, path, &count, &error);
-    check_rocksdb(error, "open", path);
+    check_engine(error, "open", path);
     open_families(&d, names, count, true, &error);
-    check_rocksdb(error, "open", path);
+    check_engine(error, "open", path);
     if (names != NULL)
         rocksdb_list_column_families_destroy(names, count);
     return d;
@@ -99,7 +100,7 @@ struct database database_open_reading(const char *path)
         error = NULL;
         try_to_open_reading(&d, &error);
     }
-    check_rocksdb(error, "open", path);
+    check_engine(error, "open", path);
     return d;
 }
 
@@ -107,14 +108,14 @@ void database_create_rows(struct database *d, unsigned set)
 {
     char *error = NULL;
     d->rows[set] = rocksdb_create_column_family(d->db, d->options, set_names[set], &error);
-    check_rocksdb(error, "make a column family in", d->path);
+    check_engine(error, "make a column family in", d->path);
 }
 
 void database_drop_rows(struct database *d, unsigned set)
 {
     char *error = NULL;
     rocksdb_drop_column_family(d->db, d->rows[set], &error);
-    check_rocksdb(error, "drop a column family of", d->path);
+    check_engine(error, "drop a column family of", d->path);
     rocksdb_column_family_handle_destroy(d->rows[set]);
     d->rows[set] = NULL;
 }

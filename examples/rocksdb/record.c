@@ -1,6 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-#include "record.h"
-#include "trouble.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * What the database says of its rows, and whether that still holds. */
+#include "database.h"
 
 #include <err.h>
 #include <inttypes.h>
@@ -78,13 +79,13 @@ static bool parse(const char *text, struct record *record)
     return false;
 }
 
-static char *get(const struct database *d)
+static char *read_text(const struct database *d)
 {
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();
     char *error = NULL, *text = NULL;
     size_t size;
     char *value = rocksdb_get_cf(d->db, options, d->records, KEY, strlen(KEY), &size, &error);
-    check_rocksdb(error, "read", d->path);
+    check_engine(error, "read", d->path);
     if (value != NULL && (text = strndup(value, size)) == NULL)
         err(2, "cannot read %s", d->path);
     rocksdb_free(value);
@@ -103,7 +104,7 @@ static bool is_as_now(const char *text, const struct database *d, const struct r
 struct record record_read(const struct database *d)
 {
     struct record record = { 0 };
-    char *text = get(d);
+    char *text = read_text(d);
     if (text == NULL)
         return record;
     if (!parse(text, &record))
@@ -124,9 +125,9 @@ void record_write(struct database *d, const struct identity *identity, unsigned 
     char *error = NULL, *text = describe(d, identity, set);
     rocksdb_writeoptions_disable_WAL(options, 1);
     rocksdb_put_cf(d->db, options, d->records, KEY, strlen(KEY), text, strlen(text), &error);
-    check_rocksdb(error, "write", d->path);
+    check_engine(error, "write", d->path);
     rocksdb_flush_cf(d->db, flush, d->records, &error);
-    check_rocksdb(error, "write", d->path);
+    check_engine(error, "write", d->path);
     free(text);
     rocksdb_flushoptions_destroy(flush);
     rocksdb_writeoptions_destroy(options);

@@ -2,13 +2,10 @@
  *
  * shipped - sets of rows that are shipped to RocksDB together with a filter of their keys
  */
-#include "rows.h"
-#include "set_ingest.h"
-#include "set_read.h"
-#include "set_write.h"
+#include "shipped.h"
+#include "../shared.h"
 
 #include <err.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,29 +33,10 @@ static _Noreturn void usage(void)
     exit(2);
 }
 
-static void finish_output(void)
+static void take(bool right, const char *text, const char *what)
 {
-    if (fflush(stdout) != 0 || ferror(stdout))
-        err(2, "cannot write to standard output");
-}
-
-static uint64_t parse_bytes(const char *text)
-{
-    char *end;
-    errno = 0;
-    const unsigned long long value = strtoull(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value == 0)
-        errx(2, "%s is no number of bytes", text);
-    return value;
-}
-
-static double parse_rate(const char *text)
-{
-    char *end;
-    const double value = strtod(text, &end);
-    if (end == text || *end != '\0' || !(value > 0 && value < 1))
-        errx(2, "%s is no rate above 0 and below 1", text);
-    return value;
+    if (!right)
+        errx(2, "%s is no %s", text, what);
 }
 
 static int ship(int argc, char **argv)
@@ -68,20 +46,15 @@ static int ship(int argc, char **argv)
     opterr = 0;
     for (int option; (option = getopt(argc, argv, "b:p:")) != -1;) {
         if (option == 'b')
-            file_bytes = parse_bytes(optarg);
+            take(parse_number(optarg, 1, UINT64_MAX, &file_bytes), optarg, "number of bytes");
         else if (option == 'p')
-            rate = parse_rate(optarg);
+            take(parse_rate(optarg, &rate), optarg, "rate above 0 and below 1");
         else
             usage();
     }
     if (argc - optind < 1 || argc - optind > 2)
         usage();
-    const char *path = argc - optind == 2 ? argv[optind + 1] : "-";
-    struct rows rows = rows_read(path);
-    if (rows.count == 0)
-        errx(2, "cannot ship %s: it has no rows", path);
-    set_write(argv[optind], &rows, file_bytes, rate);
-    rows_free(&rows);
+    ship_set(argv[optind], argc - optind == 2 ? argv[optind + 1] : "-", file_bytes, rate);
     return 0;
 }
 
@@ -95,12 +68,12 @@ int main(int argc, char **argv)
     } else if (strcmp(command, "ship") == 0) {
         status = ship(argc - 1, argv + 1);
     } else if (strcmp(command, "ingest") == 0 && argc == 4) {
-        set_ingest(argv[2], argv[3]);
+        ingest_set(argv[2], argv[3]);
         status = 0;
     } else if (strcmp(command, "get") == 0 && argc >= 4) {
-        status = set_get(argv[2], argv + 3, argc - 3) ? 0 : 1;
+        status = get_rows(argv[2], argv + 3) ? 0 : 1;
     } else if (strcmp(command, "status") == 0 && argc == 3) {
-        status = set_status(argv[2]) ? 0 : 1;
+        status = print_status(argv[2]) ? 0 : 1;
     } else {
         usage();
     }

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: MIT */
-#include "footer.h"
-
-#include <mtbl.h>
+/* SPDX-License-Identifier: MIT
+ *
+ * The footer of a table. */
+#include "table.h"
 
 #include <string.h>
 
@@ -28,12 +28,11 @@ void footer_encode(const struct footer *footer, uint8_t bytes[FOOTER_SIZE])
     mtbl_fixed_encode64(bytes + CHECKSUM, checksum(bytes));
 }
 
-enum footer_state footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE])
+bool footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE])
 {
-    if (memcmp(bytes, MAGIC, sizeof MAGIC) != 0)
-        return FOOTER_ABSENT;
     memcpy(footer->identity, bytes + IDENTITY, sizeof footer->identity);
     footer->image_offset = mtbl_fixed_decode64(bytes + OFFSET);
     footer->image_size = mtbl_fixed_decode64(bytes + SIZE);
-    return mtbl_fixed_decode64(bytes + CHECKSUM) == checksum(bytes) ? FOOTER_SOUND : FOOTER_DAMAGED;
+    return memcmp(bytes, MAGIC, sizeof MAGIC) == 0 &&
+           mtbl_fixed_decode64(bytes + CHECKSUM) == checksum(bytes);
 }

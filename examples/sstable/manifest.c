@@ -1,93 +1,19 @@
-/* SPDX-License-Identifier: MIT */
-#include "manifest.h"
-#include "files.h"
+/* SPDX-License-Identifier: MIT
+ *
+ * The list of a tablet's tables, read and replaced. */
+#include "tablet.h"
 
-#include <bloomfile.h>
-
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define CHECKSUM "checksum "
-
 enum {
     TEXT_SIZE = 64 + 21 * (MANIFEST_TABLES + 2)
 };
-
-/* ---- reading */
-
-static bool take(const char **text, const char *word)
-{
-    const size_t length = strlen(word);
-    if (strncmp(*text, word, length) != 0)
-        return false;
-    *text += length;
-    return true;
-}
-
-static bool take_number(const char **text, uint64_t *number)
-{
-    char *end;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *number = strtoull(*text, &end, 10);
-    *text = end + 1;
-    return errno == 0 && *end == '\n';
-}
-
-static bool sum_is_right(const char *text, const char *at)
-{
-    char expected[64];
-    snprintf(expected, sizeof expected, CHECKSUM "%016" PRIx64 "\n",
-             bloomfile_hash(0, text, (size_t)(at - text)));
-    return strcmp(at, expected) == 0;
-}
-
-static bool parse(struct manifest *m, const char *text)
-{
-    const char *at = text;
-    m->count = 0;
-    if (!take(&at, "sstable 1\nnext ") || !take_number(&at, &m->next))
-        return false;
-    while (m->count < MANIFEST_TABLES && *at != CHECKSUM[0]) {
-        if (!take_number(&at, &m->tables[m->count++]))
-            return false;
-    }
-    return sum_is_right(text, at);
-}
-
-int manifest_read(struct manifest *m, const char *directory, const struct reporter *reporter)
-{
-    char text[TEXT_SIZE];
-    char *path = file_path(directory, "MANIFEST");
-    size_t size = 0;
-    int error = path == NULL ? ENOMEM : read_file(path, text, sizeof text - 1, &size);
-    text[size] = '\0';
-    if (error == 0 && (memchr(text, '\0', size) != NULL || !parse(m, text))) {
-        error = EBADMSG;
-        report(reporter, 0, "cannot use %s: it is no manifest, or damaged", path);
-    } else if (error != 0 && error != ENOENT) {
-        report(reporter, error, "cannot read the manifest of %s", directory);
-    }
-    free(path);
-    return error;
-}
-
-bool manifest_names(const struct manifest *m, uint64_t number)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        if (m->tables[i] == number)
-            return true;
-    }
-    return false;
-}
-
-/* ---- writing */
 
 static size_t print(const struct manifest *m, char text[TEXT_SIZE])
 {
@@ -95,29 +21,60 @@ static size_t print(const struct manifest *m, char text[TEXT_SIZE])
     for (size_t i = 0; i < m->count; i++)
         used += sprintf(text + used, "%" PRIu64 "\n", m->tables[i]);
     used +=
-        sprintf(text + used, CHECKSUM "%016" PRIx64 "\n", bloomfile_hash(0, text, (size_t)used));
+        sprintf(text + used, "checksum %016" PRIx64 "\n", bloomfile_hash(0, text, (size_t)used));
     return (size_t)used;
 }
 
-int manifest_write(const struct manifest *m, const char *directory, bool *in_force,
-                   const struct reporter *reporter)
+/* Whatever it has taken, the text must be the one that is printed of it. */
+static bool parse(struct manifest *m, const char *text, size_t size)
+{
+    char expected[TEXT_SIZE], *at;
+    int used = 0;
+    *m = (struct manifest){ 0 };
+    sscanf(text, "sstable 1\nnext %" SCNu64 "%n", &m->next, &used);
+    for (const char *from = text + used; m->count < MANIFEST_TABLES; from = at, m->count++) {
+        m->tables[m->count] = strtoull(from, &at, 10);
+        if (at == from)
+            break;
+    }
+    return size == print(m, expected) && memcmp(text, expected, size) == 0;
+}
+
+bool manifest_read(struct manifest *m, const char *directory)
+{
+    char text[TEXT_SIZE + 1];
+    char *path = join(directory, "/", "MANIFEST");
+    FILE *file = fopen(path, "re");
+    if (file == NULL && errno != ENOENT)
+        err(2, "cannot read %s", path);
+    if (file != NULL) {
+        const size_t size = fread(text, 1, TEXT_SIZE, file);
+        if (ferror(file))
+            err(2, "cannot read %s", path);
+        text[size] = '\0';
+        if (!parse(m, text, size))
+            errx(2, "cannot use %s: it is no manifest of tables, or damaged", path);
+        fclose(file);
+    }
+    free(path);
+    return file != NULL;
+}
+
+void manifest_write(const struct manifest *m, const char *directory, bool *in_doubt)
 {
     char text[TEXT_SIZE];
-    char *path = file_path(directory, "MANIFEST"),
-         *temporary = file_path(directory, "MANIFEST.tmp");
-    *in_force = false;
-    int error = path == NULL || temporary == NULL ? ENOMEM : 0;
-    if (error == 0)
-        error = write_file(temporary, text, print(m, text));
-    if (error == 0 && rename(temporary, path) == -1)
+    char *path = join(directory, "/", "MANIFEST"), *temporary = join(path, "", ".tmp");
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int error = fd == -1 ? errno : write_all(fd, text, print(m, text));
+    if (error == 0 && (fsync(fd) == -1 || rename(temporary, path) == -1))
         error = errno;
     if (error == 0) {
-        *in_force = true;
+        *in_doubt = true;
         error = sync_directory(directory);
     }
-    if (error != 0)
-        report(reporter, error, "cannot write the manifest of %s", directory);
+    check_bloomfile(error, "write the manifest of", directory);
+    *in_doubt = false;
+    close(fd);
     free(path);
     free(temporary);
-    return error;
 }

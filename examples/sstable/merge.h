@@ -10,11 +10,11 @@
 
 struct merge;
 
-/* Newest first. NULL: out of memory. */
+/* Newest first. */
 struct merge *merge_new(const struct table *tables, size_t count);
 
-/* *row: the next row, valid until the next call, unless *end. An error has been reported. */
-int merge_next(struct merge *m, struct row *row, bool *end, const struct reporter *reporter);
+/* The next row, valid until the next call; false: there is none. */
+bool merge_next(struct merge *m, struct row *row);
 
 void merge_free(struct merge *m);
 

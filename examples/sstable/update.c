@@ -1,9 +1,10 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * How a change survives a kill at any moment: what makes the demonstration robust. */
 #include "update.h"
-#include "files.h"
-#include "table.h"
 
 #include <dirent.h>
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -13,171 +14,146 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static struct update *unfinished;
+
 /* ---- what is left over */
 
-/* The number in "000007.mtbl", "000007.bloom", "000007.mtbl.tmp". */
-static bool parse_name(const char *name, uint64_t *number, const char **suffix)
+static bool names(const struct manifest *m, uint64_t number)
 {
-    if (strspn(name, "0123456789") < 6)
-        return false;
-    char *end;
-    *number = strtoull(name, &end, 10);
-    *suffix = end;
-    return strcmp(end, TABLE_SUFFIX) == 0 || strcmp(end, FILTER_SUFFIX) == 0 ||
-           strcmp(end, TABLE_SUFFIX ".tmp") == 0;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->tables[i] == number)
+            return true;
+    return false;
 }
 
-/* Numbers after the next one are not from this tablet. bloomfile's temporary file has a name for a
- * moment, which a kill may leave behind. */
+/* 000007.mtbl, 000007.bloom, 000007.mtbl.tmp. Numbers after the next one are not from this tablet.
+ * bloomfile's temporary file has a name for a moment, which a kill may leave behind. */
 static bool is_left_over(const struct manifest *m, const char *name)
 {
-    uint64_t number;
-    const char *suffix;
-    if (parse_name(name, &number, &suffix))
-        return number <= m->next &&
-               (!manifest_names(m, number) || strcmp(suffix, TABLE_SUFFIX ".tmp") == 0);
-    return fnmatch(".bloomfile.????????????.tmp", name, 0) == 0 ||
-           strcmp(name, "MANIFEST.tmp") == 0;
+    const size_t digits = strspn(name, "0123456789");
+    const char *const suffix = name + digits;
+    const bool temporary = strcmp(suffix, TABLE_SUFFIX ".tmp") == 0;
+    const uint64_t number = strtoull(name, NULL, 10);
+    if (digits < 6)
+        return fnmatch(".bloomfile.????????????.tmp", name, 0) == 0 ||
+               strcmp(name, "MANIFEST.tmp") == 0;
+    return number <= m->next && (temporary || ((strcmp(suffix, TABLE_SUFFIX) == 0 ||
+                                                strcmp(suffix, FILTER_SUFFIX) == 0) &&
+                                               !names(m, number)));
 }
 
-/* NULL: the end, or an error, if errno is not 0. */
-static const char *next_name(DIR *directory)
+static bool is_table_or_filter(const struct manifest *m, const char *name)
 {
-    errno = 0;
-    const struct dirent *entry = readdir(directory);
-    return entry == NULL ? NULL : entry->d_name;
-}
-
-static void sweep(const struct update *u, const struct manifest *m)
-{
-    DIR *directory = opendir(u->directory);
-    if (directory == NULL) {
-        report(u->reporter, errno, "cannot look for leftovers in %s", u->directory);
-        return;
-    }
-    for (const char *name; (name = next_name(directory)) != NULL;) {
-        if (is_left_over(m, name) && unlinkat(dirfd(directory), name, 0) == -1)
-            report(u->reporter, errno, "cannot remove %s/%s", u->directory, name);
-    }
-    if (errno != 0)
-        report(u->reporter, errno, "cannot look for leftovers in %s", u->directory);
-    closedir(directory);
-}
-
-/* ---- a new tablet */
-
-static bool is_table_or_filter(const char *name)
-{
+    (void)m;
     return fnmatch("*" TABLE_SUFFIX, name, 0) == 0 || fnmatch("*" FILTER_SUFFIX, name, 0) == 0;
 }
 
-/* Without a manifest they are somebody's, and no leftovers of ours: the manifest comes before the
- * first table. */
-static int refuse_tables(const struct update *u)
+typedef void name_call(const struct update *u, int directory, const char *name);
+
+/* Calls for each name that is such. */
+static bool each_name(const struct update *u, bool (*is)(const struct manifest *, const char *),
+                      name_call *call)
 {
+    const struct dirent *entry = NULL;
     DIR *directory = opendir(u->directory);
-    if (directory == NULL)
-        return report(u->reporter, errno, "cannot read %s", u->directory);
-    const char *name = next_name(directory);
-    while (name != NULL && !is_table_or_filter(name))
-        name = next_name(directory);
-    const int error = name == NULL ? errno : EEXIST;
-    if (name != NULL)
-        report(u->reporter, 0, "cannot make a tablet of %s: it has %s, but no MANIFEST",
-               u->directory, name);
-    else if (error != 0)
-        report(u->reporter, error, "cannot read %s", u->directory);
-    closedir(directory);
-    return error;
+    while (directory != NULL && (errno = 0, entry = readdir(directory)) != NULL) {
+        if (is(&u->manifest, entry->d_name))
+            call(u, dirfd(directory), entry->d_name);
+    }
+    const bool done = directory != NULL && errno == 0;
+    if (!done)
+        warn("cannot read %s", u->directory);
+    if (directory != NULL)
+        closedir(directory);
+    return done;
 }
 
-/* The directory's own name goes to disk before there is anything in it. */
-static int create_manifest(struct update *u)
+static void remove_name(const struct update *u, int directory, const char *name)
 {
-    bool in_force;
-    int error = refuse_tables(u);
-    if (error != 0)
-        return error;
-    char *parent = file_path(u->directory, "..");
-    error = parent == NULL ? ENOMEM : sync_directory(parent);
-    free(parent);
-    if (error != 0)
-        return report(u->reporter, error, "cannot write the name of %s to disk", u->directory);
-    u->manifest = (struct manifest){ .next = 1 };
-    return manifest_write(&u->manifest, u->directory, &in_force, u->reporter);
+    if (unlinkat(directory, name, 0) == -1)
+        warn("cannot remove %s/%s", u->directory, name);
 }
 
-static int read_or_create_manifest(struct update *u, bool create)
+static _Noreturn void refuse_name(const struct update *u, int directory, const char *name)
 {
-    const int error = manifest_read(&u->manifest, u->directory, u->reporter);
-    if (error != ENOENT)
-        return error;
-    if (create)
-        return create_manifest(u);
-    report(u->reporter, 0, "%s is no tablet: it has no MANIFEST", u->directory);
-    return ENOENT;
+    (void)directory;
+    errx(2, "cannot make a tablet of %s: it has %s, but no MANIFEST", u->directory, name);
 }
 
 /* ---- a change */
 
+/* Tables and filters without a manifest are somebody's, and no leftovers of ours: the manifest
+ * comes before the first table. The directory's own name goes to disk before there is anything in
+ * it. */
+static void create_manifest(struct update *u)
+{
+    char *parent = join(u->directory, "/", "..");
+    if (!each_name(u, is_table_or_filter, refuse_name))
+        exit(2);
+    check_bloomfile(sync_directory(parent), "write to disk the name of", u->directory);
+    free(parent);
+    u->manifest = (struct manifest){ .next = 1 };
+    manifest_write(&u->manifest, u->directory, &u->in_doubt);
+}
+
 /* The names in the directory go to disk first: of a manifest that a process killed right after the
  * rename has left, it is not known whether it is there, and tables will be removed by it. */
-static int lock_directory(struct update *u)
+static void lock_directory(struct update *u)
 {
     u->lock = open(u->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (u->lock == -1)
-        return report(u->reporter, errno, "cannot open %s", u->directory);
+        err(2, "cannot open %s", u->directory);
     if (flock(u->lock, LOCK_EX | LOCK_NB) == -1) {
-        const int error = errno;
-        if (error != EWOULDBLOCK)
-            return report(u->reporter, error, "cannot lock %s", u->directory);
-        report(u->reporter, 0, "cannot change %s: another process does", u->directory);
-        return error;
+        if (errno == EWOULDBLOCK)
+            errx(2, "cannot change %s: another process does", u->directory);
+        err(2, "cannot lock %s", u->directory);
     }
-    const int error = sync_directory(u->directory);
-    if (error != 0)
-        report(u->reporter, error, "cannot write the names in %s to disk", u->directory);
-    return error;
+    check_bloomfile(sync_directory(u->directory), "write to disk the names in", u->directory);
 }
 
-int update_begin(struct update *u, const char *directory, bool create,
-                 const struct reporter *reporter)
+static void end_at_exit(void)
 {
-    *u = (struct update){ .directory = directory, .reporter = reporter, .lock = -1 };
+    if (unfinished != NULL)
+        update_end(unfinished);
+}
+
+void update_begin(struct update *u, const char *directory, bool create)
+{
+    static bool prepared;
+    *u = (struct update){ .directory = directory };
     if (create && mkdir(directory, 0777) == -1 && errno != EEXIST)
-        return report(reporter, errno, "cannot make the directory %s", directory);
-    int error = lock_directory(u);
-    if (error == 0)
-        error = read_or_create_manifest(u, create);
-    if (error == 0)
-        sweep(u, &u->manifest);
-    else if (u->lock != -1)
-        close(u->lock);
-    return error;
+        err(2, "cannot make the directory %s", directory);
+    lock_directory(u);
+    if (!manifest_read(&u->manifest, directory)) {
+        if (!create)
+            errx(2, "%s is no tablet: it has no MANIFEST", directory);
+        create_manifest(u);
+    }
+    each_name(u, is_left_over, remove_name);
+    if (!prepared && atexit(end_at_exit) != 0)
+        errx(2, "cannot prepare to clean up");
+    prepared = true;
+    unfinished = u;
 }
 
-int update_commit(struct update *u, size_t first, size_t replaced, bool has_table)
+void update_commit(struct update *u, size_t first, size_t replaced, bool has_table)
 {
-    struct manifest *m = &u->manifest;
+    struct manifest m = u->manifest;
     const size_t added = has_table ? 1 : 0, last = first + replaced;
-    bool in_force;
-    if (m->count - replaced + added > MANIFEST_TABLES) {
-        report(u->reporter, 0, "%s has %zu tables: compact it first", u->directory, m->count);
-        return ENOSPC;
-    }
-    memmove(&m->tables[first + added], &m->tables[last], (m->count - last) * sizeof m->tables[0]);
-    m->count = m->count - replaced + added;
+    if (m.count - replaced + added > MANIFEST_TABLES)
+        errx(2, "%s has %zu tables: compact it first", u->directory, m.count);
+    memmove(&m.tables[first + added], &m.tables[last], (m.count - last) * sizeof m.tables[0]);
+    m.count = m.count - replaced + added;
     if (has_table)
-        m->tables[first] = m->next++;
-    const int error = manifest_write(m, u->directory, &in_force, u->reporter);
-    u->in_doubt = error != 0 && in_force;
-    return error;
+        m.tables[first] = m.next++;
+    manifest_write(&m, u->directory, &u->in_doubt);
+    u->manifest = m;
 }
 
 void update_end(struct update *u)
 {
-    struct manifest in_force;
-    if (!u->in_doubt && manifest_read(&in_force, u->directory, u->reporter) == 0)
-        sweep(u, &in_force);
+    unfinished = NULL;
+    if (!u->in_doubt)
+        each_name(u, is_left_over, remove_name);
     close(u->lock);
 }

@@ -171,7 +171,7 @@ class Trouble(Shipped):
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
     def test_rows(self):
-        for text, says in ((b"a\tb\nno tab\n", "line 2 has no TAB"), (b"", "no rows"),
+        for text, says in ((b"a\tb\nno tab\n", "line 2 has no tab"), (b"", "no rows"),
                            (b"\33\tb\nb\tc\n\33\tb\n", "have the same key")):
             self.trouble("shipped", "ship", "set", stdin=text, names=[says])
         self.trouble("shipped", "ship", "set", "missing", names=["missing", "No such file"])

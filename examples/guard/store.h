@@ -45,4 +45,7 @@ bool store_has(const struct store *s, struct order order);
 /* Adds orders, whose numbers must ascend from the last one's. They are on disk when it returns. */
 void store_append(const struct store *s, const struct order *orders, size_t count);
 
+/* New ones, with numbers after the last one's: one number in ten is an order. */
+void store_make_orders(const struct store *s, struct order *orders, size_t count);
+
 #endif

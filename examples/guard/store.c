@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The slow store of the demonstration guard. */
 #include "store.h"
 
 #include <err.h>
@@ -96,4 +98,18 @@ void store_append(const struct store *s, const struct order *orders, size_t coun
         errno = ENOSPC;
     if (put == -1 || (size_t)put != size || fdatasync(s->fd) == -1)
         err(2, "cannot write to %s", s->path);
+}
+
+void store_make_orders(const struct store *s, struct order *orders, size_t count)
+{
+    const uint64_t stored = store_count(s);
+    uint64_t number = 0;
+    if (stored > 0) {
+        store_read(s, stored - 1, orders, 1);
+        number = order_to_number(*orders);
+    }
+    for (size_t i = 0; i < count; i++) {
+        number += 1 + (uint64_t)random() % 19;
+        orders[i] = order_from_number(number);
+    }
 }

@@ -1,25 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * guard - a live filter before a slow store
+ * guard - a live filter before a slow store, demonstrated
  *
  * A pool of processes answers requests for orders, most of which do not exist (guessed numbers, a
  * crawler, an attack). Orders that are certainly not in the store never reach it: each process asks
- * a filter first, one file in memory that all of them share. Meanwhile a writer inserts new orders
- * into the filter and the store, and replaces the filter by a larger one before it is full.
- *
- * Three rules make this right, and each has its place below:
- *
- *     writer_insert()  the filter learns of an order before the store has it   (writer.c)
- *     open_writable()  what can be made from the store need not be repaired    (writer.c)
- *     may_be_stored()  only the filter in force may say "no"                   (below)
+ * a filter first, one file in memory that all of them share. Meanwhile a writer inserts orders. At
+ * the end it is counted whether anything was lost. The part to copy is guard.c.
  */
-#include "store.h"
-#include "writer.h"
-
-#include <bloomfile.h>
+#include "../shared.h"
+#include "guard.h"
 
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,13 +22,14 @@
 #include <unistd.h>
 
 #define STORE "guard.orders"
+#define CHUNK 1024
 
 struct counts {
     uint64_t requests, saved, found, false_positives, lost, reloads;
 };
 
 struct options {
-    unsigned orders, seconds, workers, delay_us;
+    uint64_t orders, seconds, workers, delay_us;
 };
 
 static double now(void)
@@ -45,38 +37,6 @@ static double now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-struct worker {
-    const struct store *store;
-    bloomfile *filter;
-    struct counts *counts;
-};
-
-/* Whether the name FILTER could be followed to the file that it now stands for. */
-static bool reload(struct worker *w)
-{
-    bloomfile *newer;
-    if (bloomfile_open(&newer, FILTER, 0) != 0)
-        return false;
-    bloomfile_close(w->filter);
-    w->filter = newer;
-    w->counts->reloads++;
-    return true;
-}
-
-/* Only the filter in force may say "no", for the writer adds to no other. Asking whether it is
- * costs a system call, so it is done where it counts: a "maybe" needs no proof. Any doubt is a
- * "maybe". */
-static bool may_be_stored(struct worker *w, const struct order *order)
-{
-    while (!bloomfile_contains(w->filter, order->digits, STORE_DIGITS)) {
-        if (!bloomfile_is_stale(w->filter))
-            return false;
-        if (!reload(w))
-            return true;
-    }
-    return true;
 }
 
 /* The number of an order, often a recent one, or in four of five cases a guess near it. */
@@ -94,33 +54,34 @@ static struct order next_request(const struct store *store)
 
 /* A refused order must not have been in the store when the request began: this proof is the only
  * use of count_before, and a program that is no demonstration leaves it out. */
-static void answer_requests(struct worker *w, double end)
+static void answer_requests(struct reader *r, const struct store *store, struct counts *counts,
+                            double end)
 {
     srandom((unsigned)getpid());
     while (now() < end) {
-        const struct order order = next_request(w->store);
-        const uint64_t count_before = store_count(w->store);
-        w->counts->requests++;
-        if (!may_be_stored(w, &order)) {
-            w->counts->saved++;
-            w->counts->lost += store_has_among(w->store, count_before, order);
-        } else if (store_has(w->store, order)) {
-            w->counts->found++;
+        const struct order order = next_request(store);
+        const uint64_t count_before = store_count(store);
+        counts->requests++;
+        if (!may_be_stored(r, &order)) {
+            counts->saved++;
+            counts->lost += store_has_among(store, count_before, order);
+        } else if (store_has(store, order)) {
+            counts->found++;
         } else {
-            w->counts->false_positives++;
+            counts->false_positives++;
         }
+        counts->reloads = r->reloads;
     }
-    bloomfile_close(w->filter);
+    bloomfile_close(r->filter);
 }
 
 /* The filter is opened once: children go on using the handle, and all map the same memory. */
-static void start_pool(const struct store *store, struct counts *counts, unsigned workers,
+static void start_pool(const struct store *store, struct counts *counts, uint64_t workers,
                        double end)
 {
-    bloomfile *filter;
-    check(bloomfile_open(&filter, FILTER, 0), "open " FILTER);
+    struct reader reader = reader_open();
     const pid_t parent = getpid();
-    for (unsigned i = 0; i < workers; i++) {
+    for (uint64_t i = 0; i < workers; i++) {
         const pid_t pid = fork();
         if (pid == -1)
             err(2, "cannot start a process");
@@ -128,11 +89,11 @@ static void start_pool(const struct store *store, struct counts *counts, unsigne
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != parent) /* which died before that */
                 _exit(0);
-            answer_requests(&(struct worker){ store, filter, &counts[i] }, end);
+            answer_requests(&reader, store, &counts[i], end);
             _exit(0);
         }
     }
-    bloomfile_close(filter);
+    bloomfile_close(reader.filter);
 }
 
 static void wait_for_pool(void)
@@ -149,13 +110,12 @@ static uint64_t orders_not_in_filter(const struct store *store)
     const uint64_t count = store_count(store);
     uint64_t missing = 0;
     struct order order;
-    bloomfile *filter;
-    check(bloomfile_open(&filter, FILTER, 0), "open " FILTER);
+    struct reader reader = reader_open();
     for (uint64_t i = 0; i < count; i++) {
         store_read(store, i, &order, 1);
-        missing += !bloomfile_contains(filter, order.digits, STORE_DIGITS);
+        missing += !bloomfile_contains(reader.filter, order.digits, STORE_DIGITS);
     }
-    bloomfile_close(filter);
+    bloomfile_close(reader.filter);
     return missing;
 }
 
@@ -177,11 +137,9 @@ static void print(const struct counts *all, uint64_t inserted, uint64_t replaced
     };
     for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
         printf("%-26s %10" PRIu64 "\n", lines[i].what, lines[i].value);
-    if (fflush(stdout) != 0)
-        err(2, "cannot write to standard output");
 }
 
-static struct counts sum(const struct counts *counts, unsigned workers)
+static struct counts sum(const struct counts *counts, uint64_t workers)
 {
     struct counts all = { 0 };
     for (const struct counts *c = counts; c < counts + workers; c++) {
@@ -197,21 +155,27 @@ static struct counts sum(const struct counts *counts, unsigned workers)
 
 static bool run(const struct options *o)
 {
-    const struct store store = store_open(STORE, o->delay_us);
+    const struct store store = store_open(STORE, (unsigned)o->delay_us);
     struct counts *counts = mmap(NULL, o->workers * sizeof *counts, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (counts == MAP_FAILED)
         err(2, "cannot get memory to count in");
-    writer_fill(&store, o->orders);
+    struct order orders[CHUNK];
+    while (store_count(&store) < o->orders) {
+        store_make_orders(&store, orders, CHUNK);
+        store_append(&store, orders, CHUNK);
+    }
     struct writer writer = writer_open(&store);
     writer_close(&writer);
 
     const uint64_t count = store_count(&store);
-    const double end = now() + o->seconds;
+    const double end = now() + (double)o->seconds;
     start_pool(&store, counts, o->workers, end);
     writer = writer_open(&store);
-    while (now() < end)
-        writer_insert(&writer);
+    while (now() < end) {
+        store_make_orders(&store, orders, BATCH);
+        writer_insert(&writer, orders, BATCH);
+    }
     writer_close(&writer);
     wait_for_pool();
 
@@ -221,15 +185,10 @@ static bool run(const struct options *o)
     return all.lost == 0;
 }
 
-static unsigned number(const char *text, unsigned least, unsigned greatest)
+static void number(const char *text, uint64_t least, uint64_t greatest, uint64_t *value)
 {
-    char *end;
-    errno = 0;
-    const unsigned long value = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < least ||
-        value > greatest)
-        errx(2, "%s is no number from %u to %u", text, least, greatest);
-    return (unsigned)value;
+    if (!parse_number(text, least, greatest, value))
+        errx(2, "%s is no number from %" PRIu64 " to %" PRIu64, text, least, greatest);
 }
 
 int main(int argc, char **argv)
@@ -238,13 +197,13 @@ int main(int argc, char **argv)
     int option;
     while ((option = getopt(argc, argv, "n:t:w:d:")) != -1) {
         if (option == 'n')
-            o.orders = number(optarg, 1, 10000000);
+            number(optarg, 1, 10000000, &o.orders);
         else if (option == 't')
-            o.seconds = number(optarg, 1, 86400);
+            number(optarg, 1, 86400, &o.seconds);
         else if (option == 'w')
-            o.workers = number(optarg, 1, 1000);
+            number(optarg, 1, 1000, &o.workers);
         else if (option == 'd')
-            o.delay_us = number(optarg, 0, 1000000);
+            number(optarg, 0, 1000000, &o.delay_us);
         else
             return 2;
     }
@@ -257,5 +216,7 @@ int main(int argc, char **argv)
     }
     if (chdir(argv[optind]) == -1)
         err(2, "cannot enter %s", argv[optind]);
-    return run(&o) ? 0 : 1;
+    const bool right = run(&o);
+    finish_output();
+    return right ? 0 : 1;
 }

@@ -2,11 +2,9 @@
  *
  * A reader. Whatever is wrong with the filter, it says so and asks RocksDB about every key.
  */
-#include "set_read.h"
+#include "database.h"
 #include "guard.h"
-#include "record.h"
-#include "set_ingest.h"
-#include "trouble.h"
+#include "shipped.h"
 
 #include <bloomfile_inspect.h>
 #include <err.h>
@@ -48,7 +46,7 @@ static void open_database(struct reader *r, const char *path)
 
 static struct reader open_reader(const char *path)
 {
-    struct reader r = { .filter_path = set_filter_path(path) };
+    struct reader r = { .filter_path = filter_path(path) };
     open_database(&r, path);
     r.guard = (struct guard){ .db = r.database.db,
                               .rows = r.database.rows[r.record.set],
@@ -74,14 +72,11 @@ static void answer(struct reader *r, const struct bloomfile_key *key,
                    rocksdb_pinnableslice_t *value, char *error)
 {
     size_t size;
-    check_rocksdb(error, "read", r->database.path);
+    check_engine(error, "read", r->database.path);
     if (value == NULL)
         return;
     const char *data = rocksdb_pinnableslice_value(value, &size);
-    fwrite(key->data, 1, key->size, stdout);
-    putchar('\t');
-    fwrite(data, 1, size, stdout);
-    putchar('\n');
+    row_print(&(struct row){ *key, { data, size }, 0 });
     rocksdb_pinnableslice_destroy(value);
     r->found = true;
 }
@@ -100,70 +95,37 @@ static void report_damage(struct reader *r)
           bloomfile_strerror(damage));
 }
 
-static void ask(struct reader *r, const char *text)
+/* One alone, or at most GUARD_BATCH at once. */
+static void ask(struct reader *r, const struct row *rows, size_t count)
 {
-    const struct bloomfile_key key = { text, strlen(text) };
-    char *error = NULL;
-    rocksdb_pinnableslice_t *value = guard_get(&r->guard, key.data, key.size, &error);
-    answer(r, &key, value, error);
-}
-
-struct batch {
     struct bloomfile_key keys[GUARD_BATCH];
-    size_t count;
-};
-
-/* Releases the keys. */
-static void ask_batch(struct reader *r, struct batch *batch)
-{
     rocksdb_pinnableslice_t *values[GUARD_BATCH];
-    char *errors[GUARD_BATCH];
-    guard_get_many(&r->guard, batch->keys, batch->count, values, errors);
-    for (size_t i = 0; i < batch->count; i++) {
-        answer(r, &batch->keys[i], values[i], errors[i]);
-        free((void *)(uintptr_t)batch->keys[i].data);
-    }
-    batch->count = 0;
+    char *errors[GUARD_BATCH] = { NULL };
+    for (size_t i = 0; i < count; i++)
+        keys[i] = rows[i].key;
+    if (count == 1)
+        values[0] = guard_get(&r->guard, keys[0].data, keys[0].size, errors);
+    else
+        guard_get_many(&r->guard, keys, count, values, errors);
+    for (size_t i = 0; i < count; i++)
+        answer(r, &keys[i], values[i], errors[i]);
     report_damage(r);
 }
 
-static void ask_lines(struct reader *r)
+bool get_rows(const char *database, char *const *arguments)
 {
-    struct batch batch = { .count = 0 };
-    for (;;) {
-        char *line = NULL;
-        size_t room = 0;
-        ssize_t size = getline(&line, &room, stdin);
-        if (size == -1) {
-            free(line);
-            break;
-        }
-        if (line[size - 1] == '\n')
-            size--;
-        batch.keys[batch.count++] = (struct bloomfile_key){ line, (size_t)size };
-        if (batch.count == GUARD_BATCH)
-            ask_batch(r, &batch);
-    }
-    ask_batch(r, &batch);
-    if (!feof(stdin))
-        err(2, "cannot read standard input");
-}
-
-bool set_get(const char *database, char *const *keys, int count)
-{
+    struct rows keys = keys_read(arguments);
     struct reader r = open_reader(database);
-    for (int i = 0; i < count; i++) {
-        if (strcmp(keys[i], "-") == 0)
-            ask_lines(&r);
-        else
-            ask(&r, keys[i]);
+    for (size_t i = 0, count; i < keys.count; i += count) {
+        count = keys.count - i < GUARD_BATCH ? keys.count - i : GUARD_BATCH;
+        ask(&r, &keys.row[i], count);
     }
-    report_damage(&r);
     close_reader(&r);
+    rows_free(&keys);
     return r.found;
 }
 
-bool set_status(const char *database)
+bool print_status(const char *database)
 {
     struct reader r = open_reader(database);
     char identity[IDENTITY_DIGITS + 1];

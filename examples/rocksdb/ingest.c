@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The server's side. The order of the steps in set_ingest() is what makes it safe: rows, proof,
+ * The server's side. The order of the steps in ingest_set() is what makes it safe: rows, proof,
  * filter, record; then the old rows go.
  */
-#include "set_ingest.h"
+#include "database.h"
 #include "guard.h"
-#include "manifest.h"
-#include "record.h"
-#include "trouble.h"
+#include "shipped.h"
 
 #include <bloomfile_live.h>
 #include <err.h>
@@ -15,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *set_filter_path(const char *database)
+char *filter_path(const char *database)
 {
     char *folder = join(database, "", "");
     for (size_t size = strlen(folder); size > 1 && folder[size - 1] == '/'; size--)
@@ -38,15 +36,13 @@ static bloomfile *open_filter(const char *folder, const struct identity *identit
 
 static void ingest_files(struct database *d, unsigned set, const char *folder, unsigned count)
 {
-    char *error = NULL, **paths = calloc(count, sizeof *paths);
-    if (paths == NULL)
-        err(2, "cannot list the files of %s", folder);
+    char *error = NULL, **paths = not_null(calloc(count, sizeof *paths));
     for (unsigned i = 0; i < count; i++)
-        paths[i] = manifest_file(folder, i);
+        paths[i] = set_file(folder, i);
     rocksdb_ingestexternalfileoptions_t *options = rocksdb_ingestexternalfileoptions_create();
     rocksdb_ingest_external_file_cf(d->db, d->rows[set], (const char *const *)paths, count, options,
                                     &error);
-    check_rocksdb(error, "ingest", folder);
+    check_engine(error, "ingest", folder);
     rocksdb_ingestexternalfileoptions_destroy(options);
     for (unsigned i = 0; i < count; i++)
         free(paths[i]);
@@ -74,7 +70,7 @@ static struct proof read_back(const struct database *d, unsigned set, const bloo
     }
     char *error = NULL;
     rocksdb_iter_get_error(at, &error);
-    check_rocksdb(error, "read", d->path);
+    check_engine(error, "read", d->path);
     rocksdb_iter_destroy(at);
     rocksdb_readoptions_destroy(options);
     proof.identity = identity_end(maker);
@@ -87,7 +83,7 @@ static void prove(const struct database *d, unsigned set, const struct identity 
                   const bloomfile *filter, const char *folder)
 {
     const struct proof proof = read_back(d, set, filter);
-    if (!identity_equal(&proof.identity, identity))
+    if (memcmp(&proof.identity, identity, sizeof *identity) != 0)
         errx(2,
              "cannot use %s: its files have other rows than its " MANIFEST " says; ship the set "
              "again",
@@ -100,7 +96,7 @@ static void prove(const struct database *d, unsigned set, const struct identity 
 /* Verifies all of it on the way, and appears whole or not at all. */
 static void publish_filter(const bloomfile *filter, const char *database)
 {
-    char *path = set_filter_path(database);
+    char *path = filter_path(database);
     check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_REPLACE), "write", path);
     free(path);
 }
@@ -122,7 +118,7 @@ static unsigned ingest_rows(struct database *d, const struct record *current, co
     return set;
 }
 
-void set_ingest(const char *folder, const char *database)
+void ingest_set(const char *folder, const char *database)
 {
     const struct manifest manifest = manifest_read(folder);
     bloomfile *filter = open_filter(folder, &manifest.identity);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A live filter before a slow store: the part to copy. Three rules make it right:
+ *     writer_insert()  the filter learns of an order before the store has it
+ *     open_writable()  what can be made from the store need not be repaired
+ *     may_be_stored()  only the filter in force may say "no"
+ */
+#include "guard.h"
+#include "../shared.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <unistd.h>
+
+#define FILTER_NEW FILTER ".new"
+#define CHUNK      1024
+
+/* ---- a process that asks */
+
+struct reader reader_open(void)
+{
+    struct reader r = { 0 };
+    check_bloomfile(bloomfile_open(&r.filter, FILTER, 0), "open", FILTER);
+    return r;
+}
+
+/* Whether the name FILTER could be followed to the file that it now stands for. */
+static bool reload(struct reader *r)
+{
+    bloomfile *newer;
+    if (bloomfile_open(&newer, FILTER, 0) != 0)
+        return false;
+    bloomfile_close(r->filter);
+    r->filter = newer;
+    r->reloads++;
+    return true;
+}
+
+/* Only the filter in force may say "no", for the writer adds to no other. Asking whether it is
+ * costs a system call, so it is done where it counts: a "maybe" needs no proof. Any doubt is a
+ * "maybe". */
+bool may_be_stored(struct reader *r, const struct order *order)
+{
+    while (!bloomfile_contains(r->filter, order->digits, STORE_DIGITS)) {
+        if (!bloomfile_is_stale(r->filter))
+            return false;
+        if (!reload(r))
+            return true;
+    }
+    return true;
+}
+
+/* ---- making the filter from the store */
+
+static int add_orders(bloomfile *filter, const struct order *orders, size_t count)
+{
+    struct bloomfile_key keys[CHUNK];
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (struct bloomfile_key){ orders[i].digits, STORE_DIGITS };
+    return bloomfile_add_many(filter, keys, count, NULL, NULL);
+}
+
+static int add_all_orders(bloomfile *filter, const struct store *store)
+{
+    const uint64_t count = store_count(store);
+    struct order orders[CHUNK];
+    int error = 0;
+    size_t n;
+    for (uint64_t first = 0; first < count && error == 0; first += n) {
+        n = count - first < CHUNK ? (size_t)(count - first) : CHUNK;
+        store_read(store, first, orders, n);
+        error = add_orders(filter, orders, n);
+    }
+    return error;
+}
+
+/* Room for an eighth more orders than there are. Readers must never see a filter that lacks an
+ * order of the store. So it gets its name when it is complete, and the writer goes on only when
+ * that name is on disk. */
+static void rebuild(const struct store *store)
+{
+    const uint64_t count = store_count(store);
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = count + count / 8 + BATCH;
+    params.fpr = 0.01;
+    params.label = "orders";
+
+    bloomfile *filter;
+    int error = bloomfile_create(&filter, FILTER_NEW, &params, BLOOMFILE_REPLACE);
+    if (error == 0)
+        error = add_all_orders(filter, store);
+    if (error == 0)
+        error = bloomfile_sync(filter);
+    bloomfile_close(filter);
+    if (error == 0 && rename(FILTER_NEW, FILTER) == -1)
+        error = errno;
+    if (error != 0)
+        unlink(FILTER_NEW);
+    check_bloomfile(error, "make " FILTER " from", "the store");
+    check_bloomfile(sync_directory("."), "write to disk the name", FILTER);
+}
+
+/* ---- the process that inserts */
+
+/* If the machine died while the filter was in use, adds since the last sync may be lost; but they
+ * had not reached the store either (see writer_insert), so the filter is as good as before. One
+ * that is missing, or refused as damaged or poisoned by a failed write, is made anew. */
+static bloomfile *open_writable(const struct store *store)
+{
+    bloomfile *filter;
+    if (bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN) != 0) {
+        rebuild(store);
+        check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE), "open for writing",
+                        FILTER);
+    }
+    return filter;
+}
+
+struct writer writer_open(const struct store *store)
+{
+    struct writer w = { .store = store, .filter = open_writable(store) };
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(w.filter, &info);
+    w.capacity = info.capacity;
+    return w;
+}
+
+void writer_close(struct writer *w)
+{
+    bloomfile_close(w->filter);
+}
+
+/* The filter first, then the store. Between the two a reader may ask the store in vain, which costs
+ * a little. The other way round it would take "no" for an answer about an order that is there,
+ * which is wrong. The same holds for a crash: what is on disk in the store must be on disk in the
+ * filter, so a sync stands between them; it is one for the whole batch. */
+void writer_insert(struct writer *w, const struct order *orders, size_t count)
+{
+    if (store_count(w->store) + count > w->capacity) {
+        const uint64_t replaced = w->replaced + 1;
+        writer_close(w);
+        rebuild(w->store);
+        *w = writer_open(w->store);
+        w->replaced = replaced;
+    }
+    check_bloomfile(add_orders(w->filter, orders, count), "add orders to", FILTER);
+    check_bloomfile(bloomfile_sync(w->filter), "write to disk", FILTER);
+    store_append(w->store, orders, count);
+}

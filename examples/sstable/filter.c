@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The filter of a table that never changes: the part to copy. */
+#include "filter.h"
+
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum {
+    PAGE = 4096,
+    EMBEDDED_HEADER = 512
+};
+
+/* ---- with a new table */
+
+int filter_draw_identity(struct filter_options *options)
+{
+    const ssize_t size = sizeof options->identity;
+    return getrandom(options->identity, (size_t)size, 0) == size ? 0 : errno;
+}
+
+/* As many hashes for tables of all sizes, or their filters could not be merged. */
+static uint32_t hashes_for(double fpr)
+{
+    const uint64_t typical = 1000000;
+    return bloomfile_hashes_for(0, bloomfile_bits_for(0, typical, fpr, 0), typical);
+}
+
+int filter_begin(bloomfile_builder **out, const struct filter_options *options)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.fpr = options->fpr;
+    params.hashes = hashes_for(options->fpr);
+    params.seed = options->seed;
+    memcpy(params.tag, options->identity, sizeof params.tag);
+    return bloomfile_builder_new(out, &params);
+}
+
+/* The filter's body begins with a page of the file, so that a lookup touches one page of it. */
+int filter_embed(int fd, const void *image, size_t size, uint64_t *offset)
+{
+    const off_t end = lseek(fd, 0, SEEK_END);
+    if (end == -1)
+        return errno;
+    *offset = ((uint64_t)end + EMBEDDED_HEADER + PAGE - 1) / PAGE * PAGE - EMBEDDED_HEADER;
+    for (size_t done = 0; done < size;) {
+        const ssize_t n =
+            pwrite(fd, (const char *)image + done, size - done, (off_t)(*offset + done));
+        if (n == -1 && errno != EINTR)
+            return errno;
+        done += n == -1 ? 0 : (size_t)n;
+    }
+    return 0;
+}
+
+/* ---- with a table */
+
+static enum filter_state state_for(int error)
+{
+    switch (error) {
+    case 0:
+        return FILTER_IN_USE;
+    case ENOENT:
+        return FILTER_MISSING;
+    case EISDIR:
+    case BLOOMFILE_ENOTREGULAR:
+    case BLOOMFILE_EMAGIC:
+    case BLOOMFILE_EVERSION:
+    case BLOOMFILE_EFEATURE:
+    case BLOOMFILE_ELAYOUT:
+    case BLOOMFILE_EHASH:
+    case BLOOMFILE_ESELFTEST:
+    case BLOOMFILE_ELIVE:
+    case BLOOMFILE_EDIFFERENTSEED:
+        return FILTER_FOREIGN;
+    default:
+        return error > 0 ? FILTER_UNREADABLE : FILTER_DAMAGED;
+    }
+}
+
+/* A sound filter may still not be this table's. With another seed it would be asked with digests
+ * that mean nothing to it, and live ones have no checksums. */
+static enum filter_state judge(const bloomfile *filter, const struct filter_options *options,
+                               int *error)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(filter, &info);
+    if (memcmp(info.tag, options->identity, sizeof info.tag) != 0)
+        return FILTER_STALE;
+    if (info.seed != options->seed)
+        *error = BLOOMFILE_EDIFFERENTSEED;
+    else if (info.state != BLOOMFILE_SEALED)
+        *error = BLOOMFILE_ELIVE;
+    return state_for(*error);
+}
+
+void filter_open(struct filter *f, const struct filter_options *options, const char *path, int fd,
+                 uint64_t offset, uint64_t size)
+{
+    atomic_flag_clear(&f->damage_told);
+    f->error = size > 0 ? bloomfile_open_fd(&f->handle, fd, offset, size, 0)
+                        : bloomfile_open(&f->handle, path, 0);
+    f->state = f->error != 0 ? state_for(f->error) : judge(f->handle, options, &f->error);
+    if (f->state != FILTER_IN_USE)
+        filter_close(f);
+}
+
+void filter_close(struct filter *f)
+{
+    bloomfile_close(f->handle);
+    f->handle = NULL;
+}
+
+bool filter_may_have(const struct filter *f, bloomfile_digest digest)
+{
+    return f->handle == NULL || bloomfile_contains_digest(f->handle, digest);
+}
+
+size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *digests, size_t count,
+                            bool *maybe)
+{
+    if (f->handle != NULL)
+        return bloomfile_contains_digests(f->handle, digests, count, maybe);
+    memset(maybe, true, count * sizeof *maybe);
+    return count;
+}
+
+int filter_news_of_damage(struct filter *f)
+{
+    const int error = f->handle == NULL ? 0 : bloomfile_status(f->handle);
+    return error != 0 && !atomic_flag_test_and_set(&f->damage_told) ? error : 0;
+}
+
+const char *filter_state_name(enum filter_state state)
+{
+    static const char *const names[] = {
+        [FILTER_IN_USE] = "in use",    [FILTER_UNWANTED] = "not used",
+        [FILTER_NAMELESS] = "unknown", [FILTER_MISSING] = "missing",
+        [FILTER_STALE] = "stale",      [FILTER_FOREIGN] = "foreign",
+        [FILTER_DAMAGED] = "damaged",  [FILTER_UNREADABLE] = "unreadable",
+    };
+    return names[state];
+}

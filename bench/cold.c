@@ -6,7 +6,6 @@
  * in a page of its own. What was read is told by mincore(), in pages of the file that are in the
  * page cache afterwards, and by /proc/self/io, in bytes that came from the disk.
  */
-#include <bloomfile_combine.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,18 +13,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "options.h"
-#include "residence.h"
-#include "scratch.h"
+#include "harness/program.h"
+#include "harness/residence.h"
+#include "harness/turns.h"
 
-#define SIZE         1024 /* MiB */
-#define LEAST_SIZE   64
-#define MAX_SIZE     65536
-#define KEYS         2000
 #define MAX_KEYS     100000
-#define TURNS        5
-#define MAX_TURNS    101
 #define PAGE         4096
 #define BLOCK        64
 #define HEADER_PAGES 4 /* the kernel reads that far ahead from the beginning of a file */
@@ -38,9 +30,15 @@ static const char help[] =
     "The exit status is 1 if more is read than is needed.\n";
 
 static const char path[] = "filter.bloom";
+static uint64_t mebibytes, keys, turns;
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("mib", &mebibytes, 1024, 0, 64, 65536),
+    OPTION_NUMBER("keys", &keys, 2000, 0, 1, MAX_KEYS),
+    OPTION_NUMBER("turns", &turns, 5, 0, 1, 101),
+};
 
 static struct {
-    uint64_t pages, blocks; /* of the body */
     size_t keys;
     size_t checksum_pages; /* that the keys need */
     uint64_t digests[MAX_KEYS];
@@ -65,7 +63,7 @@ __extension__ typedef unsigned __int128 uint128;
 
 static uint64_t page_of(uint64_t digest)
 {
-    return (uint64_t)((uint128)digest * subject.blocks >> 64) * BLOCK / PAGE;
+    return (uint64_t)((uint128)digest * ((mebibytes << 20) / BLOCK) >> 64) * BLOCK / PAGE;
 }
 
 /* The least there is to do: each page is read by itself. */
@@ -89,7 +87,7 @@ static void nothing(const bloomfile *f)
 #define LAZILY 0
 #define NOT    BLOOMFILE_VERIFY_NONE
 
-static const struct row {
+static const struct {
     const char *name;
     void (*look_up)(const bloomfile *f);
     unsigned flags;
@@ -125,15 +123,14 @@ static void drop(void)
         bench_fail(0, "drop the filter from the page cache; name a folder on a disk");
 }
 
-static void measure(const struct row *row, double figures[FIGURES])
+static void measure(size_t row, double *figures)
 {
     int error;
-    bloomfile *f;
     drop();
     const uint64_t read_before = residence_read_bytes();
     const double start = bench_seconds();
-    bench_check(bloomfile_open(&f, path, row->flags), "open the filter");
-    row->look_up(f);
+    bloomfile *f = bench_open(path, rows[row].flags);
+    rows[row].look_up(f);
     figures[MS] = (bench_seconds() - start) * 1e3;
     figures[READ] = (double)(residence_read_bytes() - read_before) / PAGE;
     figures[CACHED] = (double)residence_pages(path, &error);
@@ -142,95 +139,58 @@ static void measure(const struct row *row, double figures[FIGURES])
     bloomfile_close(f);
 }
 
-/* ---- the subject */
-
-static void make_filter(size_t size)
-{
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.bits = (uint64_t)size * 8;
-    params.hashes = 6;
-    params.capacity = params.bits / 10;
-    uint8_t *body = bench_random_bytes(size);
-    bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, 0), "make a filter");
-    free(body);
-    subject.pages = size / PAGE;
-    subject.blocks = size / BLOCK;
-}
-
 /* Keys in pages of their own, none of them beside the header, in no order. */
-static void choose_keys(size_t count)
+static void choose_keys(void)
 {
-    uint8_t *taken = calloc(subject.pages, 1), *checksums_taken = calloc(subject.pages, 1);
-    if (taken == NULL || checksums_taken == NULL)
-        bench_fail(ENOMEM, "get memory for keys");
-    for (uint64_t key = 0; subject.keys < count; key++) {
+    const size_t pages = (mebibytes << 20) / PAGE;
+    uint8_t *taken = bench_memory(calloc(pages, 1)), *checksums = bench_memory(calloc(pages, 1));
+    for (uint64_t key = 0; subject.keys < keys; key++) {
         bloomfile_digest digest;
         bench_digests(0, (1ULL << 60) + key, &digest, 1);
         const uint64_t page = page_of(digest);
         if (page < HEADER_PAGES || taken[page]++ != 0)
             continue;
         subject.digests[subject.keys++] = digest;
-        subject.checksum_pages += checksums_taken[page * 4 / PAGE]++ == 0;
+        subject.checksum_pages += checksums[page * 4 / PAGE]++ == 0;
     }
     free(taken);
-    free(checksums_taken);
+    free(checksums);
 }
 
-static bool compare(unsigned turns)
+static void print_row(const struct turns *t, size_t i)
 {
-    static double values[ROWS][FIGURES][MAX_TURNS];
-    bool good = true;
-    for (unsigned turn = 0; turn < turns; turn++) {
-        for (unsigned i = 0; i < ROWS; i++) {
-            double figures[FIGURES];
-            measure(&rows[i], figures);
-            for (unsigned j = 0; j < FIGURES; j++)
-                values[i][j][turn] = figures[j];
-        }
-    }
-    puts(
-        "|                                     |        ms | us a key | pages cached | pages read "
-        "| "
-        "most allowed | verdict |\n"
-        "|-------------------------------------|----------:|---------:|-------------:|-----------:|"
-        "-------------:|---------|");
-    for (unsigned i = 0; i < ROWS; i++) {
-        const double ms = bench_median(values[i][MS], turns);
-        const double cached = bench_median(values[i][CACHED], turns);
-        const double read = bench_median(values[i][READ], turns);
-        const size_t allowed =
-            subject.keys + HEADER_PAGES + ((rows[i].flags & NOT) != 0 ? 0 : subject.checksum_pages);
-        const bool kept = cached <= (double)allowed && read <= (double)allowed;
-        printf("| %-35s | %9.1f | %8.1f | %12.0f | %10.0f |", rows[i].name, ms,
-               ms * 1e3 / (double)subject.keys, cached, read);
-        if (rows[i].judged)
-            printf(" %12zu | %-7s |\n", allowed, kept ? "ok" : "MISSED");
-        else
-            puts("              |         |");
-        good &= kept || !rows[i].judged;
-    }
-    return good;
+    const double ms = turns_median(t, i, MS), cached = turns_median(t, i, CACHED),
+                 read = turns_median(t, i, READ);
+    const size_t allowed =
+        subject.keys + HEADER_PAGES + ((rows[i].flags & NOT) != 0 ? 0 : subject.checksum_pages);
+    table_cells("%s|%.1f|%.1f|%.0f|%.0f|", rows[i].name, ms, ms * 1e3 / (double)subject.keys,
+                cached, read);
+    if (rows[i].judged)
+        table_row("%zu|%s", allowed,
+                  table_verdict(cached <= (double)allowed && read <= (double)allowed));
+    else
+        table_row("|");
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    uint64_t size, keys, turns;
-    const struct bench_option options[] = {
-        { "mib", &size, SIZE, 0, LEAST_SIZE, MAX_SIZE },
-        { "keys", &keys, KEYS, 0, 1, MAX_KEYS },
-        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    if (keys > (size << 20) / PAGE / 2)
+    if (keys > (mebibytes << 20) / PAGE / 2)
         bench_fail(0, "find as many pages: at most one in two can have a key");
-    scratch_make(where, "bench-cold", (size << 20) / 100 * 101);
-    scratch_enter();
-    make_filter((size_t)size << 20);
-    choose_keys((size_t)keys);
+    bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
+    choose_keys();
     printf("%" PRIu64 " keys in a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n",
-           keys, size, turns);
-    const bool good = compare((unsigned)turns);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+           keys, mebibytes, turns);
+    struct turns t = turns_take(ROWS, FIGURES, turns, measure);
+    table_start("|>ms|>us a key|>pages cached|>pages read|>most allowed|verdict");
+    for (size_t i = 0; i < ROWS; i++)
+        print_row(&t, i);
+    table_end();
+    free(t.values);
 }
+
+static uint64_t room(void)
+{
+    return (mebibytes << 20) / 100 * 101;
+}
+
+const struct benchmark benchmark = { help, options, 3, room, NULL, run };

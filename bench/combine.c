@@ -7,8 +7,7 @@
  * bloomfile_merge() from files in memory (/dev/shm) to a new one there, which includes opening,
  * verifying every page, new checksums, and putting the file in place.
  *
- * Half of the bits are ones. All take turns, so that a busy machine slows all alike; the ratio is
- * the median of the ratios of the turns.
+ * Half of the bits are ones.
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
@@ -20,17 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "harness/program.h"
+#include "harness/turns.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
-#include "options.h"
-#include "scratch.h"
 
-#define SIZE       256 /* MiB */
-#define LEAST_SIZE 16
-#define MAX_SIZE   4096
-#define TURNS      9
-#define MAX_TURNS  101
 #define SOURCES    2
 #define FOLDS_BY   221760 /* 8 times a multiple of all numbers to 12: to whole bytes */
 #define TARGET     0.60
@@ -42,6 +35,13 @@ static const char help[] =
     "Fold and merge filters of N MiB (256; 16 to 4096) in DIRECTORY (/dev/shm), N times (9), and\n"
     "print how fast that is beside memcpy, in Markdown. Takes 7 times that size of memory.\n"
     "The exit status is 1 if a figure misses its target.\n";
+
+static uint64_t mebibytes, turns;
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("mib", &mebibytes, 256, 0, 16, 4096),
+    OPTION_NUMBER("turns", &turns, 9, 0, 1, 101),
+};
 
 /* What is combined: the bytes of the bodies in memory, for memcpy, and the same as filters. */
 static struct {
@@ -63,13 +63,6 @@ struct operation {
     unsigned sources;
     bool judged; /* in the blocked layout */
 };
-
-static bloomfile *open_source(unsigned i)
-{
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, source_paths[i], 0), "open a filter");
-    return f;
-}
 
 static void copy_bytes(const struct operation *o)
 {
@@ -97,7 +90,7 @@ static void write_bytes(const struct operation *o)
 static void verify(const struct operation *o)
 {
     (void)o;
-    bloomfile *f = open_source(0);
+    bloomfile *f = bench_open(source_paths[0], 0);
     bench_check(bloomfile_verify(f, 1, NULL), "verify a filter");
     bloomfile_close(f);
 }
@@ -118,7 +111,7 @@ static void combine_bytes(const struct operation *o)
 
 static void fold(const struct operation *o)
 {
-    bloomfile *f = open_source(0);
+    bloomfile *f = bench_open(source_paths[0], 0);
     bench_check(bloomfile_fold(result_path, f, o->factor, BLOOMFILE_REPLACE), "fold a filter");
     bloomfile_close(f);
 }
@@ -129,7 +122,7 @@ static void unite(const struct operation *o)
     bloomfile *sources[SOURCES];
     params.max_fpr = 1;
     for (unsigned i = 0; i < o->sources; i++)
-        sources[i] = open_source(i);
+        sources[i] = bench_open(source_paths[i], 0);
     bench_check(bloomfile_merge(result_path, (const bloomfile *const *)sources, o->sources, &params,
                                 BLOOMFILE_REPLACE),
                 "merge filters");
@@ -188,76 +181,56 @@ static void make_subject(uint32_t layout, size_t most)
 
 static uint8_t *touched_memory(size_t size)
 {
-    uint8_t *memory = malloc(size);
-    if (memory == NULL)
-        bench_fail(ENOMEM, "get memory for a filter");
+    uint8_t *memory = bench_memory(malloc(size));
     memset(memory, 1, size);
     return memory;
 }
 
-/* ---- */
-
-static bool compare(uint32_t layout, unsigned turns)
+static void measure(size_t i, double *rate)
 {
-    static double rates[OPERATIONS][MAX_TURNS], ratios[OPERATIONS][MAX_TURNS];
-    bool good = true;
-    for (unsigned turn = 0; turn < turns; turn++) {
-        for (unsigned i = 0; i < OPERATIONS; i++) {
-            const struct operation *o = &operations[i];
-            const double start = bench_seconds();
-            o->run(o);
-            rates[i][turn] = (double)(o->sources * subject.size) / (bench_seconds() - start);
-            ratios[i][turn] = rates[i][turn] / rates[0][turn];
-        }
-    }
-    for (unsigned i = 0; i < OPERATIONS; i++) {
-        const double ratio = bench_median(ratios[i], turns);
-        const bool judged = operations[i].judged && layout == BLOOMFILE_BLOCKED;
-        const bool kept = !judged || ratio >= TARGET;
-        printf("| %-8s | %-23s | %6.2f | %9.3f | %-7s | %-7s |\n", bench_layout_name(layout),
-               operations[i].name, bench_median(rates[i], turns) / 1e9, ratio,
-               judged ? ">= 0.60" : "",
-               !judged ? ""
-               : kept  ? "ok"
-                       : "MISSED");
-        good &= kept;
-    }
-    bench_flush();
-    return good;
+    const struct operation *o = &operations[i];
+    const double start = bench_seconds();
+    o->run(o);
+    *rate = (double)(o->sources * subject.size) / (bench_seconds() - start);
 }
 
-static bool compare_layouts(size_t size, unsigned turns)
+static void compare(uint32_t layout)
 {
-    bool good = true;
-    subject.copy = touched_memory(size);
-    for (unsigned i = 0; i < SOURCES; i++)
-        subject.bodies[i] = touched_memory(size);
-    printf("filters of %zu MiB; medians of %u turns; bytes are those of the sources\n\n",
-           size >> 20, turns);
-    puts("| layout   | operation               |   GB/s | of memcpy | target  | verdict |\n"
-         "|----------|-------------------------|-------:|----------:|---------|---------|");
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
-        make_subject(layout, size);
-        good &= compare(layout, turns);
+    struct turns t = turns_take(OPERATIONS, 1, turns, measure);
+    for (unsigned i = 0; i < OPERATIONS; i++) {
+        const double ratio = turns_ratio(&t, i, 0, 0);
+        table_cells("%s|%s|%.2f|%.3f|", bench_layout_name(layout), operations[i].name,
+                    turns_median(&t, i, 0) / 1e9, ratio);
+        if (operations[i].judged && layout == BLOOMFILE_BLOCKED)
+            table_row(">= %.2f|%s", TARGET, table_verdict(ratio >= TARGET));
+        else
+            table_row("|");
     }
+    free(t.values);
+}
+
+static void run(void)
+{
+    subject.copy = touched_memory(mebibytes << 20);
+    for (unsigned i = 0; i < SOURCES; i++)
+        subject.bodies[i] = touched_memory(mebibytes << 20);
+    printf("filters of %" PRIu64 " MiB; medians of %" PRIu64
+           " turns; bytes are those of the sources\n\n",
+           mebibytes, turns);
+    table_start("layout|operation|>GB/s|>of memcpy|target|verdict");
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        make_subject(layout, mebibytes << 20);
+        compare(layout);
+    }
+    table_end();
     for (unsigned i = 0; i < SOURCES; i++)
         free(subject.bodies[i]);
     free(subject.copy);
-    return good;
 }
 
-int main(int argc, char **argv)
+static uint64_t room(void)
 {
-    uint64_t size, turns;
-    const struct bench_option options[] = {
-        { "mib", &size, SIZE, 0, LEAST_SIZE, MAX_SIZE },
-        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    scratch_make(where != NULL ? where : "/dev/shm", "bench-combine", (SOURCES + 2) * size << 20);
-    scratch_enter();
-    const bool good = compare_layouts((size_t)size << 20, (unsigned)turns);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+    return (SOURCES + 2) * mebibytes << 20;
 }
+
+const struct benchmark benchmark = { help, options, 2, room, "/dev/shm", run };

@@ -2,29 +2,21 @@
  *
  * bench-doubt - what a batch of lookups costs while pages of the body are in doubt
  *
- * The file is in the page cache, and mapped before the clock starts. All handles take turns; a
- * figure is that of the fastest turn, since a busy machine only adds.
+ * The file is in the page cache, and mapped before the clock starts. A figure is that of the
+ * fastest turn, since a busy machine only adds.
  */
-#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "options.h"
-#include "scratch.h"
+#include "harness/program.h"
+#include "harness/turns.h"
 
-#define SIZE      128 /* MiB */
-#define MAX_SIZE  8192
-#define KEYS      200000
-#define BATCH     1000
-#define TURNS     20
-#define MAX_TURNS 1000
-#define HEADER    4096
+#define BATCH  1000
+#define HEADER 4096
 
 static const char help[] =
     "usage: bench-doubt [--mib N] [--keys N] [--turns N] [--quick] [DIRECTORY]\n"
@@ -37,49 +29,28 @@ static const char help[] =
 
 static const char path[] = "filter.bloom", damaged_path[] = "damaged.bloom";
 static uint64_t mebibytes, keys, turns;
+static bloomfile_digest *digests;
 
-/* ---- the filters: half of the bits, or counters, are set */
+static const struct bench_option options[] = {
+    OPTION_NUMBER("mib", &mebibytes, 128, 4, 1, 8192),
+    OPTION_NUMBER("keys", &keys, 200000, 10000, 1, 1000000000),
+    OPTION_NUMBER("turns", &turns, 20, 1, 1, 1000),
+};
 
-static uint8_t *random_body(uint32_t layout, size_t size)
-{
-    uint8_t *body = bench_random_bytes(size);
-    for (size_t i = 0; i < size && layout == BLOOMFILE_COUNTING; i++)
-        body[i] &= 0x11;
-    return body;
-}
-
-static void damage(const char *file)
+static void make_filters(uint32_t layout)
 {
     const uint8_t other = 0xA5;
-    const int fd = bench_call(open(file, O_WRONLY | O_CLOEXEC), "open the filter");
+    bench_make_filter(path, layout, mebibytes << 20, 7);
+    bench_make_filter(damaged_path, layout, mebibytes << 20, 7);
+    const int fd = bench_call(open(damaged_path, O_WRONLY | O_CLOEXEC), "open the filter");
     bench_call((int)pwrite(fd, &other, 1, HEADER + 12345), "damage the filter");
     bench_call(close(fd), "damage the filter");
 }
 
-static void make_filters(uint32_t layout)
-{
-    const size_t size = (size_t)mebibytes << 20;
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = layout;
-    params.bits = (uint64_t)size * (layout == BLOOMFILE_COUNTING ? 2 : 8);
-    params.hashes = 7;
-    params.capacity = params.bits / 10;
-    uint8_t *body = random_body(layout, size);
-    bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, BLOOMFILE_REPLACE),
-                "make a filter");
-    bench_check(
-        bloomfile_assemble(damaged_path, &params, body, 0, params.capacity, BLOOMFILE_REPLACE),
-        "make a filter");
-    free(body);
-    damage(damaged_path);
-}
-
-/* ---- what is timed */
-
 static size_t sink;
 
 /* Nanoseconds a key. */
-static double look_up(const bloomfile *f, const bloomfile_digest *digests)
+static double look_up(const bloomfile *f)
 {
     const double start = bench_seconds();
     for (uint64_t i = 0; i < keys; i += BATCH)
@@ -97,66 +68,50 @@ enum column {
     COLUMNS
 };
 
-static bloomfile *open_filter(const char *file, unsigned flags)
+static void measure(size_t row, double *times)
 {
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, file, BLOOMFILE_PREFAULT | flags), "open the filter");
-    return f;
-}
-
-static void take_turn(const bloomfile_digest *digests, double *times)
-{
-    bloomfile *f = open_filter(path, BLOOMFILE_VERIFY_NONE);
-    times[TRUSTED] = look_up(f, digests);
+    (void)row;
+    bloomfile *f = bench_open(path, BLOOMFILE_PREFAULT | BLOOMFILE_VERIFY_NONE);
+    times[TRUSTED] = look_up(f);
     bloomfile_close(f);
-    f = open_filter(path, BLOOMFILE_VERIFY_FULL);
-    times[VERIFIED] = look_up(f, digests);
+    f = bench_open(path, BLOOMFILE_PREFAULT | BLOOMFILE_VERIFY_FULL);
+    times[VERIFIED] = look_up(f);
     bloomfile_close(f);
-    f = open_filter(path, 0);
-    times[NEW] = look_up(f, digests);
-    times[AGAIN] = look_up(f, digests);
+    f = bench_open(path, BLOOMFILE_PREFAULT);
+    times[NEW] = look_up(f);
+    times[AGAIN] = look_up(f);
     bloomfile_close(f);
-    f = open_filter(damaged_path, 0);
+    f = bench_open(damaged_path, BLOOMFILE_PREFAULT);
     if (bloomfile_verify(f, 1, NULL) != BLOOMFILE_EPAGE)
         bench_fail(0, "find the damaged page");
-    times[DAMAGED] = look_up(f, digests);
+    times[DAMAGED] = look_up(f);
     bloomfile_close(f);
 }
 
-static void measure(uint32_t layout, const bloomfile_digest *digests)
+static void run(void)
 {
-    double least[COLUMNS];
-    make_filters(layout);
-    for (uint64_t turn = 0; turn < turns; turn++) {
-        double now[COLUMNS];
-        take_turn(digests, now);
-        for (unsigned c = 0; c < COLUMNS; c++)
-            least[c] = turn == 0 || now[c] < least[c] ? now[c] : least[c];
-    }
-    printf("| %-8s |", bench_layout_name(layout));
-    for (unsigned c = 0; c < COLUMNS; c++)
-        printf(" %8.1f |", least[c]);
-    printf("\n");
-}
-
-int main(int argc, char **argv)
-{
-    const struct bench_option options[] = {
-        { "mib", &mebibytes, SIZE, 4, 1, MAX_SIZE },
-        { "keys", &keys, KEYS, 10000, 1, 1000000000 },
-        { "turns", &turns, TURNS, 1, 1, MAX_TURNS },
-    };
-    const char *where = bench_options(argc, argv, help, options, 3);
-    scratch_make(where, "bench-doubt", 3 * (mebibytes + 1) << 20);
-    scratch_enter();
-    bloomfile_digest *digests = bench_memory(malloc(keys * sizeof *digests));
+    digests = bench_memory(malloc(keys * sizeof *digests));
     bench_digests(0, 0, digests, keys);
     printf("%" PRIu64 " MiB, %" PRIu64 " keys, ns a key\n\n", mebibytes, keys);
-    printf("| layout   |  trusted | verified |      new |    again | bad page |\n"
-           "|:---------|---------:|---------:|---------:|---------:|---------:|\n");
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
-        measure(layout, digests);
+    table_start("layout|>trusted|>verified|>new|>again|>bad page");
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        make_filters(layout);
+        struct turns t = turns_take(1, COLUMNS, turns, measure);
+        table_cells("%s", bench_layout_name(layout));
+        for (size_t c = 0; c < COLUMNS; c++)
+            table_cells("|%.1f", turns_least(&t, 0, c));
+        table_row("%s", "");
+        free(t.values);
+    }
+    table_end();
     free(digests);
-    bench_flush();
-    return sink == 0 ? BENCH_TROUBLE : 0;
+    if (sink == 0)
+        bench_fail(0, "trust lookups that find nothing");
 }
+
+static uint64_t room(void)
+{
+    return 3 * (mebibytes + 1) << 20;
+}
+
+const struct benchmark benchmark = { help, options, 3, room, NULL, run };

@@ -13,15 +13,13 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench.h"
-#include "scratch.h"
+#include "harness/program.h"
 
 #define KEYS        1000000
 #define OVERSIZE    8
 #define RATE        0.05
 #define ABSENT      10000000
 #define MAX_CHOICES 8192 /* no number of blocks or bits here has more divisors */
-#define ROOM        (256u << 20)
 
 static const uint64_t factors[] = { 1, 2, 3, 4, 6, 8, 12, 24 };
 
@@ -50,7 +48,7 @@ static double planned_rate(const bloomfile *f, uint64_t factor)
     bench_fail(0, "find the factor in the plan");
 }
 
-static bool row(uint32_t layout, uint64_t factor, double planned, const bloomfile *f)
+static void print_row(uint32_t layout, uint64_t factor, double planned, const bloomfile *f)
 {
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bench_check(bloomfile_measure(f, &measure), "measure a filter");
@@ -60,53 +58,44 @@ static bool row(uint32_t layout, uint64_t factor, double planned, const bloomfil
     const double error = sqrt(measure.fpr * (1 - measure.fpr) / ABSENT);
     const double deviation = (rate - measure.fpr) / error;
     const bool kept = fabs(deviation) <= 3 && fabs(planned - measure.fpr) <= 1e-12 * measure.fpr;
-    printf("| %-8s | %6" PRIu64
-           " | %6.2f | %11.7f | %11.7f | %11.7f | %12.7f | %+15.2f | %-13s |\n",
-           bench_layout_name(layout), factor, 100 * measure.fill, 100 * planned, 100 * measure.fpr,
-           100 * rate, 100 * error, deviation, kept ? "ok" : "MISSED");
-    bench_flush();
-    return kept;
+    table_row("%s|%" PRIu64 "|%.2f|%.7f|%.7f|%.7f|%.7f|%+.2f|%s", bench_layout_name(layout), factor,
+              100 * measure.fill, 100 * planned, 100 * measure.fpr, 100 * rate, 100 * error,
+              deviation, table_verdict(kept));
 }
 
-static bool fold_layout(uint32_t layout)
+static void fold_layout(uint32_t layout)
 {
-    const char *const source = "source.bloom";
-    const char *const result = "folded.bloom";
-    bool good = true;
-    bloomfile *f, *folded;
-    build(source, layout);
-    bench_check(bloomfile_open(&f, source, 0), "open a filter");
+    build("source.bloom", layout);
+    bloomfile *f = bench_open("source.bloom", 0);
     for (unsigned i = 0; i < sizeof factors / sizeof factors[0]; i++) {
-        bench_check(bloomfile_fold(result, f, factors[i], BLOOMFILE_REPLACE), "fold a filter");
-        bench_check(bloomfile_open(&folded, result, 0), "open a filter");
-        good &= row(layout, factors[i], planned_rate(f, factors[i]), folded);
+        bench_check(bloomfile_fold("folded.bloom", f, factors[i], BLOOMFILE_REPLACE),
+                    "fold a filter");
+        bloomfile *folded = bench_open("folded.bloom", 0);
+        print_row(layout, factors[i], planned_rate(f, factors[i]), folded);
         bloomfile_close(folded);
     }
     bloomfile_close(f);
-    return good;
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    bool good = true;
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        fputs("usage: bench-fold [DIRECTORY]\n"
-              "Fold filters of 10^6 keys in DIRECTORY ($TMPDIR or /var/tmp), look up 10^7 absent\n"
-              "keys in each, and print the rates in Markdown.\n",
-              stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(argc == 2 ? argv[1] : NULL, "bench-fold", ROOM);
-    scratch_enter();
-
     printf("%d keys in filters made for %d times as many at %g; %d absent keys a row\n\n", KEYS,
            OVERSIZE, RATE, ABSENT);
-    puts("| layout   | factor | fill % | planned %   | exact %     | measured %  | std. error % "
-         "| deviation, s.e. | within 3 s.e. |\n"
-         "|----------|-------:|-------:|------------:|------------:|------------:|-------------:"
-         "|----------------:|---------------|");
+    table_start("layout|>factor|>fill %%|>planned %%|>exact %%|>measured %%|>std. error %%|"
+                ">deviation, s.e.|within 3 s.e.");
     for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
-        good &= fold_layout(layout);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+        fold_layout(layout);
+    table_end();
 }
+
+static uint64_t room(void)
+{
+    return 256u << 20;
+}
+
+static const char help[] =
+    "usage: bench-fold [DIRECTORY]\n"
+    "Fold filters of 10^6 keys in DIRECTORY ($TMPDIR or /var/tmp), look up 10^7 absent\n"
+    "keys in each, and print the rates in Markdown.\n";
+
+const struct benchmark benchmark = { help, NULL, 0, room, NULL, run };

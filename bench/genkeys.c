@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 #define BUFFER       (1u << 18)
 #define PIPE         (1 << 20) /* what an unprivileged process may have */
@@ -100,8 +100,9 @@ int main(int argc, char **argv)
               stderr);
         return BENCH_TROUBLE;
     }
-    const uint64_t count = bench_number(argv[1]), first = argc > 2 ? bench_number(argv[2]) : 1,
-                   step = argc > 3 ? bench_number(argv[3]) : 1;
+    const uint64_t count = bench_number_in(argv[1], 1, UINT64_MAX),
+                   first = argc > 2 ? bench_number_in(argv[2], 1, UINT64_MAX) : 1,
+                   step = argc > 3 ? bench_number_in(argv[3], 1, UINT64_MAX) : 1;
     for (unsigned i = 0; i < WORDS; i++)
         word_length[i] = strlen(words[i]);
     (void)fcntl(STDOUT_FILENO, F_SETPIPE_SZ, PIPE); /* refused where it is no pipe */

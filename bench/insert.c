@@ -9,11 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
-#include "bench.h"
-#include "options.h"
-#include "scratch.h"
+#include "harness/program.h"
+#include "harness/turns.h"
 
 static const char help[] =
     "usage: bench-insert [--rounds N] [--keys N] [DIRECTORY]\n"
@@ -32,22 +30,17 @@ static const char help[] =
     "Times are of the processor, so that a busy machine stretches them less; those of threads are\n"
     "by the clock on the wall.\n";
 
-#define BATCH       4096
-#define PARTITIONS  512
-#define ROUNDS      5
-#define ROUNDS_MOST 101
-#define BITS        10
-#define ROOM        (1 << 28) /* bytes of files */
+#define BATCH      4096
+#define PARTITIONS 512
+#define BITS       10
 
 static bloomfile_digest *digests;
-static uint64_t keys;
+static uint64_t keys, only, rounds;
 
-static double processor_seconds(void)
-{
-    struct timespec now;
-    bench_call(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), "read the clock");
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
+static const struct bench_option options[] = {
+    OPTION_NUMBER("rounds", &rounds, 5, 0, 1, 101),
+    OPTION_NUMBER("keys", &only, 0, 0, 1000, UINT64_MAX >> 8),
+};
 
 /* Pages that have not been touched, huge ones if possible. */
 static bloomfile_digest *new_pages(void)
@@ -67,10 +60,6 @@ static void free_pages(bloomfile_digest *pages)
 
 /* ---- copying and partitioning */
 
-struct copies {
-    double fresh, again, partition;
-};
-
 static void partition(const size_t *start, bloomfile_digest *to)
 {
     size_t next[PARTITIONS];
@@ -79,9 +68,9 @@ static void partition(const size_t *start, bloomfile_digest *to)
         to[next[digests[i] / (UINT64_MAX / PARTITIONS + 1)]++] = digests[i];
 }
 
-static struct copies copy(void)
+/* The seconds of the first three rows. */
+static void copy(double seconds[3])
 {
-    struct copies c;
     size_t start[PARTITIONS] = { 0 };
     for (uint64_t i = 0; i < keys; i++)
         start[digests[i] / (UINT64_MAX / PARTITIONS + 1)]++;
@@ -90,47 +79,51 @@ static struct copies copy(void)
         start[p] = sum;
     }
     bloomfile_digest *to = new_pages();
-    const double begin = processor_seconds();
+    const double begin = bench_processor_seconds();
     memcpy(to, digests, keys * sizeof *to);
-    const double first = processor_seconds();
+    const double first = bench_processor_seconds();
     memcpy(to, digests, keys * sizeof *to);
-    const double second = processor_seconds();
+    const double second = bench_processor_seconds();
     partition(start, to);
-    c.partition = processor_seconds() - second;
-    c.again = second - first;
-    c.fresh = first - begin;
+    seconds[2] = bench_processor_seconds() - second;
+    seconds[1] = second - first;
+    seconds[0] = first - begin;
     free_pages(to);
-    return c;
 }
 
 /* ---- building */
 
-enum kind {
-    BITS_GIVEN,
-    BY_COUNT,
-    BITS_GIVEN_2,
-    BY_COUNT_2,
-    TO_A_FILE,
-    KINDS
+enum {
+    COPY_NEW,
+    COPY,
+    PARTITION,
+    BUILT, /* and those behind it */
+    ROWS = 8
 };
 
 static const struct {
     const char *name;
     unsigned threads;
     bool bits, file;
-} kinds[KINDS] = {
-    [BITS_GIVEN] = { "bits given", 1, true, false },
-    [BY_COUNT] = { "by count", 1, false, false },
-    [BITS_GIVEN_2] = { "bits given, 2 threads", 2, true, false },
-    [BY_COUNT_2] = { "by count, 2 threads", 2, false, false },
-    [TO_A_FILE] = { "bits given, to a file", 1, true, true },
+} rows[ROWS] = {
+    [COPY_NEW] = { .name = "copy, new" },
+    [COPY] = { .name = "copy" },
+    [PARTITION] = { .name = "partition" },
+    [BUILT] = { "bits given", 1, true, false },
+    { "by count", 1, false, false },
+    { "bits given, 2 threads", 2, true, false },
+    { "by count, 2 threads", 2, false, false },
+    { "bits given, to a file", 1, true, true },
 };
 
-struct built {
-    double adding, finishing;
-    uint64_t bits;
-    uint32_t hashes;
-    double rate;
+enum figure {
+    ADDING, /* seconds */
+    FINISHING,
+    ALL,
+    BITS_USED,
+    HASHES,
+    RATE,
+    FIGURES
 };
 
 struct share {
@@ -159,129 +152,101 @@ static void add_all(bloomfile_builder *builder, unsigned threads)
         pthread_join(other, NULL);
 }
 
-/* Reads what was built. */
-static void inspect(bloomfile *f, struct built *built)
+static void inspect(bloomfile *f, double *figures)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile_get_info(f, &info);
     bench_check(bloomfile_measure(f, &measure), "measure a filter");
-    built->bits = info.bits;
-    built->hashes = info.hashes;
-    built->rate = measure.fpr;
+    figures[BITS_USED] = (double)info.bits;
+    figures[HASHES] = info.hashes;
+    figures[RATE] = measure.fpr;
     bloomfile_close(f);
 }
 
-static const char path[] = "built.bloom";
-
-static struct built build(enum kind kind)
+static void build(size_t row, double *figures)
 {
+    static const char path[] = "built.bloom";
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    struct built built;
     bloomfile_builder *builder;
     bloomfile *f;
     void *image = NULL;
     size_t size;
-    double (*seconds)(void) = kinds[kind].threads > 1 ? bench_seconds : processor_seconds;
-    params.threads = kinds[kind].threads;
-    if (kinds[kind].bits) {
+    double (*seconds)(void) = rows[row].threads > 1 ? bench_seconds : bench_processor_seconds;
+    params.threads = rows[row].threads;
+    if (rows[row].bits) {
         params.bits = keys * BITS / 512 * 512;
         params.capacity = keys;
     }
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
     const double begin = seconds();
     add_all(builder, params.threads);
-    const double added = seconds();
-    if (kinds[kind].file)
+    figures[ADDING] = seconds() - begin;
+    if (rows[row].file)
         bench_check(bloomfile_builder_finish(builder, path, BLOOMFILE_REPLACE), "build a filter");
     else
         bench_check(bloomfile_builder_finish_memory(builder, &image, &size), "build a filter");
-    built.finishing = seconds() - added;
-    built.adding = added - begin;
+    figures[ALL] = seconds() - begin;
+    figures[FINISHING] = figures[ALL] - figures[ADDING];
     bloomfile_builder_free(builder);
-    bench_check(kinds[kind].file ? bloomfile_open(&f, path, 0)
-                                 : bloomfile_open_memory(&f, image, size, 0),
+    bench_check(rows[row].file ? bloomfile_open(&f, path, 0)
+                               : bloomfile_open_memory(&f, image, size, 0),
                 "open a filter");
-    inspect(f, &built);
+    inspect(f, figures);
     free(image);
-    return built;
 }
 
 /* ---- rounds */
 
-struct times {
-    double fresh[ROUNDS_MOST], again[ROUNDS_MOST], partition[ROUNDS_MOST];
-    double adding[KINDS][ROUNDS_MOST], finishing[KINDS][ROUNDS_MOST];
-    struct built built[KINDS];
-};
-
-static double ns(double *seconds, unsigned rounds)
+static void measure(size_t row, double *figures)
 {
-    return bench_median(seconds, rounds) / (double)keys * 1e9;
+    static double copied[BUILT];
+    if (row == COPY_NEW)
+        copy(copied);
+    if (row < BUILT)
+        figures[ALL] = copied[row];
+    else
+        build(row, figures);
 }
 
-static void print_copy(const char *name, double time, double memcpy_ns)
+static void print_row(const struct turns *t, size_t row)
 {
-    printf("| %-21s |            |               | %7.2f | %6.1f |          |   |            |\n",
-           name, time, time / memcpy_ns);
+    const double ns = 1e9 / (double)keys;
+    const double adding = turns_median(t, row, ADDING) * ns,
+                 finishing = turns_median(t, row, FINISHING) * ns,
+                 all = row < BUILT ? turns_median(t, row, ALL) * ns : adding + finishing;
+    table_cells("%s|%s|%s|%.2f|%.1f", rows[row].name, table_number(adding, 2),
+                table_number(finishing, 2), all, all / (turns_median(t, COPY, ALL) * ns));
+    if (row < BUILT)
+        table_row("|||");
+    else
+        table_row("|%.3f|%.0f|%.5f %%", turns_median(t, row, BITS_USED) / (double)keys,
+                  turns_median(t, row, HASHES), 100 * turns_median(t, row, RATE));
 }
 
-static void print(struct times *t, unsigned rounds)
+static void compare(void)
 {
-    const double memcpy_ns = ns(t->again, rounds);
-    printf("%" PRIu64 " keys, %u rounds\n\n", keys, rounds);
-    puts("|                       | adding, ns | finishing, ns | all, ns | copies | bits/key "
-         "| k | exact rate |\n"
-         "|-----------------------|-----------:|--------------:|--------:|-------:|---------:"
-         "|--:|-----------:|");
-    print_copy("copy, new", ns(t->fresh, rounds), memcpy_ns);
-    print_copy("copy", memcpy_ns, memcpy_ns);
-    print_copy("partition", ns(t->partition, rounds), memcpy_ns);
-    for (unsigned k = 0; k < KINDS; k++) {
-        const struct built *built = &t->built[k];
-        const double adding = ns(t->adding[k], rounds), finishing = ns(t->finishing[k], rounds);
-        printf("| %-21s | %10.2f | %13.2f | %7.2f | %6.1f | %8.3f | %" PRIu32 " | %8.5f %% |\n",
-               kinds[k].name, adding, finishing, adding + finishing,
-               (adding + finishing) / memcpy_ns, (double)built->bits / (double)keys, built->hashes,
-               100 * built->rate);
-    }
-    puts("");
-    bench_flush();
-}
-
-static void measure(unsigned rounds)
-{
-    static struct times t;
     digests = new_pages();
     bench_digests(0, 0, digests, (size_t)keys);
-    for (unsigned r = 0; r < rounds; r++) {
-        const struct copies c = copy();
-        t.fresh[r] = c.fresh;
-        t.again[r] = c.again;
-        t.partition[r] = c.partition;
-        for (unsigned k = 0; k < KINDS; k++) {
-            const struct built b = build((enum kind)k);
-            t.adding[k][r] = b.adding;
-            t.finishing[k][r] = b.finishing;
-            t.built[k] = b;
-        }
-    }
-    print(&t, rounds);
+    struct turns t = turns_take(ROWS, FIGURES, rounds, measure);
+    printf("%" PRIu64 " keys, %" PRIu64 " rounds\n\n", keys, rounds);
+    table_start("|>adding, ns|>finishing, ns|>all, ns|>copies|>bits/key|>k|>exact rate");
+    for (size_t row = 0; row < ROWS; row++)
+        print_row(&t, row);
+    table_end();
+    free(t.values);
     free_pages(digests);
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    uint64_t only, rounds;
-    const struct bench_option options[] = {
-        { "rounds", &rounds, ROUNDS, 0, 1, ROUNDS_MOST },
-        { "keys", &only, 0, 0, 1000, UINT64_MAX >> 8 },
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    scratch_make(where != NULL ? where : "/dev/shm", "bench-insert", ROOM);
-    scratch_enter();
     for (keys = only > 0 ? only : 1000000; keys <= (only > 0 ? only : 100000000); keys *= 10)
-        measure((unsigned)rounds);
-    return 0;
+        compare();
 }
+
+static uint64_t room(void)
+{
+    return 1 << 28;
+}
+
+const struct benchmark benchmark = { help, options, 2, room, "/dev/shm", run };

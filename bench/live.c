@@ -2,14 +2,10 @@
  *
  * bench-live - what adding to a live filter costs, to those who add and to those who look up
  */
-#include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "bench.h"
 #include "live.h"
-#include "scratch.h"
+
+#include "harness/program.h"
+#include "harness/scratch.h"
 
 static const char help[] =
     "usage: bench-live [--quick] [--table adds|lookups|disk] [DIRECTORY]\n"
@@ -22,56 +18,28 @@ static const char help[] =
     "The filters of the first two are in /dev/shm, which no disk slows down. --quick takes\n"
     "seconds instead of minutes. A key that was lost ends the program with exit status 2.\n";
 
-static const struct {
-    const char *name;
-    void (*print)(const struct live_options *o);
-} tables[] = {
-    { "adds", live_adds },
-    { "lookups", live_lookups },
-    { "disk", live_disk },
+static uint64_t table, quick;
+static const char *const tables[] = { "adds", "lookups", "disk", NULL };
+
+static const struct bench_option options[] = {
+    OPTION_FLAG("quick", &quick),
+    OPTION_WORD("table", &table, tables),
 };
 
-#define TABLES (sizeof tables / sizeof tables[0])
-
-static bool known(const char *table)
+static void run(void)
 {
-    bool found = false;
-    for (unsigned i = 0; i < TABLES; i++)
-        found |= strcmp(tables[i].name, table) == 0;
-    return found;
-}
-
-int main(int argc, char **argv)
-{
-    static const struct option options[] = {
-        { "quick", no_argument, NULL, 'q' },
-        { "table", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    const char *only = NULL;
-    struct live_options o = { 0 };
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'q') {
-            o.quick = true;
-        } else if (option == 't' && known(optarg)) {
-            only = optarg;
-        } else {
-            fputs(help, option == 'h' ? stdout : stderr);
-            return option == 'h' ? 0 : BENCH_TROUBLE;
-        }
-    }
-    if (optind < argc - 1) {
-        fputs(help, stderr);
-        return BENCH_TROUBLE;
-    }
+    void (*const print[])(const struct live_options *) = { live_adds, live_lookups, live_disk };
+    struct live_options o = { .disk = ".", .quick = quick != 0 };
     scratch_make("/dev/shm", "bench-live", LIVE_ROOM);
     o.memory = scratch_folder();
-    scratch_make(optind < argc ? argv[optind] : NULL, "bench-live", LIVE_ROOM);
-    o.disk = scratch_folder();
-    for (unsigned i = 0; i < TABLES; i++)
-        if (only == NULL || strcmp(only, tables[i].name) == 0)
-            tables[i].print(&o);
-    bench_flush();
-    return 0;
+    for (unsigned i = 0; i < sizeof print / sizeof print[0]; i++)
+        if (table == 0 || table == i + 1)
+            print[i](&o);
 }
+
+static uint64_t room(void)
+{
+    return LIVE_ROOM;
+}
+
+const struct benchmark benchmark = { help, options, 2, room, NULL, run };

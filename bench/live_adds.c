@@ -5,11 +5,13 @@
  */
 #include <bloomfile_live.h>
 #include <pthread.h>
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "bench.h"
+#include "harness/bench.h"
+#include "harness/crew.h"
+#include "harness/table.h"
+#include "harness/turns.h"
 #include "live.h"
-#include "live_crew.h"
 
 #define KEYS       4000000
 #define QUICK_KEYS 1000000
@@ -62,34 +64,31 @@ static void add_batches(void *context, unsigned worker)
         live_add(a->f, a->digests + part_begin(a, worker), part_size(a, worker));
 }
 
-static void add_single(void *context, unsigned worker)
+static void add_one_by_one(struct adding *a, unsigned worker, bool locked)
 {
-    struct adding *a = context;
     const bloomfile_digest *digest = a->digests + part_begin(a, worker);
     const bloomfile_digest *end = digest + part_size(a, worker);
     uint64_t new_keys = 0;
     for (; digest < end; digest++) {
         bool was_new;
+        if (locked)
+            bench_check(pthread_mutex_lock(&a->shared->mutex), "lock");
         bench_check(bloomfile_add_digest(a->f, *digest, &was_new), "add a key");
+        if (locked)
+            bench_check(pthread_mutex_unlock(&a->shared->mutex), "unlock");
         new_keys += was_new;
     }
     a->shared->new_keys[worker] += new_keys;
 }
 
+static void add_single(void *context, unsigned worker)
+{
+    add_one_by_one(context, worker, false);
+}
+
 static void add_locked(void *context, unsigned worker)
 {
-    struct adding *a = context;
-    const bloomfile_digest *digest = a->digests + part_begin(a, worker);
-    const bloomfile_digest *end = digest + part_size(a, worker);
-    uint64_t new_keys = 0;
-    for (; digest < end; digest++) {
-        bool was_new;
-        bench_check(pthread_mutex_lock(&a->shared->mutex), "lock");
-        bench_check(bloomfile_add_digest(a->f, *digest, &was_new), "add a key");
-        bench_check(pthread_mutex_unlock(&a->shared->mutex), "unlock");
-        new_keys += was_new;
-    }
-    a->shared->new_keys[worker] += new_keys;
+    add_one_by_one(context, worker, true);
 }
 
 static const struct way {
@@ -117,20 +116,24 @@ static void make_mutex(pthread_mutex_t *mutex)
     pthread_mutexattr_destroy(&shared);
 }
 
-/* Of one way: by threads, then by processes. */
-struct rates {
-    double value[2][SIZES][LIVE_TURNS], ratio[2][SIZES][LIVE_TURNS]; /* adds a second */
-    double cost[2][SIZES][LIVE_TURNS]; /* nanoseconds of processor time an add */
+enum figure {
+    RATE, /* adds a second */
+    COST, /* nanoseconds of processor time an add */
+    FIGURES
 };
 
-static void measure(const struct live_options *o, const struct way *way, bool processes,
-                    unsigned size, struct rates *r, unsigned turn)
+static bool is_quick;
+static const char *memory;
+
+/* The rows are all sizes by threads, and then by processes, of one way after the other. */
+static void measure(size_t row, double *figures)
 {
-    const unsigned workers = sizes[size];
-    const size_t keys = (o->quick ? QUICK_KEYS : KEYS) / way->share;
-    struct adding a = { live_create(o->memory, way->flags), workers, keys,
+    const struct way *way = &ways[row / (2 * SIZES)];
+    const unsigned workers = sizes[row % SIZES];
+    const size_t keys = (is_quick ? QUICK_KEYS : KEYS) / way->share;
+    struct adding a = { live_create(memory, way->flags), workers, keys,
                         crew_memory(keys * sizeof *a.digests), crew_memory(sizeof *a.shared) };
-    const struct crew crew = { workers, processes, prepare, way->work, leave, &a };
+    const struct crew crew = { workers, row / SIZES % 2 == 1, prepare, way->work, leave, &a };
     uint64_t new_keys = 0;
     make_mutex(&a.shared->mutex);
     const struct crew_time time = crew_run(&crew);
@@ -139,46 +142,28 @@ static void measure(const struct live_options *o, const struct way *way, bool pr
     live_close(a.f, keys, new_keys);
     crew_memory_free(a.shared, sizeof *a.shared);
     crew_memory_free(a.digests, keys * sizeof *a.digests);
-    const double value = (double)keys / time.seconds;
-    r->value[processes][size][turn] = value;
-    r->ratio[processes][size][turn] = value / r->value[0][0][turn];
-    r->cost[processes][size][turn] = 1e9 * time.processor_seconds / (double)keys;
-}
-
-static void measure_turn(const struct live_options *o, const struct way *way, struct rates *r,
-                         unsigned turn)
-{
-    for (int processes = 0; processes < 2; processes++)
-        for (unsigned size = 0; size < SIZES; size++)
-            measure(o, way, processes, size, r, turn);
-}
-
-static void print_row(const char *name, bool processes, struct rates *r, unsigned turns)
-{
-    printf("| %-31s | %-9s |", name, processes ? "processes" : "threads");
-    for (int i = 0; i < SIZES; i++)
-        printf(" %6.2f |", bench_median(r->value[processes][i], turns) / 1e6);
-    for (int i = 0; i < SIZES; i++)
-        printf(" %5.2f |", bench_median(r->ratio[processes][i], turns));
-    for (int i = 0; i < SIZES; i++)
-        printf(" %5.0f |", bench_median(r->cost[processes][i], turns));
-    puts("");
+    figures[RATE] = (double)keys / time.seconds;
+    figures[COST] = 1e9 * time.processor_seconds / (double)keys;
 }
 
 void live_adds(const struct live_options *o)
 {
-    static struct rates rates[WAYS];
-    const unsigned turns = o->quick ? 1 : LIVE_TURNS;
-    for (unsigned turn = 0; turn < turns; turn++)
-        for (unsigned i = 0; i < WAYS; i++)
-            measure_turn(o, &ways[i], &rates[i], turn);
-
-    puts("| 10^6 adds a second by           |           |      1 |      2 |      4 |"
-         "  1:1t |  2:1t |  4:1t | 1, ns | 2, ns | 4, ns |\n"
-         "|---------------------------------|-----------|-------:|-------:|-------:|"
-         "------:|------:|------:|------:|------:|------:|");
-    for (unsigned i = 0; i < WAYS; i++)
-        for (int processes = 0; processes < 2; processes++)
-            print_row(ways[i].name, processes, &rates[i], turns);
-    puts("");
+    is_quick = o->quick;
+    memory = o->memory;
+    struct turns t =
+        turns_take((size_t)WAYS * 2 * SIZES, FIGURES, is_quick ? 1 : LIVE_TURNS, measure);
+    table_start("10^6 adds a second by||>1|>2|>4|>1:1t|>2:1t|>4:1t|>1, ns|>2, ns|>4, ns");
+    for (size_t line = 0; line < 2 * WAYS; line++) {
+        const size_t first = line * SIZES, alone = line / 2 * 2 * SIZES;
+        table_cells("%s|%s", ways[line / 2].name, line % 2 == 1 ? "processes" : "threads");
+        for (size_t i = first; i < first + SIZES; i++)
+            table_cells("|%.2f", turns_median(&t, i, RATE) / 1e6);
+        for (size_t i = first; i < first + SIZES; i++)
+            table_cells("|%.2f", turns_ratio(&t, i, alone, RATE));
+        for (size_t i = first; i < first + SIZES; i++)
+            table_cells("|%.0f", turns_median(&t, i, COST));
+        table_row("%s", "");
+    }
+    table_end();
+    free(t.values);
 }

@@ -5,7 +5,7 @@
  * of its own. One run a row: each is long enough for many write-backs.
  */
 #include <bloomfile_live.h>
-#include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,7 +15,8 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "bench.h"
+#include "harness/bench.h"
+#include "harness/table.h"
 #include "live.h"
 
 #define SECONDS       40
@@ -131,12 +132,9 @@ static void run(struct run *r, bool sync)
     r->written = written == UINT64_MAX ? written : bytes_written() - written;
 }
 
-static void print_mebibytes(uint64_t bytes)
+static const char *mebibytes(uint64_t bytes)
 {
-    if (bytes == UINT64_MAX)
-        printf(" %11s |", "");
-    else
-        printf(" %11.0f |", (double)bytes / 0x1p20);
+    return table_number(bytes == UINT64_MAX ? NAN : (double)bytes / 0x1p20, 0);
 }
 
 static void print(const struct row *row, struct run *r)
@@ -147,16 +145,12 @@ static void print(const struct row *row, struct run *r)
     const double keys = (double)r->batches_done * LIVE_BATCH;
     const double median = bench_median(r->batches, r->batches_done);
     const double longest = r->batches[r->batches_done - 1]; /* the median has sorted them */
-    printf("| %-30s | %11.2f | %14.2f | %10.1f | %9.2f |", row->name, keys / r->seconds / 1e6,
-           keys / busy / 1e6, 1e6 * median, 1e3 * longest);
-    print_mebibytes(r->dirtied);
-    print_mebibytes(r->written);
-    if (r->syncs_done == 0) {
-        puts("         |          |");
-        return;
-    }
-    const double sync = bench_median(r->syncs, r->syncs_done);
-    printf(" %7.2f | %8.2f |\n", sync, r->syncs[r->syncs_done - 1]);
+    table_cells("%s|%.2f|%.2f|%.1f|%.2f|%s|%s", row->name, keys / r->seconds / 1e6,
+                keys / busy / 1e6, 1e6 * median, 1e3 * longest, mebibytes(r->dirtied),
+                mebibytes(r->written));
+    const double sync = r->syncs_done > 0 ? bench_median(r->syncs, r->syncs_done) : NAN;
+    table_row("|%s|%s", table_number(sync, 2),
+              table_number(r->syncs_done > 0 ? r->syncs[r->syncs_done - 1] : NAN, 2));
 }
 
 void live_disk(const struct live_options *o)
@@ -167,13 +161,10 @@ void live_disk(const struct live_options *o)
         { "disk, bloomfile_sync() besides", o->disk, true },
     };
     const double seconds = o->quick ? QUICK_SECONDS : SECONDS;
-    double *batches = malloc((size_t)(seconds * RATE / LIVE_BATCH + 2) * sizeof *batches);
-    if (batches == NULL)
-        bench_fail(errno, "get memory");
-    puts("| one thread, batches of 1024    | 10^6 adds/s | without idling | us a batch |"
-         " worst, ms | dirtied MiB | written MiB | sync, s | worst, s |\n"
-         "|--------------------------------|------------:|---------------:|-----------:|"
-         "----------:|------------:|------------:|--------:|---------:|");
+    double *batches =
+        bench_memory(malloc((size_t)(seconds * RATE / LIVE_BATCH + 2) * sizeof *batches));
+    table_start("one thread, batches of 1024|>10^6 adds/s|>without idling|>us a batch|>worst, ms|"
+                ">dirtied MiB|>written MiB|>sync, s|>worst, s");
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct run r = { .f = live_create(rows[i].directory, 0),
                          .seconds = seconds,
@@ -181,9 +172,8 @@ void live_disk(const struct live_options *o)
                          .batches = batches };
         run(&r, rows[i].sync);
         print(&rows[i], &r);
-        bench_flush();
         live_close(r.f, r.batches_done * LIVE_BATCH, r.new_keys);
     }
-    puts("");
+    table_end();
     free(batches);
 }

@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * One file at a time, which is checked when it is closed. */
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 #include "live.h"
 
 static char file[4096 + 16];
@@ -29,8 +30,7 @@ static void check(uint64_t keys, uint64_t new_keys)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_digest digests[LIVE_BATCH];
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, file, 0), "open the filter again");
+    bloomfile *f = bench_open(file, 0);
     for (uint64_t done = 0, n; done < keys; done += n) {
         n = keys - done < LIVE_BATCH ? keys - done : LIVE_BATCH;
         bench_digests(bloomfile_seed(f), done, digests, n);

@@ -4,11 +4,13 @@
  * processor time, which the other one and the rest of a busy machine cannot take away.
  */
 #include <stdatomic.h>
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "bench.h"
+#include "harness/bench.h"
+#include "harness/crew.h"
+#include "harness/table.h"
+#include "harness/turns.h"
 #include "live.h"
-#include "live_crew.h"
 
 #define KEYS       8000000
 #define QUICK_KEYS 1000000
@@ -107,57 +109,49 @@ enum {
     COMPANIES = sizeof companies / sizeof companies[0]
 };
 
-/* A second. */
-struct rates {
-    double lookups[LIVE_TURNS], processor_lookups[LIVE_TURNS], ratio[LIVE_TURNS], adds[LIVE_TURNS];
+enum figure {
+    LOOKUPS, /* a second, and a second of the processor */
+    PROCESSOR_LOOKUPS,
+    ADDS,
+    FIGURES
 };
 
-static void measure(const struct live_options *o, bool one_by_one, const struct company *company,
-                    struct rates *r, unsigned turn)
+static bool is_quick;
+static const char *memory;
+
+/* The companies of batches, and then those of single lookups. */
+static void measure(size_t row, double *figures)
 {
-    const size_t keys = o->quick ? QUICK_KEYS : KEYS;
-    struct looking l = { live_create(o->memory, 0), keys, crew_memory(keys * sizeof *l.digests),
-                         one_by_one, crew_memory(sizeof *l.shared) };
+    const struct company *company = &companies[row % COMPANIES];
+    const size_t keys = is_quick ? QUICK_KEYS : KEYS;
+    struct looking l = { live_create(memory, 0), keys, crew_memory(keys * sizeof *l.digests),
+                         row >= COMPANIES, crew_memory(sizeof *l.shared) };
     const struct crew crew = { company->workers, company->processes, prepare, work, leave, &l };
     bench_digests(bloomfile_seed(l.f), 0, l.digests, keys);
     const uint64_t new_keys = live_add(l.f, l.digests, keys);
     crew_run(&crew);
     live_close(l.f, keys + l.shared->added, new_keys + l.shared->new_keys);
-    r->lookups[turn] = (double)keys / l.shared->lookup_seconds;
-    r->processor_lookups[turn] = (double)keys / l.shared->lookup_processor_seconds;
+    figures[LOOKUPS] = (double)keys / l.shared->lookup_seconds;
+    figures[PROCESSOR_LOOKUPS] = (double)keys / l.shared->lookup_processor_seconds;
     if (company->workers > 1)
-        r->adds[turn] = (double)l.shared->added / l.shared->add_seconds;
+        figures[ADDS] = (double)l.shared->added / l.shared->add_seconds;
     crew_memory_free(l.shared, sizeof *l.shared);
     crew_memory_free(l.digests, keys * sizeof *l.digests);
 }
 
 void live_lookups(const struct live_options *o)
 {
-    static struct rates rates[2][COMPANIES];
-    const unsigned turns = o->quick ? 1 : LIVE_TURNS;
-    for (unsigned turn = 0; turn < turns; turn++)
-        for (int one_by_one = 0; one_by_one < 2; one_by_one++)
-            for (int i = 0; i < COMPANIES; i++) {
-                struct rates *r = rates[one_by_one];
-                measure(o, one_by_one, &companies[i], &r[i], turn);
-                r[i].ratio[turn] = r[i].processor_lookups[turn] / r[0].processor_lookups[turn];
-            }
-
-    puts("| one thread's lookups | company                    | 10^6/s | 10^6/processor s |"
-         " to alone | 10^6 adds/s meanwhile |\n"
-         "|----------------------|----------------------------|-------:|-----------------:|"
-         "---------:|----------------------:|");
-    for (int one_by_one = 0; one_by_one < 2; one_by_one++)
-        for (int i = 0; i < COMPANIES; i++) {
-            struct rates *r = &rates[one_by_one][i];
-            printf("| %-20s | %-26s | %6.2f | %16.2f | %8.2f |",
-                   one_by_one ? "one by one" : "batches of 1024", companies[i].name,
-                   bench_median(r->lookups, turns) / 1e6,
-                   bench_median(r->processor_lookups, turns) / 1e6, bench_median(r->ratio, turns));
-            if (companies[i].workers > 1)
-                printf(" %21.2f |\n", bench_median(r->adds, turns) / 1e6);
-            else
-                puts("                       |");
-        }
-    puts("");
+    is_quick = o->quick;
+    memory = o->memory;
+    struct turns t = turns_take((size_t)2 * COMPANIES, FIGURES, is_quick ? 1 : LIVE_TURNS, measure);
+    table_start("one thread's lookups|company|>10^6/s|>10^6/processor s|>to alone|"
+                ">10^6 adds/s meanwhile");
+    for (size_t i = 0; i < 2 * COMPANIES; i++)
+        table_row("%s|%s|%.2f|%.2f|%.2f|%s", i >= COMPANIES ? "one by one" : "batches of 1024",
+                  companies[i % COMPANIES].name, turns_median(&t, i, LOOKUPS) / 1e6,
+                  turns_median(&t, i, PROCESSOR_LOOKUPS) / 1e6,
+                  turns_ratio(&t, i, i / COMPANIES * COMPANIES, PROCESSOR_LOOKUPS),
+                  table_number(turns_median(&t, i, ADDS) / 1e6, 2));
+    table_end();
+    free(t.values);
 }

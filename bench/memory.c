@@ -3,27 +3,24 @@
  * bench-memory - what the flags of open that say where a filter is to be in memory cost and gain
  *
  * The filter is in the page cache, and half of its bits are ones. Nothing is verified (but in one
- * row), since the time of the first lookups would be that of checksums. All ways take turns, so
- * that a busy machine slows all alike; the ratio is the median of the ratios of the turns.
+ * row), since the time of the first lookups would be that of checksums.
  */
-#include <bloomfile_combine.h>
-#include <bloomfile_inspect.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "bench.h"
-#include "options.h"
-#include "scratch.h"
+#include <bloomfile_inspect.h>
 
-#define MEGABYTES     1250
-#define MAX_MEGABYTES 100000
-#define TURNS         5
-#define MAX_TURNS     101
-#define FIRST         1000000u
-#define WARM          (1u << 22) /* 256 MiB of blocks, more than caches hold */
+#include "harness/program.h"
+#include "harness/turns.h"
+
+#define FIRST 1000000u
+#define WARM  (1u << 22) /* 256 MiB of blocks, more than caches hold */
 
 static const char help[] =
     "usage: bench-memory [--mb N] [--turns N] [DIRECTORY]\n"
@@ -32,10 +29,11 @@ static const char help[] =
     "4\n"
     "times that size of memory. Locking memory must be allowed (ulimit -l).\n";
 
-enum place {
-    DISK,
-    SHARED_MEMORY,
-    PLACES
+static uint64_t megabytes, turns;
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("mb", &megabytes, 1250, 0, 1, 100000),
+    OPTION_NUMBER("turns", &turns, 5, 0, 1, 101),
 };
 
 enum figure {
@@ -46,54 +44,40 @@ enum figure {
     FIGURES
 };
 
-static const struct way {
-    const char *name;
-    enum place place;
+static const char disk[] = "filter.bloom";
+static char shared[64]; /* the same as a file in /dev/shm, but gone with the program */
+
+static const struct {
+    const char *name, *path;
     unsigned flags;
 } ways[] = {
-    { "mapped", DISK, BLOOMFILE_VERIFY_NONE },
-    { "mapped, verified lazily", DISK, 0 },
-    { "BLOOMFILE_PREFAULT", DISK, BLOOMFILE_VERIFY_NONE | BLOOMFILE_PREFAULT },
-    { "BLOOMFILE_LOCK", DISK, BLOOMFILE_VERIFY_NONE | BLOOMFILE_LOCK },
-    { "BLOOMFILE_COPY", DISK, BLOOMFILE_VERIFY_NONE | BLOOMFILE_COPY },
-    { "shared memory, mapped", SHARED_MEMORY, BLOOMFILE_VERIFY_NONE },
-    { "shared memory, _PREFAULT", SHARED_MEMORY, BLOOMFILE_VERIFY_NONE | BLOOMFILE_PREFAULT },
-    { "shared memory, _COPY", SHARED_MEMORY, BLOOMFILE_VERIFY_NONE | BLOOMFILE_COPY },
+    { "mapped", disk, BLOOMFILE_VERIFY_NONE },
+    { "mapped, verified lazily", disk, 0 },
+    { "BLOOMFILE_PREFAULT", disk, BLOOMFILE_VERIFY_NONE | BLOOMFILE_PREFAULT },
+    { "BLOOMFILE_LOCK", disk, BLOOMFILE_VERIFY_NONE | BLOOMFILE_LOCK },
+    { "BLOOMFILE_COPY", disk, BLOOMFILE_VERIFY_NONE | BLOOMFILE_COPY },
+    { "shared memory, mapped", shared, BLOOMFILE_VERIFY_NONE },
+    { "shared memory, _PREFAULT", shared, BLOOMFILE_VERIFY_NONE | BLOOMFILE_PREFAULT },
+    { "shared memory, _COPY", shared, BLOOMFILE_VERIFY_NONE | BLOOMFILE_COPY },
 };
 
 #define WAYS (sizeof ways / sizeof ways[0])
 
-static const char *paths[PLACES];
 static bloomfile_digest digests[WARM];
 
-/* ---- the filter */
-
-/* The same as a file in /dev/shm, but gone with the program. */
-static int shared_memory(void)
+static void make_filters(void)
 {
-    static char path[64];
-    const int fd = bench_call(memfd_create("filter", MFD_CLOEXEC), "make a file in memory");
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    paths[SHARED_MEMORY] = path;
-    return fd;
+    struct stat status;
+    bench_make_filter(disk, BLOOMFILE_BLOCKED, megabytes * 1000000 / 64 * 64, 6);
+    const int from = bench_call(open(disk, O_RDONLY | O_CLOEXEC), "open the filter");
+    const int to = bench_call(memfd_create("filter", MFD_CLOEXEC), "make a file in memory");
+    bench_call(fstat(from, &status), "find the size of the filter");
+    for (off_t at = 0; at < status.st_size;)
+        bench_call(sendfile(to, from, &at, (size_t)(status.st_size - at)) > 0 ? 0 : -1,
+                   "copy the filter to memory");
+    close(from);
+    snprintf(shared, sizeof shared, "/proc/self/fd/%d", to);
 }
-
-static void make_filters(uint64_t megabytes)
-{
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.bits = megabytes * 8000000 / 512 * 512;
-    params.hashes = 6;
-    params.capacity = params.bits / 10;
-    const size_t size = (size_t)(params.bits / 8);
-    uint8_t *body = bench_random_bytes(size);
-    bench_check(bloomfile_assemble(paths[DISK], &params, body, 0, params.capacity, 0),
-                "make a filter");
-    bench_check(bloomfile_assemble_fd(shared_memory(), &params, body, 0, params.capacity, NULL),
-                "make a filter in memory");
-    free(body);
-}
-
-/* ---- measuring */
 
 static size_t sink;
 
@@ -112,14 +96,13 @@ static double single_seconds(const bloomfile *f, size_t count)
     return bench_seconds() - start;
 }
 
-static void measure(const struct way *way, double figures[FIGURES])
+static void measure(size_t way, double *figures)
 {
-    bloomfile *f;
     const double start = bench_seconds();
-    bench_check(bloomfile_open(&f, paths[way->place], way->flags), "open a filter");
+    bloomfile *f = bench_open(ways[way].path, ways[way].flags);
     figures[OPEN_MS] = (bench_seconds() - start) * 1e3;
     figures[FIRST_MS] = batch_seconds(f, FIRST) * 1e3;
-    if ((way->flags & BLOOMFILE_VERIFY_NONE) == 0)
+    if ((ways[way].flags & BLOOMFILE_VERIFY_NONE) == 0)
         bench_check(bloomfile_verify(f, 1, NULL), "verify a filter");
     batch_seconds(f, WARM);
     figures[BATCH_NS] = batch_seconds(f, WARM) * 1e9 / WARM;
@@ -127,53 +110,25 @@ static void measure(const struct way *way, double figures[FIGURES])
     bloomfile_close(f);
 }
 
-static void print_row(const char *name, double values[FIGURES][MAX_TURNS],
-                      double ratios[FIGURES][MAX_TURNS], unsigned turns)
+static void run(void)
 {
-    printf("| %-26s | %9.2f | %10.1f |", name, bench_median(values[OPEN_MS], turns),
-           bench_median(values[FIRST_MS], turns));
-    for (unsigned i = BATCH_NS; i < FIGURES; i++)
-        printf(" %9.2f | %6.3f |", bench_median(values[i], turns), bench_median(ratios[i], turns));
-    putchar('\n');
-}
-
-static void compare(unsigned turns)
-{
-    static double values[WAYS][FIGURES][MAX_TURNS], ratios[WAYS][FIGURES][MAX_TURNS];
+    make_filters();
     bench_digests(0, 1ULL << 60, digests, WARM);
-    for (unsigned turn = 0; turn < turns; turn++) {
-        for (unsigned w = 0; w < WAYS; w++) {
-            double figures[FIGURES];
-            measure(&ways[w], figures);
-            for (unsigned i = 0; i < FIGURES; i++) {
-                values[w][i][turn] = figures[i];
-                ratios[w][i][turn] = figures[i] / values[0][i][turn];
-            }
-        }
-    }
-    puts("|                            |   open ms | first 10^6 |  batch ns |  ratio | single ns | "
-         " ratio |\n"
-         "|----------------------------|----------:|-----------:|----------:|-------:|----------:|"
-         "-------:|");
-    for (unsigned w = 0; w < WAYS; w++)
-        print_row(ways[w].name, values[w], ratios[w], turns);
+    printf("a filter of %" PRIu64 " MB; medians of %" PRIu64 " turns\n\n", megabytes, turns);
+    struct turns t = turns_take(WAYS, FIGURES, turns, measure);
+    table_start("|>open ms|>first 10^6|>batch ns|>ratio|>single ns|>ratio");
+    for (size_t w = 0; w < WAYS; w++)
+        table_row("%s|%.2f|%.1f|%.2f|%.3f|%.2f|%.3f", ways[w].name, turns_median(&t, w, OPEN_MS),
+                  turns_median(&t, w, FIRST_MS), turns_median(&t, w, BATCH_NS),
+                  turns_ratio(&t, w, 0, BATCH_NS), turns_median(&t, w, SINGLE_NS),
+                  turns_ratio(&t, w, 0, SINGLE_NS));
+    table_end();
+    free(t.values);
 }
 
-int main(int argc, char **argv)
+static uint64_t room(void)
 {
-    uint64_t megabytes, turns;
-    const struct bench_option options[] = {
-        { "mb", &megabytes, MEGABYTES, 0, 1, MAX_MEGABYTES },
-        { "turns", &turns, TURNS, 0, 1, MAX_TURNS },
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    scratch_make(where, "bench-memory", megabytes * 1001000);
-    scratch_enter();
-    paths[DISK] = "filter.bloom";
-    make_filters(megabytes);
-    printf("a filter of %" PRIu64 " MB; medians of %" PRIu64 " turns\n\n", megabytes, turns);
-    compare((unsigned)turns);
-    bench_flush();
-    return 0;
+    return megabytes * 1001000;
 }
+
+const struct benchmark benchmark = { help, options, 2, room, NULL, run };

@@ -3,8 +3,7 @@
  * bench-open - what opening a filter costs, and how much memory its readers share
  *
  * Opening: the library's open and close beside the least that any reader of a mapped file does:
- * open, fstat, mmap, touch one page, munmap, close. They run in short turns, many times, so that a
- * busy machine slows all alike; the ratio is the median of the ratios of the turns.
+ * open, fstat, mmap, touch one page, munmap, close, in many short turns.
  *
  * Sharing: processes open the same file and look up a key in every page of its body. While all are
  * alive, the proportional set size (PSS) counts each page once, however many processes map it.
@@ -12,17 +11,17 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
-#include "pss.h"
-#include "scratch.h"
+#include "harness/crew.h"
+#include "harness/program.h"
+#include "harness/pss.h"
+#include "harness/turns.h"
 
 #define BITS            (1ULL << 33)
 #define KEYS            4000000
@@ -31,6 +30,12 @@
 #define READERS         8
 #define TOLERATED_OPEN  2.0
 #define TOLERATED_SHARE 1.02
+
+static const char help[] =
+    "usage: bench-open [DIRECTORY]\n"
+    "Open a filter of 1 GiB in DIRECTORY ($TMPDIR or /var/tmp) again and again, and in 8 "
+    "processes,\n"
+    "and print what that takes, in Markdown. The exit status is 1 if a figure misses its target.\n";
 
 static const char file[] = "1GiB.bloom";
 
@@ -45,32 +50,16 @@ static void create_file(void)
     bloomfile_builder_free(builder);
 }
 
-static void head(const char *what, const char *unit, const char *ratio)
-{
-    printf("| %-48s | %9s | %7s | target  | verdict |\n", what, unit, ratio);
-    puts("|--------------------------------------------------|----------:|--------:|---------|"
-         "---------|");
-}
-
-static void row(const char *what, double value, double ratio, const char *target,
-                const char *verdict)
-{
-    printf("| %-48s | %9.2f | %7.4f | %-7s | %-7s |\n", what, value, ratio, target, verdict);
-}
-
 /* ---- opening */
 
 static void open_by_library(void)
 {
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, file, 0), "open the filter");
-    bloomfile_close(f);
+    bloomfile_close(bench_open(file, 0));
 }
 
 static void open_and_look_up(void)
 {
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, file, 0), "open the filter");
+    bloomfile *f = bench_open(file, 0);
     if (!bloomfile_contains_digest(f, bloomfile_hash(0, &(uint64_t){ 0 }, sizeof(uint64_t))))
         bench_fail(0, "find the first key");
     bloomfile_close(f);
@@ -89,135 +78,122 @@ static void open_bare(void)
     bench_call(close(fd), "close the file");
 }
 
-static double microseconds(void (*once)(void))
+static const struct {
+    const char *name;
+    void (*once)(void);
+} ways[] = {
+    { "open, fstat, mmap, touch one page, munmap, close", open_bare },
+    { "bloomfile_open, bloomfile_close", open_by_library },
+    { "the same with one lookup, which checks its page", open_and_look_up },
+};
+
+enum {
+    BARE,
+    LIBRARY,
+    WAYS = sizeof ways / sizeof ways[0]
+};
+
+static void measure(size_t way, double *microseconds)
 {
-    double start = bench_seconds();
+    const double start = bench_seconds();
     for (int i = 0; i < OPENS; i++)
-        once();
-    return (bench_seconds() - start) / OPENS * 1e6;
+        ways[way].once();
+    *microseconds = (bench_seconds() - start) / OPENS * 1e6;
 }
 
-static bool compare_opening(void)
+static void compare_opening(void)
 {
-    static double bare[TURNS], library[TURNS], lookup[TURNS], ratio[TURNS], lookup_ratio[TURNS];
-    for (int i = 0; i < TURNS; i++) {
-        bare[i] = microseconds(open_bare);
-        library[i] = microseconds(open_by_library);
-        lookup[i] = microseconds(open_and_look_up);
-        ratio[i] = library[i] / bare[i];
-        lookup_ratio[i] = lookup[i] / bare[i];
+    struct turns t = turns_take(WAYS, 1, TURNS, measure);
+    table_start("opening and closing, a body of 1 GiB|>median us|>ratio|target|verdict");
+    for (size_t i = 0; i < WAYS; i++) {
+        const double ratio = turns_ratio(&t, i, BARE, 0);
+        table_cells("%s|%.2f|%.4f|", ways[i].name, turns_median(&t, i, 0), ratio);
+        if (i == LIBRARY)
+            table_row("<= %g|%s", TOLERATED_OPEN, table_verdict(ratio <= TOLERATED_OPEN));
+        else
+            table_row("|");
     }
-    const double times = bench_median(ratio, TURNS);
-    const bool good = times <= TOLERATED_OPEN;
-    head("opening and closing, a body of 1 GiB", "median us", "ratio");
-    row("open, fstat, mmap, touch one page, munmap, close", bench_median(bare, TURNS), 1, "", "");
-    row("bloomfile_open, bloomfile_close", bench_median(library, TURNS), times, "<= 2",
-        good ? "ok" : "MISSED");
-    row("the same with one lookup, which checks its page", bench_median(lookup, TURNS),
-        bench_median(lookup_ratio, TURNS), "", "");
-    puts("");
-    return good;
+    table_end();
+    free(t.values);
 }
 
 /* ---- sharing */
 
-/* Looks up a key in every page, writes a byte to `ready`, lives on until `stay` ends. */
-static void read_everywhere(int ready, int stay)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+/* Of a crew: the readers, and one that looks at them when all have read everything. */
+struct sharing {
     bloomfile *f;
-    char byte = 0;
-    bench_check(bloomfile_open(&f, file, 0), "open the filter");
-    bloomfile_get_info(f, &info);
+    struct sharing_shared {
+        pid_t readers[READERS];
+        struct pss all;
+        atomic_bool over;
+    } * shared;
+};
+
+/* Looks up a key in every page. */
+static void read_everywhere(void *context, unsigned worker)
+{
+    struct sharing *s = context;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (worker == READERS)
+        return;
+    s->shared->readers[worker] = getpid();
+    s->f = bench_open(file, 0);
+    bloomfile_get_info(s->f, &info);
     const uint64_t step = UINT64_MAX / info.pages; /* a digest's top bits choose its place */
     for (uint64_t page = 0; page < info.pages; page++)
-        bloomfile_contains_digest(f, step * page + step / 2);
-    bench_check(bloomfile_status(f), "trust the filter");
-    bench_call((int)write(ready, &byte, 1), "report to the parent");
-    close(ready);
-    bench_call((int)read(stay, &byte, 1), "wait for the parent");
-    bloomfile_close(f);
+        bloomfile_contains_digest(s->f, step * page + step / 2);
+    bench_check(bloomfile_status(s->f), "trust the filter");
 }
 
-/* Starts the readers and returns when all have read everything. */
-static void start_readers(pid_t readers[READERS], int *stay)
+static void look_at_readers(void *context, unsigned worker)
 {
-    int ready[2], end[2];
-    char byte;
-    bench_call(pipe(ready), "make a pipe");
-    bench_call(pipe(end), "make a pipe");
-    bench_flush();
-    for (int i = 0; i < READERS; i++) {
-        readers[i] = bench_call(fork(), "fork");
-        if (readers[i] == 0) {
-            close(ready[0]);
-            close(end[1]);
-            read_everywhere(ready[1], end[0]);
-            _exit(0);
-        }
-    }
-    close(ready[1]);
-    close(end[0]);
-    for (int i = 0; i < READERS; i++)
-        if (read(ready[0], &byte, 1) != 1)
-            bench_fail(0, "go on: a reader ended early");
-    close(ready[0]);
-    *stay = end[1];
+    struct sharing *s = context;
+    for (unsigned i = 0; worker == READERS && i < READERS; i++)
+        pss_add(&s->shared->all, s->shared->readers[i], file);
+    if (worker == READERS)
+        atomic_store(&s->shared->over, true);
+    while (!atomic_load(&s->shared->over))
+        usleep(1000);
 }
 
-static uint64_t body_size(void)
+static void leave(void *context, unsigned worker)
 {
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, file, 0), "open the filter");
-    bloomfile_get_info(f, &info);
-    bloomfile_close(f);
-    return info.body_size;
+    (void)worker;
+    bloomfile_close(((struct sharing *)context)->f);
 }
 
-static bool compare_sharing(void)
+static void sharing_row(const char *name, uint64_t bytes, const char *target, const char *verdict)
 {
-    const double body = (double)body_size();
-    pid_t readers[READERS];
-    int stay;
-    struct pss all = { 0 };
-    start_readers(readers, &stay);
-    for (int i = 0; i < READERS; i++)
-        pss_add(&all, readers[i], file);
-    close(stay);
-    for (int i = 0, status; i < READERS; i++) {
-        bench_call(waitpid(readers[i], &status, 0), "wait for a reader");
-        if (status != 0)
-            bench_fail(0, "trust a reader that failed");
-    }
-
-    const double share = (double)all.mapping / body;
-    const bool everything = (double)all.mapping_resident >= READERS * body;
-    const bool good = share <= TOLERATED_SHARE;
-    head("8 processes that read all of it, summed", "MiB", "of body");
-    row("resident in their mappings of the file, RSS", (double)all.mapping_resident / 0x1p20,
-        (double)all.mapping_resident / body, ">= 8", everything ? "ok" : "MISSED");
-    row("their mappings of the file, PSS", (double)all.mapping / 0x1p20, share, "<= 1.02",
-        good ? "ok" : "MISSED");
-    row("everything else in the processes, PSS", (double)all.rest / 0x1p20, (double)all.rest / body,
-        "", "");
-    return good && everything;
+    table_row("%s|%.2f|%.4f|%s|%s", name, (double)bytes / 0x1p20, (double)bytes / (BITS / 8),
+              target, verdict);
 }
 
-int main(int argc, char **argv)
+static void compare_sharing(void)
 {
-    if (argc > 2 || (argc == 2 && argv[1][0] == '-')) {
-        fputs("usage: bench-open [DIRECTORY]\n"
-              "A filter of 1 GiB is made in DIRECTORY ($TMPDIR or /var/tmp) and removed at the "
-              "end.\n",
-              stderr);
-        return BENCH_TROUBLE;
-    }
-    scratch_make(argc == 2 ? argv[1] : NULL, "bench-open", BITS / 8 + (8 << 20));
-    scratch_enter();
+    struct sharing s = { NULL, crew_memory(sizeof *s.shared) };
+    const struct crew crew = { READERS + 1, true, read_everywhere, look_at_readers, leave, &s };
+    crew_run(&crew);
+    const struct pss *all = &s.shared->all;
+    table_start("8 processes that read all of it, summed|>MiB|>of body|target|verdict");
+    sharing_row("resident in their mappings of the file, RSS", all->mapping_resident, ">= 8",
+                table_verdict(all->mapping_resident >= READERS * (BITS / 8)));
+    sharing_row("their mappings of the file, PSS", all->mapping, "<= 1.02",
+                table_verdict((double)all->mapping <= TOLERATED_SHARE * (BITS / 8)));
+    sharing_row("everything else in the processes, PSS", all->rest, "", "");
+    table_end();
+    crew_memory_free(s.shared, sizeof *s.shared);
+}
+
+static void run(void)
+{
     create_file();
-    bool good = compare_opening();
-    good &= compare_sharing();
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+    compare_opening();
+    compare_sharing();
 }
+
+static uint64_t room(void)
+{
+    return BITS / 8 + (8 << 20);
+}
+
+const struct benchmark benchmark = { help, NULL, 0, room, NULL, run };

@@ -14,13 +14,12 @@
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "harness/program.h"
 
 #define GREATEST       32
 #define RATE           0.01
@@ -35,6 +34,10 @@ static const char help[] = "usage: bench-oversize [--quick]\n"
                            "\n"
                            "--quick takes fewer oversizes, and builds no filters of 10^6 keys.\n"
                            "The exit status is 1 if a figure misses its target.\n";
+
+static uint64_t quick;
+
+static const struct bench_option options[] = { OPTION_FLAG("quick", &quick) };
 
 /* The middle of step i of `steps`. */
 static double even_oversize(unsigned i, unsigned steps)
@@ -99,43 +102,37 @@ static struct leftovers mean_leftovers(uint32_t layout, uint64_t keys, unsigned 
     return sum;
 }
 
-/* Two columns. A blocked filter of few keys has too few blocks: 0.5 % more of them, which is what
+/* Two cells. A blocked filter of few keys has too few blocks: 0.5 % more of them, which is what
  * sizes are rounded up by, is too few numbers to find one with many divisors among. */
-static bool judge(uint64_t keys, double leftover)
+static void judge(uint64_t keys, double leftover)
 {
-    const bool judged = keys >= LEAST_JUDGED, good = !judged || leftover <= TOLERATED;
-    printf("| %-7s | %-7s ", judged ? "<= 1.10" : "", !judged ? "" : good ? "ok" : "MISSED");
-    return good;
+    if (keys >= LEAST_JUDGED)
+        table_cells("|<= %.2f|%s", TOLERATED, table_verdict(leftover <= TOLERATED));
+    else
+        table_cells("||");
 }
 
-static bool computed_row(uint32_t layout, uint64_t keys, unsigned steps)
+static void computed_row(uint32_t layout, uint64_t keys, unsigned steps)
 {
     const struct leftovers even = mean_leftovers(layout, keys, steps, even_oversize);
     const struct leftovers log_even = mean_leftovers(layout, keys, steps, log_even_oversize);
-    printf("| %-8s | %10" PRIu64 " | %8.4f | %16.4f | %13.4f ", bench_layout_name(layout), keys,
-           even.divisors, even.whole, even.powers);
-    const bool good = judge(keys, even.divisors);
-    printf("| %20.4f | %16.4f | %13.4f |\n", log_even.divisors, log_even.whole, log_even.powers);
-    bench_flush();
-    return good;
+    table_cells("%s|%" PRIu64 "|%.4f|%.4f|%.4f", bench_layout_name(layout), keys, even.divisors,
+                even.whole, even.powers);
+    judge(keys, even.divisors);
+    table_row("|%.4f|%.4f|%.4f", log_even.divisors, log_even.whole, log_even.powers);
 }
 
-static bool computed_table(bool quick)
+static void computed_table(void)
 {
-    const unsigned steps = quick ? COMPUTED_STEPS / 4 : COMPUTED_STEPS;
-    bool good = true;
+    const unsigned steps = quick != 0 ? COMPUTED_STEPS / 4 : COMPUTED_STEPS;
     printf("computed from sizes and expected rates: rate %g, means of %u oversizes\n\n", RATE,
            steps);
-    puts(
-        "| layout   |          n | leftover | any whole number | powers of two | target  | verdict "
-        "| logarithms: leftover | any whole number | powers of two |\n"
-        "|----------|-----------:|---------:|-----------------:|--------------:|---------|---------"
-        "|---------------------:|-----------------:|--------------:|");
+    table_start("layout|>n|>leftover|>any whole number|>powers of two|target|verdict|"
+                ">logarithms: leftover|>any whole number|>powers of two");
     for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
         for (uint64_t keys = 10000; keys <= 1000000000; keys *= 10)
-            good &= computed_row(layout, keys, steps);
-    puts("");
-    return good;
+            computed_row(layout, keys, steps);
+    table_end();
 }
 
 /* ---- built: real filters, and the exact rates of what they fold to */
@@ -171,7 +168,7 @@ static uint64_t folded_bits(const bloomfile *f)
     return bits;
 }
 
-static bool built_row(uint32_t layout, uint64_t keys, unsigned steps)
+static void built_row(uint32_t layout, uint64_t keys, unsigned steps)
 {
     const double exact = (double)bloomfile_bits_for(layout, keys, RATE, 0);
     double sum = 0, worst = 0;
@@ -184,47 +181,28 @@ static bool built_row(uint32_t layout, uint64_t keys, unsigned steps)
         sum += leftover;
         worst = fmax(worst, leftover);
     }
-    printf("| %-8s | %10" PRIu64 " | %8.4f | %9.4f ", bench_layout_name(layout), keys, sum / steps,
-           worst);
-    const bool good = judge(keys, sum / steps);
-    puts("|");
-    bench_flush();
-    return good;
+    table_cells("%s|%" PRIu64 "|%.4f|%.4f", bench_layout_name(layout), keys, sum / steps, worst);
+    judge(keys, sum / steps);
+    table_row("%s", "");
 }
 
-static bool built_table(bool quick)
+static void built_table(void)
 {
-    const unsigned steps = quick ? BUILT_STEPS / 2 : BUILT_STEPS;
-    bool good = true;
+    const unsigned steps = quick != 0 ? BUILT_STEPS / 2 : BUILT_STEPS;
     printf(
         "built, and folded by what bloomfile_fold_plan() says: rate %g, means of %u oversizes\n\n",
         RATE, steps);
-    puts("| layout   |          n | leftover |  greatest | target  | verdict |\n"
-         "|----------|-----------:|---------:|----------:|---------|---------|");
+    table_start("layout|>n|>leftover|>greatest|target|verdict");
     for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
-        for (uint64_t keys = 100000; keys <= (quick ? 100000 : 1000000); keys *= 10)
-            good &= built_row(layout, keys, steps);
-    puts("");
-    return good;
+        for (uint64_t keys = 100000; keys <= (quick != 0 ? 100000 : 1000000); keys *= 10)
+            built_row(layout, keys, steps);
+    table_end();
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    static const struct option options[] = {
-        { "quick", no_argument, NULL, 'q' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    bool quick = false, good = true;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option != 'q') {
-            fputs(help, option == 'h' ? stdout : stderr);
-            return option == 'h' ? 0 : BENCH_TROUBLE;
-        }
-        quick = true;
-    }
-    good &= computed_table(quick);
-    good &= built_table(quick);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+    computed_table();
+    built_table();
 }
+
+const struct benchmark benchmark = { help, options, 1, NULL, NULL, run };

@@ -1,11 +1,12 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Filters are built, asked and thrown away one by one. */
 #include "population.h"
 
 #include <bloomfile_inspect.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 static bloomfile *build(const struct bloomfile_params *params, uint64_t first, uint64_t keys,
                         void **image)

@@ -3,14 +3,13 @@
  * bench-rates - the false-positive rates that were promised, and those that are measured
  */
 #include <bloomfile_inspect.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "harness/program.h"
 #include "population.h"
 
 static const char help[] =
@@ -29,10 +28,13 @@ static double theory(double bits, uint32_t hashes, double keys)
     return pow(-expm1(-(double)hashes * keys / bits), hashes);
 }
 
-static const char *verdict(bool good)
-{
-    return good ? "ok" : "MISSED";
-}
+static uint64_t table, quick;
+static const char *const tables[] = { "published", "progressive", "promise", NULL };
+
+static const struct bench_option options[] = {
+    OPTION_FLAG("quick", &quick),
+    OPTION_WORD("table", &table, tables),
+};
 
 /* ---- published */
 
@@ -47,35 +49,27 @@ static const struct {
     { 2, 1, "39.3" },     { 2, 2, "40.0" },     { 2, 5, "65.2" },
 };
 
-static bool published_table(bool quick)
+static void published_table(void)
 {
-    const uint64_t filters = 200, absent = quick ? 100 * 1000 : 1000 * 1000;
-    const unsigned rows = sizeof published / sizeof published[0];
-    bool good = true;
+    const uint64_t filters = 200, absent = quick != 0 ? 100 * 1000 : 1000 * 1000;
     printf("classic, n = %d, %" PRIu64 " filters, %.3g absent keys a row\n\n", PUBLISHED_KEYS,
            filters, (double)(filters * absent));
-    puts("| m/n |  k | published % | theory % | measured % | std. error % | deviation, s.e. "
-         "| exact, from the bits % | within 3 s.e. |\n"
-         "|----:|---:|------------:|---------:|-----------:|-------------:|----------------:"
-         "|-----------------------:|---------------|");
-    for (unsigned i = 0; i < rows; i++) {
+    table_start(">m/n|>k|>published %%|>theory %%|>measured %%|>std. error %%|>deviation, s.e.|"
+                ">exact, from the bits %%|within 3 s.e.");
+    for (unsigned i = 0; i < sizeof published / sizeof published[0]; i++) {
         const uint64_t bits = (uint64_t)published[i].bits_per_key * PUBLISHED_KEYS;
         struct population p = { BLOOMFILE_PARAMS_INIT, filters, PUBLISHED_KEYS, absent };
         p.params.layout = BLOOMFILE_CLASSIC;
         p.params.bits = bits;
         p.params.hashes = published[i].hashes;
         const struct population_rates r = population_measure(&p);
-        double expected = theory((double)bits, published[i].hashes, PUBLISHED_KEYS);
-        double deviation = (r.measured - expected) / r.error;
-        bool kept = fabs(deviation) <= 3;
-        printf("| %3u | %2u | %11s | %8.5f | %10.5f | %12.5f | %+15.2f | %22.5f | %-13s |\n",
-               published[i].bits_per_key, published[i].hashes, published[i].percent, 100 * expected,
-               100 * r.measured, 100 * r.error, deviation, 100 * r.exact, verdict(kept));
-        bench_flush();
-        good &= kept;
+        const double expected = theory((double)bits, published[i].hashes, PUBLISHED_KEYS);
+        const double deviation = (r.measured - expected) / r.error;
+        table_row("%u|%u|%s|%.5f|%.5f|%.5f|%+.2f|%.5f|%s", published[i].bits_per_key,
+                  published[i].hashes, published[i].percent, 100 * expected, 100 * r.measured,
+                  100 * r.error, deviation, 100 * r.exact, table_verdict(fabs(deviation) <= 3));
     }
-    puts("");
-    return good;
+    table_end();
 }
 
 /* ---- progressive */
@@ -144,22 +138,19 @@ static void progress(uint64_t seed, struct bench_sample steps[PROGRESSIVE_STEPS]
         bench_fail(0, "go on: the library sets other bits than format-spec.md says");
 }
 
-static bool progressive_row(int from, int to, const struct bench_sample *seen)
+static void progressive_row(int from, int to, const struct bench_sample *seen)
 {
     double expected = 0;
     for (int before = from; before < to; before++)
         expected += theory(PROGRESSIVE_BITS, PROGRESSIVE_HASHES, before);
-    double error = bench_sample_error(seen);
-    double deviation = (seen->mean - expected) / error;
-    bool kept = fabs(deviation) <= 3;
-    printf("| %6d - %6d | %8.2f | %8.2f | %10.2f | %13.3f | %+15.2f | %-13s |\n", from + 1, to,
-           expected, seen->mean, error, 100 * seen->mean / (to - from), deviation, verdict(kept));
-    return kept;
+    const double error = bench_sample_error(seen), deviation = (seen->mean - expected) / error;
+    table_row("%6d - %6d|%.2f|%.2f|%.2f|%.3f|%+.2f|%s", from + 1, to, expected, seen->mean, error,
+              100 * seen->mean / (to - from), deviation, table_verdict(fabs(deviation) <= 3));
 }
 
-static bool progressive_table(bool quick)
+static void progressive_table(void)
 {
-    const uint64_t filters = quick ? 100 : 1000;
+    const uint64_t filters = quick != 0 ? 100 : 1000;
     struct bench_sample steps[PROGRESSIVE_STEPS] = { 0 }, total = { 0 };
     for (uint64_t seed = 0; seed < filters; seed++)
         progress(seed, steps, &total);
@@ -167,16 +158,12 @@ static bool progressive_table(bool quick)
     printf("classic, m = %d, k = %d, mean of %" PRIu64 " runs: 'seen before' of keys that were not;"
            "\nthe bits are those of the library's filter in every run\n\n",
            PROGRESSIVE_BITS, PROGRESSIVE_HASHES, filters);
-    puts("| keys            | expected | measured | std. error | % of the keys | deviation, s.e. "
-         "| within 3 s.e. |\n"
-         "|-----------------|---------:|---------:|-----------:|--------------:|----------------:"
-         "|---------------|");
-    bool good = true;
+    table_start("keys|>expected|>measured|>std. error|>%% of the keys|>deviation, s.e.|"
+                "within 3 s.e.");
     for (int i = 0; i < PROGRESSIVE_STEPS; i++)
-        good &= progressive_row(i * PROGRESSIVE_STEP, (i + 1) * PROGRESSIVE_STEP, &steps[i]);
-    good &= progressive_row(0, PROGRESSIVE_KEYS, &total);
-    puts("");
-    return good;
+        progressive_row(i * PROGRESSIVE_STEP, (i + 1) * PROGRESSIVE_STEP, &steps[i]);
+    progressive_row(0, PROGRESSIVE_KEYS, &total);
+    table_end();
 }
 
 /* ---- promise */
@@ -209,89 +196,45 @@ static uint64_t least_bits(enum bloomfile_layout layout, uint64_t keys, double r
     return high * unit;
 }
 
-static bool promise_row(enum bloomfile_layout layout, double rate, unsigned crowd, bool quick)
+static void promise_row(enum bloomfile_layout layout, double rate, unsigned crowd)
 {
     const uint64_t keys = crowds[crowd].keys, filters = crowds[crowd].filters;
-    double lookups = fmax(LOOKUPS, LOOKUPS_HITS / rate) / (quick ? 10 : 1);
+    const double lookups = fmax(LOOKUPS, LOOKUPS_HITS / rate) / (quick != 0 ? 10 : 1);
     struct population p = { BLOOMFILE_PARAMS_INIT, filters, keys, (uint64_t)lookups / filters };
     p.params.layout = layout;
     p.params.fpr = rate;
     const struct population_rates r = population_measure(&p);
 
-    double bits = (double)r.bits / (double)keys, ideal = -log(rate) / M_LN2 / M_LN2;
-    double over_least = (double)r.bits / (double)least_bits(layout, keys, rate);
-    bool kept = r.measured - 2 * r.error <= TOLERATED_RATE * rate && over_least <= TOLERATED_BITS;
-    printf("| %-7s | %6g | %8" PRIu64 " | %2u | %8.3f | %6.3f | %5.3f | %12.2f | %10.4e | %12.2f "
-           "| %15.4f | %12.4f | %-7s |\n",
-           layout == BLOOMFILE_BLOCKED ? "blocked" : "classic", rate, keys, r.hashes, bits, ideal,
-           bits / ideal, 100 * (over_least - 1), r.measured, 100 * r.error / r.measured,
-           r.measured / rate, r.exact / rate, kept ? "kept" : "MISSED");
-    bench_flush();
-    return kept;
+    const double bits = (double)r.bits / (double)keys, ideal = -log(rate) / M_LN2 / M_LN2;
+    const double over_least = (double)r.bits / (double)least_bits(layout, keys, rate);
+    const bool kept =
+        r.measured - 2 * r.error <= TOLERATED_RATE * rate && over_least <= TOLERATED_BITS;
+    table_row("%s|%g|%" PRIu64 "|%u|%.3f|%.3f|%.3f|%.2f|%.4e|%.2f|%.4f|%.4f|%s",
+              bench_layout_name(layout), rate, keys, r.hashes, bits, ideal, bits / ideal,
+              100 * (over_least - 1), r.measured, 100 * r.error / r.measured, r.measured / rate,
+              r.exact / rate, table_verdict(kept));
 }
 
-static bool promise_table(bool quick)
+static void promise_table(void)
 {
     static const double rates[] = { 0.1, 0.01, 0.001, 0.0001 };
-    bool good = true;
     printf("filters sized for n keys at a target rate; at least %.3g absent keys a row\n\n",
-           LOOKUPS / (quick ? 10 : 1));
-    puts("| layout  | target |        n |  k | bits/key | theory | ratio | over least % "
-         "| measured   | std. error % | measured/target | exact/target | verdict |\n"
-         "|---------|-------:|---------:|---:|---------:|-------:|------:|-------------:"
-         "|-----------:|-------------:|----------------:|-------------:|---------|");
+           LOOKUPS / (quick != 0 ? 10 : 1));
+    table_start("layout|>target|>n|>k|>bits/key|>theory|>ratio|>over least %%|measured|"
+                ">std. error %%|>measured/target|>exact/target|verdict");
     for (int layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++)
         for (unsigned i = 0; i < sizeof rates / sizeof rates[0]; i++)
-            for (unsigned j = 0; j < (quick ? QUICK_CROWDS : CROWDS); j++)
-                good &= promise_row((enum bloomfile_layout)layout, rates[i], j, quick);
-    puts("");
-    return good;
+            for (unsigned j = 0; j < (quick != 0 ? QUICK_CROWDS : CROWDS); j++)
+                promise_row((enum bloomfile_layout)layout, rates[i], j);
+    table_end();
 }
 
-/* ---- */
-
-static const struct {
-    const char *name;
-    bool (*print)(bool quick);
-} tables[] = {
-    { "published", published_table },
-    { "progressive", progressive_table },
-    { "promise", promise_table },
-};
-
-#define TABLES (sizeof tables / sizeof tables[0])
-
-static bool known(const char *table)
+static void run(void)
 {
-    bool found = false;
-    for (unsigned i = 0; i < TABLES; i++)
-        found |= strcmp(tables[i].name, table) == 0;
-    return found;
+    void (*const print[])(void) = { published_table, progressive_table, promise_table };
+    for (unsigned i = 0; i < sizeof print / sizeof print[0]; i++)
+        if (table == 0 || table == i + 1)
+            print[i]();
 }
 
-int main(int argc, char **argv)
-{
-    static const struct option options[] = {
-        { "quick", no_argument, NULL, 'q' },
-        { "table", required_argument, NULL, 't' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
-    };
-    const char *only = NULL;
-    bool quick = false, good = true;
-    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (option == 'q') {
-            quick = true;
-        } else if (option == 't' && known(optarg)) {
-            only = optarg;
-        } else {
-            fputs(help, option == 'h' ? stdout : stderr);
-            return option == 'h' ? 0 : BENCH_TROUBLE;
-        }
-    }
-    for (unsigned i = 0; i < TABLES; i++)
-        if (only == NULL || strcmp(only, tables[i].name) == 0)
-            good &= tables[i].print(quick);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
-}
+const struct benchmark benchmark = { help, options, 2, NULL, NULL, run };

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 static double seconds(struct timeval t)
 {

@@ -6,29 +6,16 @@
  * of reading text. One process builds, another one looks up; the memory of each is its own.
  */
 #include <bloomfile_inspect.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "bench.h"
-#include "options.h"
-#include "scratch.h"
+#include "harness/crew.h"
+#include "harness/program.h"
 
 #define KEYS             5000000000
 #define BITS             (1ULL << 35) /* for KEYS; in proportion for others */
 #define BLOCK_BITS       512
-#define MEMORY           4096 /* MiB */
-#define THREADS          2
-#define MAX_THREADS      64
-#define MAX_KEYS         1000000000000
 #define LOOKUPS          10000000
 #define SAMPLE           500000    /* of the first keys, and of the last */
 #define TOLERATED_MEMORY 1.125     /* 4.5 GiB of 4 */
@@ -43,7 +30,13 @@ static const char help[] =
     "memory and rates in Markdown. Takes 8 bytes a key of disk, and the filter.\n"
     "The exit status is 1 if a figure misses its target.\n";
 
-static uint64_t keys, memory, threads;
+static uint64_t keys, memory, threads; /* memory in MiB */
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000),
+    OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20),
+    OPTION_NUMBER("threads", &threads, 2, 0, 1, CREW_MAX),
+};
 
 /* What the processes tell one another; shared. */
 struct figures {
@@ -57,71 +50,35 @@ struct figures {
 
 /* ---- processes */
 
-/* What it took. Ends the program if `work` fails. */
-static struct rusage in_a_process(void (*work)(struct figures *), struct figures *figures)
-{
-    struct rusage usage;
-    int status;
-    bench_flush();
-    const pid_t pid = bench_call(fork(), "fork");
-    if (pid == 0) {
-        bench_call(prctl(PR_SET_PDEATHSIG, SIGKILL), "end with the parent");
-        work(figures);
-        _exit(0);
-    }
-    bench_call(wait4(pid, &status, 0, &usage), "wait for a process");
-    if (WIFSIGNALED(status))
-        psignal(WTERMSIG(status), "bench-scale: a process of its own was ended");
-    if (status != 0)
-        bench_fail(0, "go on: a process of its own failed");
-    return usage;
-}
-
 static uint64_t bits_for_keys(void)
 {
     const double bits = (double)BITS / KEYS * (double)keys;
     return (uint64_t)ceil(bits / BLOCK_BITS) * BLOCK_BITS;
 }
 
-struct share {
-    bloomfile_builder *builder;
-    uint64_t first, count;
-};
-
-static void *add_share(void *argument)
+static void add_share(void *builder, unsigned thread)
 {
-    const struct share *s = argument;
-    bench_add_keys(s->builder, 0, s->first, s->count);
-    return NULL;
+    const uint64_t first = keys / threads * thread;
+    bench_add_keys(builder, 0, first,
+                   (thread + 1 < threads ? keys / threads * (thread + 1) : keys) - first);
 }
 
-static void add_all(bloomfile_builder *builder)
+static void build(void *context, unsigned worker)
 {
-    struct share shares[MAX_THREADS];
-    pthread_t ids[MAX_THREADS];
-    for (uint64_t i = 0; i < threads; i++) {
-        const uint64_t first = keys / threads * i;
-        shares[i] = (struct share){ builder, first,
-                                    (i + 1 < threads ? keys / threads * (i + 1) : keys) - first };
-        bench_check(pthread_create(&ids[i], NULL, add_share, &shares[i]), "start a thread");
-    }
-    for (uint64_t i = 0; i < threads; i++)
-        bench_check(pthread_join(ids[i], NULL), "wait for a thread");
-}
-
-static void build(struct figures *figures)
-{
+    (void)worker;
+    struct figures *figures = context;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     bloomfile_builder *builder;
     params.bits = bits_for_keys();
     params.capacity = keys;
     params.hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, params.bits, keys);
-    params.memory = memory;
+    params.memory = memory << 20;
     params.spool = ".";
     params.threads = (uint32_t)threads;
     const double start = bench_seconds();
     bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
-    add_all(builder);
+    const struct crew crew = { (unsigned)threads, false, NULL, add_share, NULL, builder };
+    crew_run(&crew);
     const double added = bench_seconds();
     bench_check(bloomfile_builder_finish(builder, "keys.bloom", 0), "create a filter");
     bloomfile_builder_free(builder);
@@ -129,13 +86,13 @@ static void build(struct figures *figures)
     figures->finishing = bench_seconds() - added;
 }
 
-static void look_up(struct figures *figures)
+static void look_up(void *context, unsigned worker)
 {
+    (void)worker;
+    struct figures *figures = context;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
-    bloomfile *f;
-    bench_check(bloomfile_open(&f, "keys.bloom", BLOOMFILE_VERIFY_FULL),
-                "open and verify the filter");
+    bloomfile *f = bench_open("keys.bloom", BLOOMFILE_VERIFY_FULL);
     bloomfile_get_info(f, &info);
     bench_check(bloomfile_measure(f, &measure), "measure the filter");
     const uint64_t some = keys < SAMPLE ? keys : SAMPLE;
@@ -178,40 +135,33 @@ static double theory(double blocks, double k, double *variance)
 
 /* ---- */
 
-static bool row(const char *what, double value, int decimals, const char *unit, const char *target,
-                bool good)
+static void row(const char *what, double value, int decimals, const char *unit)
 {
-    printf("| %-38s | %12.*f %-11s | %-15s | %-7s |\n", what, decimals, value, unit, target,
-           target[0] == '\0' ? ""
-           : good            ? "ok"
-                             : "MISSED");
-    return good;
+    table_row("%s|%.*f %-11s||", what, decimals, value, unit);
 }
 
-static double processor_seconds(const struct rusage *usage)
+static void judged(const char *what, double value, int decimals, const char *unit,
+                   const char *target, bool kept)
 {
-    return (double)usage->ru_utime.tv_sec + (double)usage->ru_stime.tv_sec +
-           (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec) / 1e6;
+    table_row("%s|%.*f %-11s|%s|%s", what, decimals, value, unit, target, table_verdict(kept));
 }
 
-static bool print_building(const struct figures *f, const struct rusage *usage)
+static void print_building(const struct figures *f, const struct crew_time *time)
 {
-    const double seconds = f->adding + f->finishing, peak = (double)usage->ru_maxrss * 1024;
-    const bool small =
-        peak <= fmax((double)memory * TOLERATED_MEMORY, (double)memory + SMALL_MEMORY);
-    row("hashing and adding", f->adding, 2, "s", "", true);
-    row("finishing", f->finishing, 2, "s", "", true);
-    row("together", seconds, 2, "s", "", true);
-    row("", (double)keys / seconds / 1e6, 2, "10^6 keys/s", "", true);
-    row("processor time", processor_seconds(usage), 2, "s", "", true);
-    row("memory allowed", (double)memory / 0x1p20, 1, "MiB", "", true);
-    bool good = row("peak memory", peak / 0x1p20, 1, "MiB", "<= 1.125 of it", small);
-    row("file", (double)f->file_size / 0x1p20, 1, "MiB", "", true);
-    good &= row("keys recorded", (double)f->recorded, 0, "", "all, exactly", f->recorded == keys);
-    return good;
+    const double seconds = f->adding + f->finishing, allowed = (double)(memory << 20);
+    row("hashing and adding", f->adding, 2, "s");
+    row("finishing", f->finishing, 2, "s");
+    row("together", seconds, 2, "s");
+    row("", (double)keys / seconds / 1e6, 2, "10^6 keys/s");
+    row("processor time", time->process_seconds, 2, "s");
+    row("memory allowed", (double)memory, 1, "MiB");
+    judged("peak memory", time->peak_bytes / 0x1p20, 1, "MiB", "<= 1.125 of it",
+           time->peak_bytes <= fmax(allowed * TOLERATED_MEMORY, allowed + SMALL_MEMORY));
+    row("file", (double)f->file_size / 0x1p20, 1, "MiB");
+    judged("keys recorded", (double)f->recorded, 0, "", "all, exactly", f->recorded == keys);
 }
 
-static bool print_rates(const struct figures *f, uint64_t bits, uint32_t hashes)
+static void print_rates(const struct figures *f, uint64_t bits, uint32_t hashes)
 {
     const double blocks = (double)bits / BLOCK_BITS;
     double variance;
@@ -220,56 +170,41 @@ static bool print_rates(const struct figures *f, uint64_t bits, uint32_t hashes)
     const double of_lookups = f->exact * (1 - f->exact) / LOOKUPS;
     const double from_exact = (measured - f->exact) / sqrt(of_lookups);
     const double from_theory = (measured - expected) / sqrt(of_lookups + variance / blocks);
-    bool good = row("own keys found, of a sample", 100 * (double)f->found / (double)f->asked, 4,
-                    "%", "100", f->found == f->asked);
-    row("rate, theory", 100 * expected, 4, "%", "", true);
+    judged("own keys found, of a sample", 100 * (double)f->found / (double)f->asked, 4, "%", "100",
+           f->found == f->asked);
+    row("rate, theory", 100 * expected, 4, "%");
     row("rate, bloomfile_fpr_for()", 100 * bloomfile_fpr_for(BLOOMFILE_BLOCKED, bits, hashes, keys),
-        4, "%", "", true);
-    row("rate, exact from the bits", 100 * f->exact, 4, "%", "", true);
-    row("rate, measured with 10^7 absent keys", 100 * measured, 4, "%", "", true);
-    good &=
-        row("measured from exact", from_exact, 2, "std. errors", "-3 to 3", fabs(from_exact) <= 3);
-    good &= row("measured from theory", from_theory, 2, "std. errors", "-3 to 3",
-                fabs(from_theory) <= 3);
-    return good;
+        4, "%");
+    row("rate, exact from the bits", 100 * f->exact, 4, "%");
+    row("rate, measured with 10^7 absent keys", 100 * measured, 4, "%");
+    judged("measured from exact", from_exact, 2, "std. errors", "-3 to 3", fabs(from_exact) <= 3);
+    judged("measured from theory", from_theory, 2, "std. errors", "-3 to 3",
+           fabs(from_theory) <= 3);
 }
 
-static bool run(const char *where)
+static void run(void)
 {
     const uint64_t bits = bits_for_keys();
     const uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits, keys);
-    scratch_make(where, "bench-scale", keys * sizeof(bloomfile_digest) + bits / 8 + (64u << 20));
-    scratch_enter();
-    struct figures *figures =
-        mmap(NULL, sizeof *figures, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (figures == MAP_FAILED)
-        bench_fail(errno, "share memory with another process");
-    const struct rusage building = in_a_process(build, figures);
-    const struct rusage looking_up = in_a_process(look_up, figures);
+    struct figures *figures = crew_memory(sizeof *figures);
+    const struct crew_time building =
+        crew_run(&(struct crew){ 1, true, NULL, build, NULL, figures });
+    const struct crew_time looking_up =
+        crew_run(&(struct crew){ 1, true, NULL, look_up, NULL, figures });
 
     printf("%" PRIu64 " keys, m = %" PRIu64 ", k = %" PRIu32 ", %" PRIu64 " threads\n\n", keys,
            bits, hashes, threads);
-    printf("| %-38s | %24s | target          | verdict |\n", "", "");
-    puts("|----------------------------------------|-------------------------:|-----------------"
-         "|---------|");
-    bool good = print_building(figures, &building);
-    good &= print_rates(figures, bits, hashes);
-    row("memory of verifying and looking up", (double)looking_up.ru_maxrss / 1024, 1, "MiB", "",
-        true);
-    return good;
+    table_start("|>|target|verdict");
+    print_building(figures, &building);
+    print_rates(figures, bits, hashes);
+    row("memory of verifying and looking up", looking_up.peak_bytes / 0x1p20, 1, "MiB");
+    table_end();
+    crew_memory_free(figures, sizeof *figures);
 }
 
-int main(int argc, char **argv)
+static uint64_t room(void)
 {
-    const struct bench_option options[] = {
-        { "keys", &keys, KEYS, 0, 1, MAX_KEYS },
-        { "memory", &memory, MEMORY, 0, 1, UINT64_MAX >> 20 },
-        { "threads", &threads, THREADS, 0, 1, MAX_THREADS },
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    memory <<= 20;
-    const bool good = run(where);
-    bench_flush();
-    return good ? 0 : BENCH_MISSED;
+    return keys * sizeof(bloomfile_digest) + bits_for_keys() / 8 + (64u << 20);
 }
+
+const struct benchmark benchmark = { help, options, 3, room, NULL, run };

@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "../tools/shared/split.h"
-#include "bench.h"
+#include "harness/program.h"
+#include "harness/turns.h"
 
 #define TURNS      15 /* for each of them */
 #define PIECE      (1u << 18)
@@ -64,16 +65,6 @@ static size_t by_reading(const uint8_t *piece)
     return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
-static struct way {
-    const char *name;
-    size_t (*run)(const uint8_t *piece);
-    double rates[SAMPLES], to_memchr[SAMPLES]; /* of single pieces */
-    size_t result;                             /* summed */
-} ways[] = {
-    { .name = "reading alone", .run = by_reading },
-    { .name = "memchr(), line by line", .run = by_memchr },
-    { .name = "split_next()", .run = by_split },
-};
 enum {
     READING,
     MEMCHR,
@@ -81,42 +72,51 @@ enum {
     WAYS
 };
 
-static void measure(struct way *way, unsigned sample)
+static const struct {
+    const char *name;
+    size_t (*run)(const uint8_t *piece);
+} ways[WAYS] = {
+    [READING] = { "reading alone", by_reading },
+    [MEMCHR] = { "memchr(), line by line", by_memchr },
+    [SPLIT] = { "split_next()", by_split },
+};
+
+static size_t results[WAYS]; /* summed */
+
+/* One piece after the other. */
+static void measure(size_t way, double *rate)
 {
     static uint8_t piece[PIECE];
-    memcpy(piece, text[sample % PIECES], PIECE);
-    double start = bench_seconds();
-    way->result += way->run(piece);
-    way->rates[sample] = PIECE / (bench_seconds() - start) / 1e9;
+    static unsigned sample[WAYS];
+    memcpy(piece, text[sample[way]++ % PIECES], PIECE);
+    const double start = bench_seconds();
+    results[way] += ways[way].run(piece);
+    *rate = PIECE / (bench_seconds() - start) / 1e9;
 }
 
-int main(void)
+static void run(void)
 {
-    bool missed = false;
     make_text();
-    for (unsigned sample = 0; sample < SAMPLES; sample++) {
-        for (unsigned i = 0; i < WAYS; i++)
-            measure(&ways[i], sample);
-        for (unsigned i = 0; i < WAYS; i++)
-            ways[i].to_memchr[sample] = ways[i].rates[sample] / ways[MEMCHR].rates[sample];
-    }
-    if (ways[SPLIT].result != ways[MEMCHR].result)
+    struct turns t = turns_take(WAYS, 1, SAMPLES, measure);
+    if (results[SPLIT] != results[MEMCHR])
         bench_fail(0, "find the lines that memchr() finds");
-
     printf("lines of %.1f bytes in pieces of %u KiB, one thread; medians of %u pieces:\n\n",
-           (double)SAMPLES * PIECE / (double)ways[SPLIT].result, PIECE >> 10, SAMPLES);
-    printf("| way                    |   GB/s | to memchr() | target | verdict |\n"
-           "|------------------------|-------:|------------:|--------|---------|\n");
-    for (unsigned i = 0; i < WAYS; i++) {
-        double rate = bench_median(ways[i].rates, SAMPLES);
-        bool judged = i == SPLIT, good = rate >= LEAST_RATE;
-        missed = missed || (judged && !good);
-        printf("| %-22s | %6.2f | %11.2f | %-6s | %-7s |\n", ways[i].name, rate,
-               bench_median(ways[i].to_memchr, SAMPLES), judged ? ">= 8" : "",
-               !judged ? ""
-               : good  ? "ok"
-                       : "MISSED");
+           (double)SAMPLES * PIECE / (double)results[SPLIT], PIECE >> 10, SAMPLES);
+    table_start("way|>GB/s|>to memchr()|target|verdict");
+    for (size_t i = 0; i < WAYS; i++) {
+        const double rate = turns_median(&t, i, 0);
+        table_cells("%s|%.2f|%.2f|", ways[i].name, rate, turns_ratio(&t, i, MEMCHR, 0));
+        if (i == SPLIT)
+            table_row(">= %g|%s", LEAST_RATE, table_verdict(rate >= LEAST_RATE));
+        else
+            table_row("|");
     }
-    bench_flush();
-    return missed ? BENCH_MISSED : 0;
+    table_end();
+    free(t.values);
 }
+
+static const char help[] = "usage: bench-split\n"
+                           "Split lines in all ways, and print how fast that is, in Markdown.\n"
+                           "The exit status is 1 if a figure misses its target.\n";
+
+const struct benchmark benchmark = { help, NULL, 0, NULL, NULL, run };

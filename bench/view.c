@@ -4,13 +4,12 @@
  */
 #include <bloomfile_inspect.h>
 #include <bloomfile_view.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "harness/program.h"
 
 #define QUERIES    1000 /* absent keys asked of each filter */
 #define FILTERS    4000 /* of each shape */
@@ -36,10 +35,8 @@ struct pool {
 static struct pool pool_of(const struct bloomfile_view *view, uint64_t keys, size_t count)
 {
     struct pool pool = { *view, keys, count, view->size + BLOOMFILE_TRAILER_SIZE, NULL, NULL };
-    pool.blobs = calloc(count, pool.blob_size);
-    pool.digests = malloc((keys + QUERIES) * sizeof *pool.digests);
-    if (pool.blobs == NULL || pool.digests == NULL)
-        bench_fail(0, "get memory");
+    pool.blobs = bench_memory(calloc(count, pool.blob_size));
+    pool.digests = bench_memory(malloc((keys + QUERIES) * sizeof *pool.digests));
     return pool;
 }
 
@@ -114,38 +111,37 @@ static void print_row(uint64_t keys, const struct bloomfile_view *view)
     pool = pool_of(view, keys, POOL_BYTES / (view->size + BLOOMFILE_TRAILER_SIZE) + 1);
     for (size_t i = 0; i < pool.count; i++)
         fill(&pool, i);
-    printf("| %" PRIu64 " | %s | %u | %zu | %.2f | %.3f %% | %.3f %% | %.1f | %.1f |\n", keys,
-           bench_layout_name(view->layout), view->hashes, view->size,
-           (double)(8 * view->size) / (double)keys,
-           100 * bloomfile_fpr_for(view->layout, view->bits, view->hashes, keys), 100 * rate,
-           time_of(&pool, look_up), time_of(&pool, open_and_look_up));
+    table_row("%" PRIu64 "|%s|%u|%zu|%.2f|%.3f %%|%.3f %%|%.1f|%.1f", keys,
+              bench_layout_name(view->layout), view->hashes, view->size,
+              (double)(8 * view->size) / (double)keys,
+              100 * bloomfile_fpr_for(view->layout, view->bits, view->hashes, keys), 100 * rate,
+              time_of(&pool, look_up), time_of(&pool, open_and_look_up));
     pool_release(&pool);
 }
 
-static void print_head(const char *title)
+static void start(const char *title)
 {
-    printf("### %s\n\n"
-           "| keys | layout | k | bytes | bits a key | rate in theory | measured | lookup, ns | "
-           "open and lookup, ns |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n",
-           title);
+    printf("### %s\n\n", title);
+    table_start(">keys|layout|>k|>bytes|>bits a key|>rate in theory|>measured|>lookup, ns|"
+                ">open and lookup, ns");
 }
 
 static void print_rates_asked_for(void)
 {
     static const uint64_t keys[] = { 20, 30, 40, 100, 200, 400, 800, 1600 };
-    print_head("bench-view: 1 % asked for");
+    start("bench-view: 1 % asked for");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         for (uint32_t layout = BLOOMFILE_CLASSIC; layout >= BLOOMFILE_BLOCKED; layout--) {
             struct bloomfile_view view;
             bench_check(bloomfile_view_for(&view, layout, keys[i], RATE), "size a filter");
             print_row(keys[i], &view);
         }
+    table_end();
 }
 
 static void print_bits_given(void)
 {
-    putchar('\n');
-    print_head("bench-view: 10 bits a key, classic");
+    start("bench-view: 10 bits a key, classic");
     for (uint64_t keys = 20; keys <= 40; keys += 5) {
         struct bloomfile_view view;
         const uint64_t bits = 10 * keys;
@@ -154,19 +150,15 @@ static void print_bits_given(void)
                     "make a view");
         print_row(keys, &view);
     }
+    table_end();
 }
 
-int main(int argc, char **argv)
+static void run(void)
 {
-    static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
-    if (getopt_long(argc, argv, "h", options, NULL) == 'h') {
-        fputs(help, stdout);
-        return 0;
-    }
-    if (argc != 1)
-        bench_fail(0, "take arguments; see --help");
     print_rates_asked_for();
     print_bits_given();
-    bench_flush();
-    return sink == 0;
+    if (sink == 0)
+        bench_fail(0, "trust lookups that find nothing");
 }
+
+const struct benchmark benchmark = { help, NULL, 0, NULL, NULL, run };

@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "../bench/residence.h"
+#include "../bench/harness/residence.h"
 
 enum {
     SKIPPED = 77,

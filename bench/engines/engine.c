@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "bench.h"
-#include "residence.h"
+#include "harness/bench.h"
+#include "harness/residence.h"
 
 static double most_stayed;
 

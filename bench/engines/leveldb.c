@@ -4,11 +4,11 @@
  */
 #include "leveldb.h"
 
-#include "bench.h"
 #include "engine.h"
+#include "harness/bench.h"
+#include "harness/options.h"
+#include "harness/scratch.h"
 #include "leveldb_keys.h"
-#include "options.h"
-#include "scratch.h"
 
 static const char help[] =
     "usage: bench-leveldb [OPTIONS] [DIRECTORY]\n"
@@ -42,14 +42,14 @@ int main(int argc, char **argv)
     struct measure_options o;
     uint64_t only_filters;
     const struct bench_option options[] = {
-        { "rows", &o.rows, 1000000, 50000, 1000, 100000000 },
-        { "size", &o.value_size, 100, 100, 0, 1000000 },
-        { "bits", &o.bits_per_key, 10, 10, 1, 50 },
-        { "rounds", &o.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS },
-        { "warm", &o.warm, 100000, 10000, 1, 100000000 },
-        { "cold", &o.cold, 1000, 100, 1, 100000000 },
-        { "sequential", &o.sequential, 0, 0, 0, 0 },
-        { "filters", &only_filters, 0, 0, 0, 0 },
+        OPTION_NUMBER("rows", &o.rows, 1000000, 50000, 1000, 100000000),
+        OPTION_NUMBER("size", &o.value_size, 100, 100, 0, 1000000),
+        OPTION_NUMBER("bits", &o.bits_per_key, 10, 10, 1, 50),
+        OPTION_NUMBER("rounds", &o.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS),
+        OPTION_NUMBER("warm", &o.warm, 100000, 10000, 1, 100000000),
+        OPTION_NUMBER("cold", &o.cold, 1000, 100, 1, 100000000),
+        OPTION_FLAG("sequential", &o.sequential),
+        OPTION_FLAG("filters", &only_filters),
     };
     const char *where =
         bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);

@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
 #include "database.h"
 #include "engine.h"
+#include "harness/bench.h"
+#include "harness/residence.h"
 #include "leveldb_keys.h"
 #include "leveldb_subject.h"
 #include "leveldb_tables.h"
-#include "residence.h"
 
 #define BATCH            1000
 #define STEP             500

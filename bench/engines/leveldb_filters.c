@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
 #include "engine.h"
+#include "harness/bench.h"
 #include "leveldb_keys.h"
 #include "leveldb_subject.h"
 

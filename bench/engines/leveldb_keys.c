@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 uint64_t scattered(uint64_t i, uint64_t end)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 #include "leveldb_builtin.h"
 #include "policy.h"
 

@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 static bool is_table(const char *name)
 {

@@ -4,9 +4,9 @@
  */
 #include "rocksdb.h"
 
-#include "bench.h"
-#include "options.h"
-#include "scratch.h"
+#include "harness/bench.h"
+#include "harness/options.h"
+#include "harness/scratch.h"
 
 #define ROW_ROOM 700 /* bytes */
 
@@ -27,10 +27,10 @@ int main(int argc, char **argv)
 {
     struct measure_options o;
     const struct bench_option options[] = {
-        { "rows", &o.rows, 1000000, 100000, 1, 1000000000 },
-        { "gets", &o.gets, 200000, 20000, 1, 100000000 },
-        { "cold", &o.cold_gets, 1000, 100, 1, 100000000 },
-        { "rounds", &o.rounds, 8, 8, 1, ENGINE_MAX_ROUNDS },
+        OPTION_NUMBER("rows", &o.rows, 1000000, 100000, 1, 1000000000),
+        OPTION_NUMBER("gets", &o.gets, 200000, 20000, 1, 100000000),
+        OPTION_NUMBER("cold", &o.cold_gets, 1000, 100, 1, 100000000),
+        OPTION_NUMBER("rounds", &o.rounds, 8, 8, 1, ENGINE_MAX_ROUNDS),
     };
     const char *where =
         bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 #include "shared.h"
 
 #define POOL_SIZE ((size_t)1 << 20)

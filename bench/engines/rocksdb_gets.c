@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 #include "shared.h"
 
 struct keys measure_keys(uint64_t count, uint64_t rows, bool present, uint64_t seed)

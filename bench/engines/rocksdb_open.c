@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "bench.h"
-#include "residence.h"
+#include "harness/bench.h"
+#include "harness/residence.h"
 #include "shared.h"
 
 /* RocksDB's filters are used if the files have them and there is a policy, of whichever size. */

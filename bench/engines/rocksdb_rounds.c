@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "rocksdb.h"
 
-#include "residence.h"
+#include "harness/residence.h"
 
 double measured[FIGURES][MODES][ENGINE_MAX_ROUNDS];
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 static const struct {
     const char *name;

@@ -5,11 +5,11 @@
 #include <math.h>
 #include <mtbl.h>
 
-#include "bench.h"
 #include "engine.h"
-#include "options.h"
-#include "residence.h"
-#include "scratch.h"
+#include "harness/bench.h"
+#include "harness/options.h"
+#include "harness/residence.h"
+#include "harness/scratch.h"
 #include "sstable_figures.h"
 #include "sstable_sample.h"
 
@@ -157,10 +157,10 @@ int main(int argc, char **argv)
     static const uint64_t sizes[] = { 20000, 1000000 };
     struct settings s;
     const struct bench_option options[] = {
-        { "tables", &s.sample.tables, 20, 20, 1, MANIFEST_TABLES },
-        { "rows", &s.sample.rows, 0, sizes[0], 1, 10000000 },
-        { "rounds", &s.rounds, 7, 3, 1, ENGINE_MAX_ROUNDS },
-        { "ms", &s.ms, 100, 20, 1, 60000 },
+        OPTION_NUMBER("tables", &s.sample.tables, 20, 20, 1, MANIFEST_TABLES),
+        OPTION_NUMBER("rows", &s.sample.rows, 0, sizes[0], 1, 10000000),
+        OPTION_NUMBER("rounds", &s.rounds, 7, 3, 1, ENGINE_MAX_ROUNDS),
+        OPTION_NUMBER("ms", &s.ms, 100, 20, 1, 60000),
     };
     const char *where =
         bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 static void print_number(double value)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench.h"
+#include "harness/bench.h"
 
 /* Even numbers are present: row r of table t has 2 * (r * tables + t). */
 static void print_key(uint64_t number, char key[SAMPLE_KEY + 1])

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ * A table is kept as text until it is complete. */
+#include "harness/table.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/bench.h"
+
+#define COLUMNS 32
+#define NUMBERS 32
+
+static struct {
+    FILE *out;
+    char *text;
+    size_t size;
+} table;
+static bool missed;
+
+static void append(const char *format, va_list arguments)
+{
+    if (vfprintf(table.out, format, arguments) < 0)
+        bench_memory(NULL);
+}
+
+void table_start(const char *format, ...)
+{
+    va_list arguments;
+    table.out = bench_memory(open_memstream(&table.text, &table.size));
+    va_start(arguments, format);
+    append(format, arguments);
+    va_end(arguments);
+    fputc('\n', table.out);
+}
+
+void table_cells(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    append(format, arguments);
+    va_end(arguments);
+}
+
+void table_row(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    append(format, arguments);
+    va_end(arguments);
+    fputc('\n', table.out);
+}
+
+/* The cell at *at, without the spaces around it; the next one is at *at then. */
+static char *next_cell(char **at)
+{
+    char *cell = strsep(at, "|");
+    cell += strspn(cell, " ");
+    for (size_t length = strlen(cell); length > 0 && cell[length - 1] == ' '; length--)
+        cell[length - 1] = '\0';
+    return cell;
+}
+
+static void print_rule(const unsigned *width, const bool *right, unsigned columns)
+{
+    for (unsigned c = 0; c < columns; c++) {
+        fputs("|-", stdout);
+        for (unsigned i = 0; i < width[c]; i++)
+            putchar('-');
+        putchar(right[c] ? ':' : '-');
+    }
+    puts("|");
+}
+
+/* One pass measures, the next prints. */
+static void pass(unsigned *width, bool *right, bool print)
+{
+    char *copy = bench_memory(strdup(table.text)), *rest = copy;
+    for (bool first = true; *rest != '\0'; first = false) {
+        char *line = strsep(&rest, "\n");
+        unsigned columns = 0;
+        for (; line != NULL && columns < COLUMNS; columns++) {
+            char *cell = next_cell(&line);
+            if (first && *cell == '>')
+                right[columns] = true, cell++;
+            if (strlen(cell) > width[columns])
+                width[columns] = (unsigned)strlen(cell);
+            if (print)
+                printf(right[columns] ? "| %*s " : "| %-*s ", (int)width[columns], cell);
+        }
+        if (print)
+            puts("|");
+        if (print && first)
+            print_rule(width, right, columns);
+    }
+    free(copy);
+}
+
+void table_end(void)
+{
+    unsigned width[COLUMNS] = { 0 };
+    bool right[COLUMNS] = { false };
+    if (fclose(table.out) != 0)
+        bench_memory(NULL);
+    pass(width, right, false);
+    pass(width, right, true);
+    puts("");
+    bench_flush();
+    free(table.text);
+}
+
+const char *table_number(double value, int decimals)
+{
+    static char texts[NUMBERS][32];
+    static unsigned next;
+    char *text = texts[next++ % NUMBERS];
+    snprintf(text, sizeof texts[0], "%.*f", decimals, value);
+    return isnan(value) ? "" : text;
+}
+
+const char *table_verdict(bool kept)
+{
+    missed |= !kept;
+    return kept ? "ok" : "MISSED";
+}
+
+int table_status(void)
+{
+    return missed ? BENCH_MISSED : 0;
+}

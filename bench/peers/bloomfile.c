@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile's own contenders: a sealed file of each layout, mapped and verified, and a live one.
+ *
+ * Sealed files lie in the working directory. One that gets no keys is taken as it lies there: so
+ * processes with different kernels use the same file. BLOOMFILE_KERNEL names the kernel, and a
+ * contender that has another is none.
+ */
+#include "peers/contender.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/bench.h"
+
+#define BATCH    4096
+#define MEMORY   ((uint64_t)2 << 30)
+#define PAGE     4096
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+#define VERSION                                                                                    \
+    TEXT(BLOOMFILE_VERSION_MAJOR)                                                                  \
+    "." TEXT(BLOOMFILE_VERSION_MINOR) "." TEXT(BLOOMFILE_VERSION_PATCH)
+
+struct subject {
+    struct bloomfile_params params;
+    char path[32];
+    bloomfile_builder *builder;
+    bloomfile *f;
+};
+
+_Static_assert(sizeof(struct keyset_key) == sizeof(struct bloomfile_key) &&
+                   offsetof(struct keyset_key, size) == offsetof(struct bloomfile_key, size),
+               "keys are handed on as they are");
+
+static const struct bloomfile_key *bloomfile_keys(const struct keyset *keys, size_t first)
+{
+    return (const void *)(keys->keys + first);
+}
+
+static bool has_the_kernel(const bloomfile *f)
+{
+    const char *wanted = getenv("BLOOMFILE_KERNEL"), *name = bloomfile_kernel_name(f);
+    return wanted == NULL || strcmp(wanted, name) == 0;
+}
+
+/* Maps every page. */
+static void warm_up(const bloomfile *f)
+{
+    size_t size;
+    const volatile uint8_t *body = bloomfile_body(f, &size);
+    for (size_t at = 0; at < size; at += PAGE)
+        (void)body[at];
+}
+
+static struct subject *new_subject(uint32_t layout, uint64_t capacity, double bits_per_key)
+{
+    struct subject *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    const uint64_t unit = layout == BLOOMFILE_BLOCKED ? 512 : 8;
+    s->params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
+    s->params.layout = layout;
+    s->params.capacity = capacity;
+    s->params.bits = (uint64_t)ceil((double)capacity * bits_per_key / (double)unit) * unit;
+    s->params.memory = MEMORY;
+    snprintf(s->path, sizeof s->path, "%s.bloom", bench_layout_name(layout));
+    return s;
+}
+
+static void *create_blocked(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    (void)form;
+    return new_subject(BLOOMFILE_BLOCKED, capacity, bits_per_key);
+}
+
+static void *create_classic(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    (void)form;
+    return new_subject(BLOOMFILE_CLASSIC, capacity, bits_per_key);
+}
+
+static void *create_counting(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    (void)form;
+    return new_subject(BLOOMFILE_COUNTING, capacity, bits_per_key);
+}
+
+static void destroy(void *filter)
+{
+    struct subject *s = filter;
+    bloomfile_builder_free(s->builder);
+    bloomfile_close(s->f);
+    unlink(s->path);
+    free(s);
+}
+
+static void *create_live(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    struct subject *s = create_blocked(capacity, bits_per_key, form);
+    if (s == NULL)
+        return NULL;
+    s->params.memory = 0; /* for builders only */
+    snprintf(s->path, sizeof s->path, "live-%ld.bloom", (long)getpid());
+    int error = bloomfile_create(&s->f, s->path, &s->params, 0);
+    unlink(s->path);
+    if (error != 0)
+        fprintf(stderr, "cannot create a live filter: %s\n", bloomfile_strerror(error));
+    if (error != 0 || !has_the_kernel(s->f)) {
+        destroy(s);
+        return NULL;
+    }
+    warm_up(s->f);
+    return s;
+}
+
+/* ---- sealed */
+
+static bloomfile_builder *builder_of(struct subject *s)
+{
+    if (s->builder == NULL)
+        bench_check(bloomfile_builder_new(&s->builder, &s->params), "start a filter");
+    return s->builder;
+}
+
+static void build_one(void *filter, const struct keyset *keys)
+{
+    bloomfile_builder *b = builder_of(filter);
+    for (size_t i = 0; i < keys->count; i++)
+        bench_check(keys->digests != NULL
+                        ? bloomfile_builder_add_digests(b, &keys->digests[i], 1)
+                        : bloomfile_builder_add(b, keys->keys[i].data, keys->keys[i].size),
+                    "add a key");
+}
+
+static void build_batch(void *filter, const struct keyset *keys)
+{
+    bloomfile_builder *b = builder_of(filter);
+    bench_check(keys->digests != NULL
+                    ? bloomfile_builder_add_digests(b, keys->digests, keys->count)
+                    : bloomfile_builder_add_many(b, bloomfile_keys(keys, 0), keys->count),
+                "add keys");
+}
+
+static bool seal(void *filter)
+{
+    struct subject *s = filter;
+    if (s->builder != NULL)
+        bench_check(bloomfile_builder_finish(s->builder, s->path, BLOOMFILE_REPLACE),
+                    "build a filter");
+    bloomfile_builder_free(s->builder);
+    s->builder = NULL;
+    bench_check(bloomfile_open(&s->f, s->path, BLOOMFILE_VERIFY_FULL), "open a filter");
+    warm_up(s->f);
+    return has_the_kernel(s->f);
+}
+
+/* ---- live */
+
+static void add_one(void *filter, const struct keyset *keys)
+{
+    bloomfile *f = ((struct subject *)filter)->f;
+    for (size_t i = 0; i < keys->count; i++)
+        bench_check(keys->digests != NULL
+                        ? bloomfile_add_digest(f, keys->digests[i], NULL)
+                        : bloomfile_add(f, keys->keys[i].data, keys->keys[i].size, NULL),
+                    "add a key");
+}
+
+static void add_batch(void *filter, const struct keyset *keys)
+{
+    bloomfile *f = ((struct subject *)filter)->f;
+    bench_check(keys->digests != NULL
+                    ? bloomfile_add_digests(f, keys->digests, keys->count, NULL, NULL)
+                    : bloomfile_add_many(f, bloomfile_keys(keys, 0), keys->count, NULL, NULL),
+                "add keys");
+}
+
+/* ---- lookups */
+
+static size_t look_up_one(const void *filter, const struct keyset *keys)
+{
+    const bloomfile *f = ((const struct subject *)filter)->f;
+    const struct keyset all = *keys; /* which calls cannot change */
+    size_t found = 0;
+    if (all.digests != NULL)
+        for (size_t i = 0; i < all.count; i++)
+            found += bloomfile_contains_digest(f, all.digests[i]);
+    else
+        for (size_t i = 0; i < all.count; i++)
+            found += bloomfile_contains(f, all.keys[i].data, all.keys[i].size);
+    return found;
+}
+
+static size_t look_up_batch(const void *filter, const struct keyset *keys)
+{
+    const bloomfile *f = ((const struct subject *)filter)->f;
+    bool hits[BATCH];
+    size_t found = 0;
+    for (size_t first = 0, n; first < keys->count; first += n) {
+        n = keys->count - first < BATCH ? keys->count - first : BATCH;
+        found += keys->digests != NULL
+                     ? bloomfile_contains_digests(f, keys->digests + first, n, hits)
+                     : bloomfile_contains_many(f, bloomfile_keys(keys, first), n, hits);
+    }
+    return found;
+}
+
+static uint64_t bytes(const void *filter)
+{
+    size_t size;
+    bloomfile_body(((const struct subject *)filter)->f, &size);
+    return size;
+}
+
+#define SEALED(layout)                                                                             \
+    {                                                                                              \
+        "bloomfile " #layout, VERSION, create_##layout, build_one, build_batch, seal, look_up_one, \
+            look_up_batch, bytes, destroy                                                          \
+    }
+
+const struct contender contenders[] = {
+    SEALED(blocked),
+    SEALED(classic),
+    SEALED(counting),
+    { "bloomfile blocked, live", VERSION, create_live, add_one, add_batch, NULL, look_up_one,
+      look_up_batch, bytes, destroy },
+};
+const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the machine can do, as contenders that answer nothing: reading and changing random lines of
+ * a mapped file as large as a filter, hashing alone, copying, reading in order.
+ *
+ * The loops over lines stream through the same digests as lookups do, and find the line by the same
+ * multiplication. What they return depends on all they read.
+ */
+#include "peers/contender.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "format/probe.h"
+#include "harness/bench.h"
+
+#define LINE  ((size_t)64)
+#define WORDS (LINE / sizeof(uint64_t))
+#define PIECE 65536
+#define MOST  ((size_t)256 << 20) /* to copy or read in order */
+
+struct area {
+    uint64_t (*lines)[WORDS];
+    uint64_t count;
+    unsigned ahead; /* of the line that is read, others are asked for */
+    char *copy;
+};
+
+/* The mapping that all areas of one size share. */
+static struct {
+    uint64_t (*lines)[WORDS];
+    uint64_t count;
+    unsigned users;
+} shared;
+
+/* ---- making areas */
+
+/* No two words are equal, so that nothing can share or compress pages. */
+static void write_file(int fd, uint64_t bytes)
+{
+    static uint64_t piece[PIECE / sizeof(uint64_t)];
+    uint64_t number = 0;
+    for (uint64_t done = 0; done < bytes;) {
+        for (size_t i = 0; i < sizeof piece / sizeof piece[0]; i++, number++)
+            piece[i] = XXH3_64bits(&number, sizeof number);
+        const size_t size = bytes - done < PIECE ? (size_t)(bytes - done) : PIECE;
+        if (write(fd, piece, size) != (ssize_t)size)
+            bench_fail(errno, "write a file in the working directory");
+        done += size;
+    }
+}
+
+static void *map_file(uint64_t bytes)
+{
+    const int fd = bench_call(open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600),
+                              "make a file in the working directory");
+    write_file(fd, bytes);
+    void *memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        bench_fail(errno, "map a file");
+    close(fd);
+    return memory;
+}
+
+static void share(uint64_t count)
+{
+    if (shared.users++ > 0)
+        return;
+    shared.count = count;
+    shared.lines = map_file(count * LINE);
+    for (uint64_t line = 0; line < count; line++)
+        shared.lines[line][0]++; /* maps every page for writing */
+}
+
+static struct area *create(uint64_t capacity, double bits_per_key, unsigned ahead)
+{
+    struct area *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        bench_fail(errno, "begin");
+    share((uint64_t)ceil((double)capacity * bits_per_key / 8 / (double)LINE));
+    *a = (struct area){ .lines = shared.lines, .count = shared.count, .ahead = ahead };
+    return a;
+}
+
+static void destroy(void *filter)
+{
+    struct area *a = filter;
+    if (--shared.users == 0)
+        munmap(shared.lines, (size_t)shared.count * LINE);
+    free(a->copy);
+    free(a);
+}
+
+static size_t in_order(const struct area *a)
+{
+    const size_t size = (size_t)a->count * LINE;
+    return size < MOST ? size : MOST;
+}
+
+static uint64_t bytes(const void *filter)
+{
+    return in_order(filter);
+}
+
+static void *create_plain(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    return form == KEYS_HASHED ? create(capacity, bits_per_key, 0) : NULL;
+}
+
+static void *create_copy(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    struct area *a = create_plain(capacity, bits_per_key, form);
+    if (a == NULL)
+        return NULL;
+    if ((a->copy = malloc(in_order(a))) == NULL)
+        bench_fail(errno, "keep a copy in memory");
+    memset(a->copy, 1, in_order(a));
+    return a;
+}
+
+static void *create_hashing(uint64_t capacity, double bits_per_key, enum key_form form)
+{
+    (void)capacity;
+    (void)bits_per_key;
+    return form != KEYS_HASHED ? create(1, LINE * 8, 0) : NULL;
+}
+
+/* ---- random lines */
+
+static inline uint64_t *line_of(const struct area *a, uint64_t digest)
+{
+    return a->lines[probe_reduce(digest, a->count)];
+}
+
+static size_t read_words(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        sum += *line_of(a, keys->digests[i]);
+    return (size_t)sum;
+}
+
+static size_t read_lines(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < keys->count; i++) {
+        const uint64_t *line = line_of(a, keys->digests[i]);
+        for (size_t word = 0; word < WORDS; word++)
+            sum ^= line[word];
+    }
+    return (size_t)sum;
+}
+
+static size_t read_dependent(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    uint64_t word = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        word = *line_of(a, keys->digests[i] ^ word);
+    return (size_t)word;
+}
+
+/* How many of the keys have one `ahead` of them. */
+static size_t with_one_ahead(const struct area *a, const struct keyset *keys)
+{
+    return keys->count > a->ahead ? keys->count - a->ahead : 0;
+}
+
+static size_t read_ahead(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    const uint64_t *digests = keys->digests;
+    const size_t end = with_one_ahead(a, keys), ahead = a->ahead;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < end; i++) {
+        __builtin_prefetch(line_of(a, digests[i + ahead]));
+        sum += *line_of(a, digests[i]);
+    }
+    for (size_t i = end; i < keys->count; i++)
+        sum += *line_of(a, digests[i]);
+    return (size_t)sum;
+}
+
+static inline void change(const struct area *a, uint64_t digest)
+{
+    line_of(a, digest)[digest % WORDS] |= (uint64_t)1 << (digest / WORDS % 64);
+}
+
+static void change_words(void *filter, const struct keyset *keys)
+{
+    for (size_t i = 0; i < keys->count; i++)
+        change(filter, keys->digests[i]);
+}
+
+static void change_ahead(void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    const uint64_t *digests = keys->digests;
+    const size_t end = with_one_ahead(a, keys), ahead = a->ahead;
+    for (size_t i = 0; i < end; i++) {
+        __builtin_prefetch(line_of(a, digests[i + ahead]), 1);
+        change(a, digests[i]);
+    }
+    for (size_t i = end; i < keys->count; i++)
+        change(a, digests[i]);
+}
+
+/* ---- others */
+
+static size_t hash(const void *filter, const struct keyset *keys)
+{
+    (void)filter;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < keys->count; i++)
+        sum += XXH3_64bits_withSeed(keys->keys[i].data, keys->keys[i].size, 0);
+    return (size_t)sum;
+}
+
+static size_t copy(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    (void)keys;
+    memcpy(a->copy, a->lines, in_order(a));
+    return (size_t)a->copy[in_order(a) - 1];
+}
+
+static size_t read_in_order(const void *filter, const struct keyset *keys)
+{
+    const struct area *a = filter;
+    uint64_t sum = 0;
+    (void)keys;
+    for (size_t line = 0; line < in_order(a) / LINE; line++)
+        for (size_t word = 0; word < WORDS; word++)
+            sum ^= a->lines[line][word];
+    return (size_t)sum;
+}
+
+/* ---- the table */
+
+#define DISTANCES(X) X(16) X(32) X(64) X(96) X(128) X(192) X(256)
+
+#define CREATE(distance)                                                                           \
+    static void *create_##distance(uint64_t capacity, double bits_per_key, enum key_form form)     \
+    {                                                                                              \
+        return form == KEYS_HASHED ? create(capacity, bits_per_key, distance) : NULL;              \
+    }
+DISTANCES(CREATE)
+
+#define LIMIT(name, create, add_one, add_batch, lookup_one, lookup_batch)                          \
+    {                                                                                              \
+        name, "", create, add_one, add_batch, NULL, lookup_one, lookup_batch, bytes, destroy       \
+    }
+#define AHEAD(distance)                                                                            \
+    LIMIT("random lines, " #distance " ahead", create_##distance, NULL, change_ahead, NULL,        \
+          read_ahead),
+
+const struct contender contenders[] = {
+    LIMIT("random lines", create_plain, change_words, change_words, read_words, read_words),
+    DISTANCES(AHEAD)
+        LIMIT("random lines, all 64 bytes", create_plain, NULL, NULL, read_lines, NULL),
+    LIMIT("random lines, dependent", create_plain, NULL, NULL, read_dependent, NULL),
+    LIMIT("hashing", create_hashing, NULL, NULL, hash, hash),
+    LIMIT("memcpy", create_copy, NULL, NULL, NULL, copy),
+    LIMIT("reading in order", create_plain, NULL, NULL, NULL, read_in_order),
+};
+const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The program around contenders. It reads requests, a line each, and answers each with a line:
+ * "ok A B", "none" if the contender has no such function, or "no" if it failed and said why.
+ *
+ *     name INDEX                           its name, a tab, its version; "none" beyond the last
+ *     queries FORM KEYS COUNT              makes COUNT present and COUNT absent keys to look up
+ *     create INDEX KEYS BITS FORM          a filter for KEYS keys of BITS bits each
+ *     add INDEX one|batch COUNT            adds the next keys; A: seconds
+ *     finish INDEX                         A: seconds, B: bytes of the filter
+ *     lookup INDEX one|batch present|absent
+ *                                          A: seconds, B: how many may be there
+ *     drop INDEX
+ *
+ * Times are those of the processor, so that what else runs on its core does not count. Making keys
+ * is never timed. The program ends when there are no more requests.
+ */
+#include "peers/contender.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/bench.h"
+#include "peers/keysets.h"
+
+#define MOST  32
+#define CHUNK 65536 /* keys made at a time while adding */
+#define WORD  16
+
+static struct filter {
+    void *it;
+    enum key_form form;
+    uint64_t added;
+} filters[MOST];
+
+static struct keyset *present, *absent, *chunk;
+
+static void ok(double seconds, uint64_t number)
+{
+    printf("ok %.9f %" PRIu64 "\n", seconds, number);
+}
+
+static void make_queries(enum key_form form, uint64_t keys, size_t count)
+{
+    keysets_free(present);
+    keysets_free(absent);
+    present = keysets_new(form, count);
+    absent = keysets_new(form, count);
+    keysets_sample(present, keys, count);
+    keysets_range(absent, keys, count);
+    ok(0, count);
+}
+
+static void create(unsigned i, uint64_t keys, double bits, enum key_form form)
+{
+    filters[i] = (struct filter){ contenders[i].create(keys, bits, form), form, 0 };
+    if (filters[i].it == NULL)
+        puts("no");
+    else
+        ok(0, 0);
+}
+
+static void add(unsigned i, bool batch, uint64_t count)
+{
+    struct filter *f = &filters[i];
+    void (*const how)(void *, const struct keyset *) =
+        batch ? contenders[i].add_batch : contenders[i].add_one;
+    if (how == NULL) {
+        puts("none");
+        return;
+    }
+    if (chunk == NULL || chunk->form != f->form) {
+        keysets_free(chunk);
+        chunk = keysets_new(f->form, CHUNK);
+    }
+    double seconds = 0;
+    for (uint64_t left = count; left > 0; left -= chunk->count) {
+        keysets_range(chunk, f->added, left < CHUNK ? (size_t)left : CHUNK);
+        const double start = bench_processor_seconds();
+        how(f->it, chunk);
+        seconds += bench_processor_seconds() - start;
+        f->added += chunk->count;
+    }
+    ok(seconds, count);
+}
+
+static void finish(unsigned i)
+{
+    keysets_free(chunk);
+    chunk = NULL;
+    const double start = bench_processor_seconds();
+    const bool done = contenders[i].finish == NULL || contenders[i].finish(filters[i].it);
+    const double seconds = bench_processor_seconds() - start;
+    if (done)
+        ok(seconds, contenders[i].bytes(filters[i].it));
+    else
+        puts("no");
+}
+
+static void look_up(unsigned i, bool batch, const struct keyset *keys)
+{
+    size_t (*const how)(const void *, const struct keyset *) =
+        batch ? contenders[i].lookup_batch : contenders[i].lookup_one;
+    if (how == NULL) {
+        puts("none");
+        return;
+    }
+    const double start = bench_processor_seconds();
+    const size_t hits = how(filters[i].it, keys);
+    ok(bench_processor_seconds() - start, hits);
+}
+
+static void drop(unsigned i)
+{
+    contenders[i].destroy(filters[i].it);
+    filters[i].it = NULL;
+    ok(0, 0);
+}
+
+/* Of a filter that is there. */
+static bool serve_filter(const char *line, unsigned i)
+{
+    char how[WORD], which[WORD];
+    uint64_t count;
+    if (sscanf(line, "add %*u %15s %" SCNu64, how, &count) == 2)
+        add(i, strcmp(how, "batch") == 0, count);
+    else if (sscanf(line, "lookup %*u %15s %15s", how, which) == 2)
+        look_up(i, strcmp(how, "batch") == 0, strcmp(which, "present") == 0 ? present : absent);
+    else if (strncmp(line, "finish", 6) == 0)
+        finish(i);
+    else if (strncmp(line, "drop", 4) == 0)
+        drop(i);
+    else
+        return false;
+    return true;
+}
+
+static bool serve(const char *line)
+{
+    unsigned i, form;
+    uint64_t keys;
+    size_t count;
+    double bits;
+    if (sscanf(line, "queries %u %" SCNu64 " %zu", &form, &keys, &count) == 3 &&
+        form < KEYSETS_FORMS)
+        make_queries(form, keys, count);
+    else if (sscanf(line, "name %u", &i) == 1 && i < contenders_count)
+        printf("%s\t%s\n", contenders[i].name, contenders[i].version);
+    else if (sscanf(line, "name %u", &i) == 1)
+        puts("none");
+    else if (sscanf(line, "create %u %" SCNu64 " %lf %u", &i, &keys, &bits, &form) == 4 &&
+             i < contenders_count && form < KEYSETS_FORMS)
+        create(i, keys, bits, form);
+    else
+        return sscanf(line, "%*s %u", &i) == 1 && i < contenders_count && filters[i].it != NULL &&
+               serve_filter(line, i);
+    return true;
+}
+
+int main(void)
+{
+    char line[128];
+    if (contenders_count > MOST)
+        bench_fail(0, "keep so many contenders");
+    while (fgets(line, sizeof line, stdin) != NULL) {
+        if (!serve(line))
+            bench_fail(0, "understand the request; start bench-peers, which makes them");
+        bench_flush();
+    }
+    for (unsigned i = 0; i < contenders_count; i++)
+        if (filters[i].it != NULL)
+            contenders[i].destroy(filters[i].it);
+    keysets_free(present);
+    keysets_free(absent);
+    keysets_free(chunk);
+    return 0;
+}

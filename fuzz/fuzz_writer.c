@@ -129,7 +129,7 @@ static int try_file(const uint8_t *image, size_t size)
 
 static uint32_t choose_layout(uint32_t layout)
 {
-    if (geometry_layout_known(layout))
+    if (layout_known(layout))
         return layout;
     return layout % 2 != 0 ? BLOOMFILE_CLASSIC : BLOOMFILE_COUNTING;
 }

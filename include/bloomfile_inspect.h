@@ -33,6 +33,21 @@ BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint
 /* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
 BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n);
 
+/* What sets a layout apart. Later versions may add members at the end. */
+struct bloomfile_traits {
+    const char *name;    /* "blocked" */
+    const char *unit;    /* "block", "bit" or "counter": folding divides their number */
+    const char *cell;    /* "bit" or "counter": m is their number */
+    uint32_t unit_cells; /* cells of a unit, a power of 2: 512 or 1. m is a multiple of it */
+    uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
+    uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
+    bool counts;         /* keys can be removed, and filters cannot be intersected */
+};
+
+/* The traits of a layout; NULL: there is no such layout. 0 is BLOOMFILE_BLOCKED here too, and the
+ * numbers have no gaps: who counts from 1 until NULL meets every layout. */
+BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout);
+
 /* -------------------------------------------------------------------------------- inspecting */
 
 /* How a program cut keys out of an input; cut in another way, the same input has other keys. */

@@ -38,6 +38,7 @@ struct bloomfile_view {
     uint32_t layout;    /* enum bloomfile_layout; 0: unknown, everything is "maybe" */
     uint32_t hashes;    /* k */
     uint64_t bits;      /* m */
+    uint64_t units;     /* blocks, bits or counters */
     size_t size;        /* bytes of the body: (m + 7) / 8, counting (m + 1) / 2 */
     const void *kernel; /* the library's own, chosen once in a process */
 };

@@ -5,7 +5,6 @@
 #include "format/hash.h"
 #include "handle/join.h"
 #include "handle/keys.h"
-#include "kernel/add_shared.h"
 
 #define CHUNK 1024 /* digests added between two checks of the file's state, at most */
 
@@ -111,7 +110,7 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
 
 int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 {
-    if (f->header.layout != BLOOMFILE_COUNTING)
+    if (!layout_of(f->header.layout)->counts)
         return BLOOMFILE_ENOTCOUNTING;
     int error = f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
     if (error == 0)
@@ -119,8 +118,8 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
     if (error != 0)
         return error;
     struct kernel_change change = { 0 };
-    bool was_there = kernel_remove_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units,
-                                          f->header.k, digest, &change);
+    bool was_there = f->kernel->remove_shared(map_bytes(&f->map) + f->header.body_offset,
+                                              f->view.units, f->header.k, digest, &change);
     shared_order();
     session_unlock_removal(f->session, f->fd);
     session_count(f->session, &change);
@@ -130,6 +129,6 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 int bloomfile_remove(bloomfile *f, const void *key, size_t size)
 {
     if (f->app_hash)
-        return f->header.layout != BLOOMFILE_COUNTING ? BLOOMFILE_ENOTCOUNTING : BLOOMFILE_EHASH;
+        return layout_of(f->header.layout)->counts ? BLOOMFILE_EHASH : BLOOMFILE_ENOTCOUNTING;
     return bloomfile_remove_digest(f, hash_key(f->header.seed, key, size));
 }

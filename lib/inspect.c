@@ -5,7 +5,6 @@
 #include <bloomfile_inspect.h>
 #include <string.h>
 
-#include "format/probe.h"
 #include "format/versioned.h"
 #include "handle/changed.h"
 #include "handle/handle.h"
@@ -163,6 +162,7 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return BLOOMFILE_EPARAMS;
     const struct header *h = &f->header;
+    const struct sizing *sizing = sizing_of(h->layout);
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
     kernel_for(h->layout)->tally(f->view.body, (size_t)f->geometry.need, &tally);
@@ -171,8 +171,8 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
         .struct_size = out->struct_size,
         .ones = tally.ones,
         .fill = (double)tally.ones / (double)h->m,
-        .fpr = sizing_measured_fpr(h->layout, h->m, h->k, tally.ones, tally.blocks),
-        .keys_estimate = sizing_estimated_keys(h->layout, h->m, h->k, tally.ones),
+        .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
+        .keys_estimate = sizing->estimated_keys(h->m, h->k, tally.ones),
     };
     versioned_give(out, out->struct_size, &m, sizeof m);
     return 0;
@@ -188,10 +188,9 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
 {
     if (cells == 0)
         return BLOOMFILE_EPARAMS;
-    const bool counting = f->header.layout == BLOOMFILE_COUNTING;
-    const bool blocked = f->header.layout == BLOOMFILE_BLOCKED;
-    const size_t grain = blocked ? PROBE_BLOCK_BYTES : 1;
-    const uint64_t grains = f->geometry.need / grain, places = counting ? 2 : 8;
+    const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
+    const uint64_t grains = f->geometry.need / grain;
+    const uint64_t places = 8 / layout_of(f->header.layout)->cell_bits;
     const struct kernel *kernel = kernel_for(f->header.layout);
     map_expect(&f->map, MAP_SCAN);
     for (size_t i = 0; i < cells; i++) {
@@ -199,7 +198,7 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
         kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
-        uint64_t last = blocked || to < grains ? to * grain * places : f->header.m;
+        uint64_t last = to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }
     map_expect(&f->map, MAP_LOOKUPS);

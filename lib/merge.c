@@ -88,7 +88,7 @@ static int describe(struct header *h, const bloomfile *const *srcs, size_t count
     }
     if (error != 0)
         return error;
-    if (p->op == BLOOMFILE_INTERSECTION && h->layout == BLOOMFILE_COUNTING)
+    if (p->op == BLOOMFILE_INTERSECTION && layout_of(h->layout)->counts)
         return BLOOMFILE_ECOUNTING;
     const bool intersection = p->op == BLOOMFILE_INTERSECTION;
     h->provenance |= intersection ? BLOOMFILE_FROM_INTERSECTION : BLOOMFILE_FROM_MERGE;
@@ -114,8 +114,9 @@ static int settle_union(struct combination *c, const struct kernel_tally *tally)
         image_estimate_keys(h);
     if (c->max_fpr == 0)
         return 0;
-    double fpr = sizing_measured_fpr(h->layout, h->m, h->k, tally->ones, tally->blocks);
-    double error = sizing_standard_error(h->layout, h->m, h->k, tally->ones, tally->blocks);
+    const struct sizing *sizing = sizing_of(h->layout);
+    double fpr = sizing->measured(h->m, h->k, tally->ones, tally->blocks);
+    double error = sizing->standard_error(h->m, h->k, tally->ones, tally->blocks);
     return fpr - 3 * error > c->max_fpr ? BLOOMFILE_ERATEPASSED : 0;
 }
 

@@ -12,9 +12,7 @@
 #include <string.h>
 
 #include "combine/source.h"
-#include "format/probe.h"
 #include "kernel/dispatch.h"
-#include "kernel/fold.h"
 #include "sizing/sizing.h"
 
 /* ---- divisors, by trial division */
@@ -80,8 +78,8 @@ struct node {
 struct plan {
     struct node *nodes; /* ascending; the first is the root */
     size_t count;
-    bool counters;   /* the source has them; here, bits tell which are above 0 */
-    uint32_t layout; /* blocked or classic */
+    void (*project)(uint8_t *to, const uint8_t *from, size_t size); /* NULL: as they are */
+    uint32_t layout; /* of the nodes: the source's, or that of its projection */
     const struct kernel *kernel;
 };
 
@@ -141,11 +139,12 @@ static int make_room(struct plan *plan, uint64_t stretch)
     return 0;
 }
 
-/* Takes out unit number `count`, which is not complete. */
+/* Takes out unit number `count`, which is not complete: whole bytes, or a bit. */
 static void take_last(uint32_t layout, uint8_t *units, uint64_t count, uint8_t *unit)
 {
-    if (layout == BLOOMFILE_BLOCKED) {
-        memcpy(unit, units + count * PROBE_BLOCK_BYTES, PROBE_BLOCK_BYTES);
+    const size_t size = layout_unit_bits(layout) / 8;
+    if (size > 0) {
+        memcpy(unit, units + count * size, size);
         return;
     }
     *unit = units[count / 8] >> count % 8 & 1;
@@ -160,13 +159,13 @@ static void pass(const struct plan *plan, struct node *node, uint64_t count)
     for (struct node *child = node->child; child != NULL; child = child->sibling) {
         const uint64_t within = node->done % child->step;
         const uint64_t complete = (within + count) / child->step;
-        uint8_t unit[PROBE_BLOCK_BYTES] = { 0 };
+        uint8_t unit[LAYOUT_UNIT_MOST] = { 0 };
         plan->kernel->fold(child->units, node->units, within, count, child->step);
         take_last(layout, child->units, complete, unit);
         if (complete > 0)
             pass(plan, child, complete);
         memset(child->units, 0, (size_t)geometry_bytes_of(layout, complete + 1));
-        memcpy(child->units, unit, layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BYTES : 1);
+        memcpy(child->units, unit, (size_t)geometry_bytes_of(layout, 1));
     }
     node->done += count;
 }
@@ -174,9 +173,9 @@ static void pass(const struct plan *plan, struct node *node, uint64_t count)
 static void pass_stretch(const struct plan *plan, const uint8_t *bytes, size_t size, uint64_t count)
 {
     struct node *root = plan->nodes;
-    if (plan->counters) {
+    if (plan->project != NULL) {
         memset(root->units, 0, size / 4 + 1);
-        kernel_project(root->units, bytes, size);
+        plan->project(root->units, bytes, size);
     } else {
         memcpy(root->units, bytes, size);
     }
@@ -202,13 +201,14 @@ static struct bloomfile_fold_choice choose(const struct header *h, const struct 
 {
     const uint64_t m = h->m / node->factor, ones = node->tally.ones;
     const uint64_t *blocks = node->tally.blocks;
+    const struct sizing *sizing = sizing_of(h->layout);
     return (struct bloomfile_fold_choice){
         .factor = node->factor,
         .bits = m,
         .image_size = geometry_of(h->layout, m, GEOMETRY_FILE_HEADER).image_size,
         .ones = ones,
-        .fpr = sizing_measured_fpr(h->layout, m, h->k, ones, blocks),
-        .fpr_more = sizing_fpr_after(h->layout, m, h->k, ones, blocks, more),
+        .fpr = sizing->measured(m, h->k, ones, blocks),
+        .fpr_more = sizing->after(m, h->k, ones, blocks, more),
     };
 }
 
@@ -221,8 +221,9 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
     }
     const uint32_t layout = src->header.layout;
     const uint64_t stretch = geometry_units_in(layout, SOURCE_STRETCH);
-    struct plan plan = { .counters = layout == BLOOMFILE_COUNTING,
-                         .layout = layout == BLOOMFILE_BLOCKED ? layout : BLOOMFILE_CLASSIC };
+    const uint32_t projection = layout_of(layout)->projection;
+    struct plan plan = { .project = kernel_for(layout)->project,
+                         .layout = projection != 0 ? projection : layout };
     plan.kernel = kernel_for(plan.layout);
     struct source s;
     int error = plant(&plan, src->view.units);

@@ -9,7 +9,7 @@
 #include "combine/source.h"
 #include "image/image.h"
 #include "image/new_image.h"
-#include "kernel/fold.h"
+#include "kernel/dispatch.h"
 
 static size_t whole_pages(size_t size)
 {
@@ -18,13 +18,14 @@ static size_t whole_pages(size_t size)
 
 static int put_projection(struct source *s, struct new_image *r)
 {
+    const struct kernel *kernel = kernel_for(s->f->header.layout);
     const uint64_t need = s->f->geometry.need;
     uint8_t *bits = malloc(SOURCE_STRETCH / 4);
     int error = bits == NULL ? ENOMEM : source_status(s);
     while (error == 0 && s->at < need) {
         const size_t size = source_next(s, need);
         memset(bits, 0, SOURCE_STRETCH / 4);
-        kernel_project(bits, source_take(s, size), size);
+        kernel->project(bits, source_take(s, size), size);
         error = new_image_put(r, bits, whole_pages((size + 3) / 4));
         if (error == 0)
             error = source_status(s);
@@ -50,7 +51,8 @@ static int make_projection(struct source *s, struct new_image *r, struct header 
 
 static int project(struct destination to, const bloomfile *f)
 {
-    if (f->header.layout != BLOOMFILE_COUNTING)
+    const uint32_t projection = layout_of(f->header.layout)->projection;
+    if (projection == 0)
         return BLOOMFILE_ENOTCOUNTING;
     struct header h;
     struct source s;
@@ -59,7 +61,7 @@ static int project(struct destination to, const bloomfile *f)
     if (error != 0)
         return error;
     h.record.state = BLOOMFILE_SEALED;
-    h.layout = BLOOMFILE_CLASSIC;
+    h.layout = projection;
     h.provenance |= BLOOMFILE_FROM_PROJECTION;
     error = source_start(&s, f);
     if (error == 0)

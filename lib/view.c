@@ -17,23 +17,23 @@ static const struct bloomfile_view unknown;
 int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bits, uint32_t hashes)
 {
     *out = unknown;
-    if (!geometry_layout_known(layout))
+    if (!layout_known(layout))
         return BLOOMFILE_ELAYOUT;
     if (hashes < 1 || hashes > BLOOMFILE_MAX_HASHES)
         return BLOOMFILE_EHASHES;
     if (!geometry_bits_valid(layout, bits))
         return BLOOMFILE_EBITS;
-    const uint64_t size = geometry_bytes_of(layout, geometry_units_of(layout, bits));
+    const uint64_t units = geometry_units_of(layout, bits), size = geometry_bytes_of(layout, units);
     if (size > PTRDIFF_MAX - BLOOMFILE_TRAILER_SIZE)
         return BLOOMFILE_ETOOBIG;
-    *out = (struct bloomfile_view){ layout, hashes, bits, (size_t)size, kernel_for(layout) };
+    *out = (struct bloomfile_view){ layout, hashes, bits, units, (size_t)size, kernel_for(layout) };
     return 0;
 }
 
 int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, double fpr)
 {
     *out = unknown;
-    if (layout != 0 && !geometry_layout_known(layout))
+    if (layout != 0 && !layout_known(layout))
         return BLOOMFILE_ELAYOUT;
     if (n < 1 || n > GEOMETRY_MAX_CAPACITY)
         return BLOOMFILE_ECAPACITY;
@@ -45,7 +45,7 @@ int bloomfile_view_for(struct bloomfile_view *out, uint32_t layout, uint64_t n, 
         layout = BLOOMFILE_CLASSIC;
     uint64_t bits = sizing_bits(layout, n, fpr, &hashes);
     if (chooses && bits >= CLASSIC_BITS) {
-        layout = BLOOMFILE_BLOCKED;
+        layout = LAYOUT_DEFAULT;
         hashes = 0;
         bits = sizing_bits(layout, n, fpr, &hashes);
     }
@@ -56,16 +56,13 @@ void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
                                 const bloomfile_digest *digests, size_t n)
 {
     const struct kernel *kernel = view->kernel;
-    const uint64_t units = geometry_units_of(view->layout, view->bits);
     if (kernel != NULL)
-        kernel->add_part(body, 0, units, units, view->hashes, digests, n);
+        kernel->add_part(body, 0, view->units, view->units, view->hashes, digests, n);
 }
 
 static struct kernel_view seen(const struct bloomfile_view *view, const void *body)
 {
-    return (struct kernel_view){ .body = body,
-                                 .units = geometry_units_of(view->layout, view->bits),
-                                 .k = view->hashes };
+    return (struct kernel_view){ .body = body, .units = view->units, .k = view->hashes };
 }
 
 bool bloomfile_view_contains_digest(const struct bloomfile_view *view, const void *body,
@@ -99,13 +96,12 @@ void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed, void 
 int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob, size_t size)
 {
     struct bloomfile_view claimed;
-    *out = unknown;
     int error = compact_decode(blob, size, seed, &claimed);
     if (error == 0)
         error = bloomfile_view_init(out, claimed.layout, claimed.bits, claimed.hashes);
-    if (error == 0 && out->size != claimed.size) {
-        *out = unknown;
+    if (error == 0 && out->size != claimed.size)
         error = BLOOMFILE_ECOMPACT;
-    }
+    if (error != 0)
+        *out = unknown;
     return error;
 }

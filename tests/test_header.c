@@ -256,6 +256,20 @@ static void each_field_is_held_to_its_rule(void **state)
     }
 }
 
+static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[2]);
+    put32(image.data + AT_layout, 1u << 30);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        put64(record_at(image.data, slot) + RECORD_AT_ones, 1);
+        put64(record_at(image.data, slot) + RECORD_AT_overflow, 1);
+    }
+    reseal_header(image.data);
+    assert_verdict("V9, V23", image, BLOOMFILE_ELAYOUT, "layout", AT_layout);
+    free(image.data);
+}
+
 /* ---- V13, V14, V19, V20: sizes */
 
 static void the_smallest_filters_are_valid(void **state)
@@ -365,6 +379,7 @@ int main(void)
         cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
+        cmocka_unit_test(an_overflow_in_an_unknown_layout_does_no_harm),
         cmocka_unit_test(the_smallest_filters_are_valid),
         cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
         cmocka_unit_test(an_image_of_any_other_size_is_refused),

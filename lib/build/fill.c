@@ -12,7 +12,6 @@
 #include "format/checksum.h"
 #include "format/probe.h"
 #include "image/image.h"
-#include "kernel/add.h"
 #include "kernel/dispatch.h"
 #include "os/file.h"
 #include "os/team.h"
@@ -72,28 +71,20 @@ static int add_keys(struct worker *w, uint64_t start, size_t size)
 {
     const struct fill *f = w->fill;
     const uint64_t units = f->g.units;
-    bool blocked = f->h->layout == BLOOMFILE_BLOCKED, counting = f->h->layout == BLOOMFILE_COUNTING;
-    if (blocked) {
-        w->first = start / PROBE_BLOCK_BYTES;
-        w->last = w->first + size / PROBE_BLOCK_BYTES;
-    } else {
-        w->first = start * (counting ? 2 : 8);
-        w->last = w->first + size * (counting ? 2 : 8);
-    }
+    const bool local = layout_is_local(f->h->layout);
+    w->first = geometry_units_in(f->h->layout, start);
+    w->last = w->first + geometry_units_in(f->h->layout, size);
     if (w->last > units)
         w->last = units;
-    uint64_t first = blocked ? least_digest(w->first, units) : 0;
-    uint64_t last = blocked && w->last < units ? least_digest(w->last, units) - 1 : UINT64_MAX;
+    uint64_t first = local ? least_digest(w->first, units) : 0;
+    uint64_t last = local && w->last < units ? least_digest(w->last, units) - 1 : UINT64_MAX;
     return reader_read(w->reader, first, last, add, w);
 }
 
 static void put(void *context, const uint32_t *positions, size_t n)
 {
     struct worker *w = context;
-    if (w->fill->h->layout == BLOOMFILE_COUNTING)
-        kernel_put_counting(w->bytes, positions, n);
-    else
-        kernel_put_classic(w->bytes, positions, n);
+    w->fill->kernel->put(w->bytes, positions, n);
 }
 
 /* Adds what was set aside for a part. */
@@ -127,7 +118,7 @@ static int make_part(struct worker *w, uint64_t number)
         return error;
     f->kernel->tally(w->bytes, in_use, &w->tally);
     sum_pages(w, start, size);
-    if (f->h->layout == BLOOMFILE_BLOCKED || number == 0)
+    if (layout_is_local(f->h->layout) || number == 0)
         atomic_fetch_add(&f->n, w->added);
     return f->body != NULL ? 0 : file_write(f->fd, f->h->body_offset + start, w->bytes, size);
 }
@@ -244,7 +235,7 @@ static void sum_up(struct header *h, const struct fill *f)
 /* How many passes over all digests there were. */
 static uint64_t passes(const struct fill *f)
 {
-    if (f->h->layout == BLOOMFILE_BLOCKED)
+    if (layout_is_local(f->h->layout))
         return 1;
     const uint64_t window = f->parts.window;
     return window > 0 ? (f->parts.count + window - 1) / window : f->parts.count;

@@ -97,8 +97,8 @@ static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_
     *p = shared && windows_of(&several) <= windows ? several : one;
 }
 
-static void plan_blocked(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
-                         bool in_place)
+static void plan_ranges(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
+                        bool in_place)
 {
     p->size = plan->part != 0 && plan->part < PART_BEST && !in_place ? plan->part : PART_BEST;
     p->count = divided_up(body_size, p->size);
@@ -112,8 +112,8 @@ struct parts parts_plan(const struct header *h, uint64_t digests, const struct f
     const unsigned threads =
         team_size(plan->threads, digests / READER_SHARE + body_size / BODY_SHARE);
     struct parts p = { .threads = threads, .room = plan->room };
-    if (h->layout == BLOOMFILE_BLOCKED) {
-        plan_blocked(&p, body_size, plan, in_place);
+    if (layout_is_local(h->layout)) {
+        plan_ranges(&p, body_size, plan, in_place);
         return p;
     }
     plan_passes(&p, body_size, plan, in_place);

@@ -50,13 +50,12 @@ int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloo
     if (trailer[AT_VERSION] != VERSION)
         return BLOOMFILE_EVERSION;
     view->layout = trailer[AT_LAYOUT] & 15;
-    if (!geometry_layout_known(view->layout))
+    if (!layout_known(view->layout))
         return BLOOMFILE_ELAYOUT;
     if (trailer[AT_HASH] != HASH_XXH3_64)
         return BLOOMFILE_EHASH;
     view->hashes = trailer[AT_K];
-    view->bits = (view->layout == BLOOMFILE_COUNTING ? 2 : 8) * (uint64_t)body_size -
-                 (trailer[AT_LAYOUT] >> 4);
+    view->bits = geometry_cells_in(view->layout, body_size) - (trailer[AT_LAYOUT] >> 4);
     view->size = body_size;
     return 0;
 }

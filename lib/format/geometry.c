@@ -3,10 +3,12 @@
 #include "format/geometry.h"
 
 #include "format/checksum.h"
+#include "format/probe.h"
 
 struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 {
-    struct geometry g = { .units = geometry_units_of(layout, m) };
+    struct geometry g = { .units = geometry_units_of(layout, m),
+                          .unit_bits = layout_unit_bits(layout) };
     g.need = geometry_bytes_of(layout, g.units);
     uint64_t grain = header_size == GEOMETRY_FILE_HEADER ? CHECKSUM_PAGE : PROBE_BLOCK_BYTES;
     g.body_size = (g.need + grain - 1) / grain * grain;
@@ -17,6 +19,6 @@ struct geometry geometry_of(uint32_t layout, uint64_t m, uint32_t header_size)
 
 bool geometry_is_sound(uint32_t layout, uint64_t m, uint32_t header_size)
 {
-    return geometry_header_known(header_size) && geometry_layout_known(layout) &&
+    return geometry_header_known(header_size) && layout_known(layout) &&
            geometry_bits_valid(layout, m);
 }

@@ -6,7 +6,7 @@
 
 #include <bloomfile.h>
 
-#include "format/probe.h"
+#include "format/layout.h"
 
 #define GEOMETRY_FILE_HEADER     4096u
 #define GEOMETRY_EMBEDDED_HEADER 512u
@@ -15,6 +15,7 @@
 /* Every size fits in 63 bits. */
 struct geometry {
     uint64_t units;      /* blocks, bits or counters: the range of the first reduction */
+    uint64_t unit_bits;  /* bits of body that a unit takes, a power of 2 */
     uint64_t need;       /* bytes of body that m uses */
     uint64_t body_size;  /* bytes of body stored: need, then zeros up to the form's granularity */
     uint64_t pages;      /* pages of 4096 bytes in the body */
@@ -26,49 +27,34 @@ static inline bool geometry_header_known(uint32_t header_size)
     return header_size == GEOMETRY_FILE_HEADER || header_size == GEOMETRY_EMBEDDED_HEADER;
 }
 
-static inline bool geometry_layout_known(uint32_t layout)
-{
-    return layout == BLOOMFILE_BLOCKED || layout == BLOOMFILE_CLASSIC ||
-           layout == BLOOMFILE_COUNTING;
-}
-
-/* m within the limits, and a multiple of 512 if blocked. The layout is known. */
+/* m within the limits, and whole units. For a known layout, as all below. */
 static inline bool geometry_bits_valid(uint32_t layout, uint64_t m)
 {
-    return m >= 1 && m <= BLOOMFILE_MAX_BITS &&
-           (layout != BLOOMFILE_BLOCKED || m % PROBE_BLOCK_BITS == 0);
+    return m >= 1 && m <= BLOOMFILE_MAX_BITS && (m & (layout_of(layout)->unit_cells - 1)) == 0;
 }
 
 /* The range of the first reduction, for valid m. */
 static inline uint64_t geometry_units_of(uint32_t layout, uint64_t m)
 {
-    return layout == BLOOMFILE_BLOCKED ? m / PROBE_BLOCK_BITS : m;
+    return m >> __builtin_ctz(layout_of(layout)->unit_cells);
+}
+
+/* How many cells fit in that many whole bytes. */
+static inline uint64_t geometry_cells_in(uint32_t layout, uint64_t bytes)
+{
+    return 8 * bytes >> __builtin_ctz(layout_of(layout)->cell_bits);
 }
 
 /* How many units fit in that many whole bytes. */
 static inline uint64_t geometry_units_in(uint32_t layout, uint64_t bytes)
 {
-    switch (layout) {
-    case BLOOMFILE_BLOCKED:
-        return bytes / PROBE_BLOCK_BYTES;
-    case BLOOMFILE_COUNTING:
-        return 2 * bytes;
-    default:
-        return 8 * bytes;
-    }
+    return 8 * bytes >> __builtin_ctz(layout_unit_bits(layout));
 }
 
 /* How many bytes that many units take. */
 static inline uint64_t geometry_bytes_of(uint32_t layout, uint64_t units)
 {
-    switch (layout) {
-    case BLOOMFILE_BLOCKED:
-        return PROBE_BLOCK_BYTES * units;
-    case BLOOMFILE_COUNTING:
-        return units / 2 + units % 2;
-    default:
-        return units / 8 + (units % 8 != 0);
-    }
+    return (units * layout_unit_bits(layout) + 7) / 8;
 }
 
 /* Whether geometry_of() may be asked. */

@@ -185,8 +185,8 @@ static int magic_error(const uint8_t *bytes, size_t size)
 /* V9 to V18. */
 static void check_fields(const uint8_t *bytes, const struct header *h, struct header_faults *faults)
 {
-    bool layout_known = geometry_layout_known(h->layout);
-    if (!layout_known)
+    const bool known = layout_known(h->layout);
+    if (!known)
         FIELD_FAULT(BLOOMFILE_ELAYOUT, layout);
     const bool app_hash = hash_is_applications(h->hash_id);
     if (h->hash_id != HASH_XXH3_64 && (!app_hash || faults->xxh3_only))
@@ -195,8 +195,8 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         FIELD_FAULT(BLOOMFILE_ESELFTEST, self_test);
     if (h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
         FIELD_FAULT(BLOOMFILE_EHASHES, k);
-    bool bits_valid = layout_known && geometry_bits_valid(h->layout, h->m);
-    if (layout_known && !bits_valid)
+    bool bits_valid = known && geometry_bits_valid(h->layout, h->m);
+    if (known && !bits_valid)
         FIELD_FAULT(BLOOMFILE_EBITS, m);
     if (h->body_offset != h->header_size)
         FIELD_FAULT(BLOOMFILE_EBODYPLACE, body_offset);
@@ -240,7 +240,7 @@ static bool record_state_valid(const struct header *h)
         return false;
     if (r->ones > h->m || r->overflow > r->ones)
         return false;
-    return h->layout == BLOOMFILE_COUNTING || r->overflow == 0;
+    return r->overflow == 0 || (layout_known(h->layout) && layout_of(h->layout)->counts);
 }
 
 /* V21 to V24. Leaves the record in force in h->record. */

@@ -18,33 +18,30 @@ static inline bool is_set_or_bad(const struct kernel_view *view, enum kernel_den
     return !guard_ok(guard, x / density) || kernel_is_set(view->body, density, x);
 }
 
-static bool block_is_good(const bloomfile *f, uint64_t digest)
+/* The byte of the body that a lookup reads first. */
+static uint64_t first_byte(const bloomfile *f, uint64_t digest)
 {
-    return guard_ok(f->guard, PROBE_BLOCK_BYTES * probe_reduce(digest, f->view.units));
+    return probe_reduce(digest, f->view.units) * f->geometry.unit_bits / 8;
+}
+
+static bool unit_is_good(const bloomfile *f, uint64_t digest)
+{
+    return guard_ok(f->guard, first_byte(f, digest));
 }
 
 bool doubt_contains(const bloomfile *f, uint64_t digest)
 {
-    switch (f->header.layout) {
-    case BLOOMFILE_CLASSIC:
+    switch (f->kernel->density) {
+    case KERNEL_BITS:
         return kernel_rounds_one(&f->view, KERNEL_BITS, digest, is_set_or_bad, f->guard);
-    case BLOOMFILE_COUNTING:
+    case KERNEL_COUNTERS:
         return kernel_rounds_one(&f->view, KERNEL_COUNTERS, digest, is_set_or_bad, f->guard);
     default:
-        return !block_is_good(f, digest) || f->kernel->contains(&f->view, digest);
+        return !unit_is_good(f, digest) || f->kernel->contains(&f->view, digest);
     }
 }
 
 /* ---- what comes from a disk */
-
-/* The byte of the body that a lookup reads first. */
-static uint64_t first_byte(const bloomfile *f, uint64_t digest)
-{
-    const uint64_t unit = probe_reduce(digest, f->view.units);
-    return f->header.layout == BLOOMFILE_BLOCKED    ? PROBE_BLOCK_BYTES * unit
-           : f->header.layout == BLOOMFILE_COUNTING ? unit / KERNEL_COUNTERS
-                                                    : unit / KERNEL_BITS;
-}
 
 /* Starts reading the pages that the lookups need, and their checksums, all at once. */
 static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
@@ -90,12 +87,12 @@ size_t doubt_all_maybe(size_t n, bool *hits)
 }
 
 /* Checks the pages first, then replaces the answers that depend on bad ones. */
-static size_t blocked_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
+static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     bool good[CHUNK], own[CHUNK];
     size_t sure = 0;
     for (size_t i = 0; i < n; i++)
-        sure += good[i] = block_is_good(f, digests[i]);
+        sure += good[i] = unit_is_good(f, digests[i]);
     if (sure == n)
         return f->kernel->contains_many(&f->view, digests, n, hits);
     if (guard_distrusted(f->guard))
@@ -115,13 +112,13 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     if (!f->guard->trust)
         announce(f, digests, n);
     f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
-    switch (f->header.layout) {
-    case BLOOMFILE_CLASSIC:
+    switch (f->kernel->density) {
+    case KERNEL_BITS:
         return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, is_set_or_bad, f->guard);
-    case BLOOMFILE_COUNTING:
+    case KERNEL_COUNTERS:
         return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, is_set_or_bad, f->guard);
     default:
-        return blocked_contains(f, digests, n, hits);
+        return local_contains(f, digests, n, hits);
     }
 }
 

@@ -31,7 +31,7 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
 
 bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
 {
-    unsigned used = h->layout == BLOOMFILE_COUNTING ? 4 * (h->m % 2) : h->m % 8;
+    unsigned used = h->m * layout_of(h->layout)->cell_bits % 8;
     uint64_t last = geometry_of(h->layout, h->m, h->header_size).need - 1;
     return used == 0 || shared_load8(body + last) >> used == 0;
 }

@@ -53,7 +53,7 @@ void image_estimate_keys(struct header *h)
 {
     uint64_t ones =
         h->record.ones < h->m ? h->record.ones : h->m - 1; /* full: at least that many */
-    h->record.n = (uint64_t)(sizing_estimated_keys(h->layout, h->m, h->k, ones) + 0.5);
+    h->record.n = (uint64_t)(sizing_of(h->layout)->estimated_keys(h->m, h->k, ones) + 0.5);
 }
 
 int image_encode(struct header *h, uint8_t *bytes)

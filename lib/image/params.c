@@ -23,7 +23,7 @@ static int check(const struct bloomfile_params *p)
         return BLOOMFILE_EPARAMS;
     if (p->hash_id != 0 && !hash_is_applications(p->hash_id))
         return BLOOMFILE_EHASH;
-    if (!geometry_layout_known(p->layout))
+    if (!layout_known(p->layout))
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
         return BLOOMFILE_EBITS;
@@ -44,7 +44,7 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
     if (given != NULL && !versioned_take(p, sizeof *p, given, given->struct_size, PARAMS_LEAST))
         return BLOOMFILE_EPARAMS;
     if (p->layout == 0)
-        p->layout = BLOOMFILE_BLOCKED;
+        p->layout = LAYOUT_DEFAULT;
     return check(p);
 }
 

@@ -121,8 +121,8 @@ static bool may_have(const uint8_t *body, const uint64_t *x, unsigned k)
     return true;
 }
 
-bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
-                          struct kernel_change *change)
+bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
+                                   struct kernel_change *change)
 {
     uint64_t x[BLOOMFILE_MAX_HASHES], g = digest;
     for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER)

@@ -11,9 +11,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
                                 const uint64_t *digests, size_t n, bool *was_new,
                                 struct kernel_change *change);
 
-/* Counting: undoes one add of a key. Returns false and changes nothing if the key is certainly
- * absent. Nobody else may remove meanwhile; others may add. */
-bool kernel_remove_shared(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
-                          struct kernel_change *change);
+bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
+                                   struct kernel_change *change);
 
 #endif

@@ -6,10 +6,12 @@
 #include "kernel/fold.h"
 #include "kernel/tally.h"
 
-#define KERNEL_BLOCKED(name, contains, contains_many, add_part, add_shared)                        \
+#define KERNEL_BLOCKED(its_name, its_contains, its_contains_many, its_add_part, its_add_shared)    \
     {                                                                                              \
-        name, contains, contains_many, kernel_expect_blocked, add_part, add_shared,                \
-            kernel_tally_blocked, kernel_fold_blocked                                              \
+        .name = (its_name), .density = KERNEL_LOCAL, .contains = (its_contains),                   \
+        .contains_many = (its_contains_many), .expect = kernel_expect_blocked,                     \
+        .add_part = (its_add_part), .add_shared = (its_add_shared), .tally = kernel_tally_blocked, \
+        .fold = kernel_fold_blocked                                                                \
     }
 
 void kernel_expect_blocked(const struct kernel_view *view, const uint64_t *digests, size_t n);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/layout.h"
 #include "kernel/blocked.h"
 #include "kernel/scattered.h"
 
@@ -44,32 +45,23 @@ static const struct choice blocked[] = {
     { &kernel_neon_blocked, always },
 #endif
     { &kernel_scalar_blocked, always },
+    { NULL, NULL },
 };
-static const struct choice classic[] = { { &kernel_scalar_classic, always } };
-static const struct choice counting[] = { { &kernel_scalar_counting, always } };
+static const struct choice classic[] = { { &kernel_scalar_classic, always }, { NULL, NULL } };
+static const struct choice counting[] = { { &kernel_scalar_counting, always }, { NULL, NULL } };
 
-/* The first kernel of that name that runs here; NULL: of any name. */
-static const struct kernel *find(const struct choice *choices, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if ((name == NULL || strcmp(choices[i].kernel->name, name) == 0) &&
-            choices[i].is_possible())
-            return choices[i].kernel;
-    return NULL;
-}
-
-#define FIND(choices, name) find(choices, sizeof(choices) / sizeof(choices)[0], name)
+static const struct choice *const choices[LAYOUT_END] = {
+    [BLOOMFILE_BLOCKED] = blocked,
+    [BLOOMFILE_CLASSIC] = classic,
+    [BLOOMFILE_COUNTING] = counting,
+};
 
 const struct kernel *kernel_named(uint32_t layout, const char *name)
 {
-    switch (layout) {
-    case BLOOMFILE_CLASSIC:
-        return FIND(classic, name);
-    case BLOOMFILE_COUNTING:
-        return FIND(counting, name);
-    default:
-        return FIND(blocked, name);
-    }
+    for (const struct choice *c = choices[layout]; c->kernel != NULL; c++)
+        if ((name == NULL || strcmp(c->kernel->name, name) == 0) && c->is_possible())
+            return c->kernel;
+    return NULL;
 }
 
 static const struct kernel *choose(uint32_t layout)
@@ -83,7 +75,7 @@ static const struct kernel *choose(uint32_t layout)
  * view for every lookup. */
 const struct kernel *kernel_for(uint32_t layout)
 {
-    static const struct kernel *_Atomic chosen[BLOOMFILE_COUNTING + 1];
+    static const struct kernel *_Atomic chosen[LAYOUT_END];
     const struct kernel *kernel = atomic_load_explicit(&chosen[layout], memory_order_relaxed);
     if (kernel == NULL) {
         kernel = choose(layout);

@@ -179,7 +179,7 @@ void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint
     }
 }
 
-void kernel_project(uint8_t *to, const uint8_t *from, size_t size)
+void kernel_project_counting(uint8_t *to, const uint8_t *from, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         const unsigned low = (from[i] & 0x0F) != 0, high = (from[i] & 0xF0) != 0;

@@ -12,7 +12,6 @@ void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint6
 void kernel_fold_counting(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                           uint64_t factor);
 
-/* ORs in one bit for each counter above 0 in `size` bytes. */
-void kernel_project(uint8_t *to, const uint8_t *from, size_t size);
+void kernel_project_counting(uint8_t *to, const uint8_t *from, size_t size);
 
 #endif

@@ -35,8 +35,16 @@ struct kernel_change {
     int64_t overflow;
 };
 
+/* Positions of a key that lie anywhere: how many a byte has. */
+enum kernel_density {
+    KERNEL_LOCAL = 0, /* they all lie in the unit of the first reduction */
+    KERNEL_BITS = 8,
+    KERNEL_COUNTERS = 2,
+};
+
 struct kernel {
     const char *name;
+    enum kernel_density density;
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
     /* Does not call view->missed. hits may be NULL. Returns the number of hits. */
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
@@ -48,16 +56,24 @@ struct kernel {
      * none. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
                      const uint64_t *digests, size_t n);
+    /* The same for known positions, counted from the start of the part. NULL: local. */
+    void (*put)(uint8_t *part, const uint32_t *positions, size_t n);
     /* Into a 64-byte aligned body that others read and change at the same time. was_new may be
      * NULL; the effect is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                        bool *was_new, struct kernel_change *change);
+    /* Undoes one add of a key. Returns false and changes nothing if the key is certainly absent.
+     * Nobody else may remove meanwhile; others may add. NULL: keys cannot be removed. */
+    bool (*remove_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest,
+                          struct kernel_change *change);
     /* Counts `size` bytes into the tally; blocked: a multiple of 64. */
     void (*tally)(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
     /* Folds units `first` to `first + count - 1` into `to`, whose unit j takes `factor` units from
      * j * factor on: ORs them in, or (counting) adds them up to 15. `from` begins with unit
      * `first`; with factor 1 that one begins a byte of `to`. */
     void (*fold)(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count, uint64_t factor);
+    /* ORs in a bit for each counter above 0 in `size` bytes. NULL: there is no projection. */
+    void (*project)(uint8_t *to, const uint8_t *from, size_t size);
 };
 
 #endif

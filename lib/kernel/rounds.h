@@ -17,12 +17,6 @@
 #define KERNEL_ROUNDS_KEYS   512 /* keys in the rounds together */
 #define KERNEL_ROUNDS_INLINE static inline __attribute__((always_inline))
 
-/* Positions per byte of the body. */
-enum kernel_density {
-    KERNEL_BITS = 8,
-    KERNEL_COUNTERS = 2,
-};
-
 KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density density,
                                         uint64_t x)
 {

@@ -21,44 +21,38 @@
 #ifndef BLOOMFILE_RATES_H
 #define BLOOMFILE_RATES_H
 
-#include <bloomfile.h>
+#include <float.h>
 
-/* The chain. uncovered[u]: the probability that u of the absent key's cells are still uncovered. */
-struct cover {
-    double uncovered[BLOOMFILE_MAX_HASHES + 2];
-    double cells;
-    uint32_t k;
-};
+#include "sizing/of_layout.h"
 
-/* Beyond this many probes a block counts as full, which errs on the safe side. */
-#define RATES_BLOCK_THROWS 4096
+/* Sizes must come out equal on every machine: no x87, no contraction (-ffp-contract=off in
+ * meson.build; the pragma for compilers that heed it), no reordering. */
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+#ifdef __FAST_MATH__
+#error "build without -ffast-math: filters of the same keys would differ in size"
+#endif
+/* 1: only floats are computed as doubles, and here are none (s390x). */
+_Static_assert(FLT_EVAL_METHOD == 0 || FLT_EVAL_METHOD == 1,
+               "doubles must be computed as doubles (-msse2 -mfpmath=sse)");
 
-/* The rate of a block by its number of keys, for one k; computed as far as needed. */
-struct block_rates {
-    double by_keys[RATES_BLOCK_THROWS + 1];
-    uint32_t known, room;
-    struct cover cover;
-};
+/* Starts the chain for one absent key among that many cells. */
+void rates_cover_start(struct rates_cover *c, uint32_t k, double cells);
 
-/* For empty blocks; for others, change ->cover.uncovered before the first rate. */
-void rates_blocks_start(struct block_rates *rates, uint32_t k);
-
-/* The rate of `blocks` blocks with n keys. */
-double rates_blocked(struct block_rates *rates, uint64_t blocks, uint64_t n);
-
-/* The rate of m bits, or counters, with n keys. */
-double rates_scattered(uint64_t m, uint32_t k, uint64_t n);
-
-/* The chance that an absent key shares its digest with one that is there: no filter does better. */
-double rates_digest(uint64_t n);
-
-/* The rate of a filter of any layout; `rates` is used for blocked. */
-double rates_of_units(uint32_t layout, struct block_rates *rates, uint64_t units, uint32_t k,
-                      uint64_t n);
+/* Throws that many inserted probes. */
+static inline void rates_cover_throw(struct rates_cover *c, uint64_t times)
+{
+    for (; times > 0; times--)
+        for (uint32_t u = 0; u <= c->k; u++)
+            c->uncovered[u] =
+                c->uncovered[u] * (1 - u / c->cells) + c->uncovered[u + 1] * ((u + 1) / c->cells);
+}
 
 double rates_power(double x, uint32_t n);
 
-/* e^-x for x >= 0; libm differs between machines in the last bit. */
+/* e^-x and 1 - e^-x for x >= 0; libm differs between machines in the last bit. */
 double rates_exp_minus(double x);
+double rates_one_minus_exp_minus(double x);
 
 #endif

@@ -7,26 +7,48 @@
 #include <math.h>
 
 #include "format/geometry.h"
-#include "format/probe.h"
 #include "sizing/rates.h"
 
 #define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
 
+static const struct sizing *const layouts[LAYOUT_END] = {
+    [BLOOMFILE_BLOCKED] = &rates_of_blocks,
+    [BLOOMFILE_CLASSIC] = &rates_of_cells,
+    [BLOOMFILE_COUNTING] = &rates_of_cells,
+};
+
+const struct sizing *sizing_of(uint32_t layout)
+{
+    return layouts[layout];
+}
+
+/* The chance that an absent key shares its digest with one that is there: no filter does better. */
+static double digest_rate(uint64_t n)
+{
+    return (double)n / 18446744073709551616.0;
+}
+
+static double expected_rate(uint32_t layout, struct sizing_memo *memo, uint64_t units, uint32_t k,
+                            uint64_t n)
+{
+    const double rate = layouts[layout]->expected(memo, units, k, n);
+    return fmin(1, rate + (1 - rate) * digest_rate(n));
+}
+
 /* The least number of units that keeps the rate for this k; limit + 1 if even `limit` does not. */
 static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, uint64_t limit)
 {
-    struct block_rates rates;
-    if (layout == BLOOMFILE_BLOCKED)
-        rates_blocks_start(&rates, k);
-    if (limit == 0 || rates_of_units(layout, &rates, limit, k, n) > p)
+    struct sizing_memo memo;
+    memo.cover.k = 0;
+    if (limit == 0 || expected_rate(layout, &memo, limit, k, n) > p)
         return limit + 1;
     uint64_t high = limit;
-    while (high > 1 && rates_of_units(layout, &rates, high / 2, k, n) <= p)
+    while (high > 1 && expected_rate(layout, &memo, high / 2, k, n) <= p)
         high /= 2;
     uint64_t low = high / 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (rates_of_units(layout, &rates, middle, k, n) > p)
+        if (expected_rate(layout, &memo, middle, k, n) > p)
             low = middle;
         else
             high = middle;
@@ -57,10 +79,10 @@ static uint64_t round_for_folding(uint64_t units)
 
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
 {
-    const uint64_t unit_bits = layout == BLOOMFILE_BLOCKED ? PROBE_BLOCK_BITS : 1;
-    uint64_t limit = BLOOMFILE_MAX_BITS / unit_bits, best = limit + 1;
+    const uint64_t unit_cells = layout_of(layout)->unit_cells;
+    uint64_t limit = BLOOMFILE_MAX_BITS / unit_cells, best = limit + 1;
     uint32_t best_k = 0;
-    if (p <= rates_digest(n))
+    if (p <= digest_rate(n))
         return 0;
     uint32_t first = *k != 0 ? *k : 1, last = *k != 0 ? *k : BLOOMFILE_MAX_HASHES;
     for (uint32_t i = first; i <= last && (best_k == 0 || i <= best_k + K_LOOKAHEAD); i++) {
@@ -74,15 +96,15 @@ uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
         return 0;
     *k = best_k;
     uint64_t rounded = round_for_folding(best);
-    return (rounded <= limit ? rounded : best) * unit_bits;
+    return (rounded <= limit ? rounded : best) * unit_cells;
 }
 
 uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes)
 {
     if (layout == 0)
-        layout = BLOOMFILE_BLOCKED;
-    if (!geometry_layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY ||
-        !(fpr > 0 && fpr < 1) || hashes > BLOOMFILE_MAX_HASHES)
+        layout = LAYOUT_DEFAULT;
+    if (!layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY || !(fpr > 0 && fpr < 1) ||
+        hashes > BLOOMFILE_MAX_HASHES)
         return 0;
     return sizing_bits(layout, n, fpr, &hashes);
 }
@@ -90,14 +112,13 @@ uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t ha
 double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)
 {
     if (layout == 0)
-        layout = BLOOMFILE_BLOCKED;
-    if (!geometry_layout_known(layout) || !geometry_bits_valid(layout, bits) || hashes < 1 ||
+        layout = LAYOUT_DEFAULT;
+    if (!layout_known(layout) || !geometry_bits_valid(layout, bits) || hashes < 1 ||
         hashes > BLOOMFILE_MAX_HASHES)
         return NAN;
-    struct block_rates rates;
-    if (layout == BLOOMFILE_BLOCKED)
-        rates_blocks_start(&rates, hashes);
-    return rates_of_units(layout, &rates, geometry_units_of(layout, bits), hashes, n);
+    struct sizing_memo memo;
+    memo.cover.k = 0;
+    return expected_rate(layout, &memo, geometry_units_of(layout, bits), hashes, n);
 }
 
 uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * One row for each layout (format-spec.md, section 8). */
+#include "format/layout.h"
+
+#include "format/probe.h"
+
+/* Name, unit, cell, cells of a unit, bits of a cell, projection, counts. */
+const struct bloomfile_traits layout_table[LAYOUT_END] = {
+    [BLOOMFILE_BLOCKED] = { "blocked", "block", "bit", PROBE_BLOCK_BITS, 1, 0, false },
+    [BLOOMFILE_CLASSIC] = { "classic", "bit", "bit", 1, 1, 0, false },
+    [BLOOMFILE_COUNTING] = { "counting", "counter", "counter", 1, 4, BLOOMFILE_CLASSIC, true },
+};
+
+const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)
+{
+    if (layout == 0)
+        layout = LAYOUT_DEFAULT;
+    return layout_known(layout) ? layout_of(layout) : NULL;
+}

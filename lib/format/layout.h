@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * The layouts, a row each. What one does with bits is in kernel/dispatch.c, its rates are in
+ * sizing/sizing.c; all other code looks at traits and never asks which layout it is. */
+#ifndef BLOOMFILE_LAYOUT_H
+#define BLOOMFILE_LAYOUT_H
+
+#include <bloomfile_inspect.h>
+
+enum {
+    LAYOUT_DEFAULT = BLOOMFILE_BLOCKED,
+    LAYOUT_END = BLOOMFILE_COUNTING + 1, /* above all layouts */
+    LAYOUT_UNIT_MOST = 64,               /* bytes of the largest unit */
+};
+
+extern const struct bloomfile_traits layout_table[LAYOUT_END];
+
+static inline bool layout_known(uint32_t layout)
+{
+    return layout >= 1 && layout < LAYOUT_END;
+}
+
+/* The functions below take a known layout. */
+
+static inline const struct bloomfile_traits *layout_of(uint32_t layout)
+{
+    return &layout_table[layout];
+}
+
+/* Whether all positions of a key lie in one unit, so that units belong to ranges of digests. */
+static inline bool layout_is_local(uint32_t layout)
+{
+    return layout_of(layout)->unit_cells > 1;
+}
+
+/* Bits of the body that a unit takes, a power of 2. */
+static inline unsigned layout_unit_bits(uint32_t layout)
+{
+    return layout_of(layout)->unit_cells * layout_of(layout)->cell_bits;
+}
+
+#endif

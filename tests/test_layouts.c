@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ * Each layout has a row in every table, and the rows agree. */
+#include "spec_text.h"
+
+#include <bloomfile_inspect.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/geometry.h"
+#include "kernel/dispatch.h"
+#include "sizing/sizing.h"
+
+static void layouts_have_the_numbers_and_names_of_the_specification(void **state)
+{
+    (void)state;
+    char expected[200] = "| `layout` | u32:";
+    unsigned found = 0;
+    for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
+        const size_t used = strlen(expected);
+        snprintf(expected + used, sizeof expected - used, " %u %s%s", layout,
+                 bloomfile_traits_of(layout)->name, layout + 1 < LAYOUT_END ? "," : " |");
+    }
+    struct bytes text = spec_section("4");
+    for_each_line(line, text) found += strstr(line, expected) != NULL;
+    assert_int_equal(found, 1);
+    free(text.data);
+}
+
+static void other_numbers_are_no_layouts(void **state)
+{
+    (void)state;
+    assert_null(bloomfile_traits_of(LAYOUT_END));
+    assert_null(bloomfile_traits_of(UINT32_MAX));
+    assert_ptr_equal(bloomfile_traits_of(0), bloomfile_traits_of(BLOOMFILE_BLOCKED));
+}
+
+static void every_layout_is_whole(void **state)
+{
+    (void)state;
+    for (uint32_t layout = 1; layout < LAYOUT_END; layout++) {
+        const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
+        const struct kernel *kernel = kernel_named(layout, "scalar");
+        const unsigned unit_bits = layout_unit_bits(layout);
+        assert_non_null(traits->unit);
+        assert_non_null(traits->cell);
+        assert_int_equal(unit_bits & (unit_bits - 1), 0);
+        assert_in_range(unit_bits, 1, 8 * LAYOUT_UNIT_MOST);
+        assert_int_equal(traits->counts, kernel->remove_shared != NULL);
+        assert_int_equal(traits->projection != 0, kernel->project != NULL);
+        assert_int_equal(layout_is_local(layout), kernel->density == KERNEL_LOCAL);
+        assert_int_equal(layout_is_local(layout), kernel->put == NULL);
+        assert_non_null(sizing_of(layout)->expected);
+        if (traits->projection != 0)
+            assert_int_equal(layout_of(traits->projection)->cell_bits, 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layouts_have_the_numbers_and_names_of_the_specification),
+        cmocka_unit_test(other_numbers_are_no_layouts),
+        cmocka_unit_test(every_layout_is_whole),
+    };
+    return spec_test_main(argc, argv, tests);
+}

@@ -128,7 +128,7 @@ class FullDisk(ToolTest):
             result = self.run_tool(tool, *arguments, stdout=full, **options)
             self.assertEqual(result.returncode, 2)
             last = result.stderr.splitlines(keepends=True)[-1]
-            self.check_message(tool, last, "standard output", "No space left on device")
+            self.check_message(tool, last, "cannot write to standard output", "No space left on device")
 
     def test_every_output_says_so(self):
         keys = lines(*numbered(20_000))

@@ -147,14 +147,6 @@ class Trouble(ToolTest):
             self.trouble("bfcommon", "--temp", "tmp", *options, *names, before=TMPFS,
                          names=["cannot write a temporary file in tmp", "No space left"])
 
-    def test_output_that_cannot_be_written(self):
-        with open("/dev/full", "wb") as full:
-            for options in [], ["-d"], ["-c"]:
-                result = self.run_tool("bfcommon", *options, "b", "a", stdout=full)
-                self.assertEqual(result.returncode, 2)
-                self.check_message("bfcommon", result.stderr, "cannot write to standard output",
-                                   "No space left")
-
     def test_a_line_that_does_not_fit(self):
         self.write("long", b"x\n" + b"y" * (3 * MIB))
         self.trouble("bfcommon", *SMALL, "a", "long",

@@ -2,11 +2,8 @@
 """bfcreate --live: an empty filter of its final size, or nothing."""
 
 import os
-import resource
-import subprocess
 
-from support import (NAMESPACE, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main,
-                     needs, numbered)
+from support import ToolTest, lines, main, numbered
 
 OLD = b"an old file\n" * 1000
 KEYS = numbered(200)
@@ -115,42 +112,6 @@ class Trouble(ToolTest):
         self.assertIn("no size reaches", self.refused("-p", "1e-300", "-k", "1", "-n", "1e17"))
         self.refused("-n", 9, "--label", "x" * 113)
         self.refused("-m", 2**60, names=())
-
-    def test_targets(self):
-        (self.folder / "folder").mkdir()
-        os.mkfifo(self.folder / "fifo")
-        for name in "folder", "fifo", "/dev/null", "no/such", "new/", "":
-            for force in [], ["-f"]:
-                self.trouble("bfcreate", "--live", "-n", 10, *force, name, names=[name])
-
-    @needs(*UNPRIVILEGED)
-    def test_folder_that_cannot_be_written(self):
-        (self.folder / "sub").mkdir(mode=0o555)
-        message = self.trouble("bfcreate", "--live", "-n", 10, "sub/live", names=["sub/live"],
-                               before=UNPRIVILEGED)
-        self.assertIn("Permission denied", message)
-
-    def test_limit_on_the_size_of_files(self):
-        self.refused("-m", "1M", names=["live", "File too large"], preexec_fn=lambda:
-                     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)))
-
-    def test_full_file_system(self):
-        """It is full when the filter is made, and not later."""
-        script = """
-            mount -t tmpfs -o size=256k none disk && cd disk || exit 77
-            "$@" -m 8M live; status=$?
-            ls -A >../left
-            exit $status"""
-        (self.folder / "disk").mkdir()
-        result = subprocess.run(
-            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bfcreate", "--live")],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
-        if result.returncode not in (0, 2):
-            self.skipTest("no file system can be mounted here")
-        self.assertEqual(result.returncode, 2)
-        self.assertEqual(result.stderr, b"bfcreate: cannot create live: No space left on device\n")
-        self.assertEqual(self.read("left"), b"")
 
 
 if __name__ == "__main__":

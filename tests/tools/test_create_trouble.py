@@ -3,11 +3,9 @@
 
 import os
 import resource
-import subprocess
 import unittest
 
-from support import (NAMESPACE, NO_MEMORY, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC,
-                     ToolTest, lines, main, needs)
+from support import NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs
 
 OLD = b"an old file\n" * 1000
 
@@ -129,54 +127,7 @@ class CommandLine(TroubleTest):
             self.assertIn("value", message)
 
 
-class Targets(TroubleTest):
-    def test_missing_folder(self):
-        self.trouble("bfcreate", "no/such/new.bloom", "keys", names=["no/such/new.bloom"])
-        self.trouble("bfcreate", "keys/new.bloom", "keys", names=["keys/new.bloom"])
-
-    def test_empty_name(self):
-        self.trouble("bfcreate", "", "keys")
-        self.trouble("bfcreate", "-f", "", "keys")
-
-    def test_long_names(self):
-        for name in "x" * 256, "x/" * 2100 + "new.bloom":
-            self.trouble("bfcreate", name, "keys")
-
-    def test_directory(self):
-        (self.folder / "folder").mkdir()
-        for name in "folder", "folder/", ".", "..", "/", "new/", "folder/.":
-            for force in [], ["-f"]:
-                self.trouble("bfcreate", *force, name, "keys", names=[name])
-
-    def test_what_is_no_regular_file(self):
-        os.mkfifo(self.folder / "fifo")
-        (self.folder / "link-to-fifo").symlink_to("fifo")
-        for name in "fifo", "link-to-fifo", "/dev/null", "/dev/full", "/dev/zero", "/dev/stdin":
-            for force in [], ["-f"]:
-                self.trouble("bfcreate", *force, name, "keys", names=[name])
-        self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
-
-    def test_link_in_a_circle(self):
-        (self.folder / "a").symlink_to("b")
-        (self.folder / "b").symlink_to("a")
-        for force in [], ["-f"]:
-            self.trouble("bfcreate", *force, "a", "keys", names=["a"])
-
-    @needs(*UNPRIVILEGED)
-    def test_folder_that_cannot_be_written(self):
-        (self.folder / "sub").mkdir()
-        self.write("sub/old.bloom", OLD)
-        (self.folder / "sub").chmod(0o555)
-        for name in "sub/new.bloom", "sub/old.bloom":
-            self.trouble("bfcreate", "-f", name, "keys", names=[name], before=UNPRIVILEGED)
-
-    @needs(*UNPRIVILEGED)
-    def test_folder_that_cannot_be_searched(self):
-        (self.folder / "sub").mkdir()
-        (self.folder / "sub").chmod(0)
-        for force in [], ["-f"]:
-            self.trouble("bfcreate", *force, "sub/new.bloom", "keys", names=["sub/new.bloom"],
-                         before=UNPRIVILEGED)
+class Names(TroubleTest):
 
     def test_control_characters_in_names_are_shown_harmlessly(self):
         for name in "no/\x1b[2Jnew", "no/new\nline", "no/\u009b2J", "no/\udcff\udcfe", "no/\x7f":
@@ -263,47 +214,6 @@ class Output(TroubleTest):
                 result = self.run_tool("bfcreate", option, stdout=full)
                 self.assertEqual(result.returncode, 2)
                 self.check_message("bfcreate", result.stderr, "standard output")
-
-
-class FullDisk(TroubleTest):
-    @staticmethod
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
-
-    def test_limit_on_the_size_of_files(self):
-        for ignored in True, False:  # Python ignores SIGXFSZ, and a tool may inherit that
-            self.refused("-m", "1M", preexec_fn=self.limit, restore_signals=not ignored,
-                         names=["bloom"])
-
-    @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
-    @needs(*WITHOUT_PROC)
-    def test_limit_on_the_size_of_files_that_need_a_name_from_the_start(self):
-        self.refused("-m", "1M", preexec_fn=self.limit, names=["bloom"],
-                     before=WITHOUT_PROC)
-
-    def test_full_file_system(self):
-        script = """
-            mount -t tmpfs -o size=64k none disk && cd disk || exit 77
-            if [ "$1" = old ]; then cp ../old.bloom new.bloom && shift; fi
-            ls -A >../before; cat * >../contents-before 2>/dev/null
-            "$@" new.bloom ../keys; status=$?
-            ls -A >../after; cat * >../contents-after 2>/dev/null
-            exit $status"""
-        (self.folder / "disk").mkdir()
-        for old in [], ["old"]:
-            for bits in "500k", "2M", "200M":
-                result = subprocess.run(
-                    [*NAMESPACE, "sh", "-c", script, "sh", *old,
-                     *self.command("bfcreate", "-f", "-m", bits)], stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self.folder,
-                    env=self.environment(), timeout=TIMEOUT)
-                if result.returncode not in (0, 2):
-                    self.skipTest("no file system can be mounted here")
-                self.assertEqual(result.returncode, 2)
-                self.check_message("bfcreate", result.stderr, "new.bloom", "No space left")
-                self.assertEqual(self.read("after"), self.read("before"))
-                self.assertEqual(self.read("contents-after"), self.read("contents-before"))
-                self.assertEqual(self.read("contents-after"), OLD if old else b"")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,9 @@
 
 import os
 import re
-import resource
-import signal
-import subprocess
-import time
 
-from support import (NAMESPACE, REFUSED, TIMEOUT, UNPRIVILEGED, ToolTest, craft, lines, main, needs,
-                     numbered, percent, table)
+from support import (REFUSED, UNPRIVILEGED, ToolTest, craft, lines, main, needs, numbered, percent,
+                     table)
 
 KEYS = numbered(3000)
 
@@ -132,26 +128,9 @@ class Sources(TroubleTest):
 
 
 class Targets(TroubleTest):
-    def test_exists(self):
-        self.write("old", b"old")
-        for name in "old", "big", "./big":
-            message = self.trouble("bffold", "big", name, names=[name])
-            self.assertIn("File exists (--force replaces it)", message)
-        self.output("bffold", "-f", "big", "old")
-        self.output("bfinspect", "-q", "--verify", "old")
-
-    def test_no_regular_file(self):
-        (self.folder / "folder").mkdir()
-        os.mkfifo(self.folder / "fifo")
-        for name in "folder", "fifo", "/dev/null", "no/such", "new/":
-            for force in [], ["-f"]:
-                self.trouble("bffold", *force, "big", name, names=[name])
 
     @needs(*UNPRIVILEGED)
     def test_permissions(self):
-        (self.folder / "sub").mkdir(mode=0o555)
-        self.assertIn("Permission denied",
-                      self.trouble("bffold", "big", "sub/new", before=UNPRIVILEGED))
         (self.folder / "big").chmod(0)
         self.assertIn("Permission denied",
                       self.trouble("bffold", "big", "new", before=UNPRIVILEGED))
@@ -168,71 +147,10 @@ class Targets(TroubleTest):
         self.assertIn("it is the filter itself",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
 
-    def test_standard_output_is_the_source(self):
-        with open(self.folder / "big", "ab") as same:
-            message = self.trouble("bffold", "big", "-", stdout=same, out=None)
-        self.assertIn("cannot write to standard output: it is the filter to fold", message)
-
     def test_no_folder_for_temporary_files(self):
         message = self.trouble("bffold", "big", "-", env={"TMPDIR": str(self.folder / "no")})
         self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no "
                                   "(TMPDIR names another folder): No such file or directory\n")
-
-    def test_full_disk(self):
-        message = self.trouble("bffold", "big", "new", names=["new"], preexec_fn=lambda:
-                               resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
-        self.assertIn("File too large", message)
-        with open("/dev/full", "wb") as full:
-            for words in ["--dry-run", "big"], ["--dry-run", "--svg", "-", "big"], ["big", "-"]:
-                result = self.run_tool("bffold", *words, stdout=full)
-                self.assertEqual(result.returncode, 2)
-                self.check_message("bffold", result.stderr, "standard output")
-
-    def test_full_file_system(self):
-        script = """
-            mount -t tmpfs -o size=16k none disk && cd disk || exit 77
-            echo old >copy
-            "$@" ../big copy; status=$?
-            ls -A >../left; cat copy >>../left
-            exit $status"""
-        (self.folder / "disk").mkdir()
-        result = subprocess.run(
-            [*NAMESPACE, "sh", "-c", script, "sh", *self.command("bffold", "-f", "--factor", 2)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=self.folder, env=self.environment(), timeout=TIMEOUT)
-        if result.returncode not in (0, 2):
-            self.skipTest("no file system can be mounted here")
-        self.assertEqual((result.returncode, result.stderr),
-                         (2, b"bffold: cannot create copy: No space left on device\n"))
-        self.assertEqual(self.read("left"), b"copy\nold\n")
-
-    def test_a_reader_that_goes_away(self):
-        self.create("-q", "-m", "8M", "-p", 0.5, stdin=lines(*KEYS), name="large")
-        reader, writer = os.pipe()
-        os.close(reader)
-        result = self.run_tool("bffold", "--factor", 1, "large", "-", stdout=writer)
-        os.close(writer)
-        self.assertEqual((result.returncode, result.stderr),
-                         (2, b"bffold: cannot write the filter to standard output: Broken pipe\n"))
-
-    def test_interrupted(self):
-        self.create("-q", "-m", "400M", "-n", "9M", stdin=lines(*KEYS), name="large")
-        self.output("bffold", "-q", "--factor", 2, "large", "new")
-        whole = self.read("new")
-        statuses = set()
-        for i in range(10):
-            number = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)[i % 3]
-            self.write("new", b"old")
-            process = self.start("bffold", "-q", "-f", "--factor", 2, "large", "new")
-            time.sleep(0.02 * i)
-            process.send_signal(number)
-            process.wait(TIMEOUT)
-            statuses.add(process.returncode)
-            self.assertIn(process.returncode, (0, -number))
-            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [b"old", whole])
-            left = [name for name in self.snapshot() if not name.startswith(".bloomfile.")]
-            self.assertEqual(left, ["big", "large", "new"])
-        self.assertGreater(len(statuses), 1)
 
 
 class CommandLine(TroubleTest):

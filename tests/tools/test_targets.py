@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""Whatever is wrong with the file to be made, each tool that makes one says so, and harms no file."""
+
+import os
+import resource
+import signal
+import time
+import unittest
+
+from support import (NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, lines, main,
+                     needs, numbered)
+
+KEYS = numbered(3000)
+OLD = b"an old file\n" * 1000
+DEST = "DEST"
+
+# What makes a filter or an image; the large ones, some MiB, so that a limit is met and a signal in time.
+FILTERS = {
+    "create": ["bfcreate", DEST, "keys"],
+    "create live": ["bfcreate", "--live", "-n", 10, DEST],
+    "merge": ["bfmerge", DEST, "a", "b"],
+    "intersect": ["bfmerge", "--intersect", DEST, "a", "b"],
+    "project": ["bfmerge", "--project", DEST, "counts"],
+    "fold": ["bffold", "--factor", 2, "a", DEST],
+    "seal": ["bfseal", "live", DEST],
+    "seal projected": ["bfseal", "--project", "counts", DEST],
+}
+IMAGES = {
+    "inspect --svg": ["bfinspect", "-q", "--svg", DEST, "a"],
+    "inspect --png": ["bfinspect", "-q", "--png", DEST, "a"],
+    "fold --svg": ["bffold", "--dry-run", "--svg", DEST, "a"],
+}
+LARGE = {
+    "create": ["bfcreate", "-m", "32M", DEST, "keys"],
+    "create live": ["bfcreate", "--live", "-m", "32M", DEST],
+    "merge": ["bfmerge", DEST, "large", "large2"],
+    "intersect": ["bfmerge", "--intersect", DEST, "large", "large2"],
+    "fold": ["bffold", "--factor", 2, "large", DEST],
+    "seal": ["bfseal", "large", DEST],
+}
+# What goes to standard output as well, and its word for a source that is the output.
+PIPED = {"create": "", "merge": "one of the filters", "intersect": "one of the filters",
+         "fold": "the filter to fold", "seal": "the filter to seal"}
+
+NOT_MADE = ("folder", "folder/", "folder/.", ".", "..", "/", "new/", "fifo", "link to fifo", "/dev/null",
+            "/dev/full", "/dev/zero", "/dev/stdin", "circle", "no/such", "keys/new", "x" * 256,
+            "x/" * 2100 + "new")
+
+
+def with_dest(command, dest, *more):
+    tool, *words = command
+    return [tool, *more, *(dest if word is DEST else word for word in words)]
+
+
+class TargetTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+        self.write("old", OLD)
+        for name, keys in ("a", KEYS[::2]), ("b", KEYS[1::2]):
+            self.create("-q", "-k", 5, "-m", 512 * 60, "-p", 0.05, "-n", 3000, stdin=lines(*keys), name=name)
+        self.create_live("-n", 3000)
+        self.output("bfadd", "-q", "live", "keys")
+        self.create("-q", "-l", "counting", "-n", 3000, "keys", name="counts")
+
+    def make_large(self):
+        for name in "large", "large2":
+            self.create("-q", "-m", "32M", "-n", "1M", "keys", name=name)
+
+    def each(self, check, *tables):
+        """A check of each command of the tables, by its name."""
+        for table in tables:
+            for name, command in table.items():
+                with self.subTest(name):
+                    check(name, command)
+
+    def refused(self, command, dest, says, forces=((), ("-f",)), **options):
+        for force in forces:
+            message = self.trouble(*with_dest(command, dest, *force), **options)
+            self.assertIn(says, message)
+            self.assertEqual(self.read("old"), OLD)
+
+
+class Names(TargetTest):
+    def test_what_exists_is_replaced_by_force_alone(self):
+        def check(name, command):
+            for dest in "old", "./old":
+                self.refused(command, dest, f"{dest}: File exists (--force replaces it)" if name in FILTERS
+                             else f"cannot write {dest}: it exists; --force replaces it", [()])
+            self.assertEqual(self.run_tool(*with_dest(command, "old", "-f")).returncode, 0)
+            self.assertNotEqual(self.read("old"), OLD)
+            if name in FILTERS:
+                verify = [] if name == "create live" else ["--verify"]
+                self.output("bfinspect", "-q", *verify, "old", status=0 if verify else 1)
+            self.write("old", OLD)
+
+        self.each(check, FILTERS, IMAGES)
+
+    def test_a_source_is_not_replaced_without_force(self):
+        (self.folder / "link").symlink_to("live")
+        os.link(self.folder / "live", self.folder / "hard")
+        for name in "merge", "intersect", "fold":
+            for dest in "a", "./a":
+                self.refused(FILTERS[name], dest, "File exists (--force replaces it)", [()], names=[dest])
+        for dest in "live", "./live", "link", "hard":
+            self.refused(FILTERS["seal"], dest, "it is the filter to seal", names=[dest])
+
+    def test_what_cannot_be_a_file(self):
+        (self.folder / "folder").mkdir()
+        os.mkfifo(self.folder / "fifo")
+        for name, to in ("link to fifo", "fifo"), ("circle", "circle2"), ("circle2", "circle"):
+            (self.folder / name).symlink_to(to)
+
+        def check(_, command):
+            for dest in "", *NOT_MADE:
+                self.refused(command, dest, dest[:100])
+
+        self.each(check, FILTERS)
+        for name, command in IMAGES.items():
+            for dest in "folder", "no/such", "keys/new":
+                self.refused(command, dest, dest)
+        self.assertTrue(os.path.exists("/dev/null") and not os.path.isfile("/dev/null"))
+
+    @needs(*UNPRIVILEGED)
+    def test_permissions(self):
+        def check(_, command):
+            for name in "sub/new", "sub/old":
+                self.refused(command, name, "Permission denied", [["-f"]], names=[name],
+                             before=UNPRIVILEGED)
+            self.refused(command, "sub/new", "Permission denied", [()], names=["sub/new"],
+                         before=UNPRIVILEGED)
+
+        (self.folder / "sub").mkdir()
+        self.write("sub/old", OLD)
+        for mode in 0o555, 0:
+            (self.folder / "sub").chmod(mode)
+            self.each(check, FILTERS)
+        (self.folder / "sub").chmod(0o700)
+        self.assertEqual(self.read("sub/old"), OLD)
+
+
+class FullDisk(TargetTest):
+    def setUp(self):
+        super().setUp()
+        self.make_large()
+
+    @staticmethod
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))
+
+    def check_limit(self, **options):
+        def check(_, command):
+            for dest, force in ("new", []), ("old", ["-f"]):
+                self.refused(command, dest, f": cannot create {dest}: File too large\n", [force],
+                             preexec_fn=self.limit, **options)
+
+        self.each(check, LARGE)
+
+    def test_limit_on_the_size_of_files(self):
+        for ignored in True, False:  # Python ignores SIGXFSZ, and a tool may inherit that
+            self.check_limit(restore_signals=not ignored)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer needs /proc")
+    @needs(*WITHOUT_PROC)
+    def test_limit_on_the_size_of_files_that_need_a_name_from_the_start(self):
+        self.check_limit(before=WITHOUT_PROC)
+
+    def test_full_file_system(self):
+        """Of several sizes; an old file, or none, is as it was."""
+        script = """
+            mount -t tmpfs -o size=$0 none disk || exit 77
+            [ $1 = - ] || cp old disk/copy; shift
+            "$@"; status=$?
+            ls -A disk >left; cat disk/* >>left 2>/dev/null
+            exit $status"""
+        def check(_, command):
+            self.output(*with_dest(command, "whole", "-q"))
+            just_too_small = len(self.read("whole")) // 4096 * 4 - 4
+            (self.folder / "whole").unlink()
+            for size, old in (8, "-"), (64, "-"), (64, "old"), (just_too_small, "-"):
+                result = self.run_tool(*with_dest(command, "disk/copy", "-f"),
+                                       before=[*NAMESPACE, "sh", "-c", script, f"{size}k", old])
+                if result.returncode not in (0, 2):
+                    self.skipTest("no file system can be mounted here")
+                self.assertEqual((result.returncode, result.stdout), (2, b""))
+                self.check_message(command[0], result.stderr,
+                                   "cannot create disk/copy: No space left on device")
+                self.assertEqual(self.read("left"), b"" if old == "-" else b"copy\n" + OLD)
+
+        (self.folder / "disk").mkdir()
+        self.each(check, LARGE)
+
+
+class StandardOutput(TargetTest):
+    def each_piped(self, check):
+        """From small sources and from large ones."""
+        self.make_large()
+        for table in FILTERS, LARGE:
+            self.each(lambda _, command: check(with_dest(command, "-")),
+                      {name: table[name] for name in PIPED})
+
+    def failed(self, command, says, stdout, **options):
+        result = self.run_tool(*command, stdout=stdout, **options)
+        self.assertEqual((result.returncode, result.stderr.decode()), (2, f"{command[0]}: cannot write {says}\n"))
+
+    def test_full(self):
+        def check(command):
+            with open("/dev/full", "wb") as full:
+                self.failed(command, "to standard output, or to a temporary file in /tmp: No space left on "
+                                     "device", full, env={"TMPDIR": "/tmp"})
+
+        self.each_piped(check)
+
+    def test_a_reader_that_has_gone(self):
+        def check(command):
+            reading, writing = os.pipe()
+            os.close(reading)
+            self.failed(command, "the filter to standard output: Broken pipe", writing)
+            os.close(writing)
+
+        self.each_piped(check)
+
+    def test_closed_or_not_for_writing(self):
+        """That is noticed before any key is read."""
+        def check(command):
+            says = "to standard output: Bad file descriptor"
+            before = self.snapshot()
+            self.failed(command, says, None, preexec_fn=lambda: os.close(1))
+            with open("/dev/null", "rb") as null:
+                self.failed(command, says, null)
+            self.assertEqual(self.snapshot(), before)
+
+        self.each_piped(check)
+
+    def test_it_is_the_source(self):
+        for name, says in PIPED.items():
+            source = {"create": "keys", "seal": "live"}.get(name, "a")
+            sources = ["-"] if name == "create" else ["b", "-"]
+            commands = [with_dest(FILTERS[name], "-")]
+            if name != "seal" and name != "fold":
+                commands.append([*commands[0][:1], "-", *sources])
+            for command in commands:
+                with open(self.folder / source, "ab") as same, open(self.folder / source, "rb") as stdin:
+                    message = self.trouble(*command, stdin=stdin, stdout=same, out=None)
+                self.assertIn(f"cannot write to standard output: it is {says}" if says else
+                              "it is also the output", message)
+
+
+class Interrupted(TargetTest):
+    """At moments that are spread: the old file or the whole new one is there, and nothing else."""
+
+    SIGNALS = signal.SIGINT, signal.SIGKILL, signal.SIGTERM
+    STEPS = 10
+
+    def check(self, command):
+        self.output(*with_dest(command, "new", "-q", "-f"))
+        whole, statuses = self.read("new"), set()
+        names = list(self.snapshot())
+        for i in range(self.STEPS):
+            number = self.SIGNALS[i % 3]
+            self.write("new", b"old")
+            process = self.start(*with_dest(command, "new", "-q", "-f"))
+            time.sleep(0.02 * i)
+            process.send_signal(number)
+            process.wait(TIMEOUT)
+            statuses.add(process.returncode)
+            self.assertIn(process.returncode, (0, -number))
+            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [b"old", whole])
+            self.assertEqual([name for name in self.snapshot() if not name.startswith(".bloomfile.")], names)
+        self.assertGreater(len(statuses), 1)
+
+    def test_interrupted(self):
+        for name in "large", "large2":
+            self.create("-q", "-k", 5, "-m", "400M", "-n", "9M", "keys", name=name)
+        self.check(LARGE["merge"])
+        self.check(LARGE["fold"])
+
+    def test_sealing(self):
+        """By those signals whose default is to end."""
+        self.create_live("-m", "400M", name="large")
+        before = sorted(self.snapshot())
+        for i in range(6):
+            process = self.start(*with_dest(LARGE["seal"], "old", "-q", "-f"))
+            time.sleep(0.004 * (i + 1))
+            process.send_signal(signal.SIGINT if i % 2 else signal.SIGTERM)
+            process.wait(TIMEOUT)
+            self.assertEqual(sorted(self.snapshot()), before)
+            if process.returncode == 0:
+                break
+            self.assertEqual(self.read("old"), OLD)
+        self.assertEqual(self.inspected("large")["verdict"], "live, clean")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: MIT
 """The tools on a terminal: progress, the summary, and what is kept away from it."""
 
-import fcntl
 import os
-import pty
 import re
-import struct
-import termios
+import subprocess
 import threading
 import time
 
-from support import GOLDEN, SANITIZED, ToolTest, lines, main, numbered
+from support import GOLDEN, SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
+from terminal import Screen
 
 KEYS = 100_000 if SANITIZED else 2_000_000
 
@@ -18,26 +16,9 @@ KEYS = 100_000 if SANITIZED else 2_000_000
 class Terminal(ToolTest):
     def on_terminal(self, stream, tool, *arguments, columns=80, **options):
         """What a terminal gets if it is the `stream` ("stdout" or "stderr") of a tool."""
-        screen, terminal = pty.openpty()
-        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        seen = []
-
-        def watch():
-            try:
-                while data := os.read(screen, 65536):
-                    seen.append(data)
-            except OSError:  # the terminal is closed
-                pass
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
-            result = self.run_tool(tool, *arguments, **{stream: terminal}, **options)
-        finally:
-            os.close(terminal)
-            watcher.join()
-            os.close(screen)
-        return result, b"".join(seen).replace(b"\r\n", b"\n")
+        with Screen(columns) as screen:
+            result = self.run_tool(tool, *arguments, **{stream: screen.terminal}, **options)
+        return result, screen.text
 
     def test_progress_and_summary(self):
         self.write("keys", lines(*numbered(KEYS)))
@@ -48,24 +29,31 @@ class Terminal(ToolTest):
         self.check_message("bfcreate", last, "new.bloom", f"{KEYS} keys", "1 % promised")
         self.assertNotRegex(seen, rb"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f]")
 
+    def sparse(self, size):
+        """The words for a filter of so many GiB, which nobody wrote."""
+        with open(self.folder / "sparse", "wb") as file:
+            file.truncate(size * 2**30)
+        return "-x256", "-j1", "-f", "new.bloom", "sparse"
+
     def progress(self, pattern, columns=80):
-        """What bfcreate shows of an input that takes long enough for it to be shown: the matches,
-        all, and how many GiB it was."""
-        for size in (1, 2, 4, 8, 16, 32, 64) if SANITIZED else (4, 8, 16, 32, 64):
-            with open(self.folder / "sparse", "wb") as file:
-                file.truncate(size * 2**30)
-            _, seen = self.on_terminal("stderr", "bfcreate", "-x256", "-j1", "-f", "new.bloom",
-                                       "sparse", columns=columns)
-            if found := re.findall(pattern, seen):
-                return found, seen, size
-        return self.fail((columns, seen))
+        """What bfcreate shows of an input of 16 GiB, until there are matches: these."""
+        shown = threading.Event()
+        with Screen(columns, lambda text: re.search(pattern, text) and shown.set()) as screen:
+            process = subprocess.Popen(self.command("bfcreate", *self.sparse(16)), stderr=screen.terminal,
+                                       cwd=self.folder, env=self.environment())
+            self.assertTrue(shown.wait(TIMEOUT), (columns, screen.text))
+            process.kill()
+            process.wait(TIMEOUT)
+        return re.findall(pattern, screen.text)
 
     def test_rate_and_time_left(self):
-        found, seen, size = self.progress(
-            rb"\r\d+\.\d M keys, (\d+) % of \d+\.0 GiB, \d+\.\d M/s, "
-            rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
-        for percent, speed, unit, minutes, seconds in found:
-            whole = size * (1024 if unit == b"M" else 1) / float(speed)
+        """At the beginning of a long input, and all along a shorter one."""
+        pattern = (rb"\r\d+\.\d M keys, (\d+) % of (\d+)\.0 GiB, \d+\.\d M/s, "
+                   rb"(\d+\.\d) ([MG])iB/s, (\d+):(\d\d) left: sparse *\r")
+        _, seen = self.on_terminal("stderr", "bfcreate", *self.sparse(1 if SANITIZED else 2))
+        for percent, size, speed, unit, minutes, seconds in (
+                self.progress(pattern) + re.findall(pattern, seen)):
+            whole = int(size) * (1024 if unit == b"M" else 1) / float(speed)
             left = 60 * int(minutes) + int(seconds)
             self.assertAlmostEqual(left, (1 - int(percent) / 100) * whole, delta=1 + whole / 20)
         self.assertNotRegex(seen, rb"keys, (10[1-9]|1[1-9]\d|[2-9]\d\d|\d{4}) %")
@@ -106,7 +94,7 @@ class Terminal(ToolTest):
                                (55, (keys, done + size, rate, left)),
                                (40, (keys, done + rb"(?:" + size + rb")?", left)),
                                (35, (keys, done, left)), (20, (done, left))):
-            found, _, _ = self.progress(
+            found = self.progress(
                 rb"\r" + rb", ".join(shown) + rb"(?:: [spare]*)? *(?=\r)", columns)
             self.assertLess(max(map(len, found)), columns + 1)
 

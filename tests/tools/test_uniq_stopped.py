@@ -3,7 +3,6 @@
 the filter is left in order, and the process dies by the signal."""
 
 import os
-import pty
 import random
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import threading
 import time
 
 from support import SANITIZED, TIMEOUT, lines, main, numbered
+from terminal import Screen
 from uniq import EXACT, UniqTest
 
 SIGNALS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
@@ -153,27 +153,11 @@ class Reader(UniqTest):
 class Progress(UniqTest):
     def seen_on_terminal(self, *words, stdout=subprocess.PIPE):
         self.write("keys", lines(*numbered(COUNT)))
-        screen, terminal = pty.openpty()
-        seen = []
-
-        def watch():
-            try:
-                while data := os.read(screen, 65536):
-                    seen.append(data)
-            except OSError:  # the terminal is closed
-                pass
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        try:
-            result = self.run_tool("bfuniq", *words, "keys", stderr=terminal,
-                                   stdout=terminal if stdout is None else stdout)
-        finally:
-            os.close(terminal)
-            watcher.join()
-            os.close(screen)
+        with Screen(80) as screen:
+            result = self.run_tool("bfuniq", *words, "keys", stderr=screen.terminal,
+                                   stdout=screen.terminal if stdout is None else stdout)
         self.assertEqual(result.returncode, 0)
-        return b"".join(seen)
+        return screen.text
 
     def test_progress(self):
         seen = self.seen_on_terminal(*EXACT[:2], "-n", "1M")
@@ -181,8 +165,8 @@ class Progress(UniqTest):
         self.assertEqual(seen.split(b"\r")[-1], b"")
 
     def test_none_where_the_lines_go(self):
-        self.assertEqual(self.seen_on_terminal(*EXACT[:2], "-n", "1M", stdout=None).replace(
-            b"\r\n", b"\n"), lines(*numbered(COUNT)))
+        self.assertEqual(self.seen_on_terminal(*EXACT[:2], "-n", "1M", stdout=None),
+                         lines(*numbered(COUNT)))
 
     def test_quiet(self):
         self.assertEqual(self.seen_on_terminal("-q", "--overfull", "-n", "100"), b"")

@@ -5,7 +5,7 @@ import os
 import resource
 import subprocess
 
-from support import (NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, lines, main, numbered, table)
+from support import NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, main, numbered, table
 
 KEYS = numbered(3000)
 

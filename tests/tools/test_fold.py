@@ -175,6 +175,22 @@ class Choice(FoldTest):
             self.output("bffold", "-q", "-f", "--max-bytes", unit, "big", "small")
             self.assertLessEqual(len(self.read("small")), bytes_in)
 
+    def test_a_size_that_makes_it_useless_is_refused(self):
+        """With --factor it is made all the same; and what is useless already may be copied."""
+        self.create("-q", "-k", 6, "-m", 512 * 128, stdin=lines(*numbered(20_000)), name="big")
+        factor, _, _, rate, _ = self.rates("big", "--all")[0][1]
+        size = 9000  # a page of the body
+        self.assertGreater(rate, 0.5)
+        message = self.trouble("bffold", "--max-bytes", size, "big", "new")
+        self.assertEqual(message, "bffold: cannot fold big: in so few bytes its false-positive rate would "
+                         f"be {percent(rate)} (--factor {factor} folds it all the same)\n")
+        result = self.run_tool("bffold", "--dry-run", "--max-bytes", size, "big")
+        self.assertEqual((result.returncode, result.stderr.decode()), (2, message))
+        self.assertNotIn(b"*", result.stdout)
+        self.output("bffold", "-q", "--factor", factor, "big", "new")
+        self.output("bffold", "-q", "--max-bytes", size, "new", "copy")
+        self.assertEqual(self.read("copy"), self.read("new"))
+
     def test_factor_1_copies(self):
         self.filled()
         self.output("bffold", "--factor", 1, "big", "copy")

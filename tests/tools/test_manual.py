@@ -143,6 +143,7 @@ class Manual(ToolTest):
         self.write("seven", craft.make("blocked", 512 * 720, 7, numbered(120), fpr=0.01))
         self.write("classic", craft.make("classic", 512 * 720, 6, numbered(120), fpr=0.01))
         self.write("block", craft.make("blocked", 512, 6, numbered(120), fpr=0.01))
+        self.create("-q", "-k", 6, "-m", 512 * 128, stdin=lines(*numbered(20_000)), name="dense")
         self.write("counts", craft.make("counting", 100, 6, numbered(9)))
         self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
         self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
@@ -162,7 +163,7 @@ class Manual(ToolTest):
                             "-f --min-keys 200 new keys", "w dos", "z packed"],
                "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
-                          "-f --max-bytes 9 big y", "-f pages y", "-f live live",
+                          "-f --max-bytes 9 big y", "-f --max-bytes 9k dense y", "-f pages y", "-f live live",
                           "-f --factor 720 big folded"],
                "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big",
                            "x flipped pages", "x pages", "x big block",

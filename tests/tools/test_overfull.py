@@ -216,8 +216,25 @@ class Create(ToolTest):
                       result.stderr)
         self.output("bfcreate", "-qf", "-n", 100, "new", stdin=lines(*numbered(120)))
 
-    def test_a_size_without_a_promise_is_kept(self):
-        self.output("bfcreate", "-m", 512, "new", stdin=lines(*numbered(300)))
+    def test_a_size_without_a_promise_is_kept_unless_it_is_useless(self):
+        for layout, units, few, many in (("blocked", "bits", 300, 500), ("classic", "bits", 350, 370),
+                                         ("counting", "counters", 350, 370)):
+            self.output("bfcreate", "-f", "-l", layout, "-m", 512, "new", stdin=lines(*numbered(few)))
+            for quiet, name, told in ([], "new", "new"), (["-q"], "-", "standard output"):
+                words = ["-f", *quiet, "-l", layout, "-m", 512]
+                result = self.run_tool("bfcreate", *words, name, stdin=lines(*numbered(many)))
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(
+                    result.stderr.decode(),
+                    rf"^bfcreate: {told} is overfull: {many} keys in 512 {units}: its false-positive rate "
+                    rf"is [5-9][\d.]+ %: all keys are in it, but make it anew with a larger -m, or without "
+                    rf"-m \(--overfull accepts this one\)\n$")
+                if name == "-":
+                    self.write("new", result.stdout)
+                self.assertEqual(len(self.query("new", stdin=lines(*numbered(many)))), many)
+                for accept in ["--overfull"], ["-p", 0.9]:
+                    self.assertEqual(self.run_tool("bfcreate", *words, *accept, "-f", "new",
+                                                   stdin=lines(*numbered(many))).returncode, 0)
 
     def test_live_ones_are_not_filled_here(self):
         self.assertIn("--overfull", self.trouble("bfcreate", "--live", "--overfull", "-n", 9, "new"))

@@ -238,6 +238,23 @@ static bool is_overfull(const struct create *c, const struct bloomfile_info *inf
     return true;
 }
 
+/* Nothing was promised, but nearly every answer is "maybe". */
+static bool is_useless(const struct create *c, const struct bloomfile_info *info, double rate)
+{
+    char text[32];
+    if (c->overfull || c->params.fpr > 0 || rate <= SAY_USELESS)
+        return false;
+    cli_warn(0,
+             "%s is overfull: %" PRIu64 " keys in %" PRIu64
+             " %s: its false-positive rate is %s: all"
+             " keys are in it, but make it anew with a larger -m, or without -m (--overfull accepts"
+             " this one)",
+             sink_name(c->path), info->keys, info->bits,
+             info->layout == BLOOMFILE_COUNTING ? "counters" : "bits",
+             cli_percent(text, sizeof(text), rate));
+    return true;
+}
+
 static int report(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -251,7 +268,7 @@ static int report(const struct create *c, bloomfile_builder *builder, uint64_t r
         return 0;
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
-    bool overfull = is_overfull(c, &info, expected.rate);
+    bool overfull = is_overfull(c, &info, expected.rate) || is_useless(c, &info, expected.rate);
     if (!c->quiet && !overfull)
         say_warnings(sink_name(c->path), &info, expected);
     if (create_is_summed_up(c))

@@ -11,9 +11,6 @@
 
 #include <stdio.h>
 
-/* Beyond this rate a filter is of no use, and unless `all` is set its factor is not shown. */
-#define FOLD_USELESS 0.5
-
 #define FOLD_AS_MANY UINT64_MAX
 
 struct fold_wish {
@@ -21,7 +18,7 @@ struct fold_wish {
     uint64_t factor;    /* 0: the greatest that keeps the rate, or ... */
     uint64_t max_bytes; /* ... the smallest that is so small; 0: no limit */
     uint64_t more;      /* FOLD_AS_MANY: as there are */
-    bool all;
+    bool all;           /* show the factors too that make it useless */
 };
 
 struct fold_plan {

@@ -24,7 +24,7 @@ static bool keeps(const struct fold_wish *wish, const struct fold_plan *p,
     if (wish->factor > 0)
         return c->factor == wish->factor;
     if (wish->max_bytes > 0)
-        return c->image_size <= wish->max_bytes;
+        return c->image_size <= wish->max_bytes && (c->fpr <= SAY_USELESS || c->factor == 1);
     return c->fpr <= p->target;
 }
 
@@ -108,15 +108,23 @@ static char *reason(const struct fold_plan *p, const struct fold_wish *wish, cha
 static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wish)
 {
     char text[REASON_SIZE], size[32];
-    uint64_t least = p->choices[p->count - 1].image_size;
+    const struct bloomfile_fold_choice *least = &p->choices[p->count - 1], *fits = p->choices;
     if (wish->factor > 0)
         cli_fail(0,
                  "cannot fold %s: %" PRIu64 " does not divide its %" PRIu64
                  " %s (--dry-run lists what does)",
                  p->path, wish->factor, fold_units(p), fold_unit(p));
-    if (wish->max_bytes > 0)
+    if (wish->max_bytes > 0 && wish->max_bytes < least->image_size)
         cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path,
-                 least, cli_bytes(size, sizeof(size), least));
+                 least->image_size, cli_bytes(size, sizeof(size), least->image_size));
+    while (wish->max_bytes > 0 && fits->image_size > wish->max_bytes)
+        fits++;
+    if (wish->max_bytes > 0)
+        cli_fail(
+            0,
+            "cannot fold %s: in so few bytes its false-positive rate would be %s (--factor %" PRIu64
+            " folds it all the same)",
+            p->path, cli_percent(text, sizeof(text), fits->fpr), fits->factor);
     cli_fail(0, "cannot fold %s: %s", p->path, reason(p, wish, text, sizeof(text)));
 }
 

@@ -18,9 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Beyond this rate a filter is of no use. */
-#define USELESS 0.5
-
 enum {
     UNION = 0,
     INTERSECT = 1,
@@ -245,7 +242,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
 {
     char is[32];
     say_warnings(r->dest, info, rate);
-    if (r->mode == UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > USELESS)
+    if (r->mode == UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > SAY_USELESS)
         cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }

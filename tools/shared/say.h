@@ -9,6 +9,9 @@
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
 
+/* Beyond this rate a filter is of no use. */
+#define SAY_USELESS 0.5
+
 /* What to do about an error of live files that others have not, in brackets after a blank; or "".
  */
 const char *say_advice(int error);

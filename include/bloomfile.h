@@ -14,16 +14,16 @@
  *
  * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
  * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_view.h (tiny filters without
- * a file), bloomfile_inspect.h (sizing, measuring, verifying), bloomfile_hash.h (a hash of your
- * own). format-spec.md defines the bytes, doc/errors.md explains the errors.
+ * a file), bloomfile_inline.h (lookups compiled into the caller), bloomfile_inspect.h (sizing,
+ * measuring, verifying), bloomfile_hash.h (a hash of your own). The bytes: format-spec.md.
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
  * depend on it into "maybe", and bloomfile_status() remembers it.
  *
- * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0). A
- * lookup cannot fail. Outputs come first. After a failure a handle is NULL, an image NULL and its
- * size 0; other outputs are unchanged unless a function says otherwise.
+ * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
+ * doc/errors.md). A lookup cannot fail. Outputs come first. After a failure a handle is NULL, an
+ * image NULL and its size 0; other outputs are unchanged unless a function says otherwise.
  *
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.

@@ -66,10 +66,7 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
     f->contains = f->kernel->contains;
-    f->view = (struct kernel_view){ .body = map->bytes + h->body_offset,
-                                    .units = f->geometry.units,
-                                    .k = h->k,
-                                    .missed = live ? live_missed : NULL };
+    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
     f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
     f->app_hash = hash_is_applications(h->hash_id);
@@ -79,6 +76,8 @@ int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigne
         app_hash_forget(f);
     if (live) {
         f->live = map->bytes;
+        f->state[0] = header_state(f->live, 0);
+        f->state[1] = header_state(f->live, 1);
         f->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
         if (error == 0)
             error = session_new(&f->session);

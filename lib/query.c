@@ -10,12 +10,20 @@ static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint
     return f->unnamed ? app_hash_missed(f) : doubt_contains(f, digest);
 }
 
+/* The bits first, then the state of the file. */
+static __attribute__((noinline)) bool contains_live(const bloomfile *f, uint64_t digest)
+{
+    return f->contains(&f->view, digest) || live_in_doubt(f);
+}
+
 /* Few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (guard_all_good(&f->guard_storage))
+    if (!guard_all_good(&f->guard_storage))
+        return contains_in_doubt(f, digest);
+    if (f->live == NULL)
         return f->contains(&f->view, digest);
-    return contains_in_doubt(f, digest);
+    return contains_live(f, digest);
 }
 
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
@@ -31,7 +39,6 @@ static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const 
     return f->unnamed ? app_hash_missed_many(f, n, hits) : doubt_contains_many(f, digests, n, hits);
 }
 
-/* The bits first, then the state of the file. */
 static __attribute__((noinline)) size_t many_live(const bloomfile *f, const uint64_t *digests,
                                                   size_t n, bool *hits)
 {

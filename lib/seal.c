@@ -15,7 +15,6 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
 {
     f->header = *sealed;
     f->live = NULL;
-    f->view.missed = NULL;
     guard_restart(f->guard, sealed->record.body_crc);
     session_free(f->session);
     f->session = NULL;

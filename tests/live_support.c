@@ -15,10 +15,16 @@
 
 #include "format/bytes.h"
 
+#ifdef ALL_BLOCKED /* the layout that pins look up by themselves */
+#define LIVE_LAYOUT(layout) ((void)(layout), BLOOMFILE_BLOCKED)
+#else
+#define LIVE_LAYOUT(layout) (layout)
+#endif
+
 struct bloomfile_params live_params(uint32_t layout)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = layout;
+    params.layout = LIVE_LAYOUT(layout);
     params.bits = LIVE_BITS;
     params.hashes = 6;
     return params;

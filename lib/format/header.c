@@ -306,12 +306,10 @@ bool header_is_still(const struct header *h, const uint8_t *image)
     return memcmp(record, expected, size) == 0;
 }
 
-bool header_poisoned_now(const uint8_t *image)
+const uint8_t *header_state(const uint8_t *image, unsigned slot)
 {
-    const uint8_t *record = image + static_size(GEOMETRY_FILE_HEADER);
-    const uint32_t size = record_size(GEOMETRY_FILE_HEADER);
-    return shared_load32(record + RECORD_AT_state) == BLOOMFILE_POISONED ||
-           shared_load32(record + size + RECORD_AT_state) == BLOOMFILE_POISONED;
+    return image + static_size(GEOMETRY_FILE_HEADER) + slot * record_size(GEOMETRY_FILE_HEADER) +
+           RECORD_AT_state;
 }
 
 void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,

@@ -75,8 +75,8 @@ void header_encode_record(const struct header *h, const struct record *r, const 
  * sealed one the record that was in force. */
 bool header_is_still(const struct header *h, const uint8_t *image);
 
-/* Whether a record of a live or once live image says poisoned. It may be changing right now. */
-bool header_poisoned_now(const uint8_t *image);
+/* Where a record of a live or once live image says its state, 4 bytes little-endian. */
+const uint8_t *header_state(const uint8_t *image, unsigned slot);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
  * write (format-spec.md, section 13). `faults` are those of header_decode(). */

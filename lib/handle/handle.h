@@ -29,6 +29,7 @@ struct bloomfile {
     const struct kernel *kernel;
     struct guard *guard;     /* the part that lookups may write */
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
+    const uint8_t *state[2]; /* where its records say what they are */
     struct session *session; /* of a live file */
     int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
                                 inode it holds; -1 */

@@ -21,12 +21,6 @@ static bool went_back(const bloomfile *f, uint64_t sequence)
     return sequence < seen || sequence < f->header.record.sequence;
 }
 
-bool live_missed(const struct kernel_view *view)
-{
-    _Static_assert(offsetof(struct bloomfile, view) == 0, "the view is a handle's first member");
-    return live_in_doubt((const void *)view);
-}
-
 int live_load(const bloomfile *f, struct header *now)
 {
     struct header_faults faults;

@@ -27,15 +27,13 @@ static inline bool live_in_doubt(const bloomfile *f)
     shared_order();
     if (atomic_load_explicit(&f->guard->distrust, memory_order_relaxed))
         return true;
-    if (!header_poisoned_now(f->live))
+    if (shared_load32(f->state[0]) != BLOOMFILE_POISONED &&
+        shared_load32(f->state[1]) != BLOOMFILE_POISONED)
         return false;
     /* For good: the page may be read anew from disk. */
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     return true;
 }
-
-/* The answer to a lookup whose bits say no: live_in_doubt(). For the view of a live handle. */
-bool live_missed(const struct kernel_view *view);
 
 /* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,

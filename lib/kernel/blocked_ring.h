@@ -21,7 +21,7 @@
  * first. */
 #define KERNEL_INLINE KERNEL_TARGET static inline __attribute__((always_inline))
 
-/* Whether a block has all bits of a digest. */
+/* Whether a block has all bits of a digest: bloomfile_block_has_few(), or _many(). */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)

@@ -13,14 +13,7 @@ struct kernel_view {
     const uint8_t *body;
     uint64_t units;
     unsigned k;
-    bool (*missed)(const struct kernel_view *view); /* NULL, or the answer if the bits say no */
 };
-
-/* What `contains` returns, for what the bits say. */
-static inline bool kernel_answer(const struct kernel_view *view, bool hit)
-{
-    return view->missed == NULL ? hit : hit || view->missed(view);
-}
 
 struct kernel_tally {
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
@@ -46,7 +39,7 @@ struct kernel {
     const char *name;
     enum kernel_density density;
     bool (*contains)(const struct kernel_view *view, uint64_t digest);
-    /* Does not call view->missed. hits may be NULL. Returns the number of hits. */
+    /* hits may be NULL. Returns the number of hits. */
     size_t (*contains_many)(const struct kernel_view *view, const uint64_t *digests, size_t n,
                             bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */

@@ -3,6 +3,7 @@
 // The same in C++, with an owner for each handle.
 extern "C" { // as many do with every header of C
 #include <bloomfile.h>
+#include <bloomfile_inline.h>
 #include <bloomfile_inspect.h>
 }
 #include <iostream>
@@ -57,7 +58,10 @@ class filter
 
     bool contains(const std::string &key) const
     {
-        return bloomfile_contains(f.get(), key.data(), key.size());
+        bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+        check(bloomfile_pin(f.get(), &pin));
+        return bloomfile_pinned_contains_digest(
+            &pin, bloomfile_hash(bloomfile_seed(f.get()), key.data(), key.size()));
     }
 
     bloomfile_info info() const

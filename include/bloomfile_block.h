@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile_block.h - whether a block of the blocked layout has all bits of a digest
+ *
+ * For bloomfile_inline.h and the library itself; include that, not this. The instructions are those
+ * that the compiler may use. The library compiles the same text for each set of instructions that a
+ * processor may have: it defines BLOOMFILE_BLOCK_TARGET, the attributes of a function that uses
+ * them, and one of BLOOMFILE_BLOCK_AVX512, _AVX2, _NEON, or none of these for bit by bit.
+ *
+ * Each function takes the 64 bytes of a block at any address, k from 1 to 64 and a digest
+ * (format-spec.md, section 8); _few takes k up to 6, the positions of one product, _many above.
+ */
+#ifndef BLOOMFILE_BLOCK_H
+#define BLOOMFILE_BLOCK_H
+
+#ifdef __cplusplus
+#pragma GCC system_header /* C casts, which a C++ program may forbid itself */
+#endif
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef BLOOMFILE_BLOCK_TARGET
+#define BLOOMFILE_BLOCK_TARGET
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define BLOOMFILE_BLOCK_ATOMIC
+#endif
+#endif
+#if defined __SANITIZE_THREAD__ || defined BLOOMFILE_BLOCK_ATOMIC
+/* Bits of a live filter change meanwhile, and only atomic loads are no race to ThreadSanitizer. */
+#elif defined __AVX512F__ && defined __BMI2__
+#define BLOOMFILE_BLOCK_AVX512
+#elif defined __AVX2__
+#define BLOOMFILE_BLOCK_AVX2
+#elif defined __aarch64__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define BLOOMFILE_BLOCK_NEON
+#endif
+#endif
+
+#define BLOOMFILE_BLOCK_INLINE BLOOMFILE_BLOCK_TARGET static inline __attribute__((always_inline))
+#define BLOOMFILE_BLOCK_C      UINT64_C(0x9E3779B97F4A7C15)
+#define BLOOMFILE_BLOCK_SLICES 6u /* of 9 bits, from the top of one product */
+
+#ifdef __cplusplus
+extern "C++" { /* these headers have templates */
+#endif
+#if defined BLOOMFILE_BLOCK_AVX512 || defined BLOOMFILE_BLOCK_AVX2
+#include <immintrin.h>
+#elif defined BLOOMFILE_BLOCK_NEON
+#include <arm_neon.h>
+#endif
+#ifdef __cplusplus
+}
+#endif
+
+#if defined BLOOMFILE_BLOCK_AVX512
+
+/* A block is one register, and each slice of a product has a lane of 64 bits. The upper three bits
+ * of a slice pick a word of the block, the lower six a bit in it; permute and rotate look at no
+ * more bits than these, so nothing needs masking. Returns the lanes of the first `slices` slices
+ * whose bit is zero. */
+BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_absent(__m512i block, uint64_t product,
+                                                       unsigned slices)
+{
+    const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
+    const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
+    const __m512i one = _mm512_setr_epi64(1, 1, 1, 1, 1, 1, 0, 0);
+    const __m512i lanes = _mm512_set1_epi64((long long)product);
+    const __m512i words = _mm512_permutexvar_epi64(_mm512_srlv_epi64(lanes, to_word), block);
+    const __m512i bits = _mm512_rolv_epi64(one, _mm512_srlv_epi64(lanes, to_bit));
+    return _bzhi_u32(_mm512_testn_epi64_mask(words, bits), slices);
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_absent(_mm512_loadu_si512(at), digest * BLOOMFILE_BLOCK_C, k) == 0;
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    const __m512i block = _mm512_loadu_si512(at);
+    uint64_t product = digest * BLOOMFILE_BLOCK_C;
+    unsigned none = bloomfile_block_absent(block, product, BLOOMFILE_BLOCK_SLICES);
+    for (k -= BLOOMFILE_BLOCK_SLICES; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
+        none |= bloomfile_block_absent(block, product *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
+    return (none | bloomfile_block_absent(block, product * BLOOMFILE_BLOCK_C, k)) == 0;
+}
+
+#elif defined BLOOMFILE_BLOCK_AVX2
+
+/* A block is two registers of 8 words of 32 bits, and each slice of a product has a lane of that
+ * width. The top bit of a slice picks the register, the next three a word in it, the lower five a
+ * bit in that. Three slices lie within the upper half of a product, the others within the 32 bits
+ * from bit 10 on, which a shift brings into place. Returns the lanes of the first `slices` slices
+ * whose bit is set. */
+BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_present(const uint8_t *at, uint64_t product,
+                                                        unsigned slices)
+{
+    const __m256i to_bit = _mm256_setr_epi32(23, 14, 5, 18, 9, 0, 0, 0);
+    const __m256i to_word = _mm256_setr_epi32(28, 19, 10, 23, 14, 5, 5, 5);
+    const __m256i to_sign = _mm256_setr_epi32(0, 9, 18, 5, 14, 23, 23, 23);
+    const __m256i block_low = _mm256_loadu_si256((const __m256i *)(const void *)at);
+    const __m256i block_high = _mm256_loadu_si256((const __m256i *)(const void *)(at + 32));
+    const __m256i upper = _mm256_set1_epi32((int)(product >> 32));
+    const __m256i lower = _mm256_set1_epi32((int)(uint32_t)(product >> 10));
+    const __m256i lanes = _mm256_blend_epi32(lower, upper, 7);
+
+    const __m256i word = _mm256_srlv_epi32(lanes, to_word);
+    const __m256 low = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(block_low, word));
+    const __m256 high = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(block_high, word));
+    const __m256 half = _mm256_castsi256_ps(_mm256_sllv_epi32(lanes, to_sign));
+    const __m256i words = _mm256_castps_si256(_mm256_blendv_ps(low, high, half));
+
+    /* 31 minus the lower five bits of the slice: the distance of the bit from the sign. */
+    const __m256i below =
+        _mm256_andnot_si256(_mm256_srlv_epi32(lanes, to_bit), _mm256_set1_epi32(31));
+    const __m256i signs = _mm256_sllv_epi32(words, below);
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(signs)) & ((1u << slices) - 1);
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_present(at, digest * BLOOMFILE_BLOCK_C, k) == (1u << k) - 1;
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    uint64_t product = digest * BLOOMFILE_BLOCK_C;
+    unsigned all = bloomfile_block_present(at, product, BLOOMFILE_BLOCK_SLICES);
+    for (k -= BLOOMFILE_BLOCK_SLICES; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
+        all &= bloomfile_block_present(at, product *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
+    const unsigned last = bloomfile_block_present(at, product * BLOOMFILE_BLOCK_C, k);
+    return all == (1u << BLOOMFILE_BLOCK_SLICES) - 1 && last == (1u << k) - 1;
+}
+
+#elif defined BLOOMFILE_BLOCK_NEON
+
+/* A block is a table of 64 bytes, and each slice of a product has a lane of one byte. The upper six
+ * bits of a slice pick a byte of the table, the lower three a bit in it. Three slices lie within
+ * the upper half of a product, the others within the 32 bits from bit 10 on, which a shift brings
+ * into place: slices 0 to 2 and 3 to 5 are in lanes 0 to 2 and 4 to 6. Returns the lanes of the
+ * first `slices` slices, all ones where the bit is zero. */
+BLOOMFILE_BLOCK_INLINE uint64_t bloomfile_block_absent(const uint8_t *at, uint64_t product,
+                                                       unsigned slices)
+{
+    const int32x4_t to_upper = { -23, -14, -5, -5 }, to_lower = { -18, -9, 0, 0 };
+    const uint64_t wanted = ((1ULL << 8 * (slices > 3 ? slices + 1 : slices)) - 1) & ~0xff000000ULL;
+    uint8x16x4_t block;
+    block.val[0] = vld1q_u8(at);
+    block.val[1] = vld1q_u8(at + 16);
+    block.val[2] = vld1q_u8(at + 32);
+    block.val[3] = vld1q_u8(at + 48);
+    const uint32x4_t first = vshlq_u32(vdupq_n_u32((uint32_t)(product >> 32)), to_upper);
+    const uint32x4_t second = vshlq_u32(vdupq_n_u32((uint32_t)(product >> 10)), to_lower);
+    const uint16x8_t of = vcombine_u16(vmovn_u32(first), vmovn_u32(second));
+    const uint8x8_t index = vand_u8(vshrn_n_u16(of, 3), vdup_n_u8(63));
+    const uint8x8_t bit = vand_u8(vmovn_u16(of), vdup_n_u8(7));
+    const uint8x8_t set =
+        vtst_u8(vqtbl4_u8(block, index), vshl_u8(vdup_n_u8(1), vreinterpret_s8_u8(bit)));
+    return ~vget_lane_u64(vreinterpret_u64_u8(set), 0) & wanted;
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_absent(at, digest * BLOOMFILE_BLOCK_C, k) == 0;
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    uint64_t none = 0;
+    for (; k > BLOOMFILE_BLOCK_SLICES; k -= BLOOMFILE_BLOCK_SLICES)
+        none |= bloomfile_block_absent(at, digest *= BLOOMFILE_BLOCK_C, BLOOMFILE_BLOCK_SLICES);
+    return (none | bloomfile_block_absent(at, digest * BLOOMFILE_BLOCK_C, k)) == 0;
+}
+
+#else
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_many(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    for (unsigned i = 0; i < k; i++) {
+        if (i % BLOOMFILE_BLOCK_SLICES == 0)
+            digest *= BLOOMFILE_BLOCK_C;
+        const unsigned bit = (unsigned)(digest >> (55 - 9 * (i % BLOOMFILE_BLOCK_SLICES))) & 511;
+        if ((__atomic_load_n(at + bit / 8, __ATOMIC_RELAXED) >> (bit % 8) & 1) == 0)
+            return false;
+    }
+    return true;
+}
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has_few(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return bloomfile_block_has_many(at, k, digest);
+}
+
+#endif
+
+BLOOMFILE_BLOCK_INLINE bool bloomfile_block_has(const uint8_t *at, unsigned k, uint64_t digest)
+{
+    return k <= BLOOMFILE_BLOCK_SLICES ? bloomfile_block_has_few(at, k, digest)
+                                       : bloomfile_block_has_many(at, k, digest);
+}
+
+/* The block of a digest in a body of so many blocks. */
+static inline __attribute__((always_inline)) const uint8_t *
+bloomfile_block_of(const uint8_t *body, uint64_t blocks, uint64_t digest)
+{
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 u128;
+    return body + 64 * (uint64_t)(((u128)digest * blocks) >> 64);
+#else
+    (void)blocks;
+    (void)digest;
+    return body; /* not used: without this type all lookups are the library's */
+#endif
+}
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile_inline.h - lookups that are compiled into the caller
+ *
+ *     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+ *     int error = bloomfile_pin(f, &pin);              // once a handle
+ *     ...
+ *     if (!bloomfile_pinned_contains_digest(&pin, digest))
+ *         return NOT_FOUND;                            // certainly not
+ *
+ * For storage engines, which ask one key at a time. A pin has what a lookup needs of a handle. The
+ * functions here answer by themselves while nothing is in doubt: the layout is blocked, each page
+ * has been verified (or BLOOMFILE_VERIFY_NONE trusts them), a live file is not poisoned. In any
+ * other case they call the library. So a pin answers as its handle would, in every state: damage is
+ * "maybe", bloomfile_status() tells of it, and a live file that is poisoned meanwhile is noticed.
+ *
+ * Cost. In a cache a lookup takes a third to two thirds of bloomfile_contains_digest(), and beyond
+ * them more misses overlap, because there are fewer instructions between them; bench/README.md has
+ * figures. Compile with -mavx2, with -mavx512f -mbmi2, or with -march=native. Without them an
+ * x86-64 compiler must test bit by bit, and then the library's own functions are faster, for they
+ * choose the instructions at run time. Beyond 64 digests a batch is the library's.
+ *
+ * Lifetime. A pin is good until its handle is closed, in any number of threads at once.
+ *
+ * C99 or C++11, by gcc or clang. What was compiled with this header works with every later library
+ * of the same soversion: what one of those cannot express in a pin it answers itself.
+ */
+#ifndef BLOOMFILE_INLINE_H
+#define BLOOMFILE_INLINE_H
+
+#include <bloomfile.h>
+#include <bloomfile_block.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For the functions below only. */
+struct bloomfile_pinned {
+    size_t struct_size;
+    const bloomfile *f;
+    const uint8_t *body;
+    uint64_t blocks;
+    const uint64_t *doubts;   /* 0 there: nothing is in doubt */
+    const uint32_t *state[2]; /* of a live file, in both of its records; else NULL */
+    uint32_t poisoned;        /* what one of them is then */
+    uint32_t hashes;
+};
+#define BLOOMFILE_PINNED_INIT BLOOMFILE_INIT_(struct bloomfile_pinned)
+
+/* Fills *pin from an open handle. Error: BLOOMFILE_EPARAMS for a wrong struct_size. */
+BLOOMFILE_API int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin);
+
+/* ------------------------------------------------------------------------ parts of what follows */
+
+static inline __attribute__((always_inline)) bool
+bloomfile_pinned_sure_(const struct bloomfile_pinned *pin)
+{
+#ifdef __SIZEOF_INT128__
+    return __atomic_load_n(pin->doubts, __ATOMIC_ACQUIRE) == 0;
+#else
+    return !pin; /* without this type all lookups are the library's */
+#endif
+}
+
+/* Whether a "no" of the bits stands. A live file's state is read after its bits, so that bits read
+ * from a page that a failing disk gave back are never believed once a writer knows. */
+static inline __attribute__((always_inline)) bool
+bloomfile_pinned_absent_(const struct bloomfile_pinned *pin)
+{
+    if (!pin->state[0])
+        return true;
+#if defined __x86_64__
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#else
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+#endif
+    return __atomic_load_n(pin->state[0], __ATOMIC_RELAXED) != pin->poisoned &&
+           __atomic_load_n(pin->state[1], __ATOMIC_RELAXED) != pin->poisoned &&
+           bloomfile_pinned_sure_(pin);
+}
+
+/* ----------------------------------------------------------------------------------- looking up */
+
+/* As bloomfile_contains_digest() of the handle. The digest is made WITH THE FILTER'S SEED. */
+static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinned *pin,
+                                                    bloomfile_digest digest)
+{
+    if (!bloomfile_pinned_sure_(pin))
+        return bloomfile_contains_digest(pin->f, digest);
+    if (bloomfile_block_has(bloomfile_block_of(pin->body, pin->blocks, digest), pin->hashes,
+                            digest))
+        return true;
+    return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->f, digest);
+}
+
+/* As bloomfile_contains_digests(), for the 2 to 64 keys that an engine has at once: their cache
+ * lines are requested first. */
+static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pinned *pin,
+                                                       const bloomfile_digest *digests, size_t n,
+                                                       bool *hits)
+{
+    const struct bloomfile_pinned copy = *pin; /* which storing hits cannot change */
+    size_t found = 0;
+    if (n > 64 || !bloomfile_pinned_sure_(&copy))
+        return bloomfile_contains_digests(pin->f, digests, n, hits);
+    for (size_t i = 0; i < n; i++)
+        __builtin_prefetch(bloomfile_block_of(copy.body, copy.blocks, digests[i]));
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *block = bloomfile_block_of(copy.body, copy.blocks, digests[i]);
+        const bool hit = bloomfile_block_has(block, copy.hashes, digests[i]);
+        if (hits)
+            hits[i] = hit;
+        found += hit;
+    }
+    if (found < n && !bloomfile_pinned_absent_(&copy))
+        return bloomfile_contains_digests(pin->f, digests, n, hits);
+    return found;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * What a lookup needs of a handle, for bloomfile_inline.h. */
+#include <bloomfile_inline.h>
+
+#include "format/bytes.h"
+#include "format/versioned.h"
+#include "handle/handle.h"
+
+#define PIN_LEAST sizeof(struct bloomfile_pinned)
+
+#ifdef __SIZEOF_INT128__
+static bool can_inline(const bloomfile *f)
+{
+    return f->header.layout == BLOOMFILE_BLOCKED;
+}
+#else
+static bool can_inline(const bloomfile *f)
+{
+    (void)f;
+    return false;
+}
+#endif
+
+int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
+{
+    static const uint64_t always_in_doubt = 1;
+    if (!versioned_known(pin->struct_size, PIN_LEAST))
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_pinned p = { .f = f, .doubts = &always_in_doubt };
+    if (can_inline(f)) {
+        p.body = f->view.body;
+        p.blocks = f->view.units;
+        p.hashes = f->view.k;
+        p.doubts = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */
+    }
+    for (unsigned slot = 0; f->live != NULL && slot < 2; slot++)
+        p.state[slot] = (const void *)f->state[slot];
+    p.poisoned = BYTES_SWAP32(BLOOMFILE_POISONED);
+    versioned_give(pin, pin->struct_size, &p, sizeof p);
+    return 0;
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ * Pins (bloomfile_inline.h): they answer by themselves where nothing is in doubt, and as the
+ * library wherever something is, also if that comes after they were made. */
+#include <bloomfile_inline.h>
+
+#include "live_support.h"
+
+#include <bloomfile_hash.h>
+#include <bloomfile_live.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/header.h"
+
+enum {
+    PAGE = 4096,
+    PAGES = 16,
+    KEYS = 5000,
+    GROUP = 64, /* digests that a pin looks up by itself at once */
+};
+
+/* ---- which lookups reach the library: calls from this program go through these */
+
+bool __real_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
+size_t __real_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+                                         size_t n, bool *hits);
+bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest);
+size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+                                         size_t n, bool *hits);
+
+static unsigned calls;
+
+bool __wrap_bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
+{
+    calls++;
+    return __real_bloomfile_contains_digest(f, digest);
+}
+
+size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests,
+                                         size_t n, bool *hits)
+{
+    calls++;
+    return __real_bloomfile_contains_digests(f, digests, n, hits);
+}
+
+static struct bloomfile_pinned pinned(const bloomfile *f)
+{
+    struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+    assert_error(bloomfile_pin(f, &pin), 0);
+    calls = 0;
+    return pin;
+}
+
+/* Asserts that the pin answers as the library does, to digests that are in and to others. */
+static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomfile *f)
+{
+    for (uint64_t i = 0; i < 2 * KEYS; i += GROUP) {
+        uint64_t digests[GROUP];
+        bool hits[GROUP];
+        size_t found = 0;
+        for (unsigned j = 0; j < GROUP; j++) {
+            digests[j] = number(bloomfile_seed(f), i + j);
+            const bool expected = __real_bloomfile_contains_digest(f, digests[j]);
+            assert_int_equal(bloomfile_pinned_contains_digest(pin, digests[j]), expected);
+            found += expected;
+        }
+        const size_t n = i / GROUP % (GROUP + 1);
+        assert_int_equal(bloomfile_pinned_contains_digests(pin, digests, GROUP, NULL), found);
+        memset(hits, 2, sizeof hits);
+        bloomfile_pinned_contains_digests(pin, digests, n, hits);
+        for (unsigned j = 0; j < n; j++)
+            assert_int_equal(hits[j], __real_bloomfile_contains_digest(f, digests[j]));
+        for (size_t j = n; j < GROUP; j++)
+            assert_int_equal(*(const uint8_t *)&hits[j], 2);
+    }
+}
+
+static void assert_maybe(const struct bloomfile_pinned *pin, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t digest = number(0, i);
+        bool hit = false;
+        assert_true(bloomfile_pinned_contains_digest(pin, digest));
+        assert_int_equal(bloomfile_pinned_contains_digests(pin, &digest, 1, &hit), 1);
+        assert_true(hit);
+    }
+}
+
+/* ---- by itself */
+
+static void a_verified_filter_is_answered_without_a_call(void **state)
+{
+    (void)state;
+    static const uint64_t blocks[] = { 1, 7, 64 * PAGES };
+    for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k += k < 20 ? 1 : 11) {
+        for (unsigned i = 0; i < ROWS(blocks); i++) {
+            struct bytes image = image_from((struct recipe){
+                BLOOMFILE_BLOCKED, EMBEDDED, 512 * blocks[i], k, blocks[i] * 8, k });
+            bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+            const struct bloomfile_pinned pin = pinned(f);
+            assert_same_answers(&pin, f);
+            assert_int_equal(calls, 0);
+            bloomfile_close(f);
+            free(image.data);
+        }
+    }
+}
+
+static void other_layouts_and_large_batches_are_the_librarys(void **state)
+{
+    (void)state;
+    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    uint64_t digests[GROUP + 1] = { 0 };
+    for (unsigned i = 0; i < ROWS(layouts); i++) {
+        struct bytes image =
+            image_from((struct recipe){ layouts[i], EMBEDDED, 100000, 5, KEYS, 0 });
+        bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+        const struct bloomfile_pinned pin = pinned(f);
+        assert_same_answers(&pin, f);
+        assert_true(calls > KEYS);
+        bloomfile_close(f);
+        free(image.data);
+    }
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
+    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
+    const struct bloomfile_pinned pin = pinned(f);
+    bloomfile_pinned_contains_digests(&pin, digests, GROUP, NULL);
+    assert_int_equal(calls, 0);
+    bloomfile_pinned_contains_digests(&pin, digests, GROUP + 1, NULL);
+    assert_int_equal(calls, 1);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void a_size_that_no_version_has_is_refused(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 6, 10, 0 });
+    bloomfile *f = open_image(image, 0);
+    struct bloomfile_pinned pin = { .struct_size = 4 };
+    assert_error(bloomfile_pin(f, &pin), BLOOMFILE_EPARAMS);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- damage */
+
+static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 64 * PAGES, 6, KEYS, 0 };
+
+static void write_filter(void)
+{
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    free(image.data);
+}
+
+static void zero_body(void)
+{
+    static const uint8_t zeros[PAGE * PAGES];
+    int fd = open("filter", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, zeros, sizeof zeros, IN_FILE), sizeof zeros);
+    assert_int_equal(close(fd), 0);
+}
+
+static void pages_are_checked_before_a_no_relies_on_them(void **state)
+{
+    (void)state;
+    write_filter();
+    zero_body();
+    bloomfile *f = opened("filter", 0);
+    const struct bloomfile_pinned pin = pinned(f);
+    assert_maybe(&pin, 0, KEYS);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    bloomfile_close(f);
+}
+
+static void when_all_pages_are_checked_calls_end(void **state)
+{
+    (void)state;
+    write_filter();
+    bloomfile *f = opened("filter", 0);
+    const struct bloomfile_pinned pin = pinned(f);
+    assert_same_answers(&pin, f);
+    assert_true(calls > 0);
+    calls = 0;
+    assert_same_answers(&pin, f);
+    assert_int_equal(calls, 0);
+    bloomfile_close(f);
+}
+
+static void damage_found_later_reaches_an_older_pin(void **state)
+{
+    (void)state;
+    write_filter();
+    bloomfile *f = opened("filter", BLOOMFILE_VERIFY_FULL);
+    const struct bloomfile_pinned pin = pinned(f);
+    assert_maybe(&pin, 0, KEYS);
+    zero_body();
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);
+    assert_maybe(&pin, 0, KEYS);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    bloomfile_close(f);
+}
+
+static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.hash_id = 0x80000001;
+    params.self_test = 5;
+    params.bits = 512 * 64;
+    bloomfile_builder *b = new_builder(params);
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    bloomfile *f = open_image(image, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL);
+    const struct bloomfile_pinned pin = pinned(f);
+    assert_maybe(&pin, 0, 10);
+    assert_error(bloomfile_name_hash(f, 0x80000001, 5), 0);
+    calls = 0;
+    assert_false(bloomfile_pinned_contains_digest(&pin, 1));
+    assert_int_equal(calls, 0);
+    assert_error(bloomfile_name_hash(f, 0x80000001, 6), BLOOMFILE_ESELFTEST);
+    assert_maybe(&pin, 0, 10);
+    assert_error(bloomfile_name_hash(f, 0x80000001, 5), 0);
+    assert_false(bloomfile_pinned_contains_digest(&pin, 1));
+    bloomfile_close(f);
+    free(image.data);
+}
+
+/* ---- live files */
+
+static void adds_of_others_are_seen_at_once(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    bloomfile *reader = opened("filter", 0), *writer = opened("filter", BLOOMFILE_WRITE);
+    const struct bloomfile_pinned pin = pinned(reader);
+    assert_false(bloomfile_pinned_contains_digest(&pin, number(0, ABSENT)));
+    add_digests_of(writer, ABSENT, ABSENT + 1);
+    assert_maybe(&pin, ABSENT, ABSENT + 1);
+    assert_maybe(&pin, 0, LIVE_KEYS);
+    assert_int_equal(calls, 0);
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+}
+
+/* In either record, in force or not. */
+static void a_poison_is_noticed_after_every_miss(void **state)
+{
+    (void)state;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        make_live("filter", BLOOMFILE_BLOCKED);
+        bloomfile *f = opened("filter", 0);
+        const struct bloomfile_pinned pin = pinned(f);
+        const uint64_t digest = number(0, ABSENT);
+        assert_false(bloomfile_pinned_contains_digest(&pin, digest));
+        assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 0);
+        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+        if (slot == 0)
+            assert_true(bloomfile_pinned_contains_digest(&pin, digest));
+        else
+            assert_int_equal(bloomfile_pinned_contains_digests(&pin, &digest, 1, NULL), 1);
+        set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_LIVE);
+        assert_maybe(&pin, ABSENT, ABSENT + 10); /* for good */
+        assert_error(bloomfile_status(f), BLOOMFILE_EPOISONED);
+        bloomfile_close(f);
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+static void a_pin_outlives_sealing(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    bloomfile *reader = opened("filter", 0), *f = opened("filter", BLOOMFILE_WRITE);
+    const struct bloomfile_pinned pin = pinned(f), other = pinned(reader);
+    assert_error(bloomfile_seal(f), 0);
+    assert_maybe(&pin, 0, LIVE_KEYS);
+    assert_false(bloomfile_pinned_contains_digest(&pin, number(0, ABSENT)));
+    assert_true(calls > 0); /* pages are checked now */
+    assert_false(bloomfile_pinned_contains_digest(&other, number(0, ABSENT)));
+    assert_maybe(&other, 0, LIVE_KEYS);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_verified_filter_is_answered_without_a_call),
+        cmocka_unit_test(other_layouts_and_large_batches_are_the_librarys),
+        cmocka_unit_test(a_size_that_no_version_has_is_refused),
+        TEST(pages_are_checked_before_a_no_relies_on_them),
+        TEST(when_all_pages_are_checked_calls_end),
+        TEST(damage_found_later_reaches_an_older_pin),
+        cmocka_unit_test(a_hash_that_is_not_named_any_more_answers_maybe),
+        TEST(adds_of_others_are_seen_at_once),
+        TEST(a_poison_is_noticed_after_every_miss),
+        TEST(a_pin_outlives_sealing),
+    };
+    return cmocka_run_group_tests_name("inline", tests, NULL, NULL);
+}

@@ -11,7 +11,7 @@
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile *f)
 {
-    return f->header.layout == BLOOMFILE_BLOCKED;
+    return f->header.layout == BLOOMFILE_BLOCKED; /* what bloomfile_block.h looks up */
 }
 #else
 static bool can_inline(const bloomfile *f)

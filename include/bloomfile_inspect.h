@@ -44,8 +44,8 @@ struct bloomfile_traits {
     bool counts;         /* keys can be removed, and filters cannot be intersected */
 };
 
-/* The traits of a layout; NULL: there is no such layout. 0 is BLOOMFILE_BLOCKED here too, and the
- * numbers have no gaps: who counts from 1 until NULL meets every layout. */
+/* The traits of a layout; NULL: there is no such layout. The numbers have no gaps: counting from 1
+ * until NULL meets every layout. */
 BLOOMFILE_API const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout);
 
 /* -------------------------------------------------------------------------------- inspecting */

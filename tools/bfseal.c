@@ -163,7 +163,7 @@ static void seal_copy(const struct request *r)
         cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST away)", r->dest);
     sink_check(r->dest, r->force);
     bloomfile_get_info(f, &info);
-    if (r->project && info.layout != BLOOMFILE_COUNTING)
+    if (r->project && bloomfile_traits_of(info.layout)->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
     progress(r, &p);
     error = copy(r, f);

@@ -3,6 +3,7 @@
 #include "harness/bench.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -180,6 +181,5 @@ uint64_t bench_count_hits(const bloomfile *f, uint64_t first, uint64_t count)
 
 const char *bench_layout_name(uint32_t layout)
 {
-    static const char *const names[] = { "", "blocked", "classic", "counting" };
-    return names[layout];
+    return bloomfile_traits_of(layout)->name;
 }

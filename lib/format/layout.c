@@ -13,7 +13,5 @@ const struct bloomfile_traits layout_table[LAYOUT_END] = {
 
 const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)
 {
-    if (layout == 0)
-        layout = LAYOUT_DEFAULT;
     return layout_known(layout) ? layout_of(layout) : NULL;
 }

@@ -44,7 +44,7 @@ static bloomfile *open_filter(const struct add *a)
     if (error != 0)
         say_cannot_open(a->path, error);
     bloomfile_get_info(f, &info);
-    if (a->remove && info.layout != BLOOMFILE_COUNTING) {
+    if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
         bloomfile_close(f);
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot remove keys from %s", a->path);
     }

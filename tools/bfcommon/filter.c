@@ -9,7 +9,6 @@
 #include <bsd/stdlib.h>
 
 enum {
-    BLOCK = 512,
     BITS_PER_KEY = 24, /* one key in some ten thousand passes by mistake */
     MOST_HASHES = 8    /* more would cost more time than they save */
 };
@@ -18,11 +17,13 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
 {
     uint64_t most = memory * 8;
     uint64_t bits = keys < most / BITS_PER_KEY ? keys * BITS_PER_KEY : most;
-    bits = (bits / BLOCK + 1) * BLOCK;
+    const uint32_t block = bloomfile_traits_of(BLOOMFILE_BLOCKED)->unit_cells;
+    bits = (bits / block + 1) * block;
     uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits, keys > 0 ? keys : 1);
     *filter = (struct filter){ .size = bits / 8 };
     arc4random_buf(&filter->seed, sizeof(filter->seed));
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = BLOOMFILE_BLOCKED;
     params.bits = bits;
     params.hashes = hashes < MOST_HASHES ? hashes : MOST_HASHES;
     params.seed = filter->seed;

@@ -7,14 +7,10 @@
 #include "shared/params.h"
 #include "shared/sink.h"
 
+#include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static const struct options_word layouts[] = { { "blocked", BLOOMFILE_BLOCKED },
-                                               { "classic", BLOOMFILE_CLASSIC },
-                                               { "counting", BLOOMFILE_COUNTING },
-                                               { NULL, 0 } };
 
 static void take_seed(void *seed, char *value)
 {
@@ -34,7 +30,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('k', "hashes", "N", "positions per key, 1 to 64 (default: the best)",
            OPTIONS_COUNT(struct create, params.hashes, NULL, 1, BLOOMFILE_MAX_HASHES)),
     OPTION('l', "layout", "LAYOUT", "blocked (default, fastest), classic (smallest), counting",
-           OPTIONS_WORD(struct create, params.layout, layouts)),
+           OPTIONS_WORD(struct create, params.layout, params_layout)),
     OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
            OPTIONS_CALL(struct create, params.seed, take_seed)),
     OPTION(0, "overfull", NULL, "end with 0 though it has more than twice RATE",
@@ -103,8 +99,8 @@ static void parse(struct create *c, int argc, char **argv)
         check_live(c);
     if (c->params.layout == 0)
         c->params.layout = BLOOMFILE_BLOCKED;
-    if (c->params.layout == BLOOMFILE_BLOCKED)
-        c->params.bits = (c->params.bits + 511) / 512 * 512;
+    const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
+    c->params.bits = (c->params.bits + unit - 1) / unit * unit;
 }
 
 bool create_is_summed_up(const struct create *c)

@@ -246,11 +246,10 @@ static bool is_useless(const struct create *c, const struct bloomfile_info *info
         return false;
     cli_warn(0,
              "%s is overfull: %" PRIu64 " keys in %" PRIu64
-             " %s: its false-positive rate is %s: all"
+             " %ss: its false-positive rate is %s: all"
              " keys are in it, but make it anew with a larger -m, or without -m (--overfull accepts"
              " this one)",
-             sink_name(c->path), info->keys, info->bits,
-             info->layout == BLOOMFILE_COUNTING ? "counters" : "bits",
+             sink_name(c->path), info->keys, info->bits, bloomfile_traits_of(info->layout)->cell,
              cli_percent(text, sizeof(text), rate));
     return true;
 }

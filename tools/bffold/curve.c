@@ -129,8 +129,8 @@ static void put_title(const struct chart *c, const struct fold_plan *p)
     const char *slash = strrchr(p->path, '/');
     const char *base = slash != NULL && slash[1] != '\0' ? slash + 1 : p->path;
     char *title = text_safe(base, strlen(base), true);
-    snprintf(caption, sizeof(caption), "%" PRIu64 " key%s, %" PRIu64 " %s, k = %" PRIu32, p->keys,
-             cli_s(p->keys), fold_units(p), fold_unit(p), p->info.hashes);
+    snprintf(caption, sizeof(caption), "%" PRIu64 " key%s, %" PRIu64 " %s%s, k = %" PRIu32, p->keys,
+             cli_s(p->keys), fold_units(p), fold_unit(p), cli_s(fold_units(p)), p->info.hashes);
     chart_start(c, title, style, dark_style);
     chart_words(c, 0, caption);
     free(title);

@@ -47,7 +47,7 @@ bool fold_plan_is_copy(const struct fold_plan *p, const struct fold_wish *wish);
 /* How many of the first choices are shown; the chosen one always is. */
 size_t fold_shown(const struct fold_plan *p);
 
-/* "blocks", "bits" or "counters": what is folded into one another, and how many there are. */
+/* "block", "bit" or "counter": what is folded into one another, and how many there are. */
 const char *fold_unit(const struct fold_plan *p);
 uint64_t fold_units(const struct fold_plan *p);
 

@@ -112,8 +112,8 @@ static _Noreturn void fail(const struct fold_plan *p, const struct fold_wish *wi
     if (wish->factor > 0)
         cli_fail(0,
                  "cannot fold %s: %" PRIu64 " does not divide its %" PRIu64
-                 " %s (--dry-run lists what does)",
-                 p->path, wish->factor, fold_units(p), fold_unit(p));
+                 " %s%s (--dry-run lists what does)",
+                 p->path, wish->factor, fold_units(p), fold_unit(p), cli_s(fold_units(p)));
     if (wish->max_bytes > 0 && wish->max_bytes < least->image_size)
         cli_fail(0, "cannot fold %s: it cannot be smaller than %" PRIu64 " bytes (%s)", p->path,
                  least->image_size, cli_bytes(size, sizeof(size), least->image_size));

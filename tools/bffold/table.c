@@ -24,27 +24,19 @@ size_t fold_shown(const struct fold_plan *p)
 
 const char *fold_unit(const struct fold_plan *p)
 {
-    bool one = fold_units(p) == 1;
-    switch (p->info.layout) {
-    case BLOOMFILE_BLOCKED:
-        return one ? "block" : "blocks";
-    case BLOOMFILE_CLASSIC:
-        return one ? "bit" : "bits";
-    default:
-        return one ? "counter" : "counters";
-    }
+    return bloomfile_traits_of(p->info.layout)->unit;
 }
 
 uint64_t fold_units(const struct fold_plan *p)
 {
-    return p->info.layout == BLOOMFILE_BLOCKED ? p->info.bits / 512 : p->info.bits;
+    return p->info.bits / bloomfile_traits_of(p->info.layout)->unit_cells;
 }
 
 static void put_row(FILE *out, const struct fold_plan *p, size_t i, int width)
 {
     const struct bloomfile_fold_choice *c = &p->choices[i];
     char size[SHORT], each[SHORT] = "-", fill[SHORT], rate[SHORT], later[SHORT];
-    unsigned bits = p->info.layout == BLOOMFILE_COUNTING ? 4 : 1;
+    unsigned bits = bloomfile_traits_of(p->info.layout)->cell_bits;
     if (p->keys > 0)
         snprintf(each, sizeof(each), "%.2f", bits * (double)c->bits / (double)p->keys);
     snprintf(fill, sizeof(fill), "%.1f %%", 100 * (double)c->ones / (double)c->bits);

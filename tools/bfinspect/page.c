@@ -87,21 +87,22 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
 static void put_shape(FILE *out, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
-    char layout[SHORT], m[SHORT], blocks[SHORT], body[SHORT], whole[SHORT];
+    const struct bloomfile_traits *traits = bloomfile_traits_of(info->layout);
+    const uint64_t units = info->bits / traits->unit_cells;
+    char m[SHORT], count[SHORT], in_units[SHORT] = "", body[SHORT], whole[SHORT];
     text_count(m, sizeof(m), info->bits);
-    text_count(blocks, sizeof(blocks), info->bits / 512);
+    if (traits->unit_cells > 1)
+        snprintf(in_units, sizeof(in_units), ", %s %s%s of %" PRIu32,
+                 text_count(count, sizeof(count), units), traits->unit, cli_s(units),
+                 traits->unit_cells);
     cli_bytes(body, sizeof(body), info->body_size);
     cli_bytes(whole, sizeof(whole), r->size);
-    row(out, "layout", "%s", text_layout(layout, sizeof(layout), info->layout));
-    if (info->layout == BLOOMFILE_BLOCKED)
-        row(out, "m", "%s bits, %s block%s of 512", m, blocks, cli_s(info->bits / 512));
-    else
-        row(out, "m", "%s %s%s", m, info->layout == BLOOMFILE_COUNTING ? "counter" : "bit",
-            cli_s(info->bits));
+    row(out, "layout", "%s", traits->name);
+    row(out, "m", "%s %s%s%s", m, traits->cell, cli_s(info->bits), in_units);
     row(out, "k", "%" PRIu32, info->hashes);
     if (info->keys > 0)
         row(out, "bits per key", "%.2f",
-            (info->layout == BLOOMFILE_COUNTING ? 4 : 1) * (double)info->bits / (double)info->keys);
+            traits->cell_bits * (double)info->bits / (double)info->keys);
     row(out, "size", "%s, body %s in %" PRIu64 " page%s", whole, body, info->pages,
         cli_s(info->pages));
     if (info->bits_unfolded != info->bits)
@@ -299,14 +300,14 @@ void inspect_page(FILE *out, const struct inspect_report *r, const struct inspec
 void inspect_caption(char *text, size_t size, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
-    char layout[SHORT], m[SHORT], keys[SHORT], fill[SHORT], real[SHORT], promised[SHORT] = "none";
+    const struct bloomfile_traits *traits = bloomfile_traits_of(info->layout);
+    char m[SHORT], keys[SHORT], fill[SHORT], real[SHORT], promised[SHORT] = "none";
     if (info->fpr > 0)
         cli_percent(promised, sizeof(promised), info->fpr);
-    snprintf(
-        text, size, "%s, %s %s%s, k = %" PRIu32 ", %s key%s; fill %s, real rate %s, promised %s",
-        text_layout(layout, sizeof(layout), info->layout), text_count(m, sizeof(m), info->bits),
-        info->layout == BLOOMFILE_COUNTING ? "counter" : "bit", cli_s(info->bits), info->hashes,
-        text_count(keys, sizeof(keys), info->keys), cli_s(info->keys),
-        cli_percent(fill, sizeof(fill), r->measure.fill),
-        cli_percent(real, sizeof(real), r->measure.fpr), promised);
+    snprintf(text, size,
+             "%s, %s %s%s, k = %" PRIu32 ", %s key%s; fill %s, real rate %s, promised %s",
+             traits->name, text_count(m, sizeof(m), info->bits), traits->cell, cli_s(info->bits),
+             info->hashes, text_count(keys, sizeof(keys), info->keys), cli_s(info->keys),
+             cli_percent(fill, sizeof(fill), r->measure.fill),
+             cli_percent(real, sizeof(real), r->measure.fpr), promised);
 }

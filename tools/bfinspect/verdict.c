@@ -278,13 +278,13 @@ static void also(struct inspect_report *r)
  */
 static double chance_of_rate(const struct bloomfile_info *info, double fill)
 {
-    const double block = 512, k = info->hashes;
+    const double block = bloomfile_traits_of(info->layout)->unit_cells, k = info->hashes;
     if (fill <= 0 || fill >= 1)
         return 0;
     double per_bit = -log1p(-fill), slope = k / fill;
     double place = (1 - fill) * (1 - (1 + per_bit) * (1 - fill));
     double bits = (double)info->bits;
-    if (info->layout != BLOOMFILE_BLOCKED)
+    if (block == 1)
         return slope * sqrt(place / bits);
     double key = k * (1 - fill) / block, keys_in_block = per_bit * block / k;
     return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);

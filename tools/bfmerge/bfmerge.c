@@ -146,12 +146,12 @@ static void check_dest(const struct request *r, const struct merge_sources *s)
 
 static void check_layout(const struct request *r, const struct merge_sources *s)
 {
-    bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
+    const struct bloomfile_traits *traits = bloomfile_traits_of(s->list[0].info.layout);
     if (r->mode == PROJECT && s->count != 1)
         cli_usage("--project takes one SRC");
-    if (r->mode == PROJECT && !counting)
+    if (r->mode == PROJECT && traits->projection == 0)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", s->list[0].name);
-    if (r->mode == INTERSECT && counting)
+    if (r->mode == INTERSECT && traits->counts)
         cli_fail(BLOOMFILE_ECOUNTING, "cannot intersect %s", s->list[0].name);
 }
 
@@ -196,11 +196,10 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
     char rate[32];
     for (size_t i = 0; i < s->count; i++)
         promised = s->list[i].info.fpr > promised ? s->list[i].info.fpr : promised;
-    bool counting = s->list[0].info.layout == BLOOMFILE_COUNTING;
     cli_fail(0,
              "cannot merge into %s: in the common size of %" PRIu64
              " %s%s its false-positive rate would pass %s (--fpr allows more)",
-             sink_name(r->dest), common_bits(s), counting ? "counter" : "bit",
+             sink_name(r->dest), common_bits(s), bloomfile_traits_of(s->list[0].info.layout)->cell,
              cli_s(common_bits(s)),
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }

@@ -33,10 +33,6 @@ struct request {
     uint64_t taken, new_ones; /* keys */
 };
 
-static const struct options_word layouts[] = { { "blocked", BLOOMFILE_BLOCKED },
-                                               { "classic", BLOOMFILE_CLASSIC },
-                                               { NULL, 0 } };
-
 static void take_seed(void *filter_plan, char *value)
 {
     struct filter_plan *plan = filter_plan;
@@ -61,7 +57,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION('p', "fpr", "RATE", "false-positive rate, then (default 0.001)",
            OPTIONS_RATE(struct request, seen.plan.params.fpr, 0)),
     OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (smallest)",
-           OPTIONS_WORD(struct request, seen.plan.params.layout, layouts)),
+           OPTIONS_WORD(struct request, seen.plan.params.layout, params_plain_layout)),
     OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
            OPTIONS_CALL(struct request, seen.plan, take_seed)),
     OPTION(0, "overfull", NULL,

@@ -74,11 +74,6 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
 
 /* ------------------------------------------------------------------------------ contradictions */
 
-static const char *layout_name(uint32_t layout)
-{
-    return layout == BLOOMFILE_BLOCKED ? "blocked" : "classic";
-}
-
 static void compare(const char *path, const char *option, const char *made, const char *wanted)
 {
     if (strcmp(made, wanted) != 0)
@@ -120,11 +115,13 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
     const struct bloomfile_params *wanted = &plan->params;
     bool generations = plan->generations > 0;
     bloomfile_get_info(f, &info);
+    const struct bloomfile_traits *layout = bloomfile_traits_of(info.layout);
     if (!generations && is_generation(&info))
         cli_fail(0, "cannot use %s: it is one of '%s' (name them without the number)", path,
                  info.label);
-    if (info.layout == BLOOMFILE_COUNTING)
-        cli_fail(0, "cannot use %s: it is of the counting layout, not blocked or classic", path);
+    if (layout->counts)
+        cli_fail(0, "cannot use %s: it is of the %s layout, not blocked or classic", path,
+                 layout->name);
     if (generations && !has_our_label(plan, &info))
         cli_fail(0, "cannot use %s: it is labelled '%s', not 'bfuniq --generations %u'", path,
                  info.label, plan->generations);
@@ -133,7 +130,7 @@ static void check(const struct filter_plan *plan, const char *path, const bloomf
     if (wanted->fpr != 0)
         compare_rates(plan, path, say_promised(&info));
     if (wanted->layout != 0)
-        compare(path, "-l", layout_name(info.layout), layout_name(wanted->layout));
+        compare(path, "-l", layout->name, bloomfile_traits_of(wanted->layout)->name);
     if (plan->has_seed)
         compare_numbers(path, "-s", info.seed, wanted->seed);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 enum {
-    BLOCK_BITS = 512,
+    CELL_BITS = 512, /* smaller cells would show the places of single keys */
     TERMINAL_ROWS = 16,
     IMAGE_COLUMNS = 128,
     IMAGE_ROWS = 64,
@@ -22,13 +22,14 @@ static double chance_scatter(const struct bloomfile_info *info, double fill, dou
 {
     if (fill <= 0 || fill >= 1)
         return 1 / bits;
-    if (info->layout != BLOOMFILE_BLOCKED)
+    const double block = bloomfile_traits_of(info->layout)->unit_cells;
+    if (block == 1)
         return sqrt(fill * (1 - fill) / bits);
     double per_bit = -log1p(-fill);
-    double keys_in_block = per_bit * BLOCK_BITS / info->hashes;
-    double by_a_key = info->hashes * (1 - fill) / BLOCK_BITS;
-    double by_place = (1 - fill) * (1 - (1 + per_bit) * (1 - fill)) / BLOCK_BITS;
-    return sqrt((by_a_key * by_a_key * keys_in_block + by_place) * BLOCK_BITS / bits);
+    double keys_in_block = per_bit * block / info->hashes;
+    double by_a_key = info->hashes * (1 - fill) / block;
+    double by_place = (1 - fill) * (1 - (1 + per_bit) * (1 - fill)) / block;
+    return sqrt((by_a_key * by_a_key * keys_in_block + by_place) * block / bits);
 }
 
 static int by_size(const void *a, const void *b)
@@ -63,7 +64,7 @@ static int measure(struct picture *p, const bloomfile *f)
     if (p->fill == NULL)
         return ENOMEM;
     p->pages = info.pages;
-    p->unit = info.layout == BLOOMFILE_COUNTING ? "counter" : "bit";
+    p->unit = bloomfile_traits_of(info.layout)->cell;
     p->cell_size = (double)info.bits / (double)cells;
     int error = bloomfile_measure_map(f, p->fill, cells);
     if (error == 0)
@@ -72,15 +73,14 @@ static int measure(struct picture *p, const bloomfile *f)
     return error;
 }
 
-/* Cells smaller than a block would show the places of single keys. */
 static size_t most_cells(const bloomfile *f, size_t wanted)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    uint64_t blocks = info.bits / BLOCK_BITS;
-    if (blocks < 1)
+    uint64_t most = info.bits / CELL_BITS;
+    if (most < 1)
         return 1;
-    return blocks < wanted ? (size_t)blocks : wanted;
+    return most < wanted ? (size_t)most : wanted;
 }
 
 unsigned picture_label_width(uint64_t pages)

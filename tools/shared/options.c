@@ -91,13 +91,19 @@ static void list(char text[TEXT_SIZE], const char *word, bool is_last, const cha
 static void take_word(const struct options_entry *e, void *field, const char *value)
 {
     char all[TEXT_SIZE] = "";
-    for (const struct options_word *w = e->to.words; w->word != NULL; w++) {
-        if (strcmp(value, w->word) == 0) {
-            *(uint32_t *)field = w->value;
+    const char *word, *last = NULL;
+    for (uint32_t i = 1; (word = e->to.word(i)) != NULL; i++) {
+        if (word[0] == '\0')
+            continue;
+        if (strcmp(value, word) == 0) {
+            *(uint32_t *)field = i;
             return;
         }
-        list(all, w->word, w[1].word == NULL, " or ");
+        if (last != NULL)
+            list(all, last, false, "");
+        last = word;
     }
+    list(all, last, true, " or ");
     refuse(e, all, value);
 }
 

@@ -27,11 +27,6 @@ enum options_kind {
     OPTIONS_IS_VERSION,
 };
 
-struct options_word {
-    const char *word;
-    uint32_t value;
-};
-
 /* What an option does to the request; made by the macros below. */
 struct options_target {
     enum options_kind kind;
@@ -41,7 +36,7 @@ struct options_target {
     uint64_t min, max;  /* COUNT */
     double most;        /* RATE: below 1, or this very number */
     const char *wanted; /* COUNT: "bytes"; STRING: "the name of a file", which may not be empty */
-    const struct options_word *words; /* WORD; the last one is NULL */
+    const char *(*word)(uint32_t value); /* WORD */
     void (*call)(void *field, char *value);
 };
 
@@ -129,10 +124,11 @@ _Noreturn void options_help(const struct options *o);
         .kind = OPTIONS_IS_STRING, .at = offsetof(request, field), .wanted = (what)                \
     }
 
-/* A uint32_t: the value of one of these words. */
-#define OPTIONS_WORD(request, field, list)                                                         \
+/* A uint32_t: the value of a word, as function(1), function(2), ... return them; "" is not taken,
+ * and NULL ends them. */
+#define OPTIONS_WORD(request, field, function)                                                     \
     {                                                                                              \
-        .kind = OPTIONS_IS_WORD, OPTIONS_PLACE(request, field, uint32_t), .words = (list)          \
+        .kind = OPTIONS_IS_WORD, OPTIONS_PLACE(request, field, uint32_t), .word = (function)       \
     }
 
 /* A function is called with the address of the field and the value. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * Seeds, tags and threads. */
+ * Seeds, layouts, tags and threads. */
 #include "shared/params.h"
 #include "shared/cli.h"
 
-#include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #include <errno.h>
 #include <sched.h>
@@ -41,6 +41,18 @@ void params_take_tag(void *tag, char *value)
 {
     if (!cli_parse_hex(value, tag, BLOOMFILE_TAG_SIZE))
         cli_usage("--tag takes 2 to 32 hexadecimal digits, two for each byte, not '%s'", value);
+}
+
+const char *params_layout(uint32_t layout)
+{
+    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
+    return traits != NULL ? traits->name : NULL;
+}
+
+const char *params_plain_layout(uint32_t layout)
+{
+    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
+    return traits == NULL ? NULL : traits->counts ? "" : traits->name;
 }
 
 uint32_t params_default_threads(void)

@@ -35,6 +35,10 @@
 /* The value of -s/--seed: a number, or 'random'. Ends the program by cli_usage() for another. */
 uint64_t params_seed(const char *text);
 
+/* For OPTIONS_WORD(): names of layouts, the second one only of those that do not count. */
+const char *params_layout(uint32_t layout);
+const char *params_plain_layout(uint32_t layout);
+
 /* For PARAMS_TAG(): the value goes to 16 bytes. */
 void params_take_tag(void *tag, char *value);
 

@@ -90,8 +90,8 @@ void say_summary(const char *path, const struct bloomfile_info *info, struct say
 {
     char size[32], each[64] = "", again[64] = "", is[32], promised[32], note[64] = "";
     if (info->keys > 0)
-        snprintf(each, sizeof(each), ", %.2f %s each", (double)info->bits / (double)info->keys,
-                 info->layout == BLOOMFILE_COUNTING ? "counters" : "bits");
+        snprintf(each, sizeof(each), ", %.2f %ss each", (double)info->bits / (double)info->keys,
+                 bloomfile_traits_of(info->layout)->cell);
     if (repeated > 0)
         snprintf(again, sizeof(again), " (%" PRIu64 " repeated)", repeated);
     if (info->fpr > 0)

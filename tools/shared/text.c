@@ -117,11 +117,10 @@ char *text_double(char *text, size_t size, double value)
     return text;
 }
 
-static char *name_of(char *text, size_t size, const char *const *names, size_t count,
-                     uint32_t value)
+static char *name_or_number(char *text, size_t size, const char *name, uint32_t value)
 {
-    if (value < count && names[value] != NULL)
-        snprintf(text, size, "%s", names[value]);
+    if (name != NULL)
+        snprintf(text, size, "%s", name);
     else
         snprintf(text, size, "unknown (%" PRIu32 ")", value);
     return text;
@@ -129,10 +128,8 @@ static char *name_of(char *text, size_t size, const char *const *names, size_t c
 
 char *text_layout(char *text, size_t size, uint32_t layout)
 {
-    static const char *const names[] = { [BLOOMFILE_BLOCKED] = "blocked",
-                                         [BLOOMFILE_CLASSIC] = "classic",
-                                         [BLOOMFILE_COUNTING] = "counting" };
-    return name_of(text, size, names, sizeof(names) / sizeof(names[0]), layout);
+    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
+    return name_or_number(text, size, traits != NULL ? traits->name : NULL, layout);
 }
 
 char *text_state(char *text, size_t size, uint32_t state)
@@ -140,5 +137,6 @@ char *text_state(char *text, size_t size, uint32_t state)
     static const char *const names[] = {
         [BLOOMFILE_LIVE] = "live", [BLOOMFILE_SEALED] = "sealed", [BLOOMFILE_POISONED] = "poisoned"
     };
-    return name_of(text, size, names, sizeof(names) / sizeof(names[0]), state);
+    const bool known = state < sizeof(names) / sizeof(names[0]);
+    return name_or_number(text, size, known ? names[state] : NULL, state);
 }

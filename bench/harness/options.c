@@ -18,8 +18,7 @@ static void make_long(struct option *words, const struct bench_option *options, 
     bool quick = false;
     for (size_t i = 0; i < count; i++) {
         const struct bench_option *o = &options[i];
-        const int argument =
-            o->most == 0 && o->words == NULL && o->text == NULL ? no_argument : required_argument;
+        const int argument = o->most == 0 && o->words == NULL ? no_argument : required_argument;
         *words++ = (struct option){ o->name, argument, NULL, FIRST + (int)i };
         quick |= o->quick != 0;
     }
@@ -39,7 +38,7 @@ static void set_rest(const struct bench_option *options, size_t count, const boo
                      bool quick)
 {
     for (size_t i = 0; i < count; i++)
-        if (!given[i] && options[i].text == NULL)
+        if (!given[i])
             *options[i].value =
                 quick && options[i].quick != 0 ? options[i].quick : options[i].usual;
 }
@@ -47,15 +46,14 @@ static void set_rest(const struct bench_option *options, size_t count, const boo
 /* false: it is none of the words. */
 static bool take(const struct bench_option *o, const char *argument)
 {
-    if (o->text != NULL)
-        *o->text = argument;
-    else if (o->words != NULL)
-        for (*o->value = 1; strcmp(o->words[*o->value - 1], argument) != 0; ++*o->value)
-            if (o->words[*o->value] == NULL)
-                return false;
-    if (o->text == NULL && o->words == NULL)
+    if (o->words == NULL) {
         *o->value = o->most == 0 ? 1 : bench_number_in(argument, o->least, o->most);
-    return true;
+        return true;
+    }
+    for (*o->value = 1; o->words[*o->value - 1] != NULL; ++*o->value)
+        if (strcmp(o->words[*o->value - 1], argument) == 0)
+            return true;
+    return false;
 }
 
 const char *bench_options(int argc, char **argv, const char *help,

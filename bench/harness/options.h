@@ -14,7 +14,6 @@ struct bench_option {
     uint64_t usual, quick;    /* where it is not given: without --quick, and with; 0: no other */
     uint64_t least, most;     /* most 0: it takes no number, and sets 1 */
     const char *const *words; /* it takes one of these, and sets its index from 1; 0: not given */
-    const char **text;        /* it takes any text, and sets this alone */
 };
 
 #define OPTION_FLAG(its_name, variable)                                                            \
@@ -29,10 +28,6 @@ struct bench_option {
 #define OPTION_WORD(its_name, variable, list)                                                      \
     {                                                                                              \
         .name = (its_name), .value = (variable), .words = (list)                                   \
-    }
-#define OPTION_TEXT(its_name, variable)                                                            \
-    {                                                                                              \
-        .name = (its_name), .text = (variable)                                                     \
     }
 
 /* Sets all values. There is --quick if an option has another value then, and --help. Returns

@@ -60,7 +60,8 @@ class DriverTest(unittest.TestCase):
         bench = self.folder / "bench"
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
-        for name in PEERS.name, CURVE.name, "bench-limits", "bench-contender-bloomfile":
+        for name in (PEERS.name, CURVE.name, "bench-limits", "bench-contender-bloomfile", "bench-chart",
+                     "contenders.py", "report.py"):
             shutil.copy(PEERS.with_name(name), bench)
         mimic = CONTENDER
         for name, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least):

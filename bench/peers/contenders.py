@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The programs that serve.c makes of contenders: who takes part, and how to ask them."""
+
+import collections
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import report
+
+FOLDER = pathlib.Path(__file__).resolve().parent  # of the programs
+FORMS = ["hashed", "16", "60", "mixed"]  # of keys, by the number in requests
+HASHED = 0
+SMALL = 1000  # keys
+
+Program = collections.namedtuple("Program", "file needs limits slow kernels twin",
+                                 defaults=["", False, False, False, False])
+PROGRAMS = [  # `slow` to fill is left out where there is no time; a `twin` has the filters of the one before
+    Program("bench-limits", limits=True),
+    Program("bench-contender-bloomfile", kernels=True),
+    Program("bench-peer-libbloom", needs="libbloom-dev", slow=True),
+    Program("bench-peer-leveldb", needs="libleveldb-dev", slow=True),
+    Program("bench-peer-rocksdb", needs="librocksdb-dev"),
+    Program("bench-peer-rocksdb-avx2", needs="-Drocksdb_avx2", twin=True),
+]
+# The widest first: it makes the files that all use.
+KERNELS = {"x86_64": ["avx512", "avx2"], "aarch64": ["neon"]}.get(platform.machine(), []) + ["scalar"]
+
+OK, NONE, NO = "ok", "none", "no"  # NONE: there is no such function; NO: it failed, or the program has ended
+Reply = collections.namedtuple("Reply", "answer seconds number text", defaults=[0.0, 0, ""])
+
+
+class Process:
+    """A contender's program on one core, in the folder for files."""
+
+    def __init__(self, program, kernel, core, scratch):
+        environment = {k: v for k, v in os.environ.items() if k != "BLOOMFILE_KERNEL"}
+        if kernel:
+            environment["BLOOMFILE_KERNEL"] = kernel
+        self.process = subprocess.Popen([FOLDER / program.file], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=environment, cwd=scratch,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, [core]))
+
+    def ask(self, *words):
+        try:
+            print(*words, file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except OSError:
+            line = ""
+        if line in ("", "no\n"):
+            return Reply(NO)
+        if line == "none\n":
+            return Reply(NONE)
+        numbers = line.split()[1:] if line.startswith("ok ") else [0, 0]
+        return Reply(OK, float(numbers[0]), int(numbers[1]), line.rstrip("\n"))
+
+    def ask_either(self, verb, index, rest):
+        """In a batch, or one by one if there is no such call."""
+        reply = self.ask(verb, index, "batch", rest)
+        return self.ask(verb, index, "one", rest) if reply.answer == NONE else reply
+
+    def end(self):
+        try:
+            self.process.stdin.close()
+        except OSError:
+            pass
+        self.process.stdout.close()
+        self.process.wait()
+
+
+class Player(collections.namedtuple("Player", "program kernel index name version")):
+    @property
+    def live(self):
+        return self.name == "bloomfile blocked, live"
+
+
+def works(process, index):
+    """Whether it can make a filter and knows the keys it was given."""
+    return (process.ask("create", index, SMALL, 10, HASHED).answer == OK and
+            process.ask("add", index, "one", SMALL).answer == OK and
+            process.ask("finish", index).answer == OK and
+            process.ask("lookup", index, "one", "present").number == SMALL and
+            process.ask("drop", index).answer == OK)
+
+
+def players_of(program, kernel, core, scratch):
+    process = Process(program, kernel, core, scratch)
+    process.ask("queries", HASHED, SMALL, SMALL)
+    index = 0
+    while (reply := process.ask("name", index)).answer == OK:
+        player = Player(program, kernel, index, *reply.text.split("\t"))
+        if program.limits or works(process, index):
+            yield player
+        elif kernel is None:
+            print(f"{player.name} is left out: it cannot make a filter of {SMALL} keys", file=sys.stderr)
+        index += 1
+    process.end()
+
+
+def roster(core, scratch):
+    """All players, and what those need that were not built. Only one is live, with the widest kernel: filling it
+    takes longest of all, and kernels are compared on sealed filters."""
+    players, absent = [], []
+    for program in PROGRAMS:
+        if not os.access(FOLDER / program.file, os.X_OK):
+            absent.append(program.needs)
+            continue
+        for kernel in KERNELS if program.kernels else [None]:
+            for player in players_of(program, kernel, core, scratch):
+                if not (player.live and any(other.live for other in players)):
+                    players.append(player)
+    return players, absent
+
+
+def last_core():
+    return max(os.sched_getaffinity(0))
+
+
+def draw(path, chart):
+    """A chart as an SVG image; chart.c tells what it may have."""
+    drawn = subprocess.run([FOLDER / "bench-chart"], input=json.dumps(chart), stdout=subprocess.PIPE, text=True,
+                           check=False)
+    if drawn.returncode != 0:
+        raise RuntimeError(f"bench-chart could not draw {path}")
+    report.save(path, drawn.stdout)

@@ -1,0 +1,448 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""bloomfile beside libbloom, LevelDB, RocksDB (those that were built in) and the machine's limits: time, size and
+measured false-positive rate, in Markdown. The exit status is 1 if a figure misses its target.
+
+Each library has a process of its own, each kernel of bloomfile too. All are kept on one core and take turns, so that
+a busy machine slows all alike, with the same keys in the same order. A ratio is the median of the turns' ratios.
+"""
+
+import argparse
+import collections
+import json
+import math
+import statistics
+
+import contenders
+import report
+from contenders import FORMS, HASHED, NO, NONE, OK
+
+QUICK, USUAL, FULL = range(3)
+QUERIES = 4 << 20
+SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
+LARGE, SMALL = 10**8, 10**6  # keys; at 10 bits 125 MB and 1.25 MB
+FILL_TURNS = 8
+ENOUGH = 2 << 20  # keys a turn to time adding
+FORM_WORDS = ["pre-hashed", "of 16 bytes", "of 60 bytes", "of 20 to 80 bytes"]
+MIXED = FORMS.index("mixed")
+
+# `few`: of bloomfile's layouts only the blocked one.
+Plan = collections.namedtuple("Plan", "form keys bits few turns queries hasty",
+                              defaults=[False, 0, 0, False])
+PLANS = [  # the least scope that has it
+    (QUICK, Plan(HASHED, SMALL, 10)),
+    (USUAL, Plan(HASHED, SMALL, 16)),
+    (USUAL, Plan(FORMS.index("16"), SMALL, 10)),
+    (USUAL, Plan(FORMS.index("60"), SMALL, 10)),
+    (USUAL, Plan(HASHED, 10 * SMALL, 10)),
+    (USUAL, Plan(FORMS.index("16"), 10 * SMALL, 10, True)),
+    (USUAL, Plan(FORMS.index("60"), 10 * SMALL, 10, True)),
+    (QUICK, Plan(HASHED, LARGE, 10, True)),
+    (USUAL, Plan(HASHED, LARGE, 16, True)),
+    (USUAL, Plan(MIXED, LARGE, 10, True)),
+    (FULL, Plan(HASHED, 10 * LARGE, 10, True)),
+]
+
+# What is asked for, as contenders know it.
+ADD_ONE, ADD_BATCH = ("add", "one"), ("add", "batch")
+ONE_ABSENT, ONE_PRESENT = ("lookup", "one", "absent"), ("lookup", "one", "present")
+BATCH_ABSENT, BATCH_PRESENT = ("lookup", "batch", "absent"), ("lookup", "batch", "present")
+LOOKUPS = [ONE_ABSENT, ONE_PRESENT, BATCH_ABSENT, BATCH_PRESENT]
+OPS = [ADD_ONE, ADD_BATCH, *LOOKUPS]
+
+
+def median(values):
+    return statistics.median(values) if values else math.nan
+
+
+def ratio(values, to):
+    return median([a / b for a, b in zip(values, to)])
+
+
+class Entrant:
+    """A player in a trial, with a filter."""
+
+    def __init__(self, player, form, process, trial):
+        self.player, self.form, self.process, self.plan = player, form, process, trial.plan
+        self.limit, self.label = player.program.limits, player.name
+        if player.kernel:
+            self.label += f", {player.kernel}"
+        self.lacks = set()
+        self.series = {op: [] for op in OPS}  # nanoseconds a key, a turn each
+        self.bytes = self.lost = self.false_hits = 0
+        self.seconds = 0.0  # of adding and finishing
+        # Limits have nothing to keep keys in, and hasty trials cut live filters short.
+        self.gets_all = not self.limit and not (self.plan.hasty and player.live)
+        # Those keep their keys until they are told to build: one after the other, so that memory does.
+        self.builds_at_end = not self.limit and not player.live
+        self.out = process.ask("create", player.index, self.plan.keys, f"{self.plan.bits:g}", form).answer != OK
+        # The same file for all kernels: the first one makes it.
+        self.filled = self.limit or not any(
+            not e.out and e.player.program == player.program and e.player.name == player.name
+            for e in trial.entrants)
+
+    def ask(self, op, keys=None):
+        if op in self.lacks:
+            return contenders.Reply(NONE)
+        verb, *rest = op
+        reply = self.process.ask(verb, self.player.index, *rest, *([keys] if keys else []))
+        if reply.answer == NONE:
+            self.lacks.add(op)
+        self.out |= reply.answer == NO
+        return reply
+
+    def note(self, op, seconds, keys):
+        self.series[op].append(seconds * 1e9 / keys)
+
+    def warm_up(self):
+        """Untimed: what others have put into the cache meanwhile is nobody's fault."""
+        if self.ask(BATCH_ABSENT).answer == NONE:
+            self.ask(ONE_ABSENT)
+
+    def add(self, op, keys):
+        reply = self.ask(op, keys)
+        if reply.answer == OK:
+            self.note(op, reply.seconds, keys)
+            self.seconds += reply.seconds
+        return reply.answer
+
+    def add_turn(self, turn):
+        """Every other turn adds in a batch; if there is no such call, one by one, for keys must be added."""
+        op, other = (ADD_ONE, ADD_BATCH) if turn % 2 == 0 else (ADD_BATCH, ADD_ONE)
+        keys = self.plan.keys * (turn + 1) // FILL_TURNS - self.plan.keys * turn // FILL_TURNS
+        keys = keys if self.gets_all else min(keys, ENOUGH)
+        if self.out or not self.filled or keys == 0 or (self.limit and op in self.lacks):
+            return
+        if not self.builds_at_end:
+            self.warm_up()
+        if not self.out and self.add(op, keys) == NONE and not self.limit:
+            self.add(other, keys)
+
+    def finish(self):
+        if self.out:
+            return
+        reply = self.process.ask("finish", self.player.index)
+        self.out, self.bytes = reply.answer != OK, reply.number
+        if self.filled:
+            self.seconds += reply.seconds
+
+    def look_up_turn(self):
+        if self.out or not (self.limit or self.gets_all):
+            return
+        self.warm_up()
+        for op in LOOKUPS:
+            reply = self.ask(op) if not self.out else contenders.Reply(NO)
+            if reply.answer != OK:
+                continue
+            self.note(op, reply.seconds, self.plan.queries)
+            if op[2] == "absent":
+                self.false_hits = reply.number
+            elif not self.limit:
+                self.lost = max(self.lost, self.plan.queries - reply.number)
+
+    def median(self, op):
+        return median(self.series[op])
+
+    @property
+    def bits_per_key(self):
+        return self.bytes * 8 / self.plan.keys
+
+    @property
+    def rate(self):
+        return self.false_hits / self.plan.queries if self.gets_all else math.nan
+
+    @property
+    def build_ns(self):
+        return self.seconds * 1e9 / self.plan.keys if self.filled and self.gets_all else math.nan
+
+
+class Trial:
+    """All contenders get the same keys in the same order, and are asked for the same ones."""
+
+    def __init__(self, plan, players, core, scratch):
+        self.plan, self.entrants = plan, []
+        for player in players:
+            program = player.program
+            if (plan.hasty and program.slow) or (plan.few and program.kernels and "blocked" not in player.name):
+                continue
+            # Limits of strings are those of digests, after hashing them.
+            for form in sorted({plan.form, HASHED if program.limits else plan.form}, reverse=True):
+                process = self.process_of(player, form) or self.start(player, form, core, scratch)
+                self.entrants.append(Entrant(player, form, process, self))
+        self.fill()
+        for _ in range(plan.turns):
+            for e in self.entrants:
+                e.look_up_turn()
+        for process in {e.process for e in self.entrants}:
+            process.end()
+
+    def process_of(self, player, form):
+        """That of an earlier entrant of the same program with the same kernel."""
+        return next((e.process for e in self.entrants if e.form == form and
+                     (e.player.program, e.player.kernel) == (player.program, player.kernel)), None)
+
+    def start(self, player, form, core, scratch):
+        process = contenders.Process(player.program, player.kernel, core, scratch)
+        process.ask("queries", form, self.plan.keys, self.plan.queries)
+        return process
+
+    def fill(self):
+        for e in self.entrants:
+            if e.builds_at_end:
+                for turn in range(FILL_TURNS):
+                    e.add_turn(turn)
+                e.finish()
+        others = [e for e in self.entrants if not e.builds_at_end]
+        for turn in range(FILL_TURNS):
+            for e in others:
+                e.add_turn(turn)
+        for e in others:
+            e.finish()
+
+    def best(self, name, op, kernel=None):
+        """The entrant of that name with the least median; None: there is none. A limit is taken at its best
+        distance."""
+        named = [e for e in self.entrants if not e.out and e.series[op] and kernel in (None, e.player.kernel) and
+                 (e.player.name == name or e.player.name.startswith(name) and " ahead" in e.player.name)]
+        return min(named, key=lambda e: e.median(op), default=None)
+
+    @property
+    def shown(self):
+        return [e for e in self.entrants if not e.out]
+
+
+# ---- what a trial must show
+
+BLOCKED, LIVE, LINES = "bloomfile blocked", "bloomfile blocked, live", "random lines"
+
+
+class Verdict(collections.namedtuple("Verdict", "what value unit target at_least", defaults=[0, False])):
+    """target 0: none; value NaN: could not be measured."""
+
+    @property
+    def kept(self):
+        return (self.target == 0 or math.isnan(self.value) or
+                (self.value >= self.target if self.at_least else self.value <= self.target))
+
+
+def verdicts_of(trial):
+    """All that is to be said of a trial."""
+    plan, found = trial.plan, []
+    subject = f"{FORMS[plan.form]}, {plan.keys * plan.bits / 8e6:.4g} MB: "
+
+    def judge(what, value, target=0, unit="x", at_least=False):
+        found.append(Verdict(subject + what, value, unit, target, at_least))
+
+    def beside(name, op, other, other_op, kernel=None, other_kernel=None):
+        a, b = trial.best(name, op, kernel), trial.best(other, other_op, other_kernel)
+        return ratio(a.series[op], b.series[other_op]) if a and b else math.nan
+
+    def peer(name, op, target=0):
+        """How many times as fast as another library in its best way, if that is there."""
+        way = op if trial.best(name, op) else ("lookup", "one", op[2])
+        if trial.best(name, way):
+            judge(f"batch lookup, {op[2]}: speed beside {name}", beside(name, way, BLOCKED, op), target,
+                  at_least=True)
+
+    judge("present keys not found", sum(e.lost for e in trial.shown), 0.5, "keys")
+    case = (plan.form, plan.keys) if plan.bits == 10 else None
+    for op in (BATCH_ABSENT, BATCH_PRESENT) if case == (HASHED, LARGE) else ():
+        judge(f"batch lookup, {op[2]}: time beside random lines", beside(BLOCKED, op, LINES, op), 1.15)
+        peer("RocksDB", op, 2.5)
+        for name in "RocksDB, AVX2", "LevelDB", "libbloom":
+            peer(name, op)
+        judge(f"batch lookup, {op[2]}: scalar beside avx512",
+              beside(BLOCKED, op, BLOCKED, op, "scalar", "avx512"), 4)
+    for op in (ONE_ABSENT, ONE_PRESENT) if case in ((HASHED, LARGE), (HASHED, SMALL)) else ():
+        if plan.keys == SMALL:
+            ours = trial.best(BLOCKED, op)
+            judge(f"single lookup, {op[2]}", ours.median(op) if ours else math.nan, 1.5, "ns")
+        judge(f"single lookup, {op[2]}: time beside a loop over random lines", beside(BLOCKED, op, LINES, op),
+              1.1 if plan.keys == LARGE else 0)
+    if case == (HASHED, LARGE):
+        judge("live add, batch: time beside changing random lines", beside(LIVE, ADD_BATCH, LINES, ADD_BATCH), 2.5)
+    for op in (BATCH_ABSENT, BATCH_PRESENT) if case == (MIXED, LARGE) else ():
+        hashing, lines, ours = (trial.best(name, op) for name in ("hashing", LINES, BLOCKED))
+        floor = [h + 1.3 * l for h, l in zip(hashing.series[op], lines.series[op])] if hashing and lines else []
+        judge(f"batch lookup, {op[2]}: time beside hashing + 1.3 x random lines",
+              ratio(ours.series[op], floor) if ours else math.nan, 1)
+        for name, target in (("LevelDB", 3), ("libbloom", 5), ("RocksDB", 0), ("RocksDB, AVX2", 0)):
+            peer(name, op, target)
+    return found
+
+
+# ---- reports
+
+
+def cell(value):
+    return report.number(value, 2 if value < 1000 else 0)
+
+
+def print_trial(trial):
+    plan, floor = trial.plan, trial.best(LINES, BATCH_ABSENT)
+    print(f"### {plan.keys} keys {FORM_WORDS[plan.form]}, {plan.bits:g} bits each: "
+          f"{plan.keys * plan.bits / 8e6:.2f} MB\n")
+    rows = []
+    for e in trial.shown:
+        absent = e.series[BATCH_ABSENT] or e.series[ONE_ABSENT]
+        if not e.limit:
+            rows.append([e.label, f"{e.bits_per_key:.2f}", report.number(100 * e.rate, 4),
+                         *[cell(value) for value in (
+                             e.median(ADD_ONE), e.median(ADD_BATCH), e.build_ns, *map(e.median, LOOKUPS),
+                             ratio(absent, floor.series[BATCH_ABSENT]) if floor else math.nan)]])
+    report.print_table(["ns a key", ">bits/key", ">rate %", ">add", ">add, batch", ">built", ">absent", ">present",
+                        ">absent, batch", ">present, batch", ">x line"], rows)
+    for e in trial.entrants:
+        if e.out and not e.limit:
+            print(f"{e.player.name} could not take part.\n")
+    rows = []
+    for e in trial.shown:
+        if e.limit:
+            batch = e.median(BATCH_ABSENT)
+            whole = not e.series[ONE_ABSENT] and not e.series[ADD_BATCH]
+            rows.append([e.player.name, cell(e.median(ONE_ABSENT)), "" if whole else cell(batch),
+                         cell(e.median(ADD_BATCH)), cell(e.bytes / (batch * plan.queries)) if whole else ""])
+    report.print_table(["the machine's limits", ">one by one", ">in a batch", ">changed, in a batch", ">GB/s"], rows)
+
+
+def print_verdicts(verdicts):
+    print("### Verdicts\n")
+    report.print_table(["what", ">measured", "target", "verdict"],
+                       [[v.what, f"{report.number(v.value)} {v.unit:4}",
+                         f"{'>=' if v.at_least else '<='} {v.target:g}" if v.target else "",
+                         "" if not v.target else "not here" if math.isnan(v.value) else report.verdict(v.kept)]
+                        for v in verdicts])
+
+
+def rounded(value):
+    return None if math.isnan(value) else float(f"{value:.6g}")
+
+
+def as_json(trials, verdicts, absent):
+    """Every turn of every figure."""
+    def entrant(e):
+        told = {"name": e.player.name, "version": e.player.version, "kernel": e.player.kernel, "limit": e.limit}
+        if not e.limit:
+            told |= {"bytes": e.bytes, "bits_per_key": rounded(e.bits_per_key), "rate": rounded(e.rate),
+                     "lost": e.lost, "build_ns": rounded(e.build_ns)}
+        return told | {"_".join(op): {"median_ns": rounded(e.median(op)), "turns_ns": list(map(rounded, e.series[op]))}
+                       for op in OPS}
+
+    return json.dumps({
+        "machine": report.machine_words(),
+        "absent": ", ".join(absent),
+        "trials": [{"form": FORMS[t.plan.form], "keys": t.plan.keys, "bits": t.plan.bits, "queries": t.plan.queries,
+                    "entrants": list(map(entrant, t.shown))} for t in trials],
+        "verdicts": [{"what": v.what, "value": rounded(v.value), "unit": v.unit, "target": v.target or None,
+                      "at_least": v.at_least, "kept": v.kept} for v in verdicts],
+    }, indent=1) + "\n"
+
+
+STYLE = """line.floor { stroke: #b2182b; stroke-width: 1.5; stroke-dasharray: 5 4 }
+text.floor { fill: #b2182b }
+circle { fill: #2166ac }
+circle.other { fill: #fff; stroke: #d6604d; stroke-width: 2.5 }
+"""
+DARK_STYLE = """text.floor { fill: #f4877b }
+line.floor { stroke: #f4877b }
+circle { fill: #6cb0f0 }
+circle.other { fill: #161b22; stroke: #f0a070 }
+"""
+
+
+def chart_of(trial):
+    """Time against rate, of filters of equal size: the lower the faster, the further left the better filters."""
+    floor = trial.best(LINES, BATCH_ABSENT)
+    floor_ns = floor.median(BATCH_ABSENT) if floor else math.inf
+    marks = []
+    for e in trial.shown:
+        ns = median(e.series[BATCH_ABSENT] or e.series[ONE_ABSENT])
+        if not e.limit and e.false_hits and not math.isnan(ns) and e.bits_per_key <= 1.1 * trial.plan.bits:
+            one_by_one = "" if e.series[BATCH_ABSENT] else ", one by one"
+            marks.append({"x": e.rate, "y": ns, "class": "ours" if e.player.program.kernels else "other",
+                          "radius": 6, "name": f"{e.label}{one_by_one}: {ns:.3g} ns"})
+    rates, times = [m["x"] for m in marks] or [1], [m["y"] for m in marks] or [1]
+    return {
+        "title": "Time of a lookup against the false-positive rate", "style": STYLE, "dark_style": DARK_STYLE,
+        "words": [f"{trial.plan.keys} keys in filters of {trial.plan.bits:g} bits a key, "
+                  f"{trial.plan.keys * trial.plan.bits / 8e6:.3g} MB; absent keys, in batches where there are such "
+                  "calls", report.machine_words()],
+        "x": {"label": "measured false-positive rate", "low": min(rates) / 1.15, "high": max(rates) * 1.15,
+              "times": 100, "unit": " %"},
+        "y": {"label": "time of a lookup", "low": min(*times, floor_ns) / 1.4,
+              "high": max(times) * 1.4, "times": 1, "unit": " ns"},
+        "levels": [{"class": "floor", "y": floor_ns, "text": f"a random line of memory: {floor_ns:.3g} ns"}]
+        if floor else [],
+        "marks": marks,
+    }
+
+
+# ----
+
+
+def read_case(text):
+    """FORM:KEYS:BITS"""
+    form, keys, bits = text.split(":")
+    plan = Plan(FORMS.index(form), int(keys), float(bits))
+    if plan.keys < 8 or not 1 <= plan.bits <= 64:
+        raise ValueError(text)
+    return plan
+
+
+def turns(text):
+    if report.whole(text) > 100:
+        raise ValueError(text)
+    return report.whole(text)
+
+
+def read_options():
+    parser = argparse.ArgumentParser(prog="bench-peers", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--quick", dest="scope", action="store_const", const=QUICK, help="two cases")
+    scope.add_argument("--full", dest="scope", action="store_const", const=FULL, help="10^9 keys, too")
+    scope.add_argument("--case", type=read_case, metavar="FORM:KEYS:BITS", help="FORM: " + ", ".join(FORMS))
+    parser.add_argument("--turns", type=turns)
+    parser.add_argument("--queries", type=report.whole)
+    parser.add_argument("--core", type=int, default=contenders.last_core())
+    parser.add_argument("--json", metavar="FILE", help="has every turn of every figure")
+    parser.add_argument("--svg", metavar="FILE", help="draws the largest filters of digests")
+    parser.add_argument("directory", nargs="?", default="/dev/shm", help="for files, which are removed (/dev/shm)")
+    options = parser.parse_args()
+    options.scope = USUAL if options.scope is None else options.scope
+    return options
+
+
+def completed(plan, o):
+    """What is not given follows from the scope and the keys."""
+    large = plan.form == HASHED or plan.keys >= LARGE
+    return plan._replace(hasty=o.scope == QUICK and plan.keys >= LARGE,
+                         turns=o.turns or (3 if o.scope == QUICK else 7),
+                         queries=o.queries or (QUERIES if large else SMALL_STRING))
+
+
+def run(scratch):
+    o = read_options()
+    plans = [completed(plan, o) for plan in
+             ([o.case] if o.case else [plan for scope, plan in PLANS if scope <= o.scope])]
+    # Files for filters and limits; a counting filter is four times the size.
+    folder = scratch(o.directory, max(plan.keys * plan.bits / 8 * (8 if plan.few else 16) for plan in plans))
+    players, absent = contenders.roster(o.core, folder)
+    print(report.machine_words() + "\n")
+    if absent:
+        print(f"Not built in, for want of: {', '.join(absent)}.\n", flush=True)
+    trials, verdicts = [], []
+    for plan in plans:
+        trials.append(Trial(plan, players, o.core, folder))
+        print_trial(trials[-1])
+        verdicts += verdicts_of(trials[-1])
+    print_verdicts(verdicts)
+    if o.json:
+        report.save(o.json, as_json(trials, verdicts, absent))
+    if o.svg:
+        digests = [t for t in trials if t.plan.form == HASHED and t.plan.bits <= 10] or trials
+        contenders.draw(o.svg, chart_of(max(digests, key=lambda t: t.plan.keys)))
+
+
+if __name__ == "__main__":
+    report.main(run)

@@ -181,8 +181,10 @@ static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint
         add_slowly(layout, expected, m, k, digests[i], &expected_new[i], &expected_change);
     }
     kernel->add_shared(body, geometry.units, k, digests, n / 2, was_new, &change);
-    kernel->add_shared(body, geometry.units, k, digests + n / 2, n - n / 2, was_new + n / 2,
-                       &change);
+    const size_t step = n <= 100 ? 1 : n; /* one key at once takes a way of its own */
+    for (size_t i = n / 2; i < n; i += step)
+        kernel->add_shared(body, geometry.units, k, digests + i, step < n - i ? step : n - i,
+                           was_new + i, &change);
     assert_memory_equal(body, expected, size);
     assert_memory_equal(was_new, expected_new, n);
     assert_memory_equal(&change, &expected_change, sizeof change);

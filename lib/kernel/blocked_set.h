@@ -9,7 +9,7 @@
 #ifndef BLOOMFILE_KERNEL_SET_H
 #define BLOOMFILE_KERNEL_SET_H
 
-#include "kernel/blocked_ring.h"
+#include "kernel/blocked_lookup.h"
 
 #define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
 #define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
@@ -75,12 +75,47 @@ KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_n
         kernel_request(view, next[requested++]);
 }
 
+/* One key: a look at the block costs least, and says which bits are lacking without a branch for
+ * each. Returns whether one was. */
+KERNEL_INLINE bool kernel_set_one(uint8_t *block, unsigned k, uint64_t digest,
+                                  struct kernel_change *change)
+{
+    int64_t ones = 0;
+    __builtin_prefetch(block, 1); /* to be written */
+    if (bloomfile_block_has(block, k, digest))
+        return false;
+    for (uint64_t product = digest; k > 0; k -= k < PROBE_SLICES ? k : PROBE_SLICES) {
+        const unsigned slices = k < PROBE_SLICES ? k : PROBE_SLICES;
+        unsigned lacking = 0;
+        product *= PROBE_MULTIPLIER;
+#pragma GCC unroll 6
+        for (unsigned i = 0; i < PROBE_SLICES; i++) {
+            const unsigned bit = probe_slice(product, i);
+            lacking |= (unsigned)(~shared_load64(block + bit / 64 * 8) >> bit % 64 & 1) << i;
+        }
+        for (lacking &= (1u << slices) - 1; lacking != 0; lacking &= lacking - 1) {
+            const unsigned bit = probe_slice(product, (unsigned)__builtin_ctz(lacking));
+            ones += shared_set64(block + bit / 64 * 8, 1ULL << bit % 64) != 0;
+        }
+    }
+    change->ones += ones;
+    change->keys += ones != 0;
+    return ones != 0;
+}
+
 KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
                               size_t n, bool *was_new, struct kernel_change *change,
                               kernel_find_lacks *find_lacks)
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
+    if (n == 1) {
+        uint8_t *block = body + PROBE_BLOCK_BYTES * probe_reduce(digests[0], blocks);
+        const bool is_new = kernel_set_one(block, k, digests[0], change);
+        if (was_new != NULL)
+            *was_new = is_new;
+        return;
+    }
     for (size_t i = 0; i < n && i < KERNEL_RING; i++)
         kernel_request(&view, digests[i]);
     for (size_t start = 0; start < n; start += KERNEL_GROUP) {

@@ -10,7 +10,6 @@
 #include "handle/handle.h"
 #include "handle/live.h"
 #include "image/body.h"
-#include "kernel/dispatch.h"
 #include "os/team.h"
 #include "sizing/sizing.h"
 
@@ -165,7 +164,7 @@ int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
     const struct sizing *sizing = sizing_of(h->layout);
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
-    kernel_for(h->layout)->tally(f->view.body, (size_t)f->geometry.need, &tally);
+    f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
     struct bloomfile_measurement m = {
         .struct_size = out->struct_size,
@@ -191,13 +190,12 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
     const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
     const uint64_t grains = f->geometry.need / grain;
     const uint64_t places = 8 / layout_of(f->header.layout)->cell_bits;
-    const struct kernel *kernel = kernel_for(f->header.layout);
     map_expect(&f->map, MAP_SCAN);
     for (size_t i = 0; i < cells; i++) {
         uint64_t from = share(grains, i, cells), to = share(grains, i + 1, cells);
         to = to > from ? to : from + 1;
         struct kernel_tally tally = { 0 };
-        kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
+        f->kernel->tally(f->view.body + from * grain, (size_t)((to - from) * grain), &tally);
         uint64_t last = to < grains ? to * grain * places : f->header.m;
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }

@@ -222,7 +222,7 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
     const uint32_t layout = src->header.layout;
     const uint64_t stretch = geometry_units_in(layout, SOURCE_STRETCH);
     const uint32_t projection = layout_of(layout)->projection;
-    struct plan plan = { .project = kernel_for(layout)->project,
+    struct plan plan = { .project = src->kernel->project,
                          .layout = projection != 0 ? projection : layout };
     plan.kernel = kernel_for(plan.layout);
     struct source s;

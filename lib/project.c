@@ -9,7 +9,6 @@
 #include "combine/source.h"
 #include "image/image.h"
 #include "image/new_image.h"
-#include "kernel/dispatch.h"
 
 static size_t whole_pages(size_t size)
 {
@@ -18,14 +17,13 @@ static size_t whole_pages(size_t size)
 
 static int put_projection(struct source *s, struct new_image *r)
 {
-    const struct kernel *kernel = kernel_for(s->f->header.layout);
     const uint64_t need = s->f->geometry.need;
     uint8_t *bits = malloc(SOURCE_STRETCH / 4);
     int error = bits == NULL ? ENOMEM : source_status(s);
     while (error == 0 && s->at < need) {
         const size_t size = source_next(s, need);
         memset(bits, 0, SOURCE_STRETCH / 4);
-        kernel->project(bits, source_take(s, size), size);
+        s->f->kernel->project(bits, source_take(s, size), size);
         error = new_image_put(r, bits, whole_pages((size + 3) / 4));
         if (error == 0)
             error = source_status(s);

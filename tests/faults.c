@@ -36,8 +36,12 @@ unsigned fault_calls(enum fault_call call)
 
 const char *fault_name(enum fault_call call)
 {
-#define FAULT_NAME(name) #name,
-    static const char *const names[] = { FAULT_CALLS(FAULT_NAME) "unlock" };
+#define X(name) #name,
+    static const char *const names[] = {
+#include "fault_calls.def"
+        "unlock"
+    };
+#undef X
     return names[call];
 }
 

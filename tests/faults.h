@@ -1,65 +1,18 @@
 /* SPDX-License-Identifier: MIT
- * System calls and allocations of the library that fail on demand. A program that includes this is
- * linked with -Wl,--wrap=NAME for every name below; they are the names that glibc's headers make of
- * open, fstat and so on for 64-bit files. */
+ * System calls and allocations of the library that fail on demand: those of fault_calls.def. */
 #ifndef BLOOMFILE_TESTS_FAULTS_H
 #define BLOOMFILE_TESTS_FAULTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FAULT_CALLS(X)                                                                             \
-    X(access)                                                                                      \
-    X(aligned_alloc)                                                                               \
-    X(asprintf)                                                                                    \
-    X(calloc)                                                                                      \
-    X(dup3)                                                                                        \
-    X(fallocate64)                                                                                 \
-    X(fchmod)                                                                                      \
-    X(fchown)                                                                                      \
-    X(fcntl64)                                                                                     \
-    X(fstat64)                                                                                     \
-    X(fstatat64)                                                                                   \
-    X(fdatasync)                                                                                   \
-    X(fstatfs64)                                                                                   \
-    X(flock)                                                                                       \
-    X(fremovexattr)                                                                                \
-    X(fsetxattr)                                                                                   \
-    X(fsync)                                                                                       \
-    X(ftruncate64)                                                                                 \
-    X(getcwd)                                                                                      \
-    X(getrandom)                                                                                   \
-    X(lgetxattr)                                                                                   \
-    X(linkat)                                                                                      \
-    X(lstat64)                                                                                     \
-    X(madvise)                                                                                     \
-    X(malloc)                                                                                      \
-    X(memfd_create)                                                                                \
-    X(mlock2)                                                                                      \
-    X(mmap64)                                                                                      \
-    X(mremap)                                                                                      \
-    X(msync)                                                                                       \
-    X(open64)                                                                                      \
-    X(openat64)                                                                                    \
-    X(pread64)                                                                                     \
-    X(pthread_create)                                                                              \
-    X(pwrite64)                                                                                    \
-    X(read)                                                                                        \
-    X(realloc)                                                                                     \
-    X(realpath)                                                                                    \
-    X(renameat)                                                                                    \
-    X(renameat2)                                                                                   \
-    X(stat64)                                                                                      \
-    X(strdup)                                                                                      \
-    X(unlinkat)
-
-#define FAULT_ENUM(name) ON_##name,
+#define X(name) ON_##name,
 enum fault_call {
-    FAULT_CALLS(FAULT_ENUM)
+#include "fault_calls.def"
     ON_unlock, /* fcntl64 that lets go of a lock; ON_fcntl64 are the others */
     FAULT_CALL_COUNT
 };
-#undef FAULT_ENUM
+#undef X
 
 /* What goes wrong between faults_begin() and faults_end(). */
 struct faults {

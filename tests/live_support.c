@@ -277,3 +277,20 @@ bool still_waits(pid_t child)
     nanosleep(&moment, NULL);
     return waitpid(child, NULL, WNOHANG) == 0;
 }
+
+int outsider;
+
+int begin_with_outsider(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    make_live("filter", BLOOMFILE_COUNTING);
+    outsider = open("filter", O_RDWR | O_CLOEXEC);
+    return outsider < 0;
+}
+
+int end_with_outsider(void **state)
+{
+    close(outsider);
+    return leave_temp_dir(state);
+}

@@ -54,6 +54,13 @@ unsigned slot_in_force(const char *path);
 size_t mapped_files(void);
 size_t mapped_sessions(void);
 
+/* ---- a test's own folder with the live filter "filter", and a descriptor of it that the library
+ * knows nothing of */
+
+extern int outsider;
+int begin_with_outsider(void **state);
+int end_with_outsider(void **state);
+
 /* ---- locks of another than the library, on a descriptor of their own */
 
 int lock_byte(int fd, int type, off_t byte); /* 0 or an errno; does not wait */

@@ -78,6 +78,29 @@ struct bytes finish_image(bloomfile_builder *b)
     return bytes;
 }
 
+struct bytes last_image(bloomfile_builder *b)
+{
+    struct bytes image = finish_image(b);
+    bloomfile_builder_free(b);
+    return image;
+}
+
+struct bytes finish_file(bloomfile_builder *b)
+{
+    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
+    assert_int_equal(entries_in_dir(), 1);
+    struct bytes file = read_file("built");
+    assert_int_equal(unlink("built"), 0);
+    return file;
+}
+
+void assert_bytes(struct bytes got, struct bytes expected)
+{
+    assert_int_equal(got.size, expected.size);
+    assert_memory_equal(got.data, expected.data, got.size);
+    free(got.data);
+}
+
 bloomfile *open_image(struct bytes image, unsigned flags)
 {
     bloomfile *f;
@@ -140,6 +163,12 @@ struct bytes with_file_header(struct bytes embedded)
     free(embedded.data);
     return image;
 }
+
+const struct recipe small_recipes[3] = {
+    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, SMALL_KEYS, 0 },
+    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (4096 + 170) - 3, 5, SMALL_KEYS, 0 },
+    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (4096 + 170) - 1, 5, SMALL_KEYS, 7 },
+};
 
 struct bytes image_from(struct recipe recipe)
 {

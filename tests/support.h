@@ -40,6 +40,15 @@ void add_numbers(bloomfile_builder *b, uint64_t from, uint64_t to);
 
 struct bytes finish_image(bloomfile_builder *b);
 
+/* The same, and gives the builder up. */
+struct bytes last_image(bloomfile_builder *b);
+
+/* The file that it makes, which is gone when this returns. */
+struct bytes finish_file(bloomfile_builder *b);
+
+/* Releases `got`. */
+void assert_bytes(struct bytes got, struct bytes expected);
+
 /* Builds a filter of so many keys at the path. */
 int publish_filter(const char *path, unsigned flags, uint64_t keys);
 void assert_filter_of(const char *path, uint64_t keys);
@@ -67,6 +76,12 @@ struct recipe {
 };
 
 struct bytes image_from(struct recipe recipe);
+
+/* One of each layout, a page and a bit more of body, whose last byte is used in part. */
+enum {
+    SMALL_KEYS = 60
+};
+extern const struct recipe small_recipes[3];
 
 /* The same filter with a header of 4096 bytes; releases what it is given. */
 struct bytes with_file_header(struct bytes embedded);

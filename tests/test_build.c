@@ -5,20 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Makes the image and gives the builder up. */
-static struct bytes finished(bloomfile_builder *b)
-{
-    struct bytes image = finish_image(b);
-    bloomfile_builder_free(b);
-    return image;
-}
-
 /* Releases both. */
 static void assert_same(struct bytes a, struct bytes b)
 {
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
-    free(a.data);
+    assert_bytes(a, b);
     free(b.data);
 }
 
@@ -38,7 +28,7 @@ static void the_order_of_keys_does_not_matter(void **state)
         add_numbers(up, 0, 3000);
         for (uint64_t key = 3000; key-- > 0;)
             add_numbers(down, key, key + 1);
-        assert_same(finished(up), finished(down));
+        assert_same(last_image(up), last_image(down));
     }
 }
 
@@ -56,9 +46,9 @@ static void equal_keys_count_once(void **state)
         add_numbers(often, 100, 200);
         assert_int_equal(bloomfile_builder_count(often, &count), 0);
         assert_int_equal(count, 500);
-        struct bytes image = finished(often);
+        struct bytes image = last_image(often);
         assert_int_equal(verified_info(image).keys, 500);
-        assert_same(finished(once), image);
+        assert_same(last_image(once), image);
     }
 }
 
@@ -79,7 +69,7 @@ static void keys_may_be_added_after_finishing(void **state)
     free(finish_image(b).data);
     add_numbers(b, 500, 1500);
     add_numbers(at_once, 0, 1500);
-    assert_same(finished(b), finished(at_once));
+    assert_same(last_image(b), last_image(at_once));
 }
 
 static void digests_stand_for_their_keys(void **state)
@@ -97,7 +87,7 @@ static void digests_stand_for_their_keys(void **state)
     assert_error(bloomfile_builder_add_digests(b, digests + 3, N - 3), 0);
     assert_error(bloomfile_builder_add_digests(b, NULL, 0), 0);
     add_numbers(by_key, 0, N);
-    assert_same(finished(b), finished(by_key));
+    assert_same(last_image(b), last_image(by_key));
     free(digests);
 }
 
@@ -118,7 +108,7 @@ static void many_keys_are_added_at_once(void **state)
     assert_error(bloomfile_builder_add_many(b, keys + 3, N - 3), 0);
     assert_error(bloomfile_builder_add_many(b, NULL, 0), 0);
     add_numbers(by_key, 0, N);
-    assert_same(finished(b), finished(by_key));
+    assert_same(last_image(b), last_image(by_key));
 }
 
 static void more_digests_than_memory_holds_are_refused_and_change_nothing(void **state)
@@ -130,7 +120,7 @@ static void more_digests_than_memory_holds_are_refused_and_change_nothing(void *
     uint64_t digest = 0;
     assert_error(bloomfile_builder_add_digests(b, &digest, SIZE_MAX / 8), ENOMEM);
     assert_error(bloomfile_builder_add_digests(b, &digest, SIZE_MAX), ENOMEM);
-    assert_same(finished(b), finished(untroubled));
+    assert_same(last_image(b), last_image(untroubled));
 }
 
 static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(void **state)
@@ -140,7 +130,7 @@ static void the_file_and_the_image_in_memory_have_the_same_body_and_parameters(v
         bloomfile_builder *b = new_builder(layouts[i]);
         add_numbers(b, 0, 2000);
         assert_error(bloomfile_builder_finish(b, "same", BLOOMFILE_REPLACE), 0);
-        struct bytes file = read_file("same"), image = finished(b);
+        struct bytes file = read_file("same"), image = last_image(b);
         struct bloomfile_info in_file = verified_info(file), embedded = verified_info(image);
         assert_int_equal(in_file.header_size, 4096);
         assert_int_equal(embedded.header_size, 512);
@@ -164,7 +154,7 @@ static void the_reserved_bytes_are_zero(void **state)
 {
     (void)state;
     bloomfile_builder *b = new_builder((struct bloomfile_params){ .label = "label" });
-    struct bytes image = finished(b);
+    struct bytes image = last_image(b);
     for (unsigned i = 133; i < 252; i++)
         assert_int_equal(image.data[i], 0);
     for (unsigned i = 64; i < 124; i++)
@@ -178,7 +168,7 @@ static void a_filter_of_no_keys_says_no(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ROWS(layouts); i++) {
-        struct bytes image = finished(new_builder(layouts[i]));
+        struct bytes image = last_image(new_builder(layouts[i]));
         struct bloomfile_info info = verified_info(image);
         assert_int_equal(info.keys, 0);
         assert_int_equal(info.ones, 0);

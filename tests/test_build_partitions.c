@@ -52,27 +52,12 @@ static uint64_t counted(bloomfile_builder *b)
     return count;
 }
 
-static struct bytes built(bloomfile_builder *b)
-{
-    struct bytes image = finish_image(b);
-    bloomfile_builder_free(b);
-    return image;
-}
-
-/* Releases `image`. */
-static void assert_same(struct bytes image, struct bytes expected)
-{
-    assert_int_equal(image.size, expected.size);
-    assert_memory_equal(image.data, expected.data, image.size);
-    free(image.data);
-}
-
 /* All at once: they are sorted in one array. */
 static struct bytes sorted(size_t n)
 {
     bloomfile_builder *b = builder_with(0, 0);
     assert_error(bloomfile_builder_add_digests(b, digests, n), 0);
-    return built(b);
+    return last_image(b);
 }
 
 static const struct how {
@@ -91,7 +76,7 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
         assert_int_equal(open_descriptors() - before, hows[h].memory != 0);
         if (h % 2 == 0)
             assert_int_equal(counted(b), KEYS);
-        assert_same(built(b), expected);
+        assert_bytes(last_image(b), expected);
     }
     free(expected.data);
 }
@@ -104,7 +89,7 @@ static void less_memory_than_a_mib_is_a_mib(void **state)
     for (size_t i = 0; i < ROWS(memories); i++) {
         bloomfile_builder *b = builder_with(0, memories[i]);
         assert_error(add(b, 0, KEYS), 0);
-        assert_same(built(b), expected);
+        assert_bytes(last_image(b), expected);
     }
     free(expected.data);
 }
@@ -123,7 +108,7 @@ static void repetitions_count_once(void **state)
             assert_error(add(b, 0, SOME), 0); /* and sorting makes room */
         assert_int_equal(open_descriptors(), before);
         assert_int_equal(counted(b), SOME);
-        assert_same(built(b), expected);
+        assert_bytes(last_image(b), expected);
     }
     free(expected.data);
 }
@@ -140,7 +125,7 @@ static void digests_may_be_added_after_reading(void **state)
         free(finish_image(b).data);
         assert_int_equal(counted(b), 800000);
         assert_error(add(b, 800000, 1000000), 0);
-        assert_same(built(b), expected);
+        assert_bytes(last_image(b), expected);
     }
     free(expected.data);
 }
@@ -156,7 +141,7 @@ static void digests_may_all_be_in_one_partition(void **state)
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
         assert_error(add(b, 0, 1200000), 0);
         assert_error(add(b, 0, 200000), 0);
-        assert_same(built(b), expected);
+        assert_bytes(last_image(b), expected);
     }
     free(expected.data);
 }
@@ -179,7 +164,7 @@ static int build_in_spite_of(const struct faults *faults, struct bytes expected)
     int now = bloomfile_builder_count(b, &count);
     error = error != 0 ? error : now;
     faults_end();
-    assert_same(built(b), expected);
+    assert_bytes(last_image(b), expected);
     return error;
 }
 

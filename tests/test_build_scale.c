@@ -48,23 +48,6 @@ static void add_array(bloomfile_builder *b, const uint64_t *values, size_t n)
     }
 }
 
-static struct bytes published(bloomfile_builder *b)
-{
-    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
-    assert_int_equal(entries_in_dir(), 1);
-    struct bytes file = read_file("built");
-    assert_int_equal(unlink("built"), 0);
-    return file;
-}
-
-static void assert_makes(bloomfile_builder *b, struct bytes expected)
-{
-    struct bytes file = published(b);
-    assert_int_equal(file.size, expected.size);
-    assert_memory_equal(file.data, expected.data, file.size);
-    free(file.data);
-}
-
 static uint64_t counted(bloomfile_builder *b)
 {
     uint64_t count = UINT64_MAX;
@@ -77,7 +60,7 @@ static struct bytes plainly_built(struct bloomfile_params params, size_t n)
 {
     bloomfile_builder *b = builder_with(params, (struct how){ 0, 0 });
     assert_error(bloomfile_builder_add_digests(b, digests, n), 0);
-    struct bytes file = published(b);
+    struct bytes file = finish_file(b);
     bloomfile_builder_free(b);
     assert_int_equal(verified_info(file).keys, n);
     return file;
@@ -137,8 +120,8 @@ static void neither_threads_nor_memory_nor_order_change_the_bytes(void **state)
                 add_by_threads(b, hows[h].threads);
             add_array(b, digests + KEYS / 3, KEYS - KEYS / 3);
             add_array(b, digests, KEYS / 2);
-            assert_makes(b, expected);
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
+            assert_bytes(finish_file(b), expected);
             assert_int_equal(counted(b), KEYS);
             bloomfile_builder_free(b);
         }
@@ -178,7 +161,7 @@ static void keys_may_be_added_after_counting_and_finishing(void **state)
             add_array(b, digests + n / 2, next - n / 2);
             assert_int_equal(counted(b), next);
             struct bytes expected = plainly_built(kinds[0], next);
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
             free(expected.data);
         }
         bloomfile_builder_free(b);
@@ -192,7 +175,7 @@ static void a_builder_without_keys_makes_an_empty_filter(void **state)
         struct bytes expected = plainly_built(kinds[k], 0);
         for (size_t h = 0; h < ROWS(hows); h++) {
             bloomfile_builder *b = builder_with(kinds[k], hows[h]);
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
             bloomfile_builder_free(b);
         }
         free(expected.data);
@@ -246,12 +229,12 @@ static void digests_may_be_spread_unevenly(void **state)
             values[i] = shapes[s](i * 7919 % KEYS);
         bloomfile_builder *plain = builder_with(kinds[2], (struct how){ 0, 0 });
         add_array(plain, values, KEYS);
-        struct bytes expected = published(plain);
+        struct bytes expected = finish_file(plain);
         for (size_t h = 0; h < ROWS(hows); h++) {
             bloomfile_builder *b = builder_with(kinds[2], hows[h]);
             add_array(b, values, KEYS);
             assert_int_equal(counted(b), counted(plain));
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
             bloomfile_builder_free(b);
         }
         bloomfile_builder_free(plain);
@@ -279,7 +262,7 @@ static void no_digest_is_lost_between_parts(void **state)
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(params, hows[h]);
         add_array(b, edges, EDGES);
-        struct bytes file = published(b);
+        struct bytes file = finish_file(b);
         bloomfile_builder_free(b);
         assert_int_equal(verified_info(file).keys, EDGES);
         for (size_t i = 0; i < EDGES; i++)

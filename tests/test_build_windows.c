@@ -53,27 +53,10 @@ static bloomfile_builder *builder_with(struct bloomfile_params params, struct ho
     return b;
 }
 
-static struct bytes built(bloomfile_builder *b)
-{
-    assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
-    assert_int_equal(entries_in_dir(), 1);
-    struct bytes file = read_file("built");
-    assert_int_equal(unlink("built"), 0);
-    return file;
-}
-
-static void assert_makes(bloomfile_builder *b, struct bytes expected)
-{
-    struct bytes file = built(b);
-    assert_int_equal(file.size, expected.size);
-    assert_memory_equal(file.data, expected.data, file.size);
-    free(file.data);
-}
-
 static struct bytes plainly_built(struct bloomfile_params params, const uint64_t *values)
 {
     bloomfile_builder *b = builder_with(params, (struct how){ 0, 0 }, values);
-    struct bytes file = built(b);
+    struct bytes file = finish_file(b);
     bloomfile_builder_free(b);
     return file;
 }
@@ -112,8 +95,8 @@ static void positions_put_aside_make_the_same_bytes(void **state)
         struct bytes expected = plainly_built(kinds[k], digests);
         for (size_t h = 0; h < ROWS(hows); h++) {
             bloomfile_builder *b = builder_with(kinds[k], hows[h], digests);
-            assert_makes(b, expected);
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
+            assert_bytes(finish_file(b), expected);
             bloomfile_builder_free(b);
         }
         free(expected.data);
@@ -131,7 +114,7 @@ static void digests_may_be_spread_unevenly_and_be_repeated(void **state)
         for (size_t k = 0; k < ROWS(kinds); k += 3) {
             struct bytes expected = plainly_built(kinds[k], values);
             bloomfile_builder *b = builder_with(kinds[k], hows[shape], values);
-            assert_makes(b, expected);
+            assert_bytes(finish_file(b), expected);
             bloomfile_builder_free(b);
             free(expected.data);
         }
@@ -185,7 +168,7 @@ static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds
         struct how how = { threads, threads * MIB };
         assert_int_equal(parts_of(few, how).threads, threads);
         bloomfile_builder *b = builder_with(few, how, digests);
-        assert_makes(b, expected);
+        assert_bytes(finish_file(b), expected);
         for (size_t i = 0; i < ROWS(rows); i++) {
             unsigned nth = 1;
             for (;; nth += 1 + nth / 2) {

@@ -11,16 +11,9 @@
 #include "format/fields.h"
 
 enum {
-    KEYS = 60,
+    KEYS = SMALL_KEYS,
     ABSENT = 60,
     PAGE = 4096
-};
-
-/* A page and a bit more of body; the last byte is used in part. */
-static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, KEYS, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (PAGE + 170) - 3, 5, KEYS, 0 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (PAGE + 170) - 1, 5, KEYS, 7 },
 };
 
 static const struct recipe three_pages[] = {
@@ -105,14 +98,14 @@ static void assert_verification_names(const struct recipe *recipe, struct bytes 
 static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < ROWS(recipes); r++) {
-        struct bytes image = image_from(recipes[r]);
+    for (size_t r = 0; r < ROWS(small_recipes); r++) {
+        struct bytes image = image_from(small_recipes[r]);
         size_t body_size = (size_t)get64(image.data + AT_body_size);
         for (size_t bit = 0; bit < 8 * body_size; bit++) {
             uint8_t *byte = image.data + EMBEDDED + bit / 8;
             *byte ^= (uint8_t)(1 << bit % 8);
-            assert_verification_names(&recipes[r], image, bit / 8 / PAGE);
-            assert_answers_follow_section_12(&recipes[r], image, bit / 8 / PAGE);
+            assert_verification_names(&small_recipes[r], image, bit / 8 / PAGE);
+            assert_answers_follow_section_12(&small_recipes[r], image, bit / 8 / PAGE);
             *byte ^= (uint8_t)(1 << bit % 8);
         }
         free(image.data);
@@ -122,13 +115,13 @@ static void every_flipped_bit_of_the_body_is_found_and_never_makes_a_no(void **s
 static void every_flipped_bit_of_a_page_checksum_makes_its_page_doubtful(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < ROWS(recipes); r++) {
-        struct bytes image = image_from(recipes[r]);
+    for (size_t r = 0; r < ROWS(small_recipes); r++) {
+        struct bytes image = image_from(small_recipes[r]);
         for (size_t bit = 0; bit < 2 * 32; bit++) {
             uint8_t *byte = image.data + image.size - 8 + bit / 8;
             *byte ^= (uint8_t)(1 << bit % 8);
-            assert_verification_names(&recipes[r], image, bit / 32);
-            assert_answers_follow_section_12(&recipes[r], image, bit / 32);
+            assert_verification_names(&small_recipes[r], image, bit / 32);
+            assert_answers_follow_section_12(&small_recipes[r], image, bit / 32);
             *byte ^= (uint8_t)(1 << bit % 8);
         }
         free(image.data);
@@ -249,16 +242,17 @@ static void an_undamaged_filter_has_no_doubts(void **state)
 {
     (void)state;
     static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
-    for (size_t r = 0; r < ROWS(recipes); r++) {
-        struct bytes image = image_from(recipes[r]);
+    for (size_t r = 0; r < ROWS(small_recipes); r++) {
+        struct bytes image = image_from(small_recipes[r]);
         for (size_t i = 0; i < ROWS(flags); i++) {
             bloomfile *f = open_image(image, flags[i]);
             for (unsigned round = 0; round < 2; round++) {
                 for (uint64_t key = 0; key < ABSENT; key++) {
-                    uint64_t digest = absent(&recipes[r], key);
+                    uint64_t digest = absent(&small_recipes[r], key);
                     assert_int_equal(bloomfile_contains_digest(f, digest),
-                                     reference_contains(recipes[r].layout, image.data + EMBEDDED,
-                                                        recipes[r].m, recipes[r].k, digest));
+                                     reference_contains(small_recipes[r].layout,
+                                                        image.data + EMBEDDED, small_recipes[r].m,
+                                                        small_recipes[r].k, digest));
                 }
                 struct bloomfile_fault fault = { 0 };
                 assert_error(bloomfile_verify(f, 1, &fault), 0);

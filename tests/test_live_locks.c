@@ -21,23 +21,6 @@ enum { /* the specification's numbers, not the library's names for them */
     BYTES = 140, /* looked at */
 };
 
-static int outsider; /* a descriptor that the library knows nothing of */
-
-static int begin(void **state)
-{
-    if (enter_temp_dir(state) != 0)
-        return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
-    outsider = open("filter", O_RDWR | O_CLOEXEC);
-    return outsider < 0;
-}
-
-static int end(void **state)
-{
-    close(outsider);
-    return leave_temp_dir(state);
-}
-
 /* ---- which bytes are held */
 
 static struct {
@@ -390,7 +373,8 @@ static void a_killed_holder_lets_go(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define ON_NEW_FILTER(test)                                                                        \
+    cmocka_unit_test_setup_teardown(test, begin_with_outsider, end_with_outsider)
     const struct CMUnitTest tests[] = {
         ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none),
         ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),

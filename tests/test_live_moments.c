@@ -16,23 +16,6 @@ enum {
     RECORDS = 1
 };
 
-static int outsider; /* a descriptor that the library knows nothing of */
-
-static int begin(void **state)
-{
-    if (enter_temp_dir(state) != 0)
-        return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
-    outsider = open("filter", O_RDWR | O_CLOEXEC);
-    return outsider < 0;
-}
-
-static int end(void **state)
-{
-    close(outsider);
-    return leave_temp_dir(state);
-}
-
 /* ---- others leave */
 
 static bloomfile *last;
@@ -264,7 +247,8 @@ static void the_number_of_keys_of_a_copy_is_exact_or_an_estimate(void **state)
 
 int main(void)
 {
-#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define ON_NEW_FILTER(test)                                                                        \
+    cmocka_unit_test_setup_teardown(test, begin_with_outsider, end_with_outsider)
     const struct CMUnitTest tests[] = {
         ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean),
         ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that),

@@ -72,6 +72,13 @@ static struct bloomfile_info info_at(const char *path)
     return info;
 }
 
+static void assert_keys(const char *path, uint64_t keys, bool estimated)
+{
+    const struct bloomfile_info info = info_at(path);
+    assert_int_equal(info.keys, keys);
+    assert_int_equal(info.keys_estimated, estimated);
+}
+
 static void assert_same_body(const char *a, const char *b)
 {
     struct bytes one = read_file(a), other = read_file(b);
@@ -182,19 +189,16 @@ static void the_number_of_keys_is_exact_where_it_can_be(void **state)
         build("b", layouts[l], bits, 0, 321);
         build("c", layouts[l], bits, 0, 0);
         assert_error(merge("union", abc, (struct bloomfile_merge_params){ 0 }), 0);
-        assert_int_equal(info_at("union").keys, 321);
-        assert_int_equal(info_at("union").keys_estimated, 0);
+        assert_keys("union", 321, false);
         assert_error(merge("union", alone, (struct bloomfile_merge_params){ 0 }), 0);
-        assert_int_equal(info_at("union").keys, 321);
-        assert_int_equal(info_at("union").keys_estimated, 0);
+        assert_keys("union", 321, false);
 
         build("c", layouts[l], bits, 321, 1321);
         assert_error(merge("union", abc, (struct bloomfile_merge_params){ 0 }), 0);
         assert_true(fabs((double)info_at("union").keys / 1321 - 1) < 0.03);
         assert_int_equal(info_at("union").keys_estimated, 1);
         assert_error(merge("union", abc, (struct bloomfile_merge_params){ .keys = 1321 }), 0);
-        assert_int_equal(info_at("union").keys, 1321);
-        assert_int_equal(info_at("union").keys_estimated, 0);
+        assert_keys("union", 1321, false);
     }
 }
 
@@ -209,16 +213,14 @@ static void sources_without_keys_leave_n_as_the_specification_says(void **state)
         build("b", layouts[l], bits, 0, 321);
         build("c", layouts[l], bits, 0, 0);
         assert_error(merge("union", empty, (struct bloomfile_merge_params){ 0 }), 0);
-        assert_int_equal(info_at("union").keys, 0);
-        assert_int_equal(info_at("union").keys_estimated, 0);
+        assert_keys("union", 0, false);
         if (layouts[l] == BLOOMFILE_COUNTING)
             continue;
         for (unsigned swapped = 0; swapped < 2; swapped++) {
             const char *const sources[] = { ab[swapped], ab[1 - swapped], NULL };
             const struct bloomfile_merge_params how = { .op = BLOOMFILE_INTERSECTION };
             assert_error(merge("both", sources, how), 0);
-            assert_int_equal(info_at("both").keys, 0);
-            assert_int_equal(info_at("both").keys_estimated, 1);
+            assert_keys("both", 0, true);
         }
     }
 }

@@ -23,25 +23,20 @@ enum {
 };
 
 static bloomfile *reader, *writer;
-static int outsider; /* a descriptor that the library knows nothing of */
 
 static int begin(void **state)
 {
-    if (enter_temp_dir(state) != 0)
-        return -1;
-    make_live("filter", BLOOMFILE_COUNTING);
+    const int result = begin_with_outsider(state);
     reader = opened("filter", 0);
     writer = opened("filter", BLOOMFILE_WRITE);
-    outsider = open("filter", O_RDWR | O_CLOEXEC);
-    return outsider < 0;
+    return result;
 }
 
 static int end(void **state)
 {
-    close(outsider);
     bloomfile_close(writer);
     bloomfile_close(reader);
-    return leave_temp_dir(state);
+    return end_with_outsider(state);
 }
 
 /* ---- copies */
@@ -274,6 +269,24 @@ static void die_at_last_call(enum fault_call call)
         _exit(0);
 }
 
+static _Noreturn void run_and_die_at(bloomfile *f, unsigned nth, int (*run)(bloomfile *f))
+{
+    calls_left = nth;
+    faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
+    int error = run(f);
+    faults_end();
+    _exit(error == 0 ? 1 : 2);
+}
+
+/* At a call, not at its end. */
+static bool has_died(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
+    return WEXITSTATUS(status) == 0;
+}
+
 /* A child opens the file, adds, and dies at the n-th call of what it does then; false: it did not.
  */
 static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
@@ -286,16 +299,9 @@ static bool dies_at(unsigned nth, int (*run)(bloomfile *f))
         if (bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0 ||
             bloomfile_add_digest(f, number(0, 500), NULL) != 0)
             _exit(2);
-        calls_left = nth;
-        faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
-        int error = run(f);
-        faults_end();
-        _exit(error == 0 ? 1 : 2);
+        run_and_die_at(f, nth, run);
     }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
-    return WEXITSTATUS(status) == 0;
+    return has_died(child);
 }
 
 /* ---- children of fork that only look up */
@@ -506,16 +512,9 @@ static bool dies_as_a_parent(unsigned nth, unsigned flags, int (*run)(bloomfile 
         if (bloomfile_open(&f, "filter", flags) != 0)
             _exit(2);
         start_watcher(f);
-        calls_left = nth;
-        faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
-        int error = run(f);
-        faults_end();
-        _exit(error == 0 ? 1 : 2);
+        run_and_die_at(f, nth, run);
     }
-    int status;
-    assert_int_equal(waitpid(parent, &status, 0), parent);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) < 2);
-    return WEXITSTATUS(status) == 0;
+    return has_died(parent);
 }
 
 /* ---- forked while it syncs */

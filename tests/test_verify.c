@@ -7,16 +7,9 @@
 #include <stdlib.h>
 
 enum {
-    KEYS = 60,
+    KEYS = SMALL_KEYS,
     ABSENT = 60,
     PAGE = 4096
-};
-
-/* A page and a bit more of body; the last byte is used in part. */
-static const struct recipe recipes[] = {
-    { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 67, 6, KEYS, 0 },
-    { BLOOMFILE_CLASSIC, EMBEDDED, 8 * (PAGE + 170) - 3, 5, KEYS, 0 },
-    { BLOOMFILE_COUNTING, EMBEDDED, 2 * (PAGE + 170) - 1, 5, KEYS, 7 },
 };
 
 enum {
@@ -77,21 +70,21 @@ static struct bytes with_record_changed(const struct recipe *recipe, unsigned at
 static void a_body_that_contradicts_the_record_is_found(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < ROWS(recipes); r++) {
-        struct bytes image = with_record_changed(&recipes[r], BODY_CRC, 1);
+    for (size_t r = 0; r < ROWS(small_recipes); r++) {
+        struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
         for (unsigned page = 0; page < 2; page++)
             image.data[image.size - 8 + 4 * page] ^= 1;
         assert_contradiction(image, "body_crc", EMBEDDED);
-        assert_contradiction(with_record_changed(&recipes[r], ONES, 1), "ones", EMBEDDED);
+        assert_contradiction(with_record_changed(&small_recipes[r], ONES, 1), "ones", EMBEDDED);
     }
-    assert_contradiction(with_record_changed(&recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
+    assert_contradiction(with_record_changed(&small_recipes[2], OVERFLOW, 1), "overflow", EMBEDDED);
 }
 
 static void the_record_of_another_body_makes_every_page_bad(void **state)
 {
     (void)state;
-    for (size_t r = 0; r < ROWS(recipes); r++) {
-        struct bytes image = with_record_changed(&recipes[r], BODY_CRC, 1);
+    for (size_t r = 0; r < ROWS(small_recipes); r++) {
+        struct bytes image = with_record_changed(&small_recipes[r], BODY_CRC, 1);
         bloomfile *f = open_image(image, 0);
         assert_everything_may_be_there(f);
         assert_int_equal(bloomfile_status(f), BLOOMFILE_EPAGE);
@@ -105,7 +98,7 @@ static void the_record_of_another_body_makes_every_page_bad(void **state)
 static void the_status_is_the_first_damage_met(void **state)
 {
     (void)state;
-    struct bytes image = with_record_changed(&recipes[0], ONES, 1);
+    struct bytes image = with_record_changed(&small_recipes[0], ONES, 1);
     image.data[EMBEDDED] ^= 1;
     bloomfile *f = open_image(image, 0);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_EPAGE);

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The worst eviction is told at the end. */
 #include "engine.h"
 
 #include <errno.h>

@@ -4,11 +4,13 @@
  */
 #include "leveldb.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "engine.h"
-#include "harness/bench.h"
-#include "harness/options.h"
-#include "harness/scratch.h"
-#include "leveldb_keys.h"
+#include "harness/program.h"
 
 static const char help[] =
     "usage: bench-leveldb [OPTIONS] [DIRECTORY]\n"
@@ -32,36 +34,65 @@ static const char help[] =
     "memory and no data is; files are read page by page, without reading ahead, and their\n"
     "bytes counted by /proc/self/io. Absent keys lie between neighbours that are present.\n";
 
-static uint64_t room(const struct measure_options *o)
+static struct measure_options o;
+static uint64_t only_filters;
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("rows", &o.rows, 1000000, 50000, 1000, 100000000),
+    OPTION_NUMBER("size", &o.value_size, 100, 100, 0, 1000000),
+    OPTION_NUMBER("bits", &o.bits_per_key, 10, 10, 1, 50),
+    OPTION_NUMBER("rounds", &o.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS),
+    OPTION_NUMBER("warm", &o.warm, 100000, 10000, 1, 100000000),
+    OPTION_NUMBER("cold", &o.cold, 1000, 100, 1, 100000000),
+    OPTION_FLAG("sequential", &o.sequential),
+    OPTION_FLAG("filters", &only_filters),
+};
+
+uint64_t scattered(uint64_t i, uint64_t end)
 {
-    return 6 * o->rows * (KEY_SIZE + o->value_size) + ((uint64_t)64 << 20);
+    return bench_random(i) % end;
 }
 
-int main(int argc, char **argv)
+static struct key make(uint64_t i, bool random)
 {
-    struct measure_options o;
-    uint64_t only_filters;
-    const struct bench_option options[] = {
-        OPTION_NUMBER("rows", &o.rows, 1000000, 50000, 1000, 100000000),
-        OPTION_NUMBER("size", &o.value_size, 100, 100, 0, 1000000),
-        OPTION_NUMBER("bits", &o.bits_per_key, 10, 10, 1, 50),
-        OPTION_NUMBER("rounds", &o.rounds, 5, 3, 1, ENGINE_MAX_ROUNDS),
-        OPTION_NUMBER("warm", &o.warm, 100000, 10000, 1, 100000000),
-        OPTION_NUMBER("cold", &o.cold, 1000, 100, 1, 100000000),
-        OPTION_FLAG("sequential", &o.sequential),
-        OPTION_FLAG("filters", &only_filters),
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    o.filters = o.rows / 50;
-    if (only_filters != 0) {
-        measure_filters(&o);
-    } else {
-        scratch_make(where, "bench-leveldb", room(&o));
-        scratch_enter();
-        measure_databases(&o);
-    }
-    bench_flush();
-    engine_report_stayed();
-    return 0;
+    char text[32];
+    struct key key;
+    if (random)
+        snprintf(text, sizeof text, "%016" PRIx64, bench_random(i));
+    else
+        snprintf(text, sizeof text, "user%012" PRIu64, i);
+    memcpy(key.text, text, sizeof key.text);
+    return key;
 }
+
+static int in_order(const void *a, const void *b)
+{
+    return memcmp(a, b, KEY_SIZE);
+}
+
+struct key *keys_make(size_t count, bool random)
+{
+    struct key *keys = bench_memory(malloc(count * sizeof *keys));
+    for (size_t i = 0; i < count; i++)
+        keys[i] = make(i, random);
+    if (random)
+        qsort(keys, count, sizeof *keys, in_order);
+    return keys;
+}
+
+static void run(void)
+{
+    o.filters = o.rows / 50;
+    if (only_filters != 0)
+        measure_filters(&o);
+    else
+        measure_databases(&o);
+    engine_report_stayed();
+}
+
+static uint64_t room(void)
+{
+    return only_filters != 0 ? 0 : 6 * o.rows * (KEY_SIZE + o.value_size) + ((uint64_t)64 << 20);
+}
+
+const struct benchmark benchmark = { help, options, 8, room, NULL, run };

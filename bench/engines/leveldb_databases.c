@@ -1,19 +1,24 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Databases with filters of each kind: gets, warm and cold. */
 #include "leveldb.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "database.h"
 #include "engine.h"
 #include "harness/bench.h"
 #include "harness/residence.h"
-#include "leveldb_keys.h"
+#include "harness/table.h"
+#include "harness/turns.h"
 #include "leveldb_subject.h"
-#include "leveldb_tables.h"
 
 #define BATCH            1000
 #define STEP             500
@@ -38,8 +43,61 @@ struct trial {
     struct subject subject;
     char path[16];
     uint64_t size;
-    double samples[COLUMNS][ENGINE_MAX_ROUNDS];
 };
+
+static struct turns samples; /* a row is a trial */
+
+static double *sample(const struct trial *t, enum column column, unsigned round)
+{
+    return turns_at(&samples, (size_t)atoi(t->path), column, round);
+}
+
+/* ---- the files that LevelDB keeps tables in */
+
+static bool is_table(const char *name)
+{
+    static const char ending[] = ".ldb";
+    const size_t size = strlen(name), ending_size = sizeof ending - 1;
+    return size >= ending_size && strcmp(name + size - ending_size, ending) == 0;
+}
+
+/* From now on, what is read of the tables that are mapped is a page at a time: the system would
+ * read up to a whole table around it. Forgets what has been read. */
+static void tables_map_pages_alone(void)
+{
+    char line[8192];
+    uintptr_t first, end;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL)
+        bench_fail(errno, "open /proc/self/maps");
+    while (fgets(line, sizeof line, maps) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (!is_table(line) || sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &first, &end) != 2)
+            continue;
+        bench_call(madvise((void *)first, end - first, MADV_RANDOM), "advise on a mapping");
+        bench_call(madvise((void *)first, end - first, MADV_DONTNEED), "advise on a mapping");
+    }
+    fclose(maps);
+}
+
+static uint64_t tables_size(const char *database)
+{
+    uint64_t bytes = 0;
+    DIR *folder = opendir(database);
+    if (folder == NULL)
+        bench_fail(errno, "open the folder of a database");
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        struct stat status;
+        if (!is_table(entry->d_name))
+            continue;
+        bench_call(fstatat(dirfd(folder), entry->d_name, &status, 0), "find the size of a table");
+        bytes += (uint64_t)status.st_size;
+    }
+    closedir(folder);
+    return bytes;
+}
+
+/* ---- filling */
 
 static struct database open_trial(struct trial *t, bool create, size_t cache)
 {
@@ -124,9 +182,9 @@ static void warm_round(struct trial *t, unsigned round)
     struct key *present = choose(t, o->warm, true, round);
     struct database database = open_trial(t, false, 4 * t->size + CACHE_OF_LEVELDB);
     database_each(&database, ignore, NULL);
-    t->samples[WARM_ABSENT][round] = time_gets(&database, absent, o->warm, false);
+    *sample(t, WARM_ABSENT, round) = time_gets(&database, absent, o->warm, false);
     const uint64_t asked = t->subject.asked, refused = t->subject.refused;
-    t->samples[WARM_PRESENT][round] = time_gets(&database, present, o->warm, true);
+    *sample(t, WARM_PRESENT, round) = time_gets(&database, present, o->warm, true);
     t->subject.asked = asked;
     t->subject.refused = refused;
     database_close(&database);
@@ -171,30 +229,36 @@ static void cold_round(struct trial *t, unsigned round, bool present)
     database_close(&database);
     free(keys);
     t->subject = before;
-    t->samples[present ? COLD_PRESENT : COLD_ABSENT][round] = time;
-    t->samples[present ? READ_PRESENT : READ_ABSENT][round] = (double)(end - start) / (double)count;
-    t->samples[READ_FILTERS][round] = (double)(start - begin);
+    *sample(t, present ? COLD_PRESENT : COLD_ABSENT, round) = time;
+    *sample(t, present ? READ_PRESENT : READ_ABSENT, round) = (double)(end - start) / (double)count;
+    *sample(t, READ_FILTERS, round) = (double)(start - begin);
 }
 
-static void print(struct trial *t, struct trial *none)
+/* With the ratio to the trial without filters. */
+static void print_time(size_t row, enum column column, double unit, int decimals)
 {
-    double m[COLUMNS], ratio[COLUMNS];
-    for (enum column c = 0; c < COLUMNS; c++) {
-        m[c] = bench_median(t->samples[c], t->options->rounds);
-        ratio[c] = m[c] / bench_median(none->samples[c], t->options->rounds);
-    }
-    const double filters = ((double)t->size - (double)none->size) / (double)t->options->rows;
-    printf("| %s", subject_label(&t->subject));
+    table_cells("|%.*f (%.2f)", decimals, turns_median(&samples, row, column) / unit,
+                turns_median(&samples, row, column) / turns_median(&samples, 0, column));
+}
+
+static void print(const struct trial *t, const struct trial *none)
+{
+    const size_t row = (size_t)atoi(t->path);
+    table_cells("%s", subject_label(&t->subject));
     if (t == none)
-        printf(" | | | |");
+        table_cells("|||");
     else
-        printf(" | %d | %.2f | %.2f %% |", t->subject.bits_per_key, filters,
-               100 * subject_rate(&t->subject));
-    printf(" %.1f | %.0f (%.2f) | %.0f (%.2f) | %.1f (%.2f) | %.1f (%.2f) | %.2f | %.2f | %.0f |\n",
-           (double)t->size / 1e6, m[WARM_ABSENT], ratio[WARM_ABSENT], m[WARM_PRESENT],
-           ratio[WARM_PRESENT], m[COLD_ABSENT] / 1e3, ratio[COLD_ABSENT], m[COLD_PRESENT] / 1e3,
-           ratio[COLD_PRESENT], m[READ_ABSENT] / 1024, m[READ_PRESENT] / 1024,
-           m[READ_FILTERS] / 1024);
+        table_cells("|%d|%.2f|%.2f %%", t->subject.bits_per_key,
+                    ((double)t->size - (double)none->size) / (double)t->options->rows,
+                    100 * subject_rate(&t->subject));
+    table_cells("|%.1f", (double)t->size / 1e6);
+    print_time(row, WARM_ABSENT, 1, 0);
+    print_time(row, WARM_PRESENT, 1, 0);
+    print_time(row, COLD_ABSENT, 1e3, 1);
+    print_time(row, COLD_PRESENT, 1e3, 1);
+    table_row("|%.2f|%.2f|%.0f", turns_median(&samples, row, READ_ABSENT) / 1024,
+              turns_median(&samples, row, READ_PRESENT) / 1024,
+              turns_median(&samples, row, READ_FILTERS) / 1024);
 }
 
 /* The filters of the last are as large as those of bloomfile with their trailers. */
@@ -212,6 +276,7 @@ void measure_databases(const struct measure_options *o)
 {
     struct trial *trials = bench_memory(calloc(TRIALS, sizeof *trials));
     struct key *keys = keys_make(2 * (size_t)o->rows, o->sequential == 0);
+    samples = turns_new(TRIALS, COLUMNS, o->rounds);
     begin_all(trials, keys, o);
     for (unsigned round = 0; round < o->rounds; round++) {
         for (struct trial *t = trials; t < trials + TRIALS; t++) {
@@ -220,17 +285,17 @@ void measure_databases(const struct measure_options *o)
             cold_round(t, round, true);
         }
     }
-    printf(
-        "### bench-leveldb: %" PRIu64 " rows of %s keys, medians of %" PRIu64 " rounds\n\n"
-        "| filters | bits a key | bytes a key | false positives | tables, MB | absent, warm, ns |"
-        " present, warm, ns | absent, cold, us | present, cold, us | KiB read, absent |"
-        " KiB read, present | filters read, KiB |\n"
-        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-        o->rows, o->sequential == 0 ? "random" : "sequential", o->rounds);
+    printf("### bench-leveldb: %" PRIu64 " rows of %s keys, medians of %" PRIu64 " rounds\n\n",
+           o->rows, o->sequential == 0 ? "random" : "sequential", o->rounds);
+    table_start("filters|>bits a key|>bytes a key|>false positives|>tables, MB|>absent, warm, ns|"
+                ">present, warm, ns|>absent, cold, us|>present, cold, us|>KiB read, absent|"
+                ">KiB read, present|>filters read, KiB");
     for (struct trial *t = trials; t < trials + TRIALS; t++) {
         print(t, trials);
         subject_free(&t->subject);
     }
+    table_end();
+    free(samples.values);
     free(keys);
     free(trials);
 }

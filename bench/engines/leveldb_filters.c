@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Filters of data blocks alone, without a database. */
 #include "leveldb.h"
 
 #include <bloomfile_inspect.h>
@@ -9,7 +10,7 @@
 
 #include "engine.h"
 #include "harness/bench.h"
-#include "leveldb_keys.h"
+#include "harness/table.h"
 #include "leveldb_subject.h"
 
 #define ABSENT        4096 /* keys, a power of two */
@@ -107,10 +108,9 @@ static double theory(const struct trial *t, int keys)
 static void print(struct trial *t, int keys, uint64_t rounds)
 {
     const double rate = subject_rate(&t->subject), expected = theory(t, keys);
-    printf("| %d | %s | %d | %zu | %.2f %% | %.2f %% | %.2f | %.0f | %.1f |\n", keys,
-           subject_label(&t->subject), t->subject.bits_per_key, t->filters[0].size, 100 * rate,
-           100 * expected, rate / expected, bench_median(t->make, rounds),
-           bench_median(t->ask, rounds));
+    table_row("%d|%s|%d|%zu|%.2f %%|%.2f %%|%.2f|%.0f|%.1f", keys, subject_label(&t->subject),
+              t->subject.bits_per_key, t->filters[0].size, 100 * rate, 100 * expected,
+              rate / expected, bench_median(t->make, rounds), bench_median(t->ask, rounds));
 }
 
 static void measure_group_size(int group_size, const struct measure_options *o)
@@ -144,11 +144,11 @@ static void measure_group_size(int group_size, const struct measure_options *o)
 void measure_filters(const struct measure_options *o)
 {
     printf("### bench-leveldb: %" PRIu64 " filters of a size, %s keys, medians of %" PRIu64
-           " rounds\n\n"
-           "| keys | filters | bits a key | bytes | false positives | in theory | ratio |"
-           " to make, ns | to ask, ns |\n"
-           "|--:|---|--:|--:|--:|--:|--:|--:|--:|\n",
+           " rounds\n\n",
            o->filters, o->sequential == 0 ? "random" : "sequential", o->rounds);
+    table_start(">keys|filters|>bits a key|>bytes|>false positives|>in theory|>ratio|>to make, ns|"
+                ">to ask, ns");
     for (size_t i = 0; i < sizeof group_sizes / sizeof group_sizes[0]; i++)
         measure_group_size(group_sizes[i], o);
+    table_end();
 }

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What was asked is counted, and handed on. */
 #include "leveldb_subject.h"
 
 #include <errno.h>

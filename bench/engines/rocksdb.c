@@ -4,9 +4,15 @@
  */
 #include "rocksdb.h"
 
-#include "harness/bench.h"
-#include "harness/options.h"
-#include "harness/scratch.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine.h"
+#include "harness/program.h"
+#include "harness/residence.h"
+#include "harness/turns.h"
+#include "shared.h"
 
 #define ROW_ROOM 700 /* bytes */
 
@@ -23,24 +29,251 @@ static const char help[] =
     "  --rounds N   rounds (8)\n"
     "  --quick      a tenth of the rows and gets\n";
 
-int main(int argc, char **argv)
+static uint64_t rows, gets, cold_gets, rounds;
+
+static const struct bench_option options[] = {
+    OPTION_NUMBER("rows", &rows, 1000000, 100000, 1, 1000000000),
+    OPTION_NUMBER("gets", &gets, 200000, 20000, 1, 100000000),
+    OPTION_NUMBER("cold", &cold_gets, 1000, 100, 1, 100000000),
+    OPTION_NUMBER("rounds", &rounds, 8, 8, 1, ENGINE_MAX_ROUNDS),
+};
+
+enum figure {
+    WRITE,
+    OPEN,
+    ONE_ABSENT,
+    ONE_PRESENT,
+    MANY_ABSENT,
+    MANY_PRESENT,
+    COLD_OPEN_BYTES,
+    COLD_ABSENT_BYTES,
+    COLD_PRESENT_BYTES,
+    COLD_ABSENT,
+    COLD_PRESENT,
+    FILTER_BYTES,
+    PROCESS_BYTES,
+    FIGURES
+};
+
+static const struct {
+    const char *name;
+    double unit;
+    int decimals;
+} figures[FIGURES] = {
+    [WRITE] = { "writing the SST file and filters, to disk, s", 1, 2 },
+    [OPEN] = { "opening, files in memory, ms", 1e-3, 2 },
+    [ONE_ABSENT] = { "get, absent, ns a key", 1e-9, 0 },
+    [ONE_PRESENT] = { "get, present, ns a key", 1e-9, 0 },
+    [MANY_ABSENT] = { "multi_get of 256, absent, ns a key", 1e-9, 0 },
+    [MANY_PRESENT] = { "multi_get of 256, present, ns a key", 1e-9, 0 },
+    [COLD_OPEN_BYTES] = { "cold: read by opening, KiB", 1024, 0 },
+    [COLD_ABSENT_BYTES] = { "cold: read by a get, absent, bytes", 1, 0 },
+    [COLD_PRESENT_BYTES] = { "cold: read by a get, present, bytes", 1, 0 },
+    [COLD_ABSENT] = { "cold: get, absent, us", 1e-6, 1 },
+    [COLD_PRESENT] = { "cold: get, present, us", 1e-6, 1 },
+    [FILTER_BYTES] = { "filters on disk, KiB", 1024, 0 },
+    [PROCESS_BYTES] = { "RocksDB's indexes and filters in each process, KiB", 1024, 0 },
+};
+
+static struct turns measured; /* a row is a mode, a turn a round */
+
+static double *measured_at(enum measure_mode mode, enum figure figure, size_t round)
 {
-    struct measure_options o;
-    const struct bench_option options[] = {
-        OPTION_NUMBER("rows", &o.rows, 1000000, 100000, 1, 1000000000),
-        OPTION_NUMBER("gets", &o.gets, 200000, 20000, 1, 100000000),
-        OPTION_NUMBER("cold", &o.cold_gets, 1000, 100, 1, 100000000),
-        OPTION_NUMBER("rounds", &o.rounds, 8, 8, 1, ENGINE_MAX_ROUNDS),
-    };
-    const char *where =
-        bench_options(argc, argv, help, options, sizeof options / sizeof options[0]);
-    scratch_make(where, "bench-rocksdb", o.rows * ROW_ROOM);
-    scratch_enter();
-    measure_writes(&o);
-    measure_gets(&o);
-    measure_cold(&o);
-    measure_print(&o);
-    bench_flush();
-    engine_report_stayed();
-    return 0;
+    return turns_at(&measured, mode, figure, round);
 }
+
+/* Each mode is the first of a round as often as the others, since what comes first may find caches
+ * and disk in another state. */
+static enum measure_mode turn(unsigned place, size_t round)
+{
+    return (place + round) % MODES;
+}
+
+/* ---- gets */
+
+struct keys {
+    char *bytes;
+    struct bloomfile_key *key;
+    uint64_t count;
+};
+
+/* Keys at random, of rows or between them; others for each seed. */
+static struct keys choose(uint64_t count, bool present, uint64_t seed)
+{
+    struct keys keys = { bench_memory(malloc(count * MEASURE_KEY_SIZE)),
+                         bench_memory(calloc(count, sizeof *keys.key)), count };
+    for (uint64_t i = 0; i < count; i++) {
+        char *bytes = keys.bytes + i * MEASURE_KEY_SIZE;
+        measure_key(bytes, 2 * (bench_random(seed * count + i) % rows) + !present);
+        keys.key[i] = (struct bloomfile_key){ bytes, MEASURE_KEY_SIZE };
+    }
+    return keys;
+}
+
+static void release(struct keys *keys)
+{
+    free(keys->key);
+    free(keys->bytes);
+}
+
+static uint64_t take(rocksdb_pinnableslice_t *value, char *error)
+{
+    check_engine(error, "read", "a row");
+    if (value == NULL)
+        return 0;
+    rocksdb_pinnableslice_destroy(value);
+    return 1;
+}
+
+static uint64_t get_each(const struct guard *guard, const struct keys *keys)
+{
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < keys->count; i++) {
+        char *error = NULL;
+        rocksdb_pinnableslice_t *value =
+            guard_get(guard, keys->key[i].data, keys->key[i].size, &error);
+        found += take(value, error);
+    }
+    return found;
+}
+
+static uint64_t get_batches(const struct guard *guard, const struct keys *keys)
+{
+    rocksdb_pinnableslice_t *values[GUARD_BATCH];
+    char *errors[GUARD_BATCH];
+    uint64_t found = 0;
+    for (uint64_t i = 0, n; i < keys->count; i += n) {
+        n = keys->count - i < GUARD_BATCH ? keys->count - i : GUARD_BATCH;
+        guard_get_many(guard, keys->key + i, n, values, errors);
+        for (uint64_t j = 0; j < n; j++)
+            found += take(values[j], errors[j]);
+    }
+    return found;
+}
+
+/* How many of the keys have a row. */
+typedef uint64_t get_all(const struct guard *guard, const struct keys *keys);
+
+/* Seconds a key. */
+static double time_gets(get_all *get, const struct guard *guard, const struct keys *keys,
+                        bool present)
+{
+    const double begin = bench_seconds();
+    const uint64_t found = get(guard, keys);
+    const double seconds = bench_seconds() - begin;
+    if (found != (present ? keys->count : 0))
+        bench_fail(0, "trust the gets: one has a wrong answer");
+    return seconds / (double)keys->count;
+}
+
+/* ---- rounds */
+
+static void warm_gets(const struct opened opened[MODES], size_t round)
+{
+    static const struct {
+        enum figure figure;
+        get_all *get;
+        bool present;
+    } kinds[] = { { ONE_ABSENT, get_each, false },
+                  { ONE_PRESENT, get_each, true },
+                  { MANY_ABSENT, get_batches, false },
+                  { MANY_PRESENT, get_batches, true } };
+    const unsigned count = sizeof kinds / sizeof kinds[0];
+    for (unsigned k = 0; k < count; k++) {
+        struct keys keys = choose(gets, kinds[k].present, round * count + k);
+        for (unsigned i = 0; i < MODES; i++) {
+            const enum measure_mode mode = turn(i, round);
+            *measured_at(mode, kinds[k].figure, round) =
+                time_gets(kinds[k].get, &opened[mode].guard, &keys, kinds[k].present);
+        }
+        release(&keys);
+    }
+}
+
+static void cold_round(enum measure_mode mode, size_t round, bool present)
+{
+    struct keys keys = choose(cold_gets, present, round);
+    engine_evict(".");
+    struct opened opened = measure_open(mode, rows);
+    const uint64_t bytes = residence_read_bytes();
+    *measured_at(mode, present ? COLD_PRESENT : COLD_ABSENT, round) =
+        time_gets(get_each, &opened.guard, &keys, present);
+    *measured_at(mode, present ? COLD_PRESENT_BYTES : COLD_ABSENT_BYTES, round) =
+        (double)(residence_read_bytes() - bytes) / (double)cold_gets;
+    *measured_at(mode, COLD_OPEN_BYTES, round) = (double)opened.read_bytes;
+    measure_close(&opened);
+    release(&keys);
+}
+
+static void warm_round(const struct opened opened[MODES], size_t round)
+{
+    warm_gets(opened, round);
+    for (unsigned i = 0; i < MODES; i++) {
+        const enum measure_mode mode = turn(i, round);
+        struct opened again = measure_open(mode, rows);
+        *measured_at(mode, OPEN, round) = again.seconds;
+        measure_close(&again);
+        *measured_at(mode, FILTER_BYTES, round) = (double)measure_filter_bytes(mode);
+        *measured_at(mode, PROCESS_BYTES, round) = (double)measure_process_bytes(&opened[mode]);
+    }
+}
+
+static void measure(void)
+{
+    struct opened opened[MODES];
+    for (size_t round = 0; round < rounds; round++)
+        for (unsigned i = 0; i < MODES; i++)
+            *measured_at(turn(i, round), WRITE, round) = measure_write(turn(i, round), rows);
+    measure_ingest();
+    for (unsigned mode = 0; mode < MODES; mode++) {
+        opened[mode] = measure_open(mode, rows);
+        measure_warm(&opened[mode]);
+    }
+    for (size_t round = 0; round < rounds; round++)
+        warm_round(opened, round);
+    for (unsigned mode = 0; mode < MODES; mode++)
+        measure_close(&opened[mode]);
+    for (size_t round = 0; round < rounds; round++)
+        for (unsigned i = 0; i < 2 * MODES; i++)
+            cold_round(turn(i / 2, round), round, i % 2 == 1);
+}
+
+/* ---- the table */
+
+static const char *ratio(double a, double b)
+{
+    return a > 0 && b > 0 ? table_number(a / b, 2) : "-";
+}
+
+static void run(void)
+{
+    measured = turns_new(MODES, FIGURES, rounds);
+    measure();
+    printf("### bench-rocksdb: a filter in front of RocksDB, its own, and none\n\n");
+    table_start(
+        "%" PRIu64 " rows; medians of %" PRIu64
+        " rounds|>none|>RocksDB's|>bloomfile|>both|>none / bloomfile|>RocksDB's / bloomfile|"
+        ">RocksDB's / both",
+        rows, rounds);
+    for (unsigned f = 0; f < FIGURES; f++) {
+        double value[MODES];
+        table_cells("%s", figures[f].name);
+        for (unsigned mode = 0; mode < MODES; mode++) {
+            value[mode] = turns_median(&measured, mode, f);
+            table_cells("|%.*f", figures[f].decimals, value[mode] / figures[f].unit);
+        }
+        table_row("|%s|%s|%s", ratio(value[NO_FILTER], value[OUR_FILTER]),
+                  ratio(value[ROCKSDB_FILTER], value[OUR_FILTER]),
+                  ratio(value[ROCKSDB_FILTER], value[BOTH_FILTERS]));
+    }
+    table_end();
+    engine_report_stayed();
+    free(measured.values);
+}
+
+static uint64_t room(void)
+{
+    return rows * ROW_ROOM;
+}
+
+const struct benchmark benchmark = { help, options, 4, room, NULL, run };

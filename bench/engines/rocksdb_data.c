@@ -1,17 +1,21 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The rows: an SST file with RocksDB's filters and one without, a database of each, and ours. */
 #include "rocksdb.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "harness/bench.h"
+#include "harness/residence.h"
 #include "shared.h"
 
 #define POOL_SIZE ((size_t)1 << 20)
 
 static const char *const databases[] = { "plain", "bloom" };
 static const char *const files[] = { "plain.sst", "bloom.sst" };
+static const char filter[] = "set.bloom";
 
 void measure_key(char key[MEASURE_KEY_SIZE], uint64_t number)
 {
@@ -30,13 +34,19 @@ static const char *value_of(uint64_t row)
     return pool + row * MEASURE_VALUE_SIZE % POOL_SIZE;
 }
 
-/* A filter policy is the table options' when they have taken it. */
-static rocksdb_options_t *sst_options(bool filter)
+/* For files with RocksDB's filters, which are used if there is a policy, of whichever size; a block
+ * cache for readers. A policy is the table options' when they have taken it. */
+static rocksdb_options_t *options_for(bool filters, size_t cache_size)
 {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
-    if (filter)
+    if (filters)
         rocksdb_block_based_options_set_filter_policy(table, rocksdb_filterpolicy_create_bloom(10));
+    if (cache_size > 0) {
+        rocksdb_cache_t *cache = rocksdb_cache_create_lru(cache_size);
+        rocksdb_block_based_options_set_block_cache(table, cache);
+        rocksdb_cache_destroy(cache);
+    }
     rocksdb_options_set_block_based_table_factory(options, table);
     rocksdb_block_based_options_destroy(table);
     return options;
@@ -57,7 +67,6 @@ static void add_rows(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, u
 
 static void finish(rocksdb_sstfilewriter_t *sst, bloomfile_builder *builder, const char *path)
 {
-    static const char filter[] = "set.bloom";
     char *error = NULL;
     rocksdb_sstfilewriter_finish(sst, &error);
     check_engine(error, "write", path);
@@ -71,7 +80,7 @@ double measure_write(enum measure_mode mode, uint64_t rows)
     const char *path = files[has_rocksdb_filter(mode)];
     char *error = NULL;
     rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
-    rocksdb_options_t *options = sst_options(has_rocksdb_filter(mode));
+    rocksdb_options_t *options = options_for(has_rocksdb_filter(mode), 0);
     rocksdb_sstfilewriter_t *sst = rocksdb_sstfilewriter_create(environment, options);
     bloomfile_builder *builder = NULL;
     value_of(0);
@@ -105,4 +114,73 @@ void measure_ingest(void)
     }
     rocksdb_ingestexternalfileoptions_destroy(ingestion);
     rocksdb_options_destroy(options);
+}
+
+/* ---- as a reader has them */
+
+/* As RocksDB does with its own filters, ours is read when it is opened. */
+struct opened measure_open(enum measure_mode mode, uint64_t rows)
+{
+    struct opened o = { .options = options_for(has_rocksdb_filter(mode),
+                                               ((size_t)64 << 20) + rows * 256) };
+    const char *path = databases[has_rocksdb_filter(mode)], *family = "default";
+    char *error = NULL;
+    const uint64_t bytes = residence_read_bytes();
+    const double begin = bench_seconds();
+    o.guard.db = rocksdb_open_for_read_only_column_families(
+        o.options, path, 1, &family, (const rocksdb_options_t *const *)&o.options, &o.guard.rows, 0,
+        &error);
+    check_engine(error, "open", path);
+    if (has_our_filter(mode))
+        check_bloomfile(bloomfile_open(&o.guard.filter, filter, BLOOMFILE_PREFAULT), "open",
+                        filter);
+    o.seconds = bench_seconds() - begin;
+    o.read_bytes = residence_read_bytes() - bytes;
+    o.guard.options = rocksdb_readoptions_create();
+    return o;
+}
+
+void measure_close(struct opened *o)
+{
+    bloomfile_close(o->guard.filter);
+    rocksdb_readoptions_destroy(o->guard.options);
+    rocksdb_column_family_handle_destroy(o->guard.rows);
+    rocksdb_close(o->guard.db);
+    rocksdb_options_destroy(o->options);
+}
+
+void measure_warm(const struct opened *o)
+{
+    char *error = NULL;
+    rocksdb_iterator_t *at = rocksdb_create_iterator(o->guard.db, o->guard.options);
+    for (rocksdb_iter_seek_to_first(at); rocksdb_iter_valid(at); rocksdb_iter_next(at))
+        ;
+    rocksdb_iter_get_error(at, &error);
+    check_engine(error, "read", "the rows");
+    rocksdb_iter_destroy(at);
+}
+
+static uint64_t file_bytes(const char *name)
+{
+    struct stat status;
+    bench_call(stat(name, &status), "find the size of a file");
+    return (uint64_t)status.st_size;
+}
+
+uint64_t measure_filter_bytes(enum measure_mode mode)
+{
+    uint64_t bytes = 0;
+    if (has_rocksdb_filter(mode))
+        bytes += file_bytes(files[1]) - file_bytes(files[0]);
+    if (has_our_filter(mode))
+        bytes += file_bytes(filter);
+    return bytes;
+}
+
+uint64_t measure_process_bytes(const struct opened *o)
+{
+    uint64_t bytes;
+    if (rocksdb_property_int(o->guard.db, "rocksdb.estimate-table-readers-mem", &bytes) != 0)
+        bench_fail(0, "ask RocksDB for the memory of its tables");
+    return bytes;
 }

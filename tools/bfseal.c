@@ -29,7 +29,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "make DEST a classic filter, a quarter the size of the counting FILE",
            OPTIONS_FLAG(struct request, project)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "FILE"),
-    OPTION('f', "force", NULL, "replace DEST if it exists", OPTIONS_FLAG(struct request, force)),
+    OPTION('f', "force", NULL, "replace DEST if it is a filter, or empty",
+           OPTIONS_FLAG(struct request, force)),
     PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
     OPTIONS_END,
 };

@@ -39,6 +39,9 @@ IN_32_BITS = pathlib.Path(BFCREATE).read_bytes()[:5] == b"\x7fELF\x01"
 SANITIZER_OPTIONS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "")
                      + ":allocator_may_return_null=1"}
 
+# Taken for a filter, so that it may be replaced.
+OLD = bytes.fromhex("bf424c4d0d0a1a0a") + b"what is left of an old filter\n" * 400
+
 # A parent that ignores signals (a shell's background job, nohup) must not hand it on to the tools.
 for ignored in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
     if signal.getsignal(ignored) == signal.SIG_IGN:

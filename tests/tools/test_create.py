@@ -7,7 +7,7 @@ import struct
 import threading
 import time
 
-from support import SANITIZED, ToolTest, craft, file_form, lines, main, numbered
+from support import OLD, SANITIZED, ToolTest, craft, file_form, lines, main, numbered
 
 SHAPE = "-l classic -m 2003 -k 5".split()
 
@@ -334,13 +334,13 @@ class Promise(ToolTest):
 
 class Replacing(ToolTest):
     def test_existing_file_is_kept_without_force(self):
-        self.write("old.bloom", b"precious")
+        self.write("old.bloom", OLD)
         message = self.trouble("bfcreate", "old.bloom", stdin=lines("a"), names=["old.bloom"])
         self.assertIn("File exists", message)
 
     def test_force(self):
         for option in "-f", "--force":
-            self.write("old.bloom", b"precious")
+            self.write("old.bloom", OLD)
             self.output("bfcreate", option, "-q", *SHAPE, "old.bloom", stdin=lines("a"))
             self.assertEqual(self.read("old.bloom"), filter_of(b"a"))
         self.assertEqual(list(self.snapshot()), ["old.bloom"])
@@ -351,10 +351,10 @@ class Replacing(ToolTest):
         self.assertEqual(list(self.snapshot()), ["new.bloom"])
 
     def test_readers_of_the_old_file_keep_it(self):
-        self.write("old.bloom", b"precious")
+        self.write("old.bloom", OLD)
         with open(self.folder / "old.bloom", "rb") as old:
             self.output("bfcreate", "-f", "old.bloom", stdin=lines("a"))
-            self.assertEqual(old.read(), b"precious")
+            self.assertEqual(old.read(), OLD)
 
     def test_permissions_are_kept(self):
         for mode in 0o600, 0o640, 0o644:
@@ -369,7 +369,7 @@ class Replacing(ToolTest):
 
     def test_symbolic_links_are_followed(self):
         (self.folder / "sub").mkdir()
-        self.write("sub/old.bloom", b"precious")
+        self.write("sub/old.bloom", OLD)
         (self.folder / "link").symlink_to("sub/old.bloom")
         self.trouble("bfcreate", "link", stdin=lines("a"), names=["link"])
         self.output("bfcreate", "-f", "-q", *SHAPE, "link", stdin=lines("a"))

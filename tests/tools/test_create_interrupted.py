@@ -11,13 +11,12 @@ import tempfile
 import time
 import unittest
 
-from support import (SANITIZED, TIMEOUT, WITHOUT_PROC, ToolTest, lines, main, needs,
+from support import (OLD, SANITIZED, TIMEOUT, WITHOUT_PROC, ToolTest, lines, main, needs,
                      numbered)
 
 KEYS = 200_000 if SANITIZED else 1_000_000
 ROUNDS = 10 if SANITIZED else 30
 OPTIONS = ["-q", "-m", "64M"]  # large enough that writing the file takes a while
-OLD = b"an old file\n" * 1000
 
 
 def unnamed_temporaries(folder):

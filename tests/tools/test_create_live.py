@@ -3,9 +3,8 @@
 
 import os
 
-from support import ToolTest, lines, main, numbered
+from support import OLD, ToolTest, lines, main, numbered
 
-OLD = b"an old file\n" * 1000
 KEYS = numbered(200)
 
 

@@ -5,9 +5,8 @@ import os
 import resource
 import unittest
 
-from support import NO_MEMORY, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs
+from support import NO_MEMORY, OLD, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs
 
-OLD = b"an old file\n" * 1000
 
 
 class TroubleTest(ToolTest):

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from distributed import INPUTS, Distributed, N
-from support import SANITIZED, TOOLS, UNPRIVILEGED, main, needs
+from support import OLD, SANITIZED, TOOLS, UNPRIVILEGED, main, needs
 
 TOOLS["bfcreate_mpi"] = os.environ.get("EXAMPLE_BFCREATE_MPI")
 
@@ -82,7 +82,7 @@ class Mpi(Distributed):
 
     def test_destination(self):
         self.write("keys", INPUTS["many"])
-        self.write("filter", b"old")
+        self.write("filter", OLD)
         self.trouble_of_all("-n", N, "filter", "keys", says="cannot create filter: File exists")
         self.write("shorter", INPUTS["many"][:-1])
         self.assertIn("cannot create filter: File exists", self.fails(  # before any key is read

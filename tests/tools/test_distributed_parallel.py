@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from distributed import EXAMPLES, HEADER, INPUTS, POISONED, TOOL_FOLDER, Distributed, N
-from support import TIMEOUT, TOOLS, lines, main, numbered
+from support import OLD, TIMEOUT, TOOLS, lines, main, numbered
 
 TOOLS["build.sh"] = str(EXAMPLES / "parallel" / "build.sh")
 BFFOLD = os.path.join(TOOL_FOLDER, "bffold")
@@ -84,7 +84,7 @@ class Parallel(Distributed):
 
     def test_existing_file(self):
         self.write("keys", INPUTS["many"])
-        self.write("filter", b"old")
+        self.write("filter", OLD)
         self.trouble("build.sh", "filter", "keys", names=["filter: File exists (-f replaces it)"])
         self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N)
         self.assertEqual(self.body("filter"), self.serial("-n", N))

@@ -5,7 +5,7 @@ import os
 import subprocess
 
 from distributed import EXAMPLES, INPUTS, POISONED, TOOL_FOLDER, Distributed, N
-from support import TIMEOUT, TOOLS, lines, main, numbered
+from support import OLD, TIMEOUT, TOOLS, lines, main, numbered
 
 for script in "mapper.sh", "reducer.sh", "images.sh", "local.sh":
     TOOLS[script] = str(EXAMPLES / "stream" / script)
@@ -99,7 +99,7 @@ class Stream(Distributed):
         self.write("keys", INPUTS["many"])
         self.fails("local.sh", "filter", "missing", env=self.OPTIONS)
         self.fails("local.sh", "filter", "keys", env={"BLOOM_OPTIONS": "--nonsense"})
-        self.write("filter", b"old")
+        self.write("filter", OLD)
         self.assertIn("File exists", self.fails("local.sh", "filter", "keys", env=self.OPTIONS))
         with open("/dev/full", "wb") as full:
             result = self.run_tool("mapper.sh", stdin=b"a\n", env=self.OPTIONS, stdout=full)

@@ -157,7 +157,7 @@ class Manual(ToolTest):
                          "-q live more", "-0 live keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
                "bfcommon": ["--memory 16Mi long keys"],
-               "bfcreate": ["old keys", "-f keys keys", "-p 1e-300 -k 1 -n 1e9 new keys",
+               "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
                             "-f --min-keys 200 new keys", "w dos", "z packed"],

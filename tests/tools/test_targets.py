@@ -7,11 +7,10 @@ import signal
 import time
 import unittest
 
-from support import (NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, lines, main,
-                     needs, numbered)
+from support import (NAMESPACE, OLD, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
+                     lines, main, needs, numbered)
 
 KEYS = numbered(3000)
-OLD = b"an old file\n" * 1000
 DEST = "DEST"
 
 # What makes a filter or an image; the large ones, some MiB, so that a limit is met and a signal in time.
@@ -95,6 +94,36 @@ class Names(TargetTest):
             self.write("old", OLD)
 
         self.each(check, FILTERS, IMAGES)
+
+    def test_force_replaces_filters_only(self):
+        """A list of keys in the place of DEST, because its name was left away, is not lost."""
+        damaged = craft.flip(self.read("a"), 40), self.read("a")[:-1], OLD[:8]
+
+        def check(name, command):
+            for mine in b"a\nb\n", OLD[1:], b"x" * 9000:
+                self.write("mine", mine)
+                for force in [], ["-f"]:
+                    self.assertEqual(self.trouble(*with_dest(command, "mine", *force)),
+                                     f"{command[0]}: cannot replace mine: it is not a filter file (remove "
+                                     "it first)\n")
+            for old in b"", *damaged:
+                self.write("mine", old)
+                self.output(*with_dest(command, "mine", "-q", "-f"))
+                self.assertEqual(self.inspected("mine")["faults"], [])
+            (self.folder / "mine").chmod(0)
+            self.trouble(*with_dest(command, "mine", "-f"), before=UNPRIVILEGED,
+                         names=["cannot replace mine: Permission denied"])
+            (self.folder / "mine").unlink()
+
+        self.each(check, FILTERS)
+
+    def test_a_file_that_appears_meanwhile_is_safe_too(self):
+        process = self.start("bfcreate", "-q", "-f", "new")
+        self.feed(process, "a")
+        time.sleep(0.3)
+        self.write("new", b"a\nb\n")
+        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process)[2])
+        self.assertEqual(self.read("new"), b"a\nb\n")
 
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
@@ -258,14 +287,14 @@ class Interrupted(TargetTest):
         names = list(self.snapshot())
         for i in range(self.STEPS):
             number = self.SIGNALS[i % 3]
-            self.write("new", b"old")
+            self.write("new", OLD)
             process = self.start(*with_dest(command, "new", "-q", "-f"))
             time.sleep(0.02 * i)
             process.send_signal(number)
             process.wait(TIMEOUT)
             statuses.add(process.returncode)
             self.assertIn(process.returncode, (0, -number))
-            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [b"old", whole])
+            self.assertIn(self.read("new"), [whole] if process.returncode == 0 else [OLD, whole])
             self.assertEqual([name for name in self.snapshot() if not name.startswith(".bloomfile.")], names)
         self.assertGreater(len(statuses), 1)
 

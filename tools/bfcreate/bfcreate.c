@@ -51,7 +51,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct create, memory, "bytes", CREATE_LEAST_MEMORY, UINT64_MAX)),
     OPTION(0, "live", NULL, "make an empty filter to which bfadd adds; needs -n or -m",
            OPTIONS_FLAG(struct create, live)),
-    OPTION('f', "force", NULL, "replace FILE if it exists", OPTIONS_FLAG(struct create, force)),
+    OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
+           OPTIONS_FLAG(struct create, force)),
     PARAMS_QUIET_VERBOSE(struct create,
                          "no progress and no summary; only errors, and warnings that keys may"
                          " be lost or never match"),

@@ -39,8 +39,8 @@ _Noreturn static void cannot_make(const struct create *c, int error)
 
 static void check_dest(const struct create *c)
 {
-    sink_check(c->path, c->force);
     output_check_inputs(c->path, c->inputs, c->inputs_count);
+    sink_check(c->path, c->force);
 }
 
 static void check_size(const struct create *c)
@@ -171,7 +171,7 @@ static void publish(const struct create *c, bloomfile_builder *builder)
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
     if (!sink_is_stdout(c->path))
-        target_check_unused(c->path);
+        target_check_old(c->path);
     int error = sink_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
                     : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));

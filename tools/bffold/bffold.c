@@ -49,7 +49,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
-    OPTION('f', "force", NULL, "replace DEST, which may be SRC, and the image",
+    OPTION('f', "force", NULL, "replace DEST, a filter, which may be SRC, and the image",
            OPTIONS_FLAG(struct request, force)),
     PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
     OPTIONS_END,
@@ -187,9 +187,9 @@ static void check_dest(const struct request *r, const bloomfile *f)
         cli_fail(0, "cannot write to standard output: it is the filter to fold");
     if (same && info.state == BLOOMFILE_LIVE)
         cli_fail(0, "cannot create %s: it is the live filter to fold (seal it first)", r->dest);
-    sink_check(r->dest, r->force);
     if (r->svg != NULL)
         output_check_outputs(r->svg, r->dest);
+    sink_check(r->dest, r->force);
 }
 
 static void step(const struct request *r, struct cli_progress *progress, const char *doing)

@@ -67,7 +67,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, null)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "a live SRC"),
     OPTIONS_TITLE("Other:"),
-    OPTION('f', "force", NULL, "replace DEST, which may be a SRC, if it exists",
+    OPTION('f', "force", NULL, "replace DEST, a filter, which may be a SRC",
            OPTIONS_FLAG(struct request, force)),
     PARAMS_QUIET_VERBOSE(struct request,
                          "no progress and no summary; only errors, and warnings that keys may"
@@ -276,9 +276,9 @@ int main(int argc, char **argv)
     cli_start(argv[0]);
     parse(&r, argc, argv);
     cli_catch_bus_error("a filter to merge");
-    sink_check(r.dest, r.force);
     if (r.list != NULL)
         output_check_inputs(r.dest, &r.list, 1);
+    sink_check(r.dest, r.force);
     open_sources(&r, &sources);
     check_dest(&r, &sources);
     check_layout(&r, &sources);

@@ -5,6 +5,8 @@
 #include "shared/say.h"
 #include "shared/writers.h"
 
+#include <bloomfile.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -39,6 +41,28 @@ static void check_new(const char *path)
     check_folder(path, path);
 }
 
+/* Ends the program if the file is of another kind: a damaged filter is none, nor an empty file.
+ * Returns what opening it did. */
+static int check_is_filter(const char *path)
+{
+    bloomfile *f;
+    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    if (error == 0)
+        bloomfile_close(f);
+    if (error == BLOOMFILE_EMAGIC)
+        cli_fail(0, "cannot replace %s: it is not a filter file (remove it first)", path);
+    return error;
+}
+
+static void check_unused(const char *path)
+{
+    if (writers_have_file(path))
+        cli_fail(0,
+                 "cannot replace %s: other programs have it open for writing, and what they add"
+                 " would be lost (end them first)",
+                 path);
+}
+
 void target_check(const char *path, bool force)
 {
     struct stat st;
@@ -50,21 +74,21 @@ void target_check(const char *path, bool force)
     }
     if (!S_ISREG(st.st_mode))
         say_cannot_create(path, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
+    const int error = check_is_filter(path);
     if (!force)
         say_cannot_create(path, EEXIST);
+    if (error == EACCES)
+        cli_fail(error, "cannot replace %s", path);
     char *resolved = realpath(path, NULL);
     if (resolved == NULL)
         say_cannot_create(path, errno);
     check_folder(path, resolved);
     free(resolved);
-    target_check_unused(path);
+    check_unused(path);
 }
 
-void target_check_unused(const char *path)
+void target_check_old(const char *path)
 {
-    if (writers_have_file(path))
-        cli_fail(0,
-                 "cannot replace %s: other programs have it open for writing, and what they add"
-                 " would be lost (end them first)",
-                 path);
+    check_is_filter(path);
+    check_unused(path);
 }

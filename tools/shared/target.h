@@ -12,9 +12,10 @@
  * before. */
 void target_check(const char *path, bool force);
 
-/* Ends the program if there is a live filter of that name to which others add. target_check() does
- * so too; this is for once more, after long work. */
-void target_check_unused(const char *path);
+/* Ends the program if what has that name must not be replaced: a file that is no filter, or a live
+ * filter to which others add. target_check() does so too; this is for once more, after long work.
+ */
+void target_check_old(const char *path);
 
 /* Whether it is a symbolic link to nothing. */
 bool target_leads_nowhere(const char *path);

@@ -3,10 +3,10 @@
  * bfcommon - print the lines that files have in common, or that only the first one has
  */
 #include "bfcommon/join.h"
+#include "os/spool.h"
 #include "shared/cli.h"
 #include "shared/options.h"
 #include "shared/output.h"
-#include "shared/temporary.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -203,7 +203,7 @@ static uint64_t find_difference(const struct job *job)
 
 int main(int argc, char **argv)
 {
-    struct job job = { .memory = DEFAULT_MEMORY, .folder = temporary_folder() };
+    struct job job = { .memory = DEFAULT_MEMORY, .folder = spool_folder(NULL) };
     cli_start(argv[0]);
     const int first = parse(&job, argc, argv);
 #ifdef M_MMAP_THRESHOLD

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Lines that passed, in an unnamed file. */
 #include "bfcommon/spool.h"
+#include "os/spool.h"
 #include "shared/cli.h"
-#include "shared/temporary.h"
 
 #include <errno.h>
 #include <libdeflate.h>
@@ -26,9 +26,9 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
 
 static int make_file(const char *folder)
 {
-    int fd = temporary_file(folder);
-    if (fd < 0)
-        cli_fail(errno, "cannot make a temporary file in %s (--temp names another folder)", folder);
+    int fd, error = spool_file(folder, &fd);
+    if (error != 0)
+        cli_fail(error, "cannot make a temporary file in %s (--temp names another folder)", folder);
     return fd;
 }
 

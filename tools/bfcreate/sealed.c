@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * bfcreate: keys into a builder, and the builder into a file. */
 #include "bfcreate/create.h"
+#include "os/spool.h"
 #include "shared/cli.h"
 #include "shared/crowd.h"
 #include "shared/feed.h"
@@ -10,7 +11,6 @@
 #include "shared/say.h"
 #include "shared/sink.h"
 #include "shared/target.h"
-#include "shared/temporary.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -93,11 +93,6 @@ static char *folder_of(const char *path)
     return file;
 }
 
-static const char *spool_of(const struct bloomfile_params *params)
-{
-    return params->spool != NULL ? params->spool : temporary_folder();
-}
-
 /* -------------------------------------------------------------------------------------- making */
 
 static uint64_t read_keys(const struct create *c, const struct bloomfile_params *params,
@@ -115,7 +110,7 @@ static uint64_t read_keys(const struct create *c, const struct bloomfile_params 
         cli_fail(ENOMEM, "cannot hold more than %" PRIu64 " key%s", count, cli_s(count));
     if (error != 0)
         cli_fail(0, "cannot write a temporary file in the folder %s: %s (more --memory needs less)",
-                 spool_of(params), bloomfile_strerror(error));
+                 spool_folder(params->spool), bloomfile_strerror(error));
     return count;
 }
 

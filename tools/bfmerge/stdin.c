@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  * Images that come through a pipe are put into a temporary file that has no name. */
 #include "bfmerge/sources.h"
+#include "os/spool.h"
 #include "shared/cli.h"
-#include "shared/temporary.h"
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
@@ -36,10 +36,10 @@ static _Noreturn void fail_to_spool(const struct stream *s, int error)
 
 static void open_spool(struct stream *s)
 {
-    s->folder = temporary_folder();
-    s->spool = temporary_file(s->folder);
-    if (s->spool < 0)
-        fail_to_spool(s, errno);
+    s->folder = spool_folder(NULL);
+    int error = spool_file(s->folder, &s->spool);
+    if (error != 0)
+        fail_to_spool(s, error);
 }
 
 static void spool(struct stream *s, const uint8_t *bytes, size_t size)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * A file by way of target, or a spool copied to standard output. */
 #include "shared/sink.h"
+#include "os/spool.h"
 #include "shared/cli.h"
 #include "shared/say.h"
 #include "shared/target.h"
-#include "shared/temporary.h"
 
 #include <bloomfile.h>
 
@@ -22,7 +22,7 @@ bool sink_is_stdout(const char *dest)
 
 static void check_folder(void)
 {
-    const char *folder = temporary_folder();
+    const char *folder = spool_folder(NULL);
     if (faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) != 0)
         cli_fail(errno, "cannot write a temporary file in %s (TMPDIR names another folder)",
                  folder);
@@ -57,7 +57,7 @@ void sink_fail(const char *dest, int error)
 {
     if (sink_is_stdout(dest) && error == ENOSPC)
         cli_fail(ENOSPC, "cannot write to standard output, or to a temporary file in %s",
-                 temporary_folder());
+                 spool_folder(NULL));
     if (sink_is_stdout(dest))
         cli_fail(error, "cannot write the filter to standard output");
     say_cannot_create(dest, error);

@@ -210,6 +210,70 @@ static void adds_agree(const struct kernel *kernel, uint32_t layout)
         }
 }
 
+/* ---- folding */
+
+static void fold_slowly(uint32_t layout, uint8_t *to, const uint8_t *from, uint64_t first,
+                        uint64_t count, uint64_t factor)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t j = (first + i) / factor;
+        if (layout == BLOOMFILE_COUNTING) {
+            const unsigned shift = 4 * (j % 2), old = to[j / 2] >> shift & 15;
+            unsigned sum = old + (from[i / 2] >> 4 * (i % 2) & 15u);
+            sum = sum < 15 ? sum : 15;
+            to[j / 2] = (uint8_t)((to[j / 2] & ~(15u << shift)) | sum << shift);
+        } else {
+            to[j / 8] |= (uint8_t)((from[i / 8] >> i % 8 & 1) << j % 8);
+        }
+    }
+}
+
+/* With half of the bits set, or a few: folding by much sets all otherwise. */
+static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, uint64_t factor)
+{
+    enum {
+        SIZE = 4096,
+        EDGE = 16 /* beyond what is folded */
+    };
+    uint8_t from[SIZE], to[SIZE], expected[SIZE];
+    uint64_t state = first + count + factor;
+    const uint64_t units_a_byte = layout == BLOOMFILE_COUNTING ? 2 : 8;
+    assert_true((count + first / factor + 2) / units_a_byte + EDGE < SIZE);
+    for (unsigned sparse = 0; sparse < 2; sparse++) {
+        for (unsigned i = 0; i < SIZE; i++) {
+            uint64_t bits = random64(&state);
+            if (sparse)
+                bits &= bits >> 8 & bits >> 16 & bits >> 24 & bits >> 32;
+            from[i] = (uint8_t)bits;
+            expected[i] = to[i] = (uint8_t)(random64(&state) & random64(&state));
+        }
+        for (uint64_t i = count; i % units_a_byte != 0; i++) /* as every body's end is */
+            from[i / units_a_byte] &= (uint8_t)((1u << i % units_a_byte * (8 / units_a_byte)) - 1);
+        fold_slowly(layout, expected, from, first, count, factor);
+        kernel_named(layout, "scalar")->fold(to, from, first, count, factor);
+        assert_memory_equal(to, expected, SIZE);
+    }
+}
+
+static void folds_agree(void **state)
+{
+    (void)state;
+    static const uint32_t bitwise[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    for (uint64_t factor = 2; factor < 80; factor++) {
+        for (uint64_t i = 0; i < 40; i++) {
+            const uint64_t most = 64 * factor + i * 97 < 6000 ? 64 * factor + i * 97 : 6000;
+            for (unsigned l = 0; l < ROWS(bitwise); l++) {
+                assert_folds_agree(bitwise[l], i * i, most, factor);
+                assert_folds_agree(bitwise[l], factor * 64 - i, 3 * most / 4, factor);
+            }
+        }
+    }
+    for (uint64_t count = 0; count < 300; count++) {
+        assert_folds_agree(BLOOMFILE_CLASSIC, count % 10 * 8, count, 1);
+        assert_folds_agree(BLOOMFILE_COUNTING, count % 10 * 2, count, 1);
+    }
+}
+
 /* ---- */
 
 static void lookups_of_every_k(void **state)
@@ -274,6 +338,7 @@ int main(void)
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),
+        cmocka_unit_test(folds_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

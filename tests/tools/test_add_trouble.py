@@ -34,19 +34,11 @@ class CommandLine(TroubleTest):
             self.assertIn("--help", self.trouble("bfadd", "live", *words, stdin=lines("a")))
         self.trouble("bfadd", "", stdin=lines("a"))
 
-    def test_what_cannot_be_added_to(self):
-        os.mkfifo(self.folder / "fifo")
+    def test_what_is_sealed(self):
         self.create("-q", "keys", name="sealed")
-        self.write("text", b"apple\nbanana\n")
-        self.write("empty", b"")
-        self.write("one", b"\xbf")
-        for name, words in (("sealed", "sealed: it cannot be changed"), ("fifo", "not a regular"),
-                            (GOLDEN / "classic-embedded.bloom", "sealed"), (".", "directory"),
-                            ("text", "not a filter file"), ("empty", "empty"),
-                            ("one", "truncated"), ("/dev/null", "not a regular file"),
-                            ("no-such-file", "No such file"), ("text/x", "Not a directory")):
-            message = self.trouble("bfadd", name, "keys", names=[str(name)])
-            self.assertIn(words, message)
+        for name, words in (("sealed", "sealed: it cannot be changed"),
+                            (GOLDEN / "classic-embedded.bloom", "sealed")):
+            self.assertIn(words, self.trouble("bfadd", name, "keys", names=[str(name)]))
 
     @needs(*UNPRIVILEGED)
     def test_permissions(self):

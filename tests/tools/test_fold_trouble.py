@@ -4,8 +4,7 @@
 import os
 import re
 
-from support import (REFUSED, UNPRIVILEGED, ToolTest, craft, lines, main, needs, numbered, percent,
-                     table)
+from support import ToolTest, craft, lines, main, numbered, percent, table
 
 KEYS = numbered(3000)
 
@@ -111,30 +110,8 @@ class Sources(TroubleTest):
             message = self.trouble("bffold", *words, names=["bad"])
             self.assertIn("cannot fold bad: a page of the body is damaged", message)
 
-    def test_what_cannot_be_opened(self):
-        os.mkfifo(self.folder / "fifo")
-        self.write("text", b"apple\n")
-        self.write("byte", b"\x89")
-        self.write("empty", b"")
-        for name in "fifo", "text", "byte", "empty", ".", "/dev/null", "no-such-file":
-            self.trouble("bffold", name, "new", names=[name])
-            self.trouble("bffold", "--dry-run", name, names=[name])
-
-    def test_refused_files(self):
-        rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
-        self.assertGreater(len(rows), 100)
-        for path in (REFUSED / row["file"] for row in rows):
-            self.trouble("bffold", path, "new", names=[str(path)])
-
 
 class Targets(TroubleTest):
-
-    @needs(*UNPRIVILEGED)
-    def test_permissions(self):
-        (self.folder / "big").chmod(0)
-        self.assertIn("Permission denied",
-                      self.trouble("bffold", "big", "new", before=UNPRIVILEGED))
-
     def test_images(self):
         self.write("old", b"old")
         self.assertIn("--force replaces it", self.trouble("bffold", "--svg", "old", "big", "new"))

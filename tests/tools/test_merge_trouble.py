@@ -3,8 +3,7 @@
 
 import os
 
-from support import (REFUSED, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft, lines, main, needs,
-                     numbered, table)
+from support import WITHOUT_PROC, ToolTest, craft, lines, main, needs, numbered
 
 KEYS = numbered(3000)
 SIZE = 512 * 60
@@ -63,26 +62,6 @@ class Sources(TroubleTest):
         self.shard("counting", "-l", "counting")
         self.write("bad", craft.flip(self.read("counting"), 5000))
         self.assertIn("bad: a page", self.trouble("bfmerge", "--project", "new", "bad"))
-
-    def test_refused_files(self):
-        rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
-        self.assertGreater(len(rows), 100)
-        for path in (REFUSED / row["file"] for row in rows):
-            self.trouble("bfmerge", "new", path, names=[str(path)])
-
-    def test_what_is_no_filter(self):
-        os.mkfifo(self.folder / "fifo")
-        self.write("text", b"apple\n")
-        self.write("byte", b"\x89")
-        self.write("empty", b"")
-        for name in "fifo", "text", "byte", "empty", ".", "/dev/null", "no-such-file":
-            self.trouble("bfmerge", "new", "a", name, names=[name])
-
-    @needs(*UNPRIVILEGED)
-    def test_permissions(self):
-        (self.folder / "b").chmod(0)
-        self.assertIn("Permission denied",
-                      self.trouble("bfmerge", "new", "a", "b", names=["b"], before=UNPRIVILEGED))
 
     def shrunk(self, **options):
         """Status and message of one whose source is truncated when it has it open."""

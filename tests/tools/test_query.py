@@ -8,8 +8,8 @@ import struct
 import subprocess
 import threading
 
-from support import (IN_32_BITS, REFUSED, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, craft,
-                     file_form, lines, main, needs, numbered)
+from support import (IN_32_BITS, REFUSED, SANITIZED, TIMEOUT, ToolTest, craft, file_form, lines,
+                     main, numbered)
 
 IN = numbered(50)
 OUT = numbered(50, "absent ")
@@ -257,24 +257,6 @@ class Trouble(QueryTest):
                 "-0", "-x4"], ["--crlf", "-0"], ["-x4", "--crlf"], ["--verify=1"], ["-x1.5"]:
             message = self.trouble("bfquery", "filter", *words)
             self.assertIn("--help", message)
-
-    def test_what_is_no_filter(self):
-        os.mkfifo(self.folder / "fifo")
-        self.write("text", b"apple\nbanana\n")
-        self.write("empty", b"")
-        for name, words in (("no-such-file", "No such file"), ("fifo", "not a regular file"),
-                            ("/dev/null", "not a regular file"), (".", "directory"),
-                            ("/dev/zero", "not a regular file"), ("text", "not a filter file"),
-                            ("empty", "empty"), ("text/x", "directory")):
-            message = self.trouble("bfquery", name, stdin=lines(*IN), names=[name])
-            self.assertIn(words, message)
-        self.trouble("bfquery", "", stdin=lines(*IN))
-
-    @needs(*UNPRIVILEGED)
-    def test_unreadable(self):
-        (self.folder / "filter").chmod(0)
-        message = self.trouble("bfquery", "filter", names=["filter"], before=UNPRIVILEGED)
-        self.assertIn("Permission denied", message)
 
     def test_key_files_that_cannot_be_read_do_not_stop_the_others(self):
         self.write("good", lines(IN[0], OUT[0]))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """bfseal: in place, as a copy while others add, and as a projection."""
 
-import os
 import re
 import signal
 import time
@@ -204,14 +203,6 @@ class Words(SealTest):
             message = self.trouble("bfseal", *words)
             self.assertIn(says, message)
             self.assertIn("--help", message)
-
-    def test_what_is_no_filter(self):
-        os.mkfifo(self.folder / "fifo")
-        self.write("text", b"apple\n")
-        self.write("empty", b"")
-        for name in "fifo", "text", "empty", ".", "/dev/null", "no-such-file":
-            for dest in [], ["new"]:
-                self.trouble("bfseal", name, *dest, names=[name])
 
     def test_standard_output(self):
         """As of the other tools: what a file would be, through a pipe, and nothing else."""

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""What is no filter, or not a sound one, is refused by each tool that reads filters, which says why."""
+
+import os
+
+from support import REFUSED, UNPRIVILEGED, ToolTest, craft, lines, main, needs, numbered, table
+
+KEYS = numbered(300)
+SRC = "SRC"
+
+READERS = {
+    "add": ["bfadd", SRC, "keys"],
+    "query": ["bfquery", SRC, "keys"],
+    "query --verify": ["bfquery", "--verify", SRC, "keys"],
+    "fold": ["bffold", SRC, "new"],
+    "fold --dry-run": ["bffold", "--dry-run", SRC],
+    "merge": ["bfmerge", "new", "good", SRC],
+    "merge it first": ["bfmerge", "new", SRC, "good"],
+    "project": ["bfmerge", "--project", "new", SRC],
+    "seal": ["bfseal", SRC],
+    "seal a copy": ["bfseal", SRC, "new"],
+    "uniq": ["bfuniq", "--filter", SRC, "keys"],
+}
+WRITERS = "add", "uniq"  # who complete a sealing that was interrupted
+NO_FILTERS = {
+    "no-such-file": "No such file",
+    "text/x": "Not a directory",
+    ".": "directory",
+    "fifo": "not a regular file",
+    "/dev/null": "not a regular file",
+    "/dev/zero": "not a regular file",
+    "text": "not a filter file",
+    "empty": "empty",
+    "byte": "not a filter file",
+    "first byte": "truncated",
+}
+
+
+class Sources(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+        self.good = self.create("-q", "keys", name="good")
+
+    def refused(self, name, source, says="", **options):
+        command = [source if word is SRC else word for word in READERS[name]]
+        with self.subTest(name, source=source):
+            self.assertIn(says, self.trouble(*command, names=[source], **options))
+
+    def test_what_is_no_filter(self):
+        os.mkfifo(self.folder / "fifo")
+        for name, data in (("text", b"apple\nbanana\n"), ("empty", b""), ("byte", b"\x89"),
+                           ("first byte", b"\xbf")):
+            self.write(name, data)
+        for reader in READERS:
+            for source, says in NO_FILTERS.items():
+                if (reader, source) != ("uniq", "no-such-file"):  # which it makes
+                    self.refused(reader, source, says)
+            command = ["" if word is SRC else word for word in READERS[reader]]
+            self.trouble(*command)
+
+    def test_what_the_specification_refuses(self):
+        """Found at the opening, or when all of it is read."""
+        rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]
+        self.assertGreater(len(rows), 100)
+        for row in rows:
+            for reader in READERS.keys() - {"query", "seal"}:  # which need not read the body
+                self.write("bad", (REFUSED / row["file"]).read_bytes())
+                self.refused(reader, "bad", changes=reader in WRITERS)
+
+    def test_damage_of_the_body(self):
+        self.write("bad", craft.flip(self.good, 4096 + 100))
+        for reader in "query --verify", "fold", "fold --dry-run", "merge", "merge it first", "seal a copy":
+            self.refused(reader, "bad", "bad: a page of the body is damaged")
+
+    @needs(*UNPRIVILEGED)
+    def test_unreadable(self):
+        (self.folder / "good").rename(self.folder / "mine")
+        (self.folder / "mine").chmod(0)
+        self.create("-q", "keys", name="good")
+        for reader, words in READERS.items():
+            with self.subTest(reader):
+                command = ["mine" if word is SRC else word for word in words]
+                self.assertIn("Permission denied", self.trouble(*command, names=["mine"], before=UNPRIVILEGED))
+
+
+if __name__ == "__main__":
+    main()

@@ -22,21 +22,8 @@
 #define BLOCK        64
 #define HEADER_PAGES 4 /* the kernel reads that far ahead from the beginning of a file */
 
-static const char help[] =
-    "usage: bench-cold [--mib N] [--keys N] [--turns N] [DIRECTORY]\n"
-    "Look up N keys (2000) in a filter of N MiB (1024; 64 to 65536) in DIRECTORY ($TMPDIR or\n"
-    "/var/tmp) that is not in the page cache, N times (5), and print what that takes, in "
-    "Markdown.\n"
-    "The exit status is 1 if more is read than is needed.\n";
-
 static const char path[] = "filter.bloom";
 static uint64_t mebibytes, keys, turns;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("mib", &mebibytes, 1024, 0, 64, 65536),
-    OPTION_NUMBER("keys", &keys, 2000, 0, 1, MAX_KEYS),
-    OPTION_NUMBER("turns", &turns, 5, 0, 1, 101),
-};
 
 static struct {
     size_t keys;
@@ -193,4 +180,14 @@ static uint64_t room(void)
     return (mebibytes << 20) / 100 * 101;
 }
 
-const struct benchmark benchmark = { help, options, 3, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Looks up keys in a filter that is not in the page cache, each in a page of its own.\n",
+    .options = {
+        OPTION_NUMBER("mib", &mebibytes, 1024, 0, 64, 65536, "MiB of the filter"),
+        OPTION_NUMBER("keys", &keys, 2000, 0, 1, MAX_KEYS, "keys"),
+        OPTION_NUMBER("turns", &turns, 5, 0, 1, 101, "turns"),
+    },
+    .room = room,
+    .run = run,
+};

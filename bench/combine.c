@@ -30,18 +30,7 @@
 #define WRITE_SIZE ((size_t)1 << 20)
 #define PIECE      ((size_t)1 << 16)
 
-static const char help[] =
-    "usage: bench-combine [--mib N] [--turns N] [DIRECTORY]\n"
-    "Fold and merge filters of N MiB (256; 16 to 4096) in DIRECTORY (/dev/shm), N times (9), and\n"
-    "print how fast that is beside memcpy, in Markdown. Takes 7 times that size of memory.\n"
-    "The exit status is 1 if a figure misses its target.\n";
-
 static uint64_t mebibytes, turns;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("mib", &mebibytes, 256, 0, 16, 4096),
-    OPTION_NUMBER("turns", &turns, 9, 0, 1, 101),
-};
 
 /* What is combined: the bytes of the bodies in memory, for memcpy, and the same as filters. */
 static struct {
@@ -233,4 +222,14 @@ static uint64_t room(void)
     return (SOURCES + 2) * mebibytes << 20;
 }
 
-const struct benchmark benchmark = { help, options, 2, room, "/dev/shm", run };
+const struct benchmark benchmark = {
+    .what =
+            "Folds and merges filters, and copies as much with memcpy. Takes 7 times their size of memory.\n",
+    .options = {
+        OPTION_NUMBER("mib", &mebibytes, 256, 0, 16, 4096, "MiB of a filter"),
+        OPTION_NUMBER("turns", &turns, 9, 0, 1, 101, "turns"),
+    },
+    .room = room,
+    .where = "/dev/shm",
+    .run = run,
+};

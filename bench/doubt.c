@@ -18,24 +18,9 @@
 #define BATCH  1000
 #define HEADER 4096
 
-static const char help[] =
-    "usage: bench-doubt [--mib N] [--keys N] [--turns N] [--quick] [DIRECTORY]\n"
-    "Make a filter of N MiB (128; 1 to 8192) of each layout in DIRECTORY ($TMPDIR or /var/tmp), "
-    "look up\n"
-    "N random keys (200000) in batches of 1000, N times (20), and print nanoseconds a key in "
-    "Markdown:\n"
-    "with a handle that never checks a page, one whose pages are all verified, a new one, for its\n"
-    "first keys and for these once more, and one of a filter with a bad page.\n";
-
 static const char path[] = "filter.bloom", damaged_path[] = "damaged.bloom";
 static uint64_t mebibytes, keys, turns;
 static bloomfile_digest *digests;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("mib", &mebibytes, 128, 4, 1, 8192),
-    OPTION_NUMBER("keys", &keys, 200000, 10000, 1, 1000000000),
-    OPTION_NUMBER("turns", &turns, 20, 1, 1, 1000),
-};
 
 static void make_filters(uint32_t layout)
 {
@@ -114,4 +99,16 @@ static uint64_t room(void)
     return 3 * (mebibytes + 1) << 20;
 }
 
-const struct benchmark benchmark = { help, options, 3, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Looks up keys in filters of each layout, in batches of 1000: with a handle that never checks a\n"
+            "page, one whose pages are all verified, a new one, for its first keys and for these once more,\n"
+            "and one of a filter with a bad page.\n",
+    .options = {
+        OPTION_NUMBER("mib", &mebibytes, 128, 4, 1, 8192, "MiB of a filter"),
+        OPTION_NUMBER("keys", &keys, 200000, 10000, 1, 1000000000, "keys"),
+        OPTION_NUMBER("turns", &turns, 20, 1, 1, 1000, "turns"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -93,9 +93,8 @@ static uint64_t room(void)
     return 256u << 20;
 }
 
-static const char help[] =
-    "usage: bench-fold [DIRECTORY]\n"
-    "Fold filters of 10^6 keys in DIRECTORY ($TMPDIR or /var/tmp), look up 10^7 absent\n"
-    "keys in each, and print the rates in Markdown.\n";
-
-const struct benchmark benchmark = { help, NULL, 0, room, NULL, run };
+const struct benchmark benchmark = {
+    .what = "Folds filters of 10^6 keys, and looks up 10^7 absent keys in each.\n",
+    .room = room,
+    .run = run,
+};

@@ -13,34 +13,12 @@
 #include "harness/program.h"
 #include "harness/turns.h"
 
-static const char help[] =
-    "usage: bench-insert [--rounds N] [--keys N] [DIRECTORY]\n"
-    "Print what a key costs that is added to a builder as a digest, in Markdown; of 10^6, 10^7 "
-    "and\n"
-    "10^8 keys, or N. Each round (of 5) does everything once; the medians are shown.\n"
-    "\n"
-    "  copy, new         the digests are copied to memory that has not been touched\n"
-    "  copy              and once more\n"
-    "  partition         one pass puts them into 512 partitions there, whose sizes are known\n"
-    "  bits given        a filter of 10 bits a key is built from them, in memory\n"
-    "  by count          the same, sized for 1 % by the number of distinct digests\n"
-    "  ..., 2 threads    the same by two threads, both adding\n"
-    "  ..., to a file    the same, published in DIRECTORY (/dev/shm)\n"
-    "\n"
-    "Times are of the processor, so that a busy machine stretches them less; those of threads are\n"
-    "by the clock on the wall.\n";
-
 #define BATCH      4096
 #define PARTITIONS 512
 #define BITS       10
 
 static bloomfile_digest *digests;
 static uint64_t keys, only, rounds;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("rounds", &rounds, 5, 0, 1, 101),
-    OPTION_NUMBER("keys", &only, 0, 0, 1000, UINT64_MAX >> 8),
-};
 
 /* Pages that have not been touched, huge ones if possible. */
 static bloomfile_digest *new_pages(void)
@@ -249,4 +227,25 @@ static uint64_t room(void)
     return 1 << 28;
 }
 
-const struct benchmark benchmark = { help, options, 2, room, "/dev/shm", run };
+const struct benchmark benchmark = {
+    .what =
+            "What a key costs that is added to a builder as a digest, beside copies of all digests.\n"
+            "\n"
+            "  copy, new         the digests are copied to memory that has not been touched\n"
+            "  copy              and once more\n"
+            "  partition         one pass puts them into 512 partitions there, whose sizes are known\n"
+            "  bits given        a filter of 10 bits a key is built from them, in memory\n"
+            "  by count          the same, sized for 1 % by the number of distinct digests\n"
+            "  ..., 2 threads    the same by two threads, both adding\n"
+            "  ..., to a file    the same, published in DIRECTORY\n"
+            "\n"
+            "Times are of the processor, so that a busy machine stretches them less; those of threads are\n"
+            "by the clock on the wall.\n",
+    .options = {
+        OPTION_NUMBER("rounds", &rounds, 5, 0, 1, 101, "rounds, each of which does everything once"),
+        OPTION_NUMBER("keys", &only, 0, 0, 1000, UINT64_MAX >> 8, "keys, instead of 10^6, 10^7 and 10^8"),
+    },
+    .room = room,
+    .where = "/dev/shm",
+    .run = run,
+};

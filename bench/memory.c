@@ -22,19 +22,7 @@
 #define FIRST 1000000u
 #define WARM  (1u << 22) /* 256 MiB of blocks, more than caches hold */
 
-static const char help[] =
-    "usage: bench-memory [--mb N] [--turns N] [DIRECTORY]\n"
-    "Open filters of N MB (1250; 1 to 100000) in DIRECTORY ($TMPDIR or /var/tmp) and in shared\n"
-    "memory in all ways, N times (5), and print what opening and lookups take, in Markdown. Takes "
-    "4\n"
-    "times that size of memory. Locking memory must be allowed (ulimit -l).\n";
-
 static uint64_t megabytes, turns;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("mb", &megabytes, 1250, 0, 1, 100000),
-    OPTION_NUMBER("turns", &turns, 5, 0, 1, 101),
-};
 
 enum figure {
     OPEN_MS,
@@ -131,4 +119,14 @@ static uint64_t room(void)
     return megabytes * 1001000;
 }
 
-const struct benchmark benchmark = { help, options, 2, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Opens filters in files and in shared memory in all ways. Takes 4 times the size of one of memory.\n"
+            "Locking memory must be allowed (ulimit -l).\n",
+    .options = {
+        OPTION_NUMBER("mb", &megabytes, 1250, 0, 1, 100000, "MB of a filter"),
+        OPTION_NUMBER("turns", &turns, 5, 0, 1, 101, "turns"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -11,7 +11,9 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -20,7 +22,6 @@
 
 #include "harness/crew.h"
 #include "harness/program.h"
-#include "harness/pss.h"
 #include "harness/turns.h"
 
 #define BITS            (1ULL << 33)
@@ -30,12 +31,6 @@
 #define READERS         8
 #define TOLERATED_OPEN  2.0
 #define TOLERATED_SHARE 1.02
-
-static const char help[] =
-    "usage: bench-open [DIRECTORY]\n"
-    "Open a filter of 1 GiB in DIRECTORY ($TMPDIR or /var/tmp) again and again, and in 8 "
-    "processes,\n"
-    "and print what that takes, in Markdown. The exit status is 1 if a figure misses its target.\n";
 
 static const char file[] = "1GiB.bloom";
 
@@ -119,6 +114,56 @@ static void compare_opening(void)
 
 /* ---- sharing */
 
+/* From Linux' /proc/PID/smaps. A page that several processes map counts in the proportional set
+ * size (PSS) of each by its share. */
+struct pss {                   /* bytes */
+    uint64_t mapping;          /* PSS of the mappings of the file */
+    uint64_t mapping_resident; /* their RSS */
+    uint64_t rest;             /* PSS of all other mappings */
+};
+
+/* "start-end permissions offset device inode   path" begins the entry of a mapping; lines such as
+ * "Pss:   12 kB" follow. */
+static bool begins_entry(const char *line)
+{
+    uint64_t start, end;
+    return sscanf(line, "%" SCNx64 "-%" SCNx64, &start, &end) == 2;
+}
+
+static bool names_file(const char *line, const char *path)
+{
+    const char *name = strchr(line, '/');
+    return name != NULL && strncmp(name, path, strlen(path)) == 0 &&
+           strcmp(name + strlen(path), "\n") == 0;
+}
+
+/* Adds what a process has mapped. */
+static void pss_add(struct pss *sum, pid_t pid)
+{
+    char name[64], *path = realpath(file, NULL), *line = NULL;
+    size_t size = 0;
+    snprintf(name, sizeof name, "/proc/%ld/smaps", (long)pid);
+    FILE *smaps = fopen(name, "r");
+    if (path == NULL || smaps == NULL)
+        bench_fail(errno, "look into a process");
+
+    bool of_file = false;
+    while (getline(&line, &size, smaps) != -1) {
+        uint64_t kib;
+        if (begins_entry(line))
+            of_file = names_file(line, path);
+        else if (sscanf(line, "Pss: %" SCNu64 " kB", &kib) == 1)
+            *(of_file ? &sum->mapping : &sum->rest) += 1024 * kib;
+        else if (of_file && sscanf(line, "Rss: %" SCNu64 " kB", &kib) == 1)
+            sum->mapping_resident += 1024 * kib;
+    }
+    if (ferror(smaps))
+        bench_fail(errno, "look into a process");
+    fclose(smaps);
+    free(line);
+    free(path);
+}
+
 /* Of a crew: the readers, and one that looks at them when all have read everything. */
 struct sharing {
     bloomfile *f;
@@ -149,7 +194,7 @@ static void look_at_readers(void *context, unsigned worker)
 {
     struct sharing *s = context;
     for (unsigned i = 0; worker == READERS && i < READERS; i++)
-        pss_add(&s->shared->all, s->shared->readers[i], file);
+        pss_add(&s->shared->all, s->shared->readers[i]);
     if (worker == READERS)
         atomic_store(&s->shared->over, true);
     while (!atomic_load(&s->shared->over))
@@ -196,4 +241,8 @@ static uint64_t room(void)
     return BITS / 8 + (8 << 20);
 }
 
-const struct benchmark benchmark = { help, NULL, 0, room, NULL, run };
+const struct benchmark benchmark = {
+    .what = "Opens a filter of 1 GiB again and again, and in 8 processes.\n",
+    .room = room,
+    .run = run,
+};

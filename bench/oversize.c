@@ -29,15 +29,7 @@
 #define BUILT_STEPS    62
 #define MAX_CHOICES    8192 /* no number of blocks or bits here has more divisors */
 
-static const char help[] = "usage: bench-oversize [--quick]\n"
-                           "Print what folding leaves of an oversize of 1 to 32, in Markdown.\n"
-                           "\n"
-                           "--quick takes fewer oversizes, and builds no filters of 10^6 keys.\n"
-                           "The exit status is 1 if a figure misses its target.\n";
-
 static uint64_t quick;
-
-static const struct bench_option options[] = { OPTION_FLAG("quick", &quick) };
 
 /* The middle of step i of `steps`. */
 static double even_oversize(unsigned i, unsigned steps)
@@ -205,4 +197,11 @@ static void run(void)
     built_table();
 }
 
-const struct benchmark benchmark = { help, options, 1, NULL, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "What folding leaves of an oversize of 1 to 32.\n",
+    .options = {
+        OPTION_FLAG("quick", &quick, "fewer oversizes, and no filters of 10^6 keys"),
+    },
+    .run = run,
+};

@@ -21,22 +21,7 @@
 #define TOLERATED_MEMORY 1.125     /* 4.5 GiB of 4 */
 #define SMALL_MEMORY     (8 << 20) /* and so much for the program itself */
 
-static const char help[] =
-    "usage: bench-scale [--keys N] [--memory MIB] [--threads N] [DIRECTORY]\n"
-    "Build a blocked filter of N keys (5 * 10^9) at 6.9 bits each in DIRECTORY ($TMPDIR or "
-    "/var/tmp),\n"
-    "with so much memory (4096) and so many threads (2), and look up 10^7 absent keys; print "
-    "times,\n"
-    "memory and rates in Markdown. Takes 8 bytes a key of disk, and the filter.\n"
-    "The exit status is 1 if a figure misses its target.\n";
-
 static uint64_t keys, memory, threads; /* memory in MiB */
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000),
-    OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20),
-    OPTION_NUMBER("threads", &threads, 2, 0, 1, CREW_MAX),
-};
 
 /* What the processes tell one another; shared. */
 struct figures {
@@ -207,4 +192,15 @@ static uint64_t room(void)
     return keys * sizeof(bloomfile_digest) + bits_for_keys() / 8 + (64u << 20);
 }
 
-const struct benchmark benchmark = { help, options, 3, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Builds a blocked filter at 6.9 bits a key, and looks up 10^7 absent keys. Takes 8 bytes a key of\n"
+            "disk, and the filter.\n",
+    .options = {
+        OPTION_NUMBER("keys", &keys, KEYS, 0, 1, 1000000000000, "keys"),
+        OPTION_NUMBER("memory", &memory, 4096, 0, 1, UINT64_MAX >> 20, "MiB of memory"),
+        OPTION_NUMBER("threads", &threads, 2, 0, 1, CREW_MAX, "threads"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -115,8 +115,7 @@ static void run(void)
     free(t.values);
 }
 
-static const char help[] = "usage: bench-split\n"
-                           "Split lines in all ways, and print how fast that is, in Markdown.\n"
-                           "The exit status is 1 if a figure misses its target.\n";
-
-const struct benchmark benchmark = { help, NULL, 0, NULL, NULL, run };
+const struct benchmark benchmark = {
+    .what = "Splits text into lines in all ways.\n",
+    .run = run,
+};

@@ -20,19 +20,8 @@
 #define LEAST_ONE 0.9 /* of zlib's crc32 */
 #define LEAST_TWO 1.8 /* of one thread */
 
-static const char help[] = "usage: bench-verify [--mib N] [--turns N] [DIRECTORY]\n"
-                           "Verify a filter of N MiB (1024; 1 to 65536) in DIRECTORY ($TMPDIR or "
-                           "/var/tmp), N times (9), and\n"
-                           "print how fast that is, in Markdown. Takes twice that size of memory.\n"
-                           "The exit status is 1 if a figure misses its target.\n";
-
 static const char path[] = "filter.bloom";
 static uint64_t mebibytes, turns;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536),
-    OPTION_NUMBER("turns", &turns, 9, 0, 1, 101),
-};
 
 /* ---- what is timed */
 
@@ -127,4 +116,13 @@ static uint64_t room(void)
     return (mebibytes << 20) / 100 * 101;
 }
 
-const struct benchmark benchmark = { help, options, 2, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Verifies a filter. Takes twice its size of memory.\n",
+    .options = {
+        OPTION_NUMBER("mib", &mebibytes, 1024, 0, 1, 65536, "MiB of the filter"),
+        OPTION_NUMBER("turns", &turns, 9, 0, 1, 101, "turns"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -17,10 +17,6 @@
 #define POOL_BYTES (1 << 15) /* timed filters together, so that all are in the nearest cache */
 #define RATE       0.01
 
-static const char help[] = "usage: bench-view\n"
-                           "Measure the false-positive rates of filters of 20 to 1600 keys, and "
-                           "lookups in them,\nand print them, in Markdown.\n";
-
 /* ---- filters of one shape */
 
 struct pool {
@@ -161,4 +157,7 @@ static void run(void)
         bench_fail(0, "trust lookups that find nothing");
 }
 
-const struct benchmark benchmark = { help, NULL, 0, NULL, NULL, run };
+const struct benchmark benchmark = {
+    .what = "The false-positive rates of filters of 20 to 1600 keys, and lookups in them.\n",
+    .run = run,
+};

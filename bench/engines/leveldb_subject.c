@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "harness/bench.h"
-#include "leveldb_builtin.h"
 #include "policy.h"
 
 struct subject_ways {

@@ -40,4 +40,21 @@ leveldb_filterpolicy_t *subject_policy(struct subject *s);
 /* What its answers to keys that are not there cost: false positives among the filters asked. */
 double subject_rate(const struct subject *s);
 
+/* ---- leveldb_builtin.cc: the policy that LevelDB brings along, in the form of policy.h. C++, for
+ * LevelDB's C interface can make it but not ask it. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void *builtin_new(int bits_per_key);
+void builtin_free(void *policy);
+char *builtin_create_filter(void *policy, const char *const *keys, const size_t *sizes, int count,
+                            size_t *filter_size);
+uint8_t builtin_key_may_match(void *policy, const char *key, size_t size, const char *filter,
+                              size_t filter_size);
+const char *builtin_name(void *policy);
+#ifdef __cplusplus
+}
+#endif
+
 #endif

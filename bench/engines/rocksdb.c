@@ -16,27 +16,7 @@
 
 #define ROW_ROOM 700 /* bytes */
 
-static const char help[] =
-    "usage: bench-rocksdb [--quick] [--rows N] [--gets N] [--cold N] [--rounds N] [DIRECTORY]\n"
-    "Print a table: RocksDB with no filter, with its own (10 bits a key), with a filter of\n"
-    "bloomfile in front, and with both. Medians of rounds in which all take turns. Files are in\n"
-    "DIRECTORY ($TMPDIR or /var/tmp), which must be on a disk for the cold gets to mean\n"
-    "anything, and take 700 bytes a row there.\n"
-    "\n"
-    "  --rows N     rows of 16 + 100 bytes (1000000)\n"
-    "  --gets N     gets of each kind a round (200000)\n"
-    "  --cold N     gets a round from files that are not in memory (1000)\n"
-    "  --rounds N   rounds (8)\n"
-    "  --quick      a tenth of the rows and gets\n";
-
 static uint64_t rows, gets, cold_gets, rounds;
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("rows", &rows, 1000000, 100000, 1, 1000000000),
-    OPTION_NUMBER("gets", &gets, 200000, 20000, 1, 100000000),
-    OPTION_NUMBER("cold", &cold_gets, 1000, 100, 1, 100000000),
-    OPTION_NUMBER("rounds", &rounds, 8, 8, 1, ENGINE_MAX_ROUNDS),
-};
 
 enum figure {
     WRITE,
@@ -276,4 +256,17 @@ static uint64_t room(void)
     return rows * ROW_ROOM;
 }
 
-const struct benchmark benchmark = { help, options, 4, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "RocksDB with no filter, with its own (10 bits a key), with a filter of bloomfile in front, and with\n"
+            "both. Medians of rounds in which all take turns. DIRECTORY must be on a disk for the cold gets to\n"
+            "mean anything; 700 bytes a row are taken there.\n",
+    .options = {
+        OPTION_NUMBER("rows", &rows, 1000000, 100000, 1, 1000000000, "rows of 16 + 100 bytes"),
+        OPTION_NUMBER("gets", &gets, 200000, 20000, 1, 100000000, "gets of each kind a round"),
+        OPTION_NUMBER("cold", &cold_gets, 1000, 100, 1, 100000000, "gets a round from files that are not in memory"),
+        OPTION_NUMBER("rounds", &rounds, 8, 8, 1, ENGINE_MAX_ROUNDS, "rounds"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -24,25 +24,7 @@
 #define ROW_ROOM   400  /* bytes, in both forms */
 #define LARGE      1000000
 
-static const char help[] =
-    "usage: bench-sstable [--quick] [--tables N] [--rows N] [--rounds N] [--ms N] [DIRECTORY]\n"
-    "Print the times of lookups in a tablet of N tables (20; --tables) that overlap: without\n"
-    "filters, with filters beside the tables, and in them. They are in DIRECTORY ($TMPDIR or\n"
-    "/var/tmp), which must be on a disk for the cold figures to mean anything.\n"
-    "\n"
-    "  --rows N     rows of each table; without it, 20000 and then 1000000 (8 GB of disk)\n"
-    "  --rounds N   rounds, whose median counts (7)\n"
-    "  --ms N       how long each kind of lookup is measured in a round (100)\n"
-    "  --quick      20000 rows, 3 rounds of 20 ms\n";
-
 static uint64_t tables, rows, rounds, ms; /* rows of each table */
-
-static const struct bench_option options[] = {
-    OPTION_NUMBER("tables", &tables, 20, 20, 1, MANIFEST_TABLES),
-    OPTION_NUMBER("rows", &rows, 0, 20000, 1, 10000000),
-    OPTION_NUMBER("rounds", &rounds, 7, 3, 1, ENGINE_MAX_ROUNDS),
-    OPTION_NUMBER("ms", &ms, 100, 20, 1, 60000),
-};
 
 enum kind {
     WITHOUT,
@@ -275,4 +257,16 @@ static uint64_t room(void)
     return tables * (rows == 0 ? LARGE : rows) * ROW_ROOM;
 }
 
-const struct benchmark benchmark = { help, options, 4, room, NULL, run };
+const struct benchmark benchmark = {
+    .what =
+            "Lookups in a tablet of tables that overlap: without filters, with filters beside the tables, and in\n"
+            "them. DIRECTORY must be on a disk for the cold figures to mean anything.\n",
+    .options = {
+        OPTION_NUMBER("tables", &tables, 20, 20, 1, MANIFEST_TABLES, "tables"),
+        OPTION_NUMBER("rows", &rows, 0, 20000, 1, 10000000, "rows of each table; usually 20000 and then 1000000 (8 GB of disk)"),
+        OPTION_NUMBER("rounds", &rounds, 7, 3, 1, ENGINE_MAX_ROUNDS, "rounds, whose median counts"),
+        OPTION_NUMBER("ms", &ms, 100, 20, 1, 60000, "how long each kind of lookup is measured in a round"),
+    },
+    .room = room,
+    .run = run,
+};

@@ -59,8 +59,9 @@ static void warm_up(const bloomfile *f)
         (void)body[at];
 }
 
-static struct subject *new_subject(uint32_t layout, uint64_t capacity, double bits_per_key)
+static void *create(unsigned layout, uint64_t capacity, double bits_per_key, enum key_form form)
 {
+    (void)form;
     struct subject *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
@@ -74,24 +75,6 @@ static struct subject *new_subject(uint32_t layout, uint64_t capacity, double bi
     return s;
 }
 
-static void *create_blocked(uint64_t capacity, double bits_per_key, enum key_form form)
-{
-    (void)form;
-    return new_subject(BLOOMFILE_BLOCKED, capacity, bits_per_key);
-}
-
-static void *create_classic(uint64_t capacity, double bits_per_key, enum key_form form)
-{
-    (void)form;
-    return new_subject(BLOOMFILE_CLASSIC, capacity, bits_per_key);
-}
-
-static void *create_counting(uint64_t capacity, double bits_per_key, enum key_form form)
-{
-    (void)form;
-    return new_subject(BLOOMFILE_COUNTING, capacity, bits_per_key);
-}
-
 static void destroy(void *filter)
 {
     struct subject *s = filter;
@@ -101,9 +84,10 @@ static void destroy(void *filter)
     free(s);
 }
 
-static void *create_live(uint64_t capacity, double bits_per_key, enum key_form form)
+static void *create_live(unsigned layout, uint64_t capacity, double bits_per_key,
+                         enum key_form form)
 {
-    struct subject *s = create_blocked(capacity, bits_per_key, form);
+    struct subject *s = create(layout, capacity, bits_per_key, form);
     if (s == NULL)
         return NULL;
     s->params.memory = 0; /* for builders only */
@@ -219,17 +203,16 @@ static uint64_t bytes(const void *filter)
     return size;
 }
 
-#define SEALED(layout)                                                                             \
+#define CONTENDER(name, layout, create, one, batch, finish)                                        \
     {                                                                                              \
-        "bloomfile " #layout, VERSION, create_##layout, build_one, build_batch, seal, look_up_one, \
-            look_up_batch, bytes, destroy                                                          \
+        name, VERSION, layout, create, one, batch, finish, look_up_one, look_up_batch, bytes,      \
+            destroy                                                                                \
     }
 
 const struct contender contenders[] = {
-    SEALED(blocked),
-    SEALED(classic),
-    SEALED(counting),
-    { "bloomfile blocked, live", VERSION, create_live, add_one, add_batch, NULL, look_up_one,
-      look_up_batch, bytes, destroy },
+    CONTENDER("bloomfile blocked", BLOOMFILE_BLOCKED, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile classic", BLOOMFILE_CLASSIC, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile counting", BLOOMFILE_COUNTING, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile blocked, live", BLOOMFILE_BLOCKED, create_live, add_one, add_batch, NULL),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -39,9 +39,10 @@ struct keyset {
 struct contender {
     const char *name;    /* "LevelDB" */
     const char *version; /* of the library */
+    unsigned variant;    /* for create(), which may make several */
     /* A filter for `capacity` keys of about bits_per_key bits each, empty; NULL: cannot (and says
      * why on stderr). */
-    void *(*create)(uint64_t capacity, double bits_per_key, enum key_form form);
+    void *(*create)(unsigned variant, uint64_t capacity, double bits_per_key, enum key_form form);
     /* Adds keys, one by one, or as a batch (NULL: there is no such call). */
     void (*add_one)(void *filter, const struct keyset *keys);
     void (*add_batch)(void *filter, const struct keyset *keys);

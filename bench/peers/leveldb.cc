@@ -69,7 +69,7 @@ size_t longest_key(key_form form)
     return 80;
 }
 
-void *create(uint64_t capacity, double bits_per_key, key_form form)
+void *create(unsigned, uint64_t capacity, double bits_per_key, key_form form)
 {
     std::set_new_handler(out_of_memory);
     if (!possible(capacity, bits_per_key))
@@ -153,6 +153,6 @@ const std::string version =
 
 } // namespace
 
-const contender contenders[] = { { "LevelDB", version.c_str(), create, add_one, nullptr, finish,
+const contender contenders[] = { { "LevelDB", version.c_str(), 0, create, add_one, nullptr, finish,
                                    lookup_one, nullptr, bytes, destroy } };
 const size_t contenders_count = 1;

@@ -32,8 +32,9 @@ static bool possible(uint64_t capacity, double bits_per_key)
 }
 
 /* Size and hashes follow from the rate: it is that of an ideal filter with these bits per key. */
-static void *create(uint64_t capacity, double bits_per_key, enum key_form form)
+static void *create(unsigned variant, uint64_t capacity, double bits_per_key, enum key_form form)
 {
+    (void)variant;
     (void)form;
     if (!possible(capacity, bits_per_key))
         return NULL;

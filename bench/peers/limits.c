@@ -80,11 +80,9 @@ static void share(uint64_t count)
         shared.lines[line][0]++; /* maps every page for writing */
 }
 
-static struct area *create(uint64_t capacity, double bits_per_key, unsigned ahead)
+static struct area *make(uint64_t capacity, double bits_per_key, unsigned ahead)
 {
-    struct area *a = calloc(1, sizeof *a);
-    if (a == NULL)
-        bench_fail(errno, "begin");
+    struct area *a = bench_memory(calloc(1, sizeof *a));
     share((uint64_t)ceil((double)capacity * bits_per_key / 8 / (double)LINE));
     *a = (struct area){ .lines = shared.lines, .count = shared.count, .ahead = ahead };
     return a;
@@ -110,27 +108,27 @@ static uint64_t bytes(const void *filter)
     return in_order(filter);
 }
 
-static void *create_plain(uint64_t capacity, double bits_per_key, enum key_form form)
+static void *create(unsigned ahead, uint64_t capacity, double bits_per_key, enum key_form form)
 {
-    return form == KEYS_HASHED ? create(capacity, bits_per_key, 0) : NULL;
+    return form == KEYS_HASHED ? make(capacity, bits_per_key, ahead) : NULL;
 }
 
-static void *create_copy(uint64_t capacity, double bits_per_key, enum key_form form)
+static void *create_copy(unsigned ahead, uint64_t capacity, double bits_per_key, enum key_form form)
 {
-    struct area *a = create_plain(capacity, bits_per_key, form);
+    struct area *a = create(ahead, capacity, bits_per_key, form);
     if (a == NULL)
         return NULL;
-    if ((a->copy = malloc(in_order(a))) == NULL)
-        bench_fail(errno, "keep a copy in memory");
+    a->copy = bench_memory(malloc(in_order(a)));
     memset(a->copy, 1, in_order(a));
     return a;
 }
 
-static void *create_hashing(uint64_t capacity, double bits_per_key, enum key_form form)
+static void *create_hashing(unsigned ahead, uint64_t capacity, double bits_per_key,
+                            enum key_form form)
 {
     (void)capacity;
     (void)bits_per_key;
-    return form != KEYS_HASHED ? create(1, LINE * 8, 0) : NULL;
+    return form != KEYS_HASHED ? make(1, LINE * 8, ahead) : NULL;
 }
 
 /* ---- random lines */
@@ -247,30 +245,28 @@ static size_t read_in_order(const void *filter, const struct keyset *keys)
 
 /* ---- the table */
 
-#define DISTANCES(X) X(16) X(32) X(64) X(96) X(128) X(192) X(256)
-
-#define CREATE(distance)                                                                           \
-    static void *create_##distance(uint64_t capacity, double bits_per_key, enum key_form form)     \
+#define LIMIT(name, ahead, create, add_one, add_batch, lookup_one, lookup_batch)                   \
     {                                                                                              \
-        return form == KEYS_HASHED ? create(capacity, bits_per_key, distance) : NULL;              \
-    }
-DISTANCES(CREATE)
-
-#define LIMIT(name, create, add_one, add_batch, lookup_one, lookup_batch)                          \
-    {                                                                                              \
-        name, "", create, add_one, add_batch, NULL, lookup_one, lookup_batch, bytes, destroy       \
+        name, "", ahead, create, add_one, add_batch, NULL, lookup_one, lookup_batch, bytes,        \
+            destroy                                                                                \
     }
 #define AHEAD(distance)                                                                            \
-    LIMIT("random lines, " #distance " ahead", create_##distance, NULL, change_ahead, NULL,        \
-          read_ahead),
+    LIMIT("random lines, " #distance " ahead", distance, create, NULL, change_ahead, NULL,         \
+          read_ahead)
 
 const struct contender contenders[] = {
-    LIMIT("random lines", create_plain, change_words, change_words, read_words, read_words),
-    DISTANCES(AHEAD)
-        LIMIT("random lines, all 64 bytes", create_plain, NULL, NULL, read_lines, NULL),
-    LIMIT("random lines, dependent", create_plain, NULL, NULL, read_dependent, NULL),
-    LIMIT("hashing", create_hashing, NULL, NULL, hash, hash),
-    LIMIT("memcpy", create_copy, NULL, NULL, NULL, copy),
-    LIMIT("reading in order", create_plain, NULL, NULL, NULL, read_in_order),
+    LIMIT("random lines", 0, create, change_words, change_words, read_words, read_words),
+    AHEAD(16),
+    AHEAD(32),
+    AHEAD(64),
+    AHEAD(96),
+    AHEAD(128),
+    AHEAD(192),
+    AHEAD(256),
+    LIMIT("random lines, all 64 bytes", 0, create, NULL, NULL, read_lines, NULL),
+    LIMIT("random lines, dependent", 0, create, NULL, NULL, read_dependent, NULL),
+    LIMIT("hashing", 0, create_hashing, NULL, NULL, hash, hash),
+    LIMIT("memcpy", 0, create_copy, NULL, NULL, NULL, copy),
+    LIMIT("reading in order", 0, create, NULL, NULL, NULL, read_in_order),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

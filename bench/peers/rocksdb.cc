@@ -77,7 +77,7 @@ struct filter {
     std::exit(2);
 }
 
-void *create(uint64_t capacity, double bits_per_key, key_form)
+void *create(unsigned, uint64_t capacity, double bits_per_key, key_form)
 {
     std::set_new_handler(out_of_memory);
     if (double(capacity) * bits_per_key / 8 > MOST_BYTES) {
@@ -182,7 +182,7 @@ void destroy(void *handle)
 } // namespace
 
 const contender contenders[] = { { "RocksDB" COMPILED_FOR,
-                                   VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH), create,
+                                   VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH), 0, create,
                                    add_one, nullptr, finish, lookup_one, lookup_batch, bytes,
                                    destroy } };
 const size_t contenders_count = 1;

@@ -54,7 +54,8 @@ static void make_queries(enum key_form form, uint64_t keys, size_t count)
 
 static void create(unsigned i, uint64_t keys, double bits, enum key_form form)
 {
-    filters[i] = (struct filter){ contenders[i].create(keys, bits, form), form, 0 };
+    filters[i] =
+        (struct filter){ contenders[i].create(contenders[i].variant, keys, bits, form), form, 0 };
     if (filters[i].it == NULL)
         puts("no");
     else

@@ -113,6 +113,13 @@ class Rooms(unittest.TestCase):
             head = path.read_text(encoding="utf-8").split("*/", 1)[0]
             self.assertRegex(head, r"^/\* SPDX-License-Identifier: MIT\n( \*\n)? \* \S", path)
 
+    def test_every_test_is_run(self):
+        """One that meson does not know is never missed."""
+        known = "".join(path.read_text(encoding="utf-8") for folder in ("bench", "examples", "tests")
+                        for path in (ROOT / folder).rglob("meson.build"))
+        names = [path.stem.removeprefix("test_") for path in (ROOT / "tests").rglob("test_*.py")]
+        self.assertEqual([name for name in names if not re.search(rf"\b(test_)?{name}\b", known)], [])
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

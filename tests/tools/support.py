@@ -24,9 +24,7 @@ sys.path.insert(0, str(GOLDEN))
 
 import craft  # noqa: E402
 
-TOOLS = {name: os.environ[name.upper()]
-         for name in ("bfadd", "bfcommon", "bfcreate", "bffold", "bfinspect", "bfmerge", "bfquery",
-                      "bfseal", "bfuniq")}
+TOOLS = {name: os.environ[name.upper()] for name in os.environ["TOOLS"].split()}
 BFCREATE, BFUNIQ = TOOLS["bfcreate"], TOOLS["bfuniq"]
 
 SANITIZED = b"__asan_init" in pathlib.Path(BFCREATE).read_bytes()

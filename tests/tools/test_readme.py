@@ -59,6 +59,10 @@ class Readme(ToolTest):
             page = (SOURCE_ROOT / "man" / f"{tool}.1").read_text()
             self.assertRegex(page, r"Never\n\.Xr cp 1\na file over it")
 
+    def test_every_tool_is_presented(self):
+        for tool in TOOLS:
+            self.assertRegex(README, rf"\*\*{tool}\*\*|`{tool}`", tool)
+
     def test_links(self):
         for folder, text in (SOURCE_ROOT, README), (SOURCE_ROOT / "doc", FAQ):
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):

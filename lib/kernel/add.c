@@ -4,12 +4,24 @@
 
 #include "format/probe.h"
 
-#define POSITIONS 512 /* positions in flight at once */
-#define AHEAD     64  /* positions whose cache lines have been requested */
+#define POSITIONS  512       /* positions in flight at once */
+#define NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
+#define AHEAD      64        /* positions whose cache lines have been requested */
 
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
+}
+
+/* A whole body in the nearest cache, such as that of a few keys. */
+static inline void add_near(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests,
+                            size_t n, void (*set)(uint8_t *part, uint64_t position))
+{
+    for (size_t j = 0; j < n; j++) {
+        uint64_t g = digests[j];
+        for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER)
+            set(body, probe_reduce(g, units));
+    }
 }
 
 /* Collects the positions among the `size` units from `first` on, requests their cache lines, and
@@ -20,6 +32,10 @@ static inline void add_scattered(uint8_t *part, uint64_t first, uint64_t size, u
 {
     uint64_t positions[POSITIONS];
     size_t count = 0;
+    if (size == units && units / units_per_byte <= NEAR_BYTES) {
+        add_near(part, units, k, digests, n, set);
+        return;
+    }
     for (size_t j = 0; j < n; j++) {
         uint64_t g = digests[j];
         size_t requested = count;

@@ -63,7 +63,7 @@ static int add_and_seal(bloomfile *f)
     expect(bloomfile_add_digests(f, digests, 2, NULL, &new_keys) == 0 && new_keys <= 2);
     bloomfile_get_info(f, &info);
     expect(info.state == BLOOMFILE_LIVE && info.ones <= info.bits);
-    if (info.layout == BLOOMFILE_COUNTING)
+    if (layout_of(info.layout)->counts)
         expect(bloomfile_remove_digest(f, DIGEST) == 0 &&
                bloomfile_add_digest(f, DIGEST, NULL) == 0);
     error = bloomfile_sync(f);
@@ -131,13 +131,13 @@ static uint32_t choose_layout(uint32_t layout)
 {
     if (layout_known(layout))
         return layout;
-    return layout % 2 != 0 ? BLOOMFILE_CLASSIC : BLOOMFILE_COUNTING;
+    return layout % (LAYOUT_END - 1) + 1;
 }
 
 static uint64_t choose_bits(uint32_t layout, uint64_t bits)
 {
-    bits = bits % MOST_BITS + 1;
-    return layout == BLOOMFILE_BLOCKED ? (bits + 511) / 512 * 512 : bits;
+    const uint64_t unit = layout_of(layout)->unit_cells;
+    return (bits % MOST_BITS / unit + 1) * unit;
 }
 
 static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t body_size)
@@ -170,7 +170,7 @@ static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
     const uint64_t overflow = get64(record + RECORD_AT_overflow) % (ones + 1);
     put32(record + RECORD_AT_state, state == 0 ? BLOOMFILE_LIVE : state);
     put64(record + RECORD_AT_ones, ones);
-    put64(record + RECORD_AT_overflow, layout == BLOOMFILE_COUNTING ? overflow : 0);
+    put64(record + RECORD_AT_overflow, layout_of(layout)->counts ? overflow : 0);
     if (state == BLOOMFILE_SEALED) {
         put64(record + RECORD_AT_sequence, HEADER_SEALED_SEQUENCE);
         memset(boot, 0, BOOT_ID_SIZE);

@@ -24,8 +24,25 @@
 #define STORE "guard.orders"
 #define CHUNK 1024
 
-struct counts {
-    uint64_t requests, saved, found, false_positives, lost, reloads;
+/* What is printed at the end, in memory that all processes share. */
+enum {
+    REQUESTS,
+    SAVED,
+    CALLS,
+    FOUND,
+    FALSE_POSITIVES,
+    INSERTED,
+    REPLACED,
+    RELOADS,
+    LOST,
+    COUNTS
+};
+typedef _Atomic uint64_t counts[COUNTS];
+
+static const char *const names[COUNTS] = {
+    "requests",        "  store calls saved",    "  store calls made",
+    "    found",       "    false positives",    "orders inserted meanwhile",
+    "filter replaced", "  noticed by a process", "lost",
 };
 
 struct options {
@@ -54,30 +71,26 @@ static struct order next_request(const struct store *store)
 
 /* A refused order must not have been in the store when the request began: this proof is the only
  * use of count_before, and a program that is no demonstration leaves it out. */
-static void answer_requests(struct reader *r, const struct store *store, struct counts *counts,
-                            double end)
+static void answer_requests(struct reader *r, const struct store *store, counts *c, double end)
 {
     srandom((unsigned)getpid());
     while (now() < end) {
         const struct order order = next_request(store);
         const uint64_t count_before = store_count(store);
-        counts->requests++;
-        if (!may_be_stored(r, &order)) {
-            counts->saved++;
-            counts->lost += store_has_among(store, count_before, order);
-        } else if (store_has(store, order)) {
-            counts->found++;
-        } else {
-            counts->false_positives++;
-        }
-        counts->reloads = r->reloads;
+        const bool maybe = may_be_stored(r, &order);
+        (*c)[REQUESTS]++;
+        (*c)[maybe ? CALLS : SAVED]++;
+        if (!maybe)
+            (*c)[LOST] += store_has_among(store, count_before, order);
+        else
+            (*c)[store_has(store, order) ? FOUND : FALSE_POSITIVES]++;
     }
+    (*c)[RELOADS] += r->reloads;
     bloomfile_close(r->filter);
 }
 
 /* The filter is opened once: children go on using the handle, and all map the same memory. */
-static void start_pool(const struct store *store, struct counts *counts, uint64_t workers,
-                       double end)
+static void start_pool(const struct store *store, counts *c, uint64_t workers, double end)
 {
     struct reader reader = reader_open();
     const pid_t parent = getpid();
@@ -89,7 +102,7 @@ static void start_pool(const struct store *store, struct counts *counts, uint64_
             prctl(PR_SET_PDEATHSIG, SIGTERM);
             if (getppid() != parent) /* which died before that */
                 _exit(0);
-            answer_requests(&reader, store, &counts[i], end);
+            answer_requests(&reader, store, c, end);
             _exit(0);
         }
     }
@@ -119,46 +132,11 @@ static uint64_t orders_not_in_filter(const struct store *store)
     return missing;
 }
 
-static void print(const struct counts *all, uint64_t inserted, uint64_t replaced)
-{
-    const struct {
-        const char *what;
-        uint64_t value;
-    } lines[] = {
-        { "requests", all->requests },
-        { "  store calls saved", all->saved },
-        { "  store calls made", all->found + all->false_positives },
-        { "    found", all->found },
-        { "    false positives", all->false_positives },
-        { "orders inserted meanwhile", inserted },
-        { "filter replaced", replaced },
-        { "  noticed by a process", all->reloads },
-        { "lost", all->lost },
-    };
-    for (unsigned i = 0; i < sizeof lines / sizeof lines[0]; i++)
-        printf("%-26s %10" PRIu64 "\n", lines[i].what, lines[i].value);
-}
-
-static struct counts sum(const struct counts *counts, uint64_t workers)
-{
-    struct counts all = { 0 };
-    for (const struct counts *c = counts; c < counts + workers; c++) {
-        all.requests += c->requests;
-        all.saved += c->saved;
-        all.found += c->found;
-        all.false_positives += c->false_positives;
-        all.lost += c->lost;
-        all.reloads += c->reloads;
-    }
-    return all;
-}
-
 static bool run(const struct options *o)
 {
     const struct store store = store_open(STORE, (unsigned)o->delay_us);
-    struct counts *counts = mmap(NULL, o->workers * sizeof *counts, PROT_READ | PROT_WRITE,
-                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (counts == MAP_FAILED)
+    counts *c = mmap(NULL, sizeof *c, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (c == MAP_FAILED)
         err(2, "cannot get memory to count in");
     struct order orders[CHUNK];
     while (store_count(&store) < o->orders) {
@@ -170,7 +148,7 @@ static bool run(const struct options *o)
 
     const uint64_t count = store_count(&store);
     const double end = now() + (double)o->seconds;
-    start_pool(&store, counts, o->workers, end);
+    start_pool(&store, c, o->workers, end);
     writer = writer_open(&store);
     while (now() < end) {
         store_make_orders(&store, orders, BATCH);
@@ -179,10 +157,12 @@ static bool run(const struct options *o)
     writer_close(&writer);
     wait_for_pool();
 
-    struct counts all = sum(counts, o->workers);
-    all.lost += orders_not_in_filter(&store);
-    print(&all, store_count(&store) - count, writer.replaced);
-    return all.lost == 0;
+    (*c)[INSERTED] = store_count(&store) - count;
+    (*c)[REPLACED] = writer.replaced;
+    (*c)[LOST] += orders_not_in_filter(&store);
+    for (unsigned i = 0; i < COUNTS; i++)
+        printf("%-26s %10" PRIu64 "\n", names[i], (*c)[i]);
+    return (*c)[LOST] == 0;
 }
 
 static void number(const char *text, uint64_t least, uint64_t greatest, uint64_t *value)

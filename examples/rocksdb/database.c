@@ -81,25 +81,20 @@ struct database database_open(const char *path)
 }
 
 /* Between the two calls an ingestion may drop a column family, or RocksDB a file. */
-static void try_to_open_reading(struct database *d, char **error)
-{
-    size_t count;
-    char **names = rocksdb_list_column_families(d->options, d->path, &count, error);
-    if (*error == NULL)
-        open_families(d, names, count, false, error);
-    rocksdb_list_column_families_destroy(names, count);
-}
-
 struct database database_open_reading(const char *path)
 {
     struct database d = { .path = path, .options = rocksdb_options_create() };
     char *error = NULL;
-    try_to_open_reading(&d, &error);
-    for (unsigned retries = 0; error != NULL && retries < 5 && exists(path); retries++) {
+    unsigned tries = 0;
+    do {
+        size_t count;
         rocksdb_free(error);
         error = NULL;
-        try_to_open_reading(&d, &error);
-    }
+        char **names = rocksdb_list_column_families(d.options, path, &count, &error);
+        if (error == NULL)
+            open_families(&d, names, count, false, &error);
+        rocksdb_list_column_families_destroy(names, count);
+    } while (error != NULL && tries++ < 5 && exists(path));
     check_engine(error, "open", path);
     return d;
 }

@@ -4,7 +4,6 @@
  */
 #include "database.h"
 #include "guard.h"
-#include "shipped.h"
 
 #include <bloomfile_inspect.h>
 #include <err.h>

@@ -5,7 +5,6 @@
  */
 #include "database.h"
 #include "guard.h"
-#include "shipped.h"
 
 #include <bloomfile_live.h>
 #include <err.h>

@@ -11,30 +11,13 @@
 
 #define KEY "shipped set"
 
-static void print_level(FILE *out, rocksdb_level_metadata_t *level)
-{
-    const size_t count = rocksdb_level_metadata_get_file_count(level);
-    for (size_t i = 0; i < count; i++) {
-        rocksdb_sst_file_metadata_t *file = rocksdb_level_metadata_get_sst_file_metadata(level, i);
-        char *name = rocksdb_sst_file_metadata_get_relative_filename(file);
-        fprintf(out, " %s", name);
-        rocksdb_free(name);
-        rocksdb_sst_file_metadata_destroy(file);
-    }
-}
-
 static void print_files(FILE *out, const struct database *d, unsigned set)
 {
-    rocksdb_column_family_metadata_t *family =
-        rocksdb_get_column_family_metadata_cf(d->db, d->rows[set]);
-    const size_t levels = rocksdb_column_family_metadata_get_level_count(family);
-    for (size_t i = 0; i < levels; i++) {
-        rocksdb_level_metadata_t *level =
-            rocksdb_column_family_metadata_get_level_metadata(family, i);
-        print_level(out, level);
-        rocksdb_level_metadata_destroy(level);
-    }
-    rocksdb_column_family_metadata_destroy(family);
+    const rocksdb_livefiles_t *files = rocksdb_livefiles(d->db);
+    for (int i = 0; i < rocksdb_livefiles_count(files); i++)
+        if (strcmp(rocksdb_livefiles_column_family_name(files, i), database_set_name(set)) == 0)
+            fprintf(out, " %s", rocksdb_livefiles_name(files, i));
+    rocksdb_livefiles_destroy(files);
 }
 
 /* The record that would be right for the rows as they are, from malloc(). */

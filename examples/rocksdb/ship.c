@@ -4,7 +4,6 @@
  * gives its key to the builder, and all of it to the identity.
  */
 #include "set.h"
-#include "shipped.h"
 
 #include <err.h>
 #include <rocksdb/c.h>

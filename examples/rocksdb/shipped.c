@@ -2,8 +2,8 @@
  *
  * shipped - sets of rows that are shipped to RocksDB together with a filter of their keys
  */
-#include "shipped.h"
 #include "../shared.h"
+#include "set.h"
 
 #include <err.h>
 #include <stdio.h>

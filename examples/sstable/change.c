@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The two changes of a tablet: new rows, and fewer tables. */
-#include "merge.h"
-#include "update.h"
+#include "change.h"
 
 #include <err.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The rows of several tables as one sequence. */
-#include "merge.h"
+#include "change.h"
 
 #include <err.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * How a change survives a kill at any moment: what makes the demonstration robust. */
-#include "update.h"
+#include "change.h"
 
 #include <dirent.h>
 #include <err.h>

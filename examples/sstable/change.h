@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
+ * What the changes of a tablet are made of.
+ */
+#ifndef CHANGE_H
+#define CHANGE_H
+
+#include "tablet.h"
+
+/* ---- update.c
+ *
  * How a change survives a kill at any moment:
  *
  *     update_begin()    locks the directory and removes what an interrupted change has left
@@ -10,10 +19,6 @@
  *
  * A program that ends in between does the last at its exit.
  */
-#ifndef UPDATE_H
-#define UPDATE_H
-
-#include "tablet.h"
 
 struct update {
     const char *directory;
@@ -29,5 +34,21 @@ void update_begin(struct update *u, const char *directory, bool create);
 void update_commit(struct update *u, size_t first, size_t replaced, bool has_table);
 
 void update_end(struct update *u);
+
+/* ---- merge.c
+ *
+ * The rows of several tables as one sequence of ascending keys. Of equal keys the newest is kept.
+ * (mtbl_merger does not say which of two equal keys is the newer, and drops the empty key.)
+ */
+
+struct merge;
+
+/* Newest first. */
+struct merge *merge_new(const struct table *tables, size_t count);
+
+/* The next row, valid until the next call; false: there is none. */
+bool merge_next(struct merge *m, struct row *row);
+
+void merge_free(struct merge *m);
 
 #endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ * What is wrong with a file that is no sound filter. */
+#include "bfinspect/verdict.h"
+#include "shared/cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+static const char rebuild[] = "restore the file from a copy, or build it again";
+static const char newer_program[] = "read it with a newer release of bloomfile";
+
+void verdict_no_bytes(struct inspect_report *r)
+{
+    switch (r->error) {
+    case BLOOMFILE_EEMPTY:
+        verdict_add(r, "empty file");
+        verdict_advise(r, "%s", rebuild);
+        break;
+    case EISDIR:
+        verdict_add(r, "a directory, not a filter file");
+        break;
+    case BLOOMFILE_ENOTREGULAR:
+        verdict_add(r, "%s, not a regular file",
+                    S_ISFIFO(r->stat.st_mode)  ? "a FIFO"
+                    : S_ISCHR(r->stat.st_mode) ? "a character device"
+                    : S_ISBLK(r->stat.st_mode) ? "a block device"
+                                               : "a special file");
+        verdict_advise(r, "copy it into a file first");
+        break;
+    default:
+        verdict_add(r, "cannot read it: %s", bloomfile_strerror(r->error));
+    }
+}
+
+/* ------------------------------------------------------------------------------------ header */
+
+static bool has_fault(const struct inspect_report *r, int error)
+{
+    for (size_t i = 0; i < r->fault_count; i++)
+        if (r->faults[i].error == error)
+            return true;
+    return false;
+}
+
+static void judge_flips(struct inspect_report *r)
+{
+    verdict_add(r, "damaged header: one flipped bit in ");
+    for (size_t i = 0; i < r->flip_count; i++) {
+        char field[64];
+        inspect_field_at(r, r->flips[i].offset, field, sizeof(field));
+        verdict_add(r, "%s%s (byte %" PRIu64 ")", i > 0 ? " and one in " : "", field,
+                    r->flips[i].offset);
+    }
+    verdict_advise(r, "%s; turning the bit back makes the header valid", rebuild);
+}
+
+static void judge_version(struct inspect_report *r)
+{
+    if (r->info.version > 1) {
+        verdict_add(r, "newer format (version %" PRIu32 ")", r->info.version);
+        verdict_advise(r, "%s", newer_program);
+    } else {
+        verdict_add(r, "unknown format version %" PRIu32, r->info.version);
+        verdict_advise(r, "%s", rebuild);
+    }
+}
+
+static void judge_features(struct inspect_report *r)
+{
+    bool several = (r->info.incompat & (r->info.incompat - 1)) != 0;
+    const char *before = several ? "bits " : "bit ";
+    verdict_add(r, "needs a feature that this release does not know: incompat ");
+    for (unsigned bit = 0; bit < 32; bit++) {
+        if ((r->info.incompat >> bit & 1) == 0)
+            continue;
+        verdict_add(r, "%s%u", before, bit);
+        before = ", ";
+    }
+    verdict_advise(r, "%s", newer_program);
+}
+
+static void judge_truncated(struct inspect_report *r)
+{
+    bool is_known = r->fault_count == 1 && inspect_has_field(r, "body_size");
+    uint64_t whole = is_known ? r->info.image_size : 0;
+    if (whole > r->size)
+        verdict_add(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size,
+                    whole);
+    else
+        verdict_add(r, "truncated: only %" PRIu64 " byte%s, not even a header", r->size,
+                    cli_s(r->size));
+    verdict_advise(r, "copy it again, or build it again");
+}
+
+static void judge_trailing(struct inspect_report *r)
+{
+    uint64_t extra = r->size - r->info.image_size;
+    verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
+    verdict_advise(r, "copy it again, or cut them off: truncate --size=%" PRIu64,
+                   r->info.image_size);
+}
+
+/* The fields whose values are wrong, or what else the header's checksum lets one say. */
+static void judge_fields(struct inspect_report *r)
+{
+    bool damaged = has_fault(r, BLOOMFILE_EHEADER) || has_fault(r, BLOOMFILE_EMAGIC) ||
+                   has_fault(r, BLOOMFILE_ERECORD) || has_fault(r, BLOOMFILE_EHEADERSIZE);
+    const char *before = damaged ? "damaged header: " : "invalid header: ";
+    for (size_t i = 0; i < r->fault_count; i++) {
+        const struct bloomfile_fault *f = &r->faults[i];
+        bool again = i > 0 && f->field == r->faults[i - 1].field;
+        if (f->error == BLOOMFILE_EHEADER || again)
+            continue;
+        verdict_add(r, "%s%s", before, f->field);
+        before = ", ";
+    }
+    if (strcmp(before, ", ") != 0)
+        verdict_add(r, "%schecksum mismatch, though every field is plausible", before);
+    else if (r->fault_count == 1)
+        verdict_add(r, " (%s)", bloomfile_strerror(r->error));
+    verdict_advise(r, "%s", rebuild);
+}
+
+/* If the file is something else, a list of wrong fields is useless. */
+static bool is_damaged_filter(const struct inspect_report *r)
+{
+    return r->info.version == 1 && (r->info.header_size == 4096 || r->info.header_size == 512);
+}
+
+void verdict_header(struct inspect_report *r)
+{
+    if (r->flip_count > 0) {
+        judge_flips(r);
+        return;
+    }
+    switch (r->error) {
+    case BLOOMFILE_EMAGIC:
+        if (is_damaged_filter(r))
+            judge_fields(r);
+        else
+            verdict_add(r, "not a filter file");
+        break;
+    case BLOOMFILE_ETEXTMODE:
+        verdict_add(r, "damaged by a text-mode transfer: %s",
+                    r->bytes[0] < 0x80 ? "the top bit of every byte was stripped"
+                                       : "line ends were changed");
+        verdict_advise(r, "copy it again in binary mode");
+        break;
+    case BLOOMFILE_EVERSION:
+        judge_version(r);
+        break;
+    case BLOOMFILE_EFEATURE:
+        judge_features(r);
+        break;
+    case BLOOMFILE_ESELFTEST:
+        verdict_add(r, "%s", bloomfile_strerror(r->error));
+        verdict_advise(r, "read it with the build of bloomfile that wrote it");
+        break;
+    case BLOOMFILE_ETRUNCATED:
+        judge_truncated(r);
+        break;
+    case BLOOMFILE_ETRAILING:
+        judge_trailing(r);
+        break;
+    default:
+        judge_fields(r);
+    }
+}
+
+/* -------------------------------------------------------------------------------------- body */
+
+static const struct bloomfile_fault *last_fault(const struct inspect_report *r)
+{
+    return r->fault_count > 0 ? &r->faults[r->fault_count - 1] : NULL;
+}
+
+void verdict_body(struct inspect_report *r)
+{
+    const struct bloomfile_fault *fault = last_fault(r);
+    verdict_advise(r, "%s", rebuild);
+    if (r->interrupted) {
+        verdict_add(r, "unreadable: the file shrank or its disk failed while it was read");
+        verdict_advise(r, "look at the kernel's log (dmesg), and inspect it again");
+    } else if (r->error == BLOOMFILE_ECHANGED) {
+        verdict_add(r, "overwritten while it was read: what is said here is true of neither file");
+        verdict_advise(r, "inspect it again; to replace a filter, rename a new file over it");
+    } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
+        verdict_add(r, "damaged: page %" PRIu64 " of %" PRIu64, fault->page, r->info.pages);
+        if (r->info.bad_pages > 1)
+            verdict_add(r, " (%" PRIu64 " pages bad)", r->info.bad_pages);
+    } else if (r->error == BLOOMFILE_EPAGE) {
+        verdict_add(r, "damaged: %" PRIu64 " bad page%s met while looking up keys",
+                    r->info.bad_pages, cli_s(r->info.bad_pages));
+        verdict_advise(r, "%s; --verify finds all bad pages", rebuild);
+    } else if (r->error == BLOOMFILE_EBODY && fault != NULL) {
+        bool padding = strcmp(fault->field, "padding") == 0;
+        verdict_add(r, "damaged: the body %s%s",
+                    padding ? "has ones beyond m" : "contradicts the header's ",
+                    padding ? "" : fault->field);
+        if (strcmp(fault->field, "ones") == 0 && r->measured)
+            verdict_add(r, " (%" PRIu64 " recorded, %" PRIu64 " there)", r->info.ones,
+                        r->measure.ones);
+    } else if (r->error == BLOOMFILE_EHASH) {
+        verdict_add(r, "cannot check keys: only the application that made it can look them up");
+        verdict_advise(r, "leave away --keys");
+    } else {
+        verdict_add(r, "cannot read the body: %s", bloomfile_strerror(r->error));
+        verdict_advise(r, "%s", "");
+    }
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * Keys that are missing, and rates: the promised one, the real one, and what chance makes of it. */
+#include "bfinspect/verdict.h"
+#include "shared/cli.h"
+#include "shared/say.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* A real rate up to this many times the promised one is no broken promise. Nor is what chance does
+ * to a filter of few keys, up to this many standard deviations, unless it has more keys than
+ * planned. */
+static const double tolerance = 1.1, deviations = 4;
+
+/* Between two things there are to say. */
+static void also(struct inspect_report *r)
+{
+    if (r->verdict[0] != '\0')
+        verdict_add(r, "; ");
+}
+
+/* The relative standard deviation of the rate of filters with as many random keys: how far the ones
+ * scatter, and for blocked how far the number of keys in a block does, times the slope of the rate.
+ */
+static double chance_of_rate(const struct bloomfile_info *info, double fill)
+{
+    const double block = bloomfile_traits_of(info->layout)->unit_cells, k = info->hashes;
+    if (fill <= 0 || fill >= 1)
+        return 0;
+    double per_bit = -log1p(-fill), slope = k / fill;
+    double place = (1 - fill) * (1 - (1 + per_bit) * (1 - fill));
+    double bits = (double)info->bits;
+    if (block == 1)
+        return slope * sqrt(place / bits);
+    double key = k * (1 - fill) / block, keys_in_block = per_bit * block / k;
+    return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);
+}
+
+/* Rates of small filters scatter about as a log-normal variable does. */
+static bool rate_is_kept(const struct inspect_report *r, bool crowded)
+{
+    double chance = crowded ? 0 : deviations * chance_of_rate(&r->info, r->measure.fill);
+    return r->measure.fpr <= r->info.fpr * tolerance * exp(chance);
+}
+
+/* An overfull live filter takes most new keys for old ones, and does not count these. */
+static uint64_t keys_to_plan_for(const struct inspect_report *r, uint64_t recorded)
+{
+    const uint64_t estimate = r->measured ? say_estimate(&r->info, &r->measure) : 0;
+    return estimate > recorded + recorded / 10 ? estimate : recorded;
+}
+
+static void judge_rate(struct inspect_report *r)
+{
+    char keys[32], capacity[32], real[32], promised[32];
+    const struct bloomfile_info *info = &r->info;
+    bool estimated = info->keys_estimated != 0 && r->measured;
+    uint64_t n = estimated ? say_estimate(info, &r->measure) : info->keys;
+    bool crowded = n > info->capacity;
+    bool can_tell = r->measured && info->fpr > 0;
+    text_count(keys, sizeof(keys), n);
+    text_count(capacity, sizeof(capacity), info->capacity);
+    cli_percent(real, sizeof(real), r->measure.fpr);
+    cli_percent(promised, sizeof(promised), info->fpr);
+
+    if (can_tell ? rate_is_kept(r, crowded) : !crowded)
+        return;
+    r->status = INSPECT_PROMISE_BROKEN;
+    also(r);
+    if (crowded) {
+        verdict_add(r, "over capacity: %s keys in a filter sized for %s", keys, capacity);
+        verdict_advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)",
+                       keys_to_plan_for(r, n));
+    } else {
+        verdict_add(r, "rate not kept");
+        verdict_advise(r, "build it again, or fold it less");
+    }
+    if (r->measured)
+        verdict_add(r, "; real rate %s", real);
+    if (can_tell)
+        verdict_add(r, ", promised %s", promised);
+}
+
+/* A filter with the same answer for all is not damaged, but useless. The promised rate, if there is
+ * one, says how bad the real one may be. */
+static void judge_use(struct inspect_report *r)
+{
+    const struct bloomfile_info *info = &r->info;
+    char real[32];
+    double rate =
+        r->measured ? r->measure.fpr : pow((double)info->ones / (double)info->bits, info->hashes);
+    if (info->ones == 0 && (!r->measured || r->measure.ones == 0)) {
+        verdict_add(r, "empty: it answers no to everything");
+        verdict_advise(
+            r, "build it again if there should be keys: did the program that writes them fail?");
+    } else if (info->fpr <= 0 && rate > SAY_USELESS) {
+        verdict_add(r, "overfull: its real rate is %s%s", r->measured ? "" : "about ",
+                    cli_percent(real, sizeof(real), rate));
+        verdict_advise(r, "build it again, larger");
+    } else {
+        return;
+    }
+    r->status = INSPECT_PROMISE_BROKEN;
+}
+
+static void judge_keys(struct inspect_report *r)
+{
+    char missing[32], count[32];
+    if (r->keys_missing == 0)
+        return;
+    text_count(missing, sizeof(missing), r->keys_missing);
+    text_count(count, sizeof(count), r->keys_count);
+    also(r);
+    verdict_add(r, "%s of %s key%s missing", missing, count, cli_s(r->keys_count));
+    verdict_advise(
+        r, "this filter was made from other keys, or from other bytes (line ends? -0? --crlf?)");
+    r->status = INSPECT_PROMISE_BROKEN;
+}
+
+void verdict_promises(struct inspect_report *r)
+{
+    judge_keys(r);
+    if (r->keys_missing == 0)
+        judge_rate(r);
+    if (r->status == INSPECT_HEALTHY)
+        judge_use(r);
+}

@@ -93,10 +93,10 @@ void bloomfile_view_seal(const struct bloomfile_view *view, uint64_t seed, void 
         memset(blob, 0, BLOOMFILE_TRAILER_SIZE);
 }
 
-int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob, size_t size)
+int bloomfile_view_open_trusted(struct bloomfile_view *out, const void *blob, size_t size)
 {
     struct bloomfile_view claimed;
-    int error = compact_decode(blob, size, seed, &claimed);
+    int error = compact_decode(blob, size, &claimed);
     if (error == 0)
         error = bloomfile_view_init(out, claimed.layout, claimed.bits, claimed.hashes);
     if (error == 0 && out->size != claimed.size)
@@ -104,4 +104,12 @@ int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *b
     if (error != 0)
         *out = unknown;
     return error;
+}
+
+int bloomfile_view_open(struct bloomfile_view *out, uint64_t seed, const void *blob, size_t size)
+{
+    if (compact_is_whole(blob, size, seed))
+        return bloomfile_view_open_trusted(out, blob, size);
+    *out = unknown;
+    return BLOOMFILE_ECOMPACT;
 }

@@ -228,6 +228,9 @@ static void a_compact_filter_tells_its_shape(void **state)
             struct bloomfile_view found;
             assert_error(bloomfile_view_open(&found, 9, blob.data, blob.size), 0);
             assert_memory_equal(&found, &view, sizeof view);
+            memset(&found, 0, sizeof found);
+            assert_error(bloomfile_view_open_trusted(&found, blob.data, blob.size), 0);
+            assert_memory_equal(&found, &view, sizeof view);
             for (uint64_t i = 0; i < 30; i++)
                 assert_true(bloomfile_view_contains_digest(&found, blob.data, number(9, i)));
             free(blob.data);
@@ -242,6 +245,13 @@ static void assert_refused(const void *blob, size_t size, uint64_t seed, int exp
         assert_error(error, expected);
     assert_int_not_equal(error, 0);
     assert_int_equal(view.size, 0);
+    assert_all_maybe(&view, blob);
+}
+
+static void assert_trusted_refused(const void *blob, size_t size, int expected)
+{
+    struct bloomfile_view view = view_of(BLOOMFILE_CLASSIC, 8, 1);
+    assert_error(bloomfile_view_open_trusted(&view, blob, size), expected);
     assert_all_maybe(&view, blob);
 }
 
@@ -311,7 +321,13 @@ static void what_is_not_understood_answers_maybe(void **state)
         memcpy(trailer, rows[i].trailer, sizeof rows[i].trailer);
         put32(trailer + 4, checksum(blob.data, rows[i].size + 4) ^ mark);
         assert_refused(blob.data, rows[i].size + BLOOMFILE_TRAILER_SIZE, 3, rows[i].error);
+        put32(trailer + 4, 0);
+        assert_trusted_refused(blob.data, rows[i].size + BLOOMFILE_TRAILER_SIZE, rows[i].error);
     }
+    memset(blob.data, 0, blob.size);
+    assert_trusted_refused(blob.data, blob.size, BLOOMFILE_EVERSION);
+    for (size_t size = 0; size <= BLOOMFILE_TRAILER_SIZE; size++)
+        assert_trusted_refused(blob.data, size, BLOOMFILE_ECOMPACT);
     free(blob.data);
 }
 

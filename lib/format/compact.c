@@ -39,14 +39,20 @@ void compact_encode(uint8_t *bytes, uint64_t seed, const struct bloomfile_view *
     put32(trailer + AT_CHECK, check_of(bytes, view->size + AT_CHECK, seed));
 }
 
-int compact_decode(const uint8_t *bytes, size_t size, uint64_t seed, struct bloomfile_view *view)
+bool compact_is_whole(const uint8_t *bytes, size_t size, uint64_t seed)
+{
+    if (size <= BLOOMFILE_TRAILER_SIZE)
+        return false;
+    const size_t checked = size - BLOOMFILE_TRAILER_SIZE + AT_CHECK;
+    return get32(bytes + checked) == check_of(bytes, checked, seed);
+}
+
+int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *view)
 {
     if (size <= BLOOMFILE_TRAILER_SIZE)
         return BLOOMFILE_ECOMPACT;
     const size_t body_size = size - BLOOMFILE_TRAILER_SIZE;
     const uint8_t *trailer = bytes + body_size;
-    if (get32(trailer + AT_CHECK) != check_of(bytes, body_size + AT_CHECK, seed))
-        return BLOOMFILE_ECOMPACT;
     if (trailer[AT_VERSION] != VERSION)
         return BLOOMFILE_EVERSION;
     view->layout = trailer[AT_LAYOUT] & 15;

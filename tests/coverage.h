@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Children that end with _exit() are counted, too. */
 #ifndef BLOOMFILE_TESTS_COVERAGE_H
 #define BLOOMFILE_TESTS_COVERAGE_H
 

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Threads of several processes that start at once. */
 #include "crew.h"
 
 #include "support.h"

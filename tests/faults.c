@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Calls that fail on demand. */
 #include "faults.h"
 
 #include <errno.h>

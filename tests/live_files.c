@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Short forms for tests of live filters. */
 #include "live_files.h"
 
 #include <bloomfile_live.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What tests of live filters share. */
 #include "live_support.h"
 
 #include <bloomfile_inspect.h>

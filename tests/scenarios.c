@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Filters are built, folded, merged and published, and something goes wrong. */
 #include "scenarios.h"
 
 #include <bloomfile_combine.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The text of format-spec.md, in parts. */
 #include "spec_text.h"
 
 #include <ctype.h>

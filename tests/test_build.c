@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Same keys and parameters make the same bytes, whatever the order and the way. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Integers in images: least significant byte first, at any alignment. */
 #include "support.h"
 
 #include "format/bytes.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * CRC-32 as zlib computes it; those of pages combine to that of the whole. */
 #include "support.h"
 
 #include "format/checksum.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Of equal values one is left. */
 #include "support.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Every error has its own value, name and text. */
 #include "support.h"
 
 #include <errno.h>

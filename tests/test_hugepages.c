@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What grows keeps its bytes and is one mapping. */
 #include "support.h"
 
 #include <inttypes.h>

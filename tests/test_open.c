@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What may be opened, what is refused, and what a handle holds. */
 #include "support.h"
 
 #include <bloomfile_inspect.h>

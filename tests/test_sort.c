@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Values are sorted, and equal ones kept once. */
 #include "support.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * So many threads work at once, and only the caller takes signals. */
 #include "support.h"
 
 #include <pthread.h>

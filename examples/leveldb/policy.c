@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * Filters of bloomfile as LevelDB's filter policy: the part to copy. */
 #include "policy.h"
 
 #include <bloomfile.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The lines of a file that begin in one part of its bytes. */
 #include "shard.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * A filter in front of a column family: the part to copy. */
 #include "guard.h"
 
 #include <bloomfile_inspect.h>

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * What happens to the disk. */
 #include "disk.h"
 
 #include <err.h>

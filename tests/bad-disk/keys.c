@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * The keys, in the order of their digests. */
 #include "keys.h"
 
 #include <err.h>

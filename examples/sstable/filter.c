@@ -114,11 +114,6 @@ void filter_close(struct filter *f)
     f->handle = NULL;
 }
 
-bool filter_may_have(const struct filter *f, bloomfile_digest digest)
-{
-    return f->handle == NULL || bloomfile_contains_digest(f->handle, digest);
-}
-
 size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *digests, size_t count,
                             bool *maybe)
 {

@@ -59,7 +59,10 @@ void filter_open(struct filter *f, const struct filter_options *options, const c
 void filter_close(struct filter *f);
 
 /* Whether the table must be searched for a key with this digest: bloomfile_hash(seed, ...). */
-bool filter_may_have(const struct filter *f, bloomfile_digest digest);
+static inline bool filter_may_have(const struct filter *f, bloomfile_digest digest)
+{
+    return f->handle == NULL || bloomfile_contains_digest(f->handle, digest);
+}
 
 /* The same for many; returns for how many. */
 size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *digests, size_t count,

@@ -15,6 +15,7 @@
 #include "os/spool.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
+#define STAGE           64   /* digests that came one by one, collected where one thread adds */
 #define MEMORY_LEAST    ((uint64_t)1 << 20)
 #define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; below that, no partitions */
 #define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for a thread; below that, fewer threads work */
@@ -27,6 +28,8 @@ struct bloomfile_builder {
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
+    unsigned staged; /* of these, which are not with the others yet */
+    uint64_t stage[STAGE];
 };
 
 /* As many lanes as threads, or a few more; at most 16. */
@@ -93,9 +96,28 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     return 0;
 }
 
+/* If it fails, the staged digests stay so. */
+static int add_staged(bloomfile_builder *b)
+{
+    const int error = b->staged > 0 ? digests_add(b->digests, b->stage, b->staged) : 0;
+    if (error == 0)
+        b->staged = 0;
+    return error;
+}
+
+static int add_one(bloomfile_builder *b, uint64_t digest)
+{
+    if (b->params.threads > 1)
+        return digests_add(b->digests, &digest, 1);
+    const int error = b->staged == STAGE ? add_staged(b) : 0;
+    if (error == 0)
+        b->stage[b->staged++] = digest;
+    return error;
+}
+
 int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests, size_t n)
 {
-    return digests_add(b->digests, digests, n);
+    return n == 1 ? add_one(b, *digests) : digests_add(b->digests, digests, n);
 }
 
 /* The library cannot compute an application's own hash. */
@@ -108,8 +130,7 @@ int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 {
     if (!can_hash(b))
         return BLOOMFILE_EHASH;
-    uint64_t digest = hash_key(b->params.seed, key, size);
-    return digests_add(b->digests, &digest, 1);
+    return add_one(b, hash_key(b->params.seed, key, size));
 }
 
 int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys, size_t n)
@@ -127,14 +148,17 @@ int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key 
 
 int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 {
-    return digests_count(b->digests, count);
+    const int error = add_staged(b);
+    return error != 0 ? error : digests_count(b->digests, count);
 }
 
 /* Sorts the digests and plans the filter. */
 static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs)
 {
     uint64_t n = 0;
-    int error = params_need_keys(&b->params) ? digests_count(b->digests, &n) : 0;
+    int error = add_staged(b);
+    if (error == 0 && params_need_keys(&b->params))
+        error = digests_count(b->digests, &n);
     if (error == 0)
         error = params_plan(&b->params, n, GEOMETRY_FILE_HEADER, h);
     if (error != 0)

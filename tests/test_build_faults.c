@@ -50,6 +50,7 @@ static int clean_up(void **state)
 
 /* The first error of all steps; a step that fails is done once more, without faults. */
 static int first_error;
+static size_t batch = BATCH;
 
 static bool failed(int error)
 {
@@ -72,9 +73,9 @@ static int run(struct faults faults)
         assert_null(b);
         assert_error(bloomfile_builder_new(&b, &params), 0);
     }
-    for (size_t at = 0; at < KEYS; at += BATCH)
-        if (failed(bloomfile_builder_add_digests(b, digests + at, BATCH)))
-            assert_error(bloomfile_builder_add_digests(b, digests + at, BATCH), 0);
+    for (size_t at = 0; at < KEYS; at += batch)
+        if (failed(bloomfile_builder_add_digests(b, digests + at, batch)))
+            assert_error(bloomfile_builder_add_digests(b, digests + at, batch), 0);
     uint64_t count = UINT64_MAX;
     if (failed(bloomfile_builder_count(b, &count))) {
         assert_int_equal(count, UINT64_MAX);
@@ -113,6 +114,14 @@ static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **
             assert_error(run(from_then_on(rows[i].call, nth, rows[i].error)), rows[i].error);
         }
     }
+}
+
+/* They wait for others before they are written. */
+static void nor_one_that_was_added_alone(void **state)
+{
+    batch = 1;
+    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
+    batch = BATCH;
 }
 
 static void short_and_interrupted_transfers_are_continued(void **state)
@@ -345,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_no_digest_is_lost),
+        cmocka_unit_test(nor_one_that_was_added_alone),
         cmocka_unit_test(short_and_interrupted_transfers_are_continued),
         cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),

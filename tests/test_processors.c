@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel/dispatch.h"
-#include "kernel/tally.h"
+#include "kernel/functions.h"
 
 enum {
     SKIPPED = 77

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Classic and counting: plain stores, many cache lines in flight. */
-#include "kernel/add.h"
+#include "kernel/functions.h"
 
 #include "format/probe.h"
 

@@ -3,7 +3,7 @@
  * is new to whoever set one of its bits (raised one of its counters from 0), so at least one of
  * those who add the same new key learns that it is new. Nothing is written that is there already,
  * so no page becomes dirty. */
-#include "kernel/add_shared.h"
+#include "kernel/functions.h"
 
 #include "format/probe.h"
 #include "format/shared.h"

@@ -3,8 +3,7 @@
 #ifndef BLOOMFILE_KERNEL_BLOCKED_H
 #define BLOOMFILE_KERNEL_BLOCKED_H
 
-#include "kernel/fold.h"
-#include "kernel/tally.h"
+#include "kernel/functions.h"
 
 #define KERNEL_BLOCKED(its_name, its_contains, its_contains_many, its_add_part, its_add_shared)    \
     {                                                                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Folds whole words where the factor allows. */
-#include "kernel/fold.h"
+#include "kernel/functions.h"
 
 #include "format/bytes.h"
 #include "format/probe.h"

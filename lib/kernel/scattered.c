@@ -2,11 +2,8 @@
  * Lookups in the classic and the counting layout. */
 #include "kernel/scattered.h"
 
-#include "kernel/add.h"
-#include "kernel/add_shared.h"
-#include "kernel/fold.h"
+#include "kernel/functions.h"
 #include "kernel/rounds.h"
-#include "kernel/tally.h"
 
 static inline bool is_set(const struct kernel_view *view, enum kernel_density density, uint64_t x,
                           void *unused)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The same code twice: for every processor, and for x86 processors that can count ones in one
  * instruction, which is five times as fast. */
-#include "kernel/tally.h"
+#include "kernel/functions.h"
 
 #include "format/bytes.h"
 #include "format/probe.h"

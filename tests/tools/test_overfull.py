@@ -70,8 +70,7 @@ class Uniq(ToolTest):
 
     def test_the_default_capacity_is_documented(self):
         self.assertIn("default 10M", self.output("bfuniq", "--help").decode())
-        for page in "README.md", "man/bfuniq.1":
-            self.assertIn("10 million", (SOURCE_ROOT / page).read_text(), page)
+        self.assertIn("10 million", (SOURCE_ROOT / "man/bfuniq.1").read_text())
 
 
 class Add(ToolTest):

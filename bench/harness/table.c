@@ -20,7 +20,7 @@ static struct {
 } table;
 static bool missed;
 
-static void append(const char *format, va_list arguments)
+__attribute__((format(printf, 1, 0))) static void append(const char *format, va_list arguments)
 {
     if (vfprintf(table.out, format, arguments) < 0)
         bench_memory(NULL);

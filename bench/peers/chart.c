@@ -37,10 +37,11 @@ static double number_of(json_object *of, const char *name)
     return json_object_get_double(member(of, name));
 }
 
+/* bench_fail() unless there is an axis on which ticks can be found. */
 static struct chart_axis axis_of(json_object *chart, const char *name)
 {
     json_object *a = member(chart, name);
-    return (struct chart_axis){
+    const struct chart_axis axis = {
         .label = text_of(a, "label"),
         .scale = json_object_get_boolean(member(a, "linear")) ? CHART_LINEAR : CHART_DECADES,
         .low = number_of(a, "low"),
@@ -48,6 +49,9 @@ static struct chart_axis axis_of(json_object *chart, const char *name)
         .times = number_of(a, "times"),
         .unit = text_of(a, "unit"),
     };
+    if (axis.label == NULL || axis.unit == NULL || !(axis.low > 0 && axis.low < axis.high))
+        bench_fail(0, "draw an axis that has no label, no unit or no length");
+    return axis;
 }
 
 static size_t length_of(json_object *array)

@@ -84,7 +84,9 @@ static const struct options options = {
              " lines are mistaken for repeated ones, at most RATE of them.",
     .entries = entries,
     .notes = "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-             "The exit status is 0 if all INPUTs were read and answered, 2 for trouble.",
+             "The exit status is 0 if all lines were read and answered, 2 for trouble, and if the "
+             "filter is"
+             " overfull.",
     .examples = "  bfuniq -n 100M urls.txt > different-urls.txt\n"
                 "  crawl | bfuniq --filter seen.bloom | fetch\n"
                 "  tail -F log | bfuniq --generations 3 --every 1M\n",

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""bench-commands: tables of small runs, answers that are wrong, and that nothing is left of files."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+COMMANDS = pathlib.Path(os.environ["BENCH_COMMANDS"])
+
+
+class CommandsTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def table(self, case, *options, statuses=(0, 1)):
+        """Rows by their first cells; of several tables the last."""
+        done = subprocess.run([COMMANDS, case, *options, self.folder], capture_output=True, text=True, timeout=250)
+        self.assertIn(done.returncode, statuses, done.stdout + done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines()
+                if line.startswith("|") and "---" not in line]
+        return {row[0]: dict(zip(rows[0], row)) for row in rows}, done
+
+    def test_common(self):
+        rows, _ = self.table("common", "-n", "20000", "-m", "16", statuses=(0,))
+        self.assertEqual({row["found"] for name, row in rows.items() if name != "command"}, {"200"})
+
+    def test_uniq(self):
+        rows, _ = self.table("uniq", "-n", "10000", "-r", "1")
+        self.assertEqual((rows["sort -u"]["printed"], rows["sort -u"]["dropped"]), ("30000", "0"))
+        ours = rows["bfuniq"]
+        self.assertEqual(int(ours["printed"]) + int(ours["dropped"]), 30000)
+        self.assertLess(int(ours["expected"]), 30)
+
+    def test_query(self):
+        rows, done = self.table("query", "-n", "20000", "-g", "2000", "-r", "1")
+        self.assertIn("bfcreate -j 2", done.stdout)
+        self.assertEqual(rows["wc -l"]["times as long as wc"], "1.00")
+        self.assertGreater(float(rows["grep -F -x -f"]["peak RSS, MiB"]), 0)
+
+    def test_usage(self):
+        for words in [], ["other"], ["uniq", "-n", "0"], ["query", "-g", "x"]:
+            done = subprocess.run([COMMANDS, *words], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+        _, done = self.table("common", "-n", str(10**12), statuses=(2,))
+        self.assertIn("name another folder", done.stderr)
+
+    def test_stopped(self):
+        """By whatever signal, nothing is left."""
+        for number in signal.SIGTERM, signal.SIGKILL:
+            process = subprocess.Popen([COMMANDS, "common", "-n", "2000000", self.folder],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not list(self.folder.glob("*/a")):
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.wait()
+            for _ in range(1000):
+                if not list(self.folder.iterdir()):
+                    break
+                time.sleep(0.01)
+            self.assertEqual(list(self.folder.iterdir()), [])
+
+
+if __name__ == "__main__":
+    unittest.main()

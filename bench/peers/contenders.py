@@ -21,6 +21,7 @@ Program = collections.namedtuple("Program", "file needs limits slow kernels twin
 PROGRAMS = [  # `slow` to fill is left out where there is no time; a `twin` has the filters of the one before
     Program("bench-limits", limits=True),
     Program("bench-contender-bloomfile", kernels=True),
+    Program("bench-contender-inlined", twin=True),
     Program("bench-peer-libbloom", needs="libbloom-dev", slow=True),
     Program("bench-peer-leveldb", needs="libleveldb-dev", slow=True),
     Program("bench-peer-rocksdb", needs="librocksdb-dev"),

@@ -359,7 +359,7 @@ def chart_of(trial):
         ns = median(e.series[BATCH_ABSENT] or e.series[ONE_ABSENT])
         if not e.limit and e.false_hits and not math.isnan(ns) and e.bits_per_key <= 1.1 * trial.plan.bits:
             one_by_one = "" if e.series[BATCH_ABSENT] else ", one by one"
-            marks.append({"x": e.rate, "y": ns, "class": "ours" if e.player.program.kernels else "other",
+            marks.append({"x": e.rate, "y": ns, "class": "ours" if e.player.name.startswith("bloomfile") else "other",
                           "radius": 6, "name": f"{e.label}{one_by_one}: {ns:.3g} ns"})
     rates, times = [m["x"] for m in marks] or [1], [m["y"] for m in marks] or [1]
     return {

@@ -68,8 +68,11 @@ BLOOMFILE_BLOCK_INLINE unsigned bloomfile_block_absent(__m512i block, uint64_t p
     const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
     const __m512i one = _mm512_setr_epi64(1, 1, 1, 1, 1, 1, 0, 0);
     const __m512i lanes = _mm512_set1_epi64((long long)product);
-    const __m512i words = _mm512_permutexvar_epi64(_mm512_srlv_epi64(lanes, to_word), block);
-    const __m512i bits = _mm512_rolv_epi64(one, _mm512_srlv_epi64(lanes, to_bit));
+    /* With all lanes: without that g++ 12 takes the lanes left out for uninitialised ones. */
+    const __m512i word = _mm512_maskz_srlv_epi64(0xff, lanes, to_word);
+    const __m512i words = _mm512_maskz_permutexvar_epi64(0xff, word, block);
+    const __m512i bit = _mm512_maskz_srlv_epi64(0xff, lanes, to_bit);
+    const __m512i bits = _mm512_maskz_rolv_epi64(0xff, one, bit);
     return _bzhi_u32(_mm512_testn_epi64_mask(words, bits), slices);
 }
 

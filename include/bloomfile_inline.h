@@ -14,13 +14,14 @@
  * other case they call the library. So a pin answers as its handle would, in every state: damage is
  * "maybe", bloomfile_status() tells of it, and a live file that is poisoned meanwhile is noticed.
  *
- * Cost. In a cache a lookup takes a third to two thirds of bloomfile_contains_digest(), and beyond
- * them more misses overlap, because there are fewer instructions between them; bench/README.md has
- * figures. Compile with -mavx2, with -mavx512f -mbmi2, or with -march=native. Without them an
- * x86-64 compiler must test bit by bit, and then the library's own functions are faster, for they
- * choose the instructions at run time. Beyond 64 digests a batch is the library's.
+ * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native), a lookup in a filter that fits
+ * in a cache takes half to three quarters of bloomfile_contains_digest(), and in larger filters
+ * more cache misses overlap; bench/results/peers.md has figures. Code for AVX2 gains little on a
+ * processor with AVX-512, which the library uses by itself, and without -mavx2 bits are tested one
+ * by one, several times as slowly as by the library. Beyond 64 digests a batch is the library's.
  *
- * Lifetime. A pin is good until its handle is closed, in any number of threads at once.
+ * Lifetime. A pin is good until its handle is closed, in any number of threads at once. When a
+ * handle is stale and you open the file anew, pin the new handle.
  *
  * C99 or C++11, by gcc or clang. What was compiled with this header works with every later library
  * of the same soversion: what one of those cannot express in a pin it answers itself.

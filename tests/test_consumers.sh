@@ -56,6 +56,8 @@ all() {
     for std in c++11 c++17 c++20; do
         builds "$2, $std, shared" $2 -std=$std $for_cc "$cc" $shared
     done
+    builds "$1, for this processor" $1 -std=c11 -O2 -march=native $for_c "$c" $shared
+    builds "$2, for this processor" $2 -std=c++17 -O2 -march=native $for_cc "$cc" $shared
     builds "$1, static" $1 -std=c11 $for_c "$c" $archive
     builds "$2, static" $2 -std=c++17 $for_cc "$cc" $archive
     readelf -d consumer | grep -q 'NEEDED.*bloomfile' && fail "$name needs the shared library"

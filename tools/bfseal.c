@@ -141,6 +141,7 @@ static int copy(const struct request *r, const bloomfile *f)
 {
     const bool to_stdout = sink_is_stdout(r->dest);
     const unsigned flags = sink_flags(r->force);
+    sink_check_again(r->dest);
     if (r->project && to_stdout)
         return bloomfile_project_fd(STDOUT_FILENO, f, NULL);
     if (r->project)
@@ -161,7 +162,7 @@ static void seal_copy(const struct request *r)
     if (same && sink_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
     if (same)
-        cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST away)", r->dest);
+        cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST out)", r->dest);
     sink_check(r->dest, r->force);
     bloomfile_get_info(f, &info);
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)

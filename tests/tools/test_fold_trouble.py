@@ -121,7 +121,7 @@ class Targets(TroubleTest):
         os.link(self.folder / "old", self.folder / "same")
         self.assertIn("two outputs to one file, old",
                       self.trouble("bffold", "-f", "--svg", "old", "big", "same"))
-        self.assertIn("it is the filter itself",
+        self.assertIn("it is a filter",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
 
     def test_no_folder_for_temporary_files(self):

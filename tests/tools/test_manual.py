@@ -68,7 +68,7 @@ class Manual(ToolTest):
     def test_help_and_manual_name_the_same_options(self):
         for tool in TOOLS:
             of_help, of_manual = options_of_help(self.help(tool)), options_of_manual(tool)
-            self.assertGreater(len(of_help), 9)
+            self.assertGreater(len(of_help), 1)
             self.assertEqual(of_help, of_manual, tool)
 
     def test_every_line_of_help_is_understood(self):

@@ -158,7 +158,7 @@ class Rate(MergeTest):
         message = self.trouble("bfmerge", "merged", *names, names=["merged"])
         self.assertEqual(message, f"bfmerge: cannot merge into merged: in the common size of "
                                   f"{UNIT // 2} bits its false-positive rate would pass 5 % "
-                                  "(--fpr allows more)\n")
+                                  "(build them with the same -n, that of all keys; --fpr allows more)\n")
         self.assertIn("would pass 6 % (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
         for limit in f"{rate * 1.01:.6f}", "0.99", "1":
             self.output("bfmerge", "-qf", "-p", limit, "merged", *names)
@@ -183,7 +183,9 @@ class Rate(MergeTest):
         self.output("bfmerge", "new", "a", "b",
                     says=b"bfmerge: new: the false-positive rate is 100 %, and no SRC promises one "
                          b"(--fpr does)\n")
-        self.output("bfmerge", "-f", "-p", 1, "new", "a", "b")
+        self.output("bfmerge", "-f", "-p", 1, "new", "a", "b",
+                    says=b'bfmerge: new: it answers "maybe" to 100 % of all strangers: build its '
+                         b"sources with the same -n, that of all keys\n")
         self.assertIn("would pass 50 %", self.trouble("bfmerge", "-f", "-p", 0.5, "new", "a", "b"))
 
 

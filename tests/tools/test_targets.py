@@ -86,6 +86,9 @@ class Names(TargetTest):
             for dest in "old", "./old":
                 self.refused(command, dest, f"{dest}: File exists (--force replaces it)" if name in FILTERS
                              else f"cannot write {dest}: it exists; --force replaces it", [()])
+            if name in IMAGES:
+                self.refused(command, "old", "cannot write old: it is a filter", [("-f",)])
+                self.write("old", b"<svg")
             self.assertEqual(self.run_tool(*with_dest(command, "old", "-f")).returncode, 0)
             self.assertNotEqual(self.read("old"), OLD)
             if name in FILTERS:
@@ -97,10 +100,10 @@ class Names(TargetTest):
 
     def test_force_replaces_filters_only(self):
         """A list of keys in the place of DEST, because its name was left away, is not lost."""
-        damaged = craft.flip(self.read("a"), 40), self.read("a")[:-1], OLD[:8]
+        damaged = craft.flip(self.read("a"), 40), self.read("a")[:-1], OLD[:16]
 
         def check(name, command):
-            for mine in b"a\nb\n", OLD[1:], b"x" * 9000:
+            for mine in b"a\nb\n", OLD[1:], OLD[:15], OLD[:1], b"x" * 9000:
                 self.write("mine", mine)
                 for force in [], ["-f"]:
                     self.assertEqual(self.trouble(*with_dest(command, "mine", *force)),
@@ -123,6 +126,12 @@ class Names(TargetTest):
         time.sleep(0.3)
         self.write("new", b"a\nb\n")
         self.assertIn(b"cannot replace new: it is not a filter file", self.result(process)[2])
+        self.assertEqual(self.read("new"), b"a\nb\n")
+        (self.folder / "new").unlink()
+        process = self.start("bfmerge", "-q", "-f", "new", "-")
+        time.sleep(0.3)
+        self.write("new", b"a\nb\n")
+        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process, self.read("a"))[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
 
     def test_a_source_is_not_replaced_without_force(self):

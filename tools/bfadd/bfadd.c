@@ -19,8 +19,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "remove", NULL, "take one add of each key back (layout counting)",
            OPTIONS_FLAG(struct add, remove)),
     OPTION(0, "exact", NULL,
-           "of programs that add the same new key at once, only one counts it as new, if all use"
-           " --exact",
+           "count a new key once even if several programs, all with --exact, add it at once",
            OPTIONS_BITS(struct add, open_flags, BLOOMFILE_ADD_EXACT)),
     OPTION(0, "sync", "EVERY", "write to disk after every EVERY keys, not only at the end",
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),

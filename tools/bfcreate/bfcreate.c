@@ -36,7 +36,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "overfull", NULL, "end with 0 though it has more than twice RATE",
            OPTIONS_FLAG(struct create, overfull)),
     OPTIONS_TITLE("Keys that were cut off:"),
-    OPTION(0, "min-keys", "N", "make nothing of fewer than N different keys",
+    OPTION(0, "min-keys", "N", "fail if there are fewer than N different keys",
            OPTIONS_COUNT(struct create, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTION(0, "allow-empty", NULL, "with --force: no keys at all replace FILE too",
            OPTIONS_FLAG(struct create, allow_empty)),
@@ -66,7 +66,7 @@ static const struct options options = {
     .entries = entries,
     .notes = "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete or"
              " not at all; - is standard output. The exit status is 0 if it was made, 2 for"
-             " trouble, and if it was made but is overfull.",
+             " trouble or if it is overfull.",
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
                 "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n"
                 "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n",

@@ -10,7 +10,6 @@
 #include "shared/params.h"
 #include "shared/say.h"
 #include "shared/sink.h"
-#include "shared/target.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -165,8 +164,7 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     struct cli_progress progress = { .doing = "building the filter ...",
                                      .shown_ns = c->quiet ? -1 : 0 };
     cli_progress_step(&progress);
-    if (!sink_is_stdout(c->path))
-        target_check_old(c->path);
+    sink_check_again(c->path);
     int error = sink_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
                     : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));

@@ -49,7 +49,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "SRC"),
-    OPTION('f', "force", NULL, "replace DEST, a filter, which may be SRC, and the image",
+    OPTION('f', "force", NULL,
+           "replace DEST (a filter, and perhaps SRC) and the image if they exist",
            OPTIONS_FLAG(struct request, force)),
     PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress, summary or warnings"),
     OPTIONS_END,
@@ -200,6 +201,7 @@ static void step(const struct request *r, struct cli_progress *progress, const c
 
 static int fold(const struct request *r, const bloomfile *f, uint64_t factor)
 {
+    sink_check_again(r->dest);
     if (sink_is_stdout(r->dest))
         return bloomfile_fold_fd(STDOUT_FILENO, f, factor, NULL);
     return bloomfile_fold(r->dest, f, factor, sink_flags(r->force));
@@ -222,9 +224,11 @@ int main(int argc, char **argv)
     step(&r, &progress, "counting bits ...");
     fold_plan_make(&plan, &r.wish, r.path, f);
     cli_progress_end(&progress);
-    show(&r, &plan);
+    if (r.dry_run)
+        show(&r, &plan);
     fold_plan_check(&plan, &r.wish, r.quiet);
     if (!r.dry_run) {
+        show(&r, &plan);
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;
         error = fold(&r, f, factor);

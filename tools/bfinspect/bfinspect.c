@@ -88,10 +88,10 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->force && !image)
         cli_usage("--force goes with --svg and --png");
     if (o->json && (o->header || o->map))
-        cli_usage("--json has all fields and no pictures; leave away %s",
+        cli_usage("--json has all fields and no pictures; leave out %s",
                   o->header ? "--header" : "--map");
     if (o->quiet && (o->json || o->header || o->map || image_to_stdout))
-        cli_usage("--quiet prints nothing; leave away what is to be printed");
+        cli_usage("--quiet prints nothing; leave out what would be printed");
     if (image_to_stdout &&
         (o->json || o->header || o->map || (is_stdout(o->svg) && is_stdout(o->png))))
         cli_usage("standard output is for the image alone");

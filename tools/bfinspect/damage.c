@@ -203,7 +203,7 @@ void verdict_body(struct inspect_report *r)
                         r->measure.ones);
     } else if (r->error == BLOOMFILE_EHASH) {
         verdict_add(r, "cannot check keys: only the application that made it can look them up");
-        verdict_advise(r, "leave away --keys");
+        verdict_advise(r, "leave out --keys");
     } else {
         verdict_add(r, "cannot read the body: %s", bloomfile_strerror(r->error));
         verdict_advise(r, "%s", "");

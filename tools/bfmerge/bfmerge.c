@@ -198,7 +198,9 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
         promised = s->list[i].info.fpr > promised ? s->list[i].info.fpr : promised;
     cli_fail(0,
              "cannot merge into %s: in the common size of %" PRIu64
-             " %s%s its false-positive rate would pass %s (--fpr allows more)",
+             " %s%s its false-positive rate would pass %s (build them with the same -n, that of "
+             "all keys;"
+             " --fpr allows more)",
              sink_name(r->dest), common_bits(s), bloomfile_traits_of(s->list[0].info.layout)->cell,
              cli_s(common_bits(s)),
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
@@ -210,6 +212,7 @@ static int make(const struct request *r, const struct merge_sources *s)
     const unsigned flags = sink_flags(r->force);
     const bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
+    sink_check_again(r->dest);
     if (r->mode == PROJECT)
         return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
                          : bloomfile_project(r->dest, first, flags);
@@ -241,8 +244,15 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
 {
     char is[32];
     say_warnings(r->dest, info, rate);
-    if (r->mode == UNION && info->fpr <= 0 && r->params.max_fpr <= 0 && rate.rate > SAY_USELESS)
+    if (r->mode != UNION || rate.rate <= SAY_USELESS)
+        return;
+    if (info->fpr <= 0 && r->params.max_fpr <= 0)
         cli_warn(0, "%s: the false-positive rate is %s, and no SRC promises one (--fpr does)",
+                 r->dest, cli_percent(is, sizeof(is), rate.rate));
+    else
+        cli_warn(0,
+                 "%s: it answers \"maybe\" to %s of all strangers: build its sources with the"
+                 " same -n, that of all keys",
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 

@@ -4,6 +4,8 @@
 
 #include "shared/cli.h"
 
+#include <bloomfile.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,6 +21,15 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+static bool is_filter(const char *path)
+{
+    bloomfile *f;
+    const int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    if (error == 0)
+        bloomfile_close(f);
+    return error <= 0 && error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
+}
+
 static void check_existing(const char *path, const struct stat *now, bool replace,
                            const struct stat *keep)
 {
@@ -28,6 +39,8 @@ static void check_existing(const char *path, const struct stat *now, bool replac
         cli_fail(0, "cannot write %s: it is the filter itself", path);
     if (!replace)
         cli_fail(0, "cannot write %s: it exists; --force replaces it", path);
+    if (is_filter(path))
+        cli_fail(0, "cannot write %s: it is a filter (take another name for the image)", path);
 }
 
 void picture_check_target(const char *path, bool replace)

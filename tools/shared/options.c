@@ -150,9 +150,9 @@ static _Noreturn void refuse_option(int returned, char *const *argv)
         cli_usage("%s needs a value", word);
     if (returned == ':')
         cli_usage("-%c needs a value", optopt);
-    if (is_long && optopt != 0)
+    if (is_long && optopt >= LONG)
         cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
-    if (is_long)
+    if (is_long && optopt == 0)
         cli_usage("unknown or ambiguous option %s", word);
     cli_usage("unknown option -%c", optopt);
 }
@@ -212,6 +212,7 @@ int options_parse(const struct options *o, void *request, int argc, char **argv)
 {
     struct getopt_tables tables;
     bool taken[OPTIONS_MOST] = { false };
+    char name[NAME_SIZE];
     int returned;
     make_tables(o, &tables);
     opterr = 0;
@@ -219,6 +220,8 @@ int options_parse(const struct options *o, void *request, int argc, char **argv)
         if (returned == '?' || returned == ':')
             refuse_option(returned, argv);
         const int i = find(o, returned);
+        if (taken[i] && o->entries[i].to.kind == OPTIONS_IS_STRING)
+            cli_usage("%s is given twice", name_of(&o->entries[i], name));
         taken[i] = true;
         check_rivals(o, taken, o->entries[i].rival);
         take(o, &o->entries[i], request, optarg);

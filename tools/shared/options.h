@@ -58,7 +58,8 @@ struct options {
 
 /* Takes the options of a command line and puts the operands behind them. Returns the index of the
  * first operand. --help and --version end the program, what is wrong does by cli_usage(). An option
- * may come several times: its last value counts. */
+ * may come several times, and its last value counts; but a string, such as a file that would be
+ * forgotten, is refused the second time. */
 int options_parse(const struct options *o, void *request, int argc, char **argv);
 
 /* The text of --help on stdout, exit 0. */

@@ -23,7 +23,7 @@
 /* `file` is the name of the operand in the usage. */
 #define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
     OPTION(0, "accept-unclean", NULL,                                                              \
-           "even if the machine, or a writer in a sync, died while " file " was written",          \
+           "use " file " even if the machine, or a writer in a sync, died while it was written",   \
            OPTIONS_BITS(request, field, BLOOMFILE_ACCEPT_UNCLEAN))
 
 /* Each takes the other back. */

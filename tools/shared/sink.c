@@ -43,6 +43,12 @@ void sink_check(const char *dest, bool force)
     signal(SIGPIPE, SIG_IGN);
 }
 
+void sink_check_again(const char *dest)
+{
+    if (!sink_is_stdout(dest))
+        target_check_old(dest);
+}
+
 unsigned sink_flags(bool force)
 {
     return force ? BLOOMFILE_REPLACE : 0;

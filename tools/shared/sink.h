@@ -14,6 +14,10 @@ bool sink_is_stdout(const char *dest);
  * standard output that goes away becomes an error. */
 void sink_check(const char *dest, bool force);
 
+/* Once more, after long work: ends the program if what has that name by now must not be replaced.
+ */
+void sink_check_again(const char *dest);
+
 /* For the library's function that makes a file. */
 unsigned sink_flags(bool force);
 

@@ -15,6 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    HEADER_LEAST = 16 /* bytes: magic, version, size */
+};
+
 static void check_folder(const char *path, const char *file)
 {
     char *copy = strdup(file);
@@ -41,6 +45,13 @@ static void check_new(const char *path)
     check_folder(path, path);
 }
 
+/* Too short to be told from any other file that begins alike. */
+static bool has_no_header(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
+}
+
 /* Ends the program if the file is of another kind: a damaged filter is none, nor an empty file.
  * Returns what opening it did. */
 static int check_is_filter(const char *path)
@@ -49,7 +60,7 @@ static int check_is_filter(const char *path)
     int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
     if (error == 0)
         bloomfile_close(f);
-    if (error == BLOOMFILE_EMAGIC)
+    if (error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && has_no_header(path)))
         cli_fail(0, "cannot replace %s: it is not a filter file (remove it first)", path);
     return error;
 }

@@ -17,8 +17,9 @@ KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t dige
     return bloomfile_block_has(kernel_block(view, digest), view->k, digest);
 }
 
-KERNEL_TARGET static size_t contains_many(const struct kernel_view *view, const uint64_t *digests,
-                                          size_t n, bool *hits)
+/* Aligned: where its loop lay across cache lines, the AVX2 kernel took a tenth longer. */
+__attribute__((aligned(64))) KERNEL_TARGET static size_t
+contains_many(const struct kernel_view *view, const uint64_t *digests, size_t n, bool *hits)
 {
     return view->k <= PROBE_SLICES ? kernel_ring(view, digests, n, hits, bloomfile_block_has_few)
                                    : kernel_ring(view, digests, n, hits, bloomfile_block_has_many);

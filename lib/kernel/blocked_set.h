@@ -11,8 +11,9 @@
 
 #include "kernel/blocked_lookup.h"
 
-#define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
-#define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
+#define KERNEL_WORDS     (PROBE_BLOCK_BYTES / 8) /* of a block */
+#define KERNEL_ONE_BYTES (1 << 25)               /* bodies up to this size take kernel_set_one() */
+#define KERNEL_GROUP     16                      /* keys looked at before their words are changed */
 
 /* Words that lacked bits when read. */
 struct kernel_lacks {
@@ -109,7 +110,7 @@ KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const 
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
-    if (n == 1) {
+    if (n == 1 && blocks <= KERNEL_ONE_BYTES / PROBE_BLOCK_BYTES) {
         uint8_t *block = body + PROBE_BLOCK_BYTES * probe_reduce(digests[0], blocks);
         const bool is_new = kernel_set_one(block, k, digests[0], change);
         if (was_new != NULL)

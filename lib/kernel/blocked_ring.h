@@ -62,15 +62,15 @@ KERNEL_INLINE size_t kernel_ring(const struct kernel_view *given, const uint64_t
 {
     const struct kernel_view copy = *given,
                              *view = &copy; /* so that storing hits cannot change it */
-    const size_t ahead = n < KERNEL_RING ? n : KERNEL_RING;
-    if (n == 1 || kernel_is_near(view))
-        return kernel_ring_stretch(view, digests, 0, n, 0, hits, test);
-    for (size_t i = 0; i < ahead; i++)
+    const bool far = n > 1 && !kernel_is_near(view);
+    size_t found = 0, done = 0;
+    for (size_t i = 0; far && i < n && i < KERNEL_RING; i++)
         kernel_request(view, digests[i]);
-    size_t found = 0;
-    if (n > KERNEL_RING) /* a constant distance saves the loop a register */
-        found = kernel_ring_stretch(view, digests, 0, n - KERNEL_RING, KERNEL_RING, hits, test);
-    return found + kernel_ring_stretch(view, digests, n - ahead, n, 0, hits, test);
+    if (far && n > KERNEL_RING) {
+        done = n - KERNEL_RING;
+        found = kernel_ring_stretch(view, digests, 0, done, KERNEL_RING, hits, test);
+    }
+    return found + kernel_ring_stretch(view, digests, done, n, 0, hits, test);
 }
 
 #endif

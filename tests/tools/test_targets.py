@@ -134,6 +134,11 @@ class Names(TargetTest):
         self.assertIn(b"cannot replace new: it is not a filter file", self.result(process, self.read("a"))[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
 
+    def test_a_refused_fold_draws_nothing(self):
+        for words in ["--factor", 7777], ["--max-bytes", 1]:
+            self.trouble("bffold", "--svg", "image", *words, "a", "new")
+            self.assertFalse((self.folder / "image").exists(), words)
+
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")

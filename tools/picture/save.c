@@ -21,13 +21,16 @@ static bool is_stdout(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+/* Or may be one, if it cannot be read. Not one that is empty. */
 static bool is_filter(const char *path)
 {
     bloomfile *f;
     const int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
     if (error == 0)
         bloomfile_close(f);
-    return error <= 0 && error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
+    if (error > 0)
+        cli_fail(error, "cannot write %s: it cannot be read, and may be a filter", path);
+    return error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
 }
 
 static void check_existing(const char *path, const struct stat *now, bool replace,

@@ -21,7 +21,8 @@ enum {
     TABLE_PAGES = (PAGES * 4 - 1) / PAGE + 1,
     FEW = 10,
     NOBODY = 65534,
-    HEADER_AT_MOST = 32 /* pages, that the kernel reads when it is asked for the first */
+    HEADER_AT_MOST = 32, /* pages, that the kernel reads when it is asked for the first */
+    MOVING = 8           /* pages that the kernel moves, or takes back, as others count them */
 };
 
 static unsigned requests;
@@ -188,7 +189,8 @@ static void the_whole_file_if_it_is_to_be_resident(void **state)
         assert_int_equal(residence_drop("filter"), 0);
         assert_int_equal(pages_in_cache(), 0);
         assert_error(bloomfile_open(&f, "filter", flags[i]), 0);
-        assert_int_equal(pages_in_cache(), 1 + PAGES + TABLE_PAGES);
+        assert_in_range(pages_in_cache(), 1 + PAGES + TABLE_PAGES - MOVING,
+                        1 + PAGES + TABLE_PAGES);
         bloomfile_close(f);
     }
 }

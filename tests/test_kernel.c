@@ -105,7 +105,7 @@ static void assert_lookups_agree(const struct kernel *kernel, uint32_t layout, u
 
 static void lookups_of_every_k_agree(const struct kernel *kernel, uint32_t layout)
 {
-    static const uint64_t blocks[] = { 1, 13, 700 }; /* 700: not near */
+    static const uint64_t blocks[] = { 1, 13, 700 };
     for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(blocks); i++)
             assert_lookups_agree(kernel, layout, 512 * blocks[i], k, k % 3 == 0 ? 0 : k);
@@ -117,6 +117,14 @@ static void lookups_at_every_alignment_agree(const struct kernel *kernel, uint32
     for (size_t misalignment = 0; misalignment < 64; misalignment++)
         for (size_t i = 0; i < ROWS(ks); i++)
             assert_lookups_agree(kernel, layout, 512 * 9, ks[i], misalignment);
+}
+
+/* Bodies that no nearest cache holds, whose lines are requested ahead. */
+static void lookups_far_away_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const unsigned ks[] = { 2, 7, 20 };
+    for (size_t i = 0; i < ROWS(ks); i++)
+        assert_lookups_agree(kernel, layout, 512 * 4099, ks[i], 1);
 }
 
 /* One bit at a time: each bit of a block is wanted by digests that want no other. */
@@ -288,6 +296,12 @@ static void lookups_at_every_alignment(void **state)
     for_all_kernels(lookups_at_every_alignment_agree);
 }
 
+static void lookups_far_away(void **state)
+{
+    (void)state;
+    for_all_kernels(lookups_far_away_agree);
+}
+
 static void single_bits(void **state)
 {
     (void)state;
@@ -336,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_environment_names_a_kernel_and_is_read_once), /* first */
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
+        cmocka_unit_test(lookups_far_away),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),
         cmocka_unit_test(folds_agree),

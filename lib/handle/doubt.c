@@ -114,9 +114,11 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
     switch (f->kernel->density) {
     case KERNEL_BITS:
-        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, is_set_or_bad, f->guard);
+        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, is_set_or_bad,
+                             f->guard);
     case KERNEL_COUNTERS:
-        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, is_set_or_bad, f->guard);
+        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, is_set_or_bad,
+                             f->guard);
     default:
         return local_contains(f, digests, n, hits);
     }

@@ -3,9 +3,13 @@
  * A batch of lookups in the classic or the counting layout.
  *
  * It goes through its positions in rounds: in round i the keys whose position i is set go on to
- * round i + 1, and the cache lines of these positions are requested. So a key costs as many lines
- * as it has positions up to the first that is not set (two, for an absent key of a well filled
- * filter, not k), many lines are under way at once, and no branch depends on a bit.
+ * round i + 1, and the cache lines of these positions are requested ahead. So a key costs as many
+ * lines as it has positions up to the first that is not set (two, for an absent key of a well
+ * filled filter, not k), many lines are under way at once, and no branch depends on a bit.
+ *
+ * An eager batch tests more positions of a key in one round where that is faster: all that are
+ * left once nearly all keys of a round went on, and the first few of a small batch, whose rounds
+ * would each wait for memory.
  */
 #ifndef BLOOMFILE_KERNEL_ROUNDS_H
 #define BLOOMFILE_KERNEL_ROUNDS_H
@@ -14,7 +18,11 @@
 #include "format/shared.h"
 #include "kernel/kernel.h"
 
-#define KERNEL_ROUNDS_KEYS   512 /* keys in the rounds together */
+#define KERNEL_ROUNDS_KEYS   512       /* keys in the rounds together */
+#define KERNEL_ROUNDS_AHEAD  96        /* lines under way */
+#define KERNEL_ROUNDS_NEAR   (1 << 18) /* bodies up to this size stay in a cache of the core */
+#define KERNEL_ROUNDS_FEW    128       /* keys of a small batch, */
+#define KERNEL_ROUNDS_FIRST  3         /* and its positions in the first round */
 #define KERNEL_ROUNDS_INLINE static inline __attribute__((always_inline))
 
 KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density density,
@@ -40,12 +48,13 @@ KERNEL_ROUNDS_INLINE bool kernel_rounds_one(const struct kernel_view *view,
     return true;
 }
 
-KERNEL_ROUNDS_INLINE void kernel_rounds_expect(const struct kernel_view *view,
-                                               enum kernel_density density, const uint64_t *g,
-                                               size_t n)
+/* Requests the lines of the first `width` positions. */
+KERNEL_ROUNDS_INLINE void kernel_rounds_request(const struct kernel_view *view,
+                                                enum kernel_density density, uint64_t g,
+                                                unsigned width)
 {
-    for (size_t j = 0; j < n; j++)
-        __builtin_prefetch(view->body + probe_reduce(g[j], view->units) / density);
+    for (; width > 0; width--, g *= PROBE_MULTIPLIER)
+        __builtin_prefetch(view->body + probe_reduce(g, view->units) / density);
 }
 
 /* The keys still in the running: their products, and their places in the batch. */
@@ -55,25 +64,56 @@ struct kernel_runners {
     size_t count;
 };
 
+/* One round, of the next `width` positions. */
 KERNEL_ROUNDS_INLINE void kernel_rounds_next(const struct kernel_view *view,
                                              enum kernel_density density, struct kernel_runners *r,
-                                             kernel_position_test *test, void *context)
+                                             unsigned width, kernel_position_test *test,
+                                             void *context)
 {
+    const bool far = view->units / density > KERNEL_ROUNDS_NEAR;
+    const size_t ahead = far ? KERNEL_ROUNDS_AHEAD / width + 1 : 0;
     size_t left = 0;
+    for (size_t j = 0; j < ahead && j < r->count; j++)
+        kernel_rounds_request(view, density, r->g[j], width);
     for (size_t j = 0; j < r->count; j++) {
-        const uint64_t g = r->g[j];
-        r->g[left] = g * PROBE_MULTIPLIER;
+        uint64_t g = r->g[j];
+        bool all = true;
+        if (far && j + ahead < r->count)
+            kernel_rounds_request(view, density, r->g[j + ahead], width);
+        for (unsigned i = 0; i < width; i++, g *= PROBE_MULTIPLIER)
+            all &= test(view, density, probe_reduce(g, view->units), context);
+        r->g[left] = g;
         r->key[left] = r->key[j];
-        left += test(view, density, probe_reduce(g, view->units), context);
+        left += all;
     }
     r->count = left;
 }
 
-KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *view,
-                                          enum kernel_density density, const uint64_t *digests,
-                                          size_t n, bool *hits, kernel_position_test *test,
-                                          void *context)
+KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
+                                            enum kernel_density density, struct kernel_runners *r,
+                                            bool eager, kernel_position_test *test, void *context)
 {
+    const bool few = eager && r->count <= KERNEL_ROUNDS_FEW;
+    unsigned width = few ? KERNEL_ROUNDS_FIRST : 1;
+    for (unsigned left = view->k, done; left > 0 && r->count > 0; left -= done) {
+        const size_t before = r->count;
+        done = width < left ? width : left;
+        if (done == 1) /* a constant, which saves a loop */
+            kernel_rounds_next(view, density, r, 1, test, context);
+        else
+            kernel_rounds_next(view, density, r, done, test, context);
+        if (eager && 4 * r->count > 3 * before)
+            width = left;
+    }
+}
+
+KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
+                                          enum kernel_density density, const uint64_t *digests,
+                                          size_t n, bool *hits, bool eager,
+                                          kernel_position_test *test, void *context)
+{
+    const struct kernel_view copy = *given,
+                             *view = &copy; /* so that storing hits cannot change it */
     struct kernel_runners r;
     size_t found = 0;
     for (size_t start = 0; start < n; start += KERNEL_ROUNDS_KEYS) {
@@ -84,10 +124,7 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *view,
             if (hits != NULL)
                 hits[start + j] = false;
         }
-        for (unsigned i = 0; i < view->k && r.count > 0; i++) {
-            kernel_rounds_expect(view, density, r.g, r.count);
-            kernel_rounds_next(view, density, &r, test, context);
-        }
+        kernel_rounds_run(view, density, &r, eager, test, context);
         for (size_t j = 0; hits != NULL && j < r.count; j++)
             hits[start + r.key[j]] = true;
         found += r.count;

@@ -27,44 +27,82 @@ void session_free(struct session *s)
         munmap(s, sizeof *s);
 }
 
-/* Tells threads apart by their stacks, which is cheaper than numbering them. */
+/* A thread keeps its identity for as long as it lives, and passes its shard on with it. */
+static uintptr_t self(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
 static struct session_shard *own_shard(struct session *s)
 {
-    uint64_t place = (uintptr_t)__builtin_frame_address(0) >> 12;
-    return &s->shards[place * 0x9E3779B97F4A7C15u >> 60];
+    return &s->shards[(uint64_t)self() * 0x9E3779B97F4A7C15u >> 60];
 }
 
 _Static_assert(SESSION_SHARDS == 1 << (64 - 60), "own_shard takes the top 4 bits");
 
+/* Without a locked instruction, which would take longer than all else that a repeated add does. */
+static void raise(atomic_llong *own, int64_t by)
+{
+    const long long value = atomic_load_explicit(own, memory_order_relaxed);
+    atomic_store_explicit(own, value + by, memory_order_relaxed);
+}
+
+static void raise_shared(atomic_llong *others, int64_t by)
+{
+    if (by != 0)
+        atomic_fetch_add_explicit(others, by, memory_order_relaxed);
+}
+
+static bool owns(struct session_shard *shard)
+{
+    uintptr_t owner = atomic_load_explicit(&shard->owner, memory_order_relaxed);
+    return owner == self() ||
+           (owner == 0 && atomic_compare_exchange_strong(&shard->owner, &owner, self()));
+}
+
 void session_count(struct session *s, const struct kernel_change *change)
 {
+    if (change->ones == 0 && change->overflow == 0)
+        return;
     struct session_shard *shard = own_shard(s);
-    if (change->keys != 0)
-        atomic_fetch_add_explicit(&shard->keys, change->keys, memory_order_relaxed);
-    if (change->ones != 0)
-        atomic_fetch_add_explicit(&shard->ones, change->ones, memory_order_relaxed);
-    if (change->overflow != 0)
-        atomic_fetch_add_explicit(&shard->overflow, change->overflow, memory_order_relaxed);
+    const bool owner = owns(shard);
+    struct session_counts *counts = owner ? &shard->own : &shard->others;
+    void (*add)(atomic_llong *, int64_t) = owner ? raise : raise_shared;
+    add(&counts->keys, change->keys);
+    add(&counts->ones, change->ones);
+    add(&counts->overflow, change->overflow);
+}
+
+static int64_t untaken(const atomic_llong *own, const atomic_llong *taken,
+                       const atomic_llong *others)
+{
+    return atomic_load(own) - atomic_load(taken) + atomic_load(others);
 }
 
 struct kernel_change session_counted(const struct session *s)
 {
     struct kernel_change sum = { 0 };
-    for (unsigned i = 0; i < SESSION_SHARDS; i++) {
-        sum.keys += atomic_load(&s->shards[i].keys);
-        sum.ones += atomic_load(&s->shards[i].ones);
-        sum.overflow += atomic_load(&s->shards[i].overflow);
+    for (const struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
+        sum.keys += untaken(&t->own.keys, &t->taken.keys, &t->others.keys);
+        sum.ones += untaken(&t->own.ones, &t->taken.ones, &t->others.ones);
+        sum.overflow += untaken(&t->own.overflow, &t->taken.overflow, &t->others.overflow);
     }
     return sum;
+}
+
+static int64_t take(const atomic_llong *own, atomic_llong *taken, atomic_llong *others)
+{
+    const int64_t value = atomic_load(own);
+    return value - atomic_exchange(taken, value) + atomic_exchange(others, 0);
 }
 
 struct kernel_change session_take(struct session *s)
 {
     struct kernel_change sum = { 0 };
-    for (unsigned i = 0; i < SESSION_SHARDS; i++) {
-        sum.keys += atomic_exchange(&s->shards[i].keys, 0);
-        sum.ones += atomic_exchange(&s->shards[i].ones, 0);
-        sum.overflow += atomic_exchange(&s->shards[i].overflow, 0);
+    for (struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
+        sum.keys += take(&t->own.keys, &t->taken.keys, &t->others.keys);
+        sum.ones += take(&t->own.ones, &t->taken.ones, &t->others.ones);
+        sum.overflow += take(&t->own.overflow, &t->taken.overflow, &t->others.overflow);
     }
     return sum;
 }

@@ -14,6 +14,10 @@
 
 #define SESSION_SHARDS 16
 
+struct session_counts {
+    atomic_llong keys, ones, overflow;
+};
+
 struct session {
     bool own;                   /* opened by this process; under `syncs` */
     atomic_bool joined;         /* the writers */
@@ -23,8 +27,10 @@ struct session {
     pthread_mutex_t removal;
     pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* always taken in order */
     struct session_shard {
-        _Alignas(64) atomic_llong keys;
-        atomic_llong ones, overflow;
+        _Alignas(64) atomic_uintptr_t owner; /* the first thread that counted here; 0: none has */
+        struct session_counts own;           /* by the owner alone, and never taken back */
+        struct session_counts taken;         /* of `own`, by session_take() */
+        _Alignas(64) struct session_counts others;
     } shards[SESSION_SHARDS]; /* nearly one for each thread */
 };
 
@@ -35,7 +41,7 @@ void session_free(struct session *s);
 /* Counts what was changed; any thread. */
 void session_count(struct session *s, const struct kernel_change *change);
 
-/* What has been counted since the last session_take(). */
+/* What has been counted since the last session_take(), one of which runs at a time. */
 struct kernel_change session_counted(const struct session *s);
 struct kernel_change session_take(struct session *s);
 

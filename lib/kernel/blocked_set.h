@@ -11,9 +11,8 @@
 
 #include "kernel/blocked_lookup.h"
 
-#define KERNEL_WORDS     (PROBE_BLOCK_BYTES / 8) /* of a block */
-#define KERNEL_ONE_BYTES (1 << 25)               /* bodies up to this size take kernel_set_one() */
-#define KERNEL_GROUP     16                      /* keys looked at before their words are changed */
+#define KERNEL_WORDS (PROBE_BLOCK_BYTES / 8) /* of a block */
+#define KERNEL_GROUP 16                      /* keys looked at before their words are changed */
 
 /* Words that lacked bits when read. */
 struct kernel_lacks {
@@ -38,14 +37,16 @@ KERNEL_INLINE void kernel_want(uint64_t *wanted, unsigned k, uint64_t digest)
     }
 }
 
-/* Appends the words of a block that lack some of a key's bits. */
-typedef void kernel_find_lacks(uint8_t *block, const uint64_t *wanted, uint8_t key,
+/* Appends the words of a key's block that lack some of its bits. */
+typedef void kernel_find_lacks(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
                                struct kernel_lacks *lacks);
 
-KERNEL_INLINE void kernel_find_lacks_scalar(uint8_t *block, const uint64_t *wanted, uint8_t key,
-                                            struct kernel_lacks *lacks)
+KERNEL_INLINE void kernel_find_lacks_scalar(uint8_t *block, unsigned k, uint64_t digest,
+                                            uint8_t key, struct kernel_lacks *lacks)
 {
+    uint64_t wanted[KERNEL_WORDS] = { 0 };
     size_t count = lacks->count;
+    kernel_want(wanted, k, digest);
 #pragma GCC unroll 8
     for (unsigned w = 0; w < KERNEL_WORDS; w++) {
         uint64_t bits = wanted[w] & ~shared_load64(block + 8 * w);
@@ -76,29 +77,19 @@ KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_n
         kernel_request(view, next[requested++]);
 }
 
-/* One key: a look at the block costs least, and says which bits are lacking without a branch for
- * each. Returns whether one was. */
+/* One key, which is there already at the least cost. Returns whether it set a bit. */
 KERNEL_INLINE bool kernel_set_one(uint8_t *block, unsigned k, uint64_t digest,
-                                  struct kernel_change *change)
+                                  struct kernel_change *change, kernel_find_lacks *find_lacks)
 {
+    struct kernel_lacks lacks;
     int64_t ones = 0;
     __builtin_prefetch(block, 1); /* to be written */
     if (bloomfile_block_has(block, k, digest))
         return false;
-    for (uint64_t product = digest; k > 0; k -= k < PROBE_SLICES ? k : PROBE_SLICES) {
-        const unsigned slices = k < PROBE_SLICES ? k : PROBE_SLICES;
-        unsigned lacking = 0;
-        product *= PROBE_MULTIPLIER;
-#pragma GCC unroll 6
-        for (unsigned i = 0; i < PROBE_SLICES; i++) {
-            const unsigned bit = probe_slice(product, i);
-            lacking |= (unsigned)(~shared_load64(block + bit / 64 * 8) >> bit % 64 & 1) << i;
-        }
-        for (lacking &= (1u << slices) - 1; lacking != 0; lacking &= lacking - 1) {
-            const unsigned bit = probe_slice(product, (unsigned)__builtin_ctz(lacking));
-            ones += shared_set64(block + bit / 64 * 8, 1ULL << bit % 64) != 0;
-        }
-    }
+    lacks.count = 0;
+    find_lacks(block, k, digest, 0, &lacks);
+    for (size_t i = 0; i < lacks.count; i++)
+        ones += __builtin_popcountll(shared_set64(lacks.word[i], lacks.bits[i]));
     change->ones += ones;
     change->keys += ones != 0;
     return ones != 0;
@@ -110,9 +101,9 @@ KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const 
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
-    if (n == 1 && blocks <= KERNEL_ONE_BYTES / PROBE_BLOCK_BYTES) {
+    if (n == 1) {
         uint8_t *block = body + PROBE_BLOCK_BYTES * probe_reduce(digests[0], blocks);
-        const bool is_new = kernel_set_one(block, k, digests[0], change);
+        const bool is_new = kernel_set_one(block, k, digests[0], change, find_lacks);
         if (was_new != NULL)
             *was_new = is_new;
         return;
@@ -123,14 +114,11 @@ KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const 
         const size_t count = n - start < KERNEL_GROUP ? n - start : KERNEL_GROUP;
         const size_t next = start + KERNEL_RING < n ? start + KERNEL_RING : n;
         const size_t ahead = n - next < KERNEL_GROUP ? n - next : KERNEL_GROUP;
-        uint64_t wanted[KERNEL_GROUP][KERNEL_WORDS] = { { 0 } };
         bool is_new[KERNEL_GROUP] = { false };
         lacks.count = 0;
         for (size_t j = 0; j < count; j++)
-            kernel_want(wanted[j], k, digests[start + j]);
-        for (size_t j = 0; j < count; j++)
-            find_lacks(body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + j], blocks),
-                       wanted[j], (uint8_t)j, &lacks);
+            find_lacks(body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + j], blocks), k,
+                       digests[start + j], (uint8_t)j, &lacks);
         kernel_set_lacks(&lacks, is_new, change, &view, digests + next, ahead);
         for (size_t j = 0; j < count; j++) {
             if (was_new != NULL)

@@ -41,8 +41,10 @@
  *
  * Was it new? A key is "not new" if it was added before, or is a false positive. Of several writers
  * that add the same new key at the same moment, at least one is told that it is new. With
- * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag. It costs a lock, which a killed
- * process does not leave behind; a batch waits for all who add one by one, and is not favoured.
+ * BLOOMFILE_ADD_EXACT, exactly one of those who use that flag. A call with a new key costs a lock,
+ * two system calls, which a killed process does not leave behind; if all its keys are there already
+ * (blocked, classic) it costs a lookup. A batch waits for all who add one by one, and is not
+ * favoured.
  *
  * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this
  * handle has added since: advisory while other writers are at work. After all have closed they are

@@ -2,6 +2,8 @@
  * Adding keys to a live filter, one or many, and taking them back from a counting one. */
 #include <bloomfile_live.h>
 
+#include <string.h>
+
 #include "format/hash.h"
 #include "handle/join.h"
 #include "handle/keys.h"
@@ -20,9 +22,22 @@ static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *w
                           digests, n, was_new, change);
 }
 
+/* Keys that are there are new to nobody, and adding them again changes nothing. */
+static bool are_there(const bloomfile *f, const uint64_t *digests, size_t n)
+{
+    return !layout_of(f->header.layout)->counts &&
+           (n == 1 ? f->kernel->contains(&f->view, digests[0])
+                   : f->kernel->contains_many(&f->view, digests, n, NULL) == n);
+}
+
 static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                        struct kernel_change *change)
 {
+    if (are_there(f, digests, n)) {
+        if (was_new != NULL)
+            memset(was_new, 0, n * sizeof *was_new);
+        return 0;
+    }
     int error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
                        : session_lock_stripes(f->session, f->fd);
     if (error != 0)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -326,6 +327,35 @@ static void exact_adders_wait_for_their_stripe_and_others_do_not(void **state)
     bloomfile_close(exact);
 }
 
+/* All stripes are held: whoever asked for one would wait until the alarm. */
+static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
+{
+    (void)state;
+    bool was_new[100];
+    size_t new_keys = 1;
+    uint64_t digests[ROWS(was_new)];
+    make_live("blocked", BLOOMFILE_BLOCKED);
+    const int other = open("blocked", O_RDWR | O_CLOEXEC);
+    bloomfile *f = opened("blocked", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (size_t i = 0; i < ROWS(digests); i++)
+        digests[i] = number(0, i);
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), NULL, NULL), 0);
+    for (int stripe = 0; stripe < 64; stripe++)
+        assert_int_equal(lock_byte(other, F_WRLCK, STRIPES + stripe), 0);
+    alarm(20);
+    memset(was_new, 1, sizeof was_new);
+    assert_error(bloomfile_add_digest(f, digests[3], was_new), 0);
+    assert_false(was_new[0]);
+    was_new[0] = true;
+    assert_error(bloomfile_add_digests(f, digests, ROWS(digests), was_new, &new_keys), 0);
+    alarm(0);
+    assert_int_equal(new_keys, 0);
+    for (size_t i = 0; i < ROWS(digests); i++)
+        assert_false(was_new[i]);
+    bloomfile_close(f);
+    close(other);
+}
+
 /* ---- death */
 
 static void a_killed_holder_lets_go(void **state)
@@ -382,6 +412,7 @@ int main(void)
         ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively),
         ON_NEW_FILTER(a_remover_holds_byte_2),
         ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
+        ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody),
         ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
         ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
         ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),

@@ -19,7 +19,6 @@
 
 #include "harness/bench.h"
 
-#define BATCH    4096
 #define MEMORY   ((uint64_t)2 << 30)
 #define PAGE     4096
 #define TEXT_(x) #x
@@ -168,30 +167,41 @@ static void add_batch(void *filter, const struct keyset *keys)
 
 /* ---- lookups */
 
-static size_t look_up_one(const void *filter, const struct keyset *keys)
+static inline size_t look_up(const void *filter, const struct keyset *keys, const bool acting)
 {
     const bloomfile *f = ((const struct subject *)filter)->f;
     const struct keyset all = *keys; /* which calls cannot change */
     size_t found = 0;
-    if (all.digests != NULL)
-        for (size_t i = 0; i < all.count; i++)
-            found += bloomfile_contains_digest(f, all.digests[i]);
-    else
-        for (size_t i = 0; i < all.count; i++)
-            found += bloomfile_contains(f, all.keys[i].data, all.keys[i].size);
+    for (size_t i = 0; i < all.count; i++) {
+        const bool hit = all.digests != NULL
+                             ? bloomfile_contains_digest(f, all.digests[i])
+                             : bloomfile_contains(f, all.keys[i].data, all.keys[i].size);
+        found = keyset_count(found, hit, acting);
+    }
     return found;
+}
+
+static size_t look_up_one(const void *filter, const struct keyset *keys)
+{
+    return look_up(filter, keys, false);
+}
+
+static size_t look_up_acting(const void *filter, const struct keyset *keys)
+{
+    return look_up(filter, keys, true);
 }
 
 static size_t look_up_batch(const void *filter, const struct keyset *keys)
 {
     const bloomfile *f = ((const struct subject *)filter)->f;
-    bool hits[BATCH];
+    const struct keyset all = *keys;
+    bool hits[KEYSET_BATCH];
     size_t found = 0;
-    for (size_t first = 0, n; first < keys->count; first += n) {
-        n = keys->count - first < BATCH ? keys->count - first : BATCH;
-        found += keys->digests != NULL
-                     ? bloomfile_contains_digests(f, keys->digests + first, n, hits)
-                     : bloomfile_contains_many(f, bloomfile_keys(keys, first), n, hits);
+    for (size_t first = 0, n; first < all.count; first += n) {
+        n = all.count - first < all.batch ? all.count - first : all.batch;
+        found += all.digests != NULL
+                     ? bloomfile_contains_digests(f, all.digests + first, n, hits)
+                     : bloomfile_contains_many(f, bloomfile_keys(&all, first), n, hits);
     }
     return found;
 }
@@ -205,8 +215,8 @@ static uint64_t bytes(const void *filter)
 
 #define CONTENDER(name, layout, create, one, batch, finish)                                        \
     {                                                                                              \
-        name, VERSION, layout, create, one, batch, finish, look_up_one, look_up_batch, bytes,      \
-            destroy                                                                                \
+        name, VERSION, layout, create, one, batch, finish, look_up_one, look_up_acting,            \
+            look_up_batch, bytes, destroy                                                          \
     }
 
 const struct contender contenders[] = {

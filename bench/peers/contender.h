@@ -29,12 +29,28 @@ struct keyset_key {
     size_t size;
 };
 
+#define KEYSET_BATCH 4096
+
 struct keyset {
     enum key_form form;
     size_t count;
+    size_t batch;                  /* the most keys of a batch call, up to KEYSET_BATCH */
     const uint64_t *digests;       /* KEYS_HASHED only; else NULL */
     const struct keyset_key *keys; /* every form; KEYS_HASHED: the 8 bytes of the digest */
 };
+
+/* found + hit. If it is acted on, by a branch, which no compiler can turn into arithmetic: so
+ * programs use an answer. */
+static inline size_t keyset_count(size_t found, bool hit, const bool acted_on)
+{
+    if (!acted_on)
+        return found + hit;
+    if (hit) {
+        __asm__ volatile("" : "+r"(found));
+        found++;
+    }
+    return found;
+}
 
 struct contender {
     const char *name;    /* "LevelDB" */
@@ -46,11 +62,13 @@ struct contender {
     /* Adds keys, one by one, or as a batch (NULL: there is no such call). */
     void (*add_one)(void *filter, const struct keyset *keys);
     void (*add_batch)(void *filter, const struct keyset *keys);
-    /* After all keys have been added; offline builders build here. false: cannot. */
+    /* After all keys have been added; offline builders build here. false: cannot. NULL: adds take
+     * effect at once. */
     bool (*finish)(void *filter);
-    /* How many of the keys may be in it: by one call a key, in a loop; or by batch calls (NULL:
-     * there are none). */
+    /* How many of the keys may be in it: by one call a key, in a loop; so with each answer acted
+     * on (NULL: not measured); or by batch calls (NULL: there are none). */
     size_t (*lookup_one)(const void *filter, const struct keyset *keys);
+    size_t (*lookup_acting)(const void *filter, const struct keyset *keys);
     size_t (*lookup_batch)(const void *filter, const struct keyset *keys);
     uint64_t (*bytes)(const void *filter); /* of the filter's bits in memory */
     void (*destroy)(void *filter);

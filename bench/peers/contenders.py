@@ -16,16 +16,22 @@ FORMS = ["hashed", "16", "60", "mixed"]  # of keys, by the number in requests
 HASHED = 0
 SMALL = 1000  # keys
 
-Program = collections.namedtuple("Program", "file needs limits slow kernels twin",
-                                 defaults=["", False, False, False, False])
-PROGRAMS = [  # `slow` to fill is left out where there is no time; a `twin` has the filters of the one before
+Program = collections.namedtuple("Program", "file needs limits slow kernels twin at_once",
+                                 defaults=["", False, False, False, False, False])
+# `slow` to fill is left out where there is no time; a `twin` has the filters of the one before; adds take effect
+# `at_once`, not when the filter is finished.
+PROGRAMS = [
     Program("bench-limits", limits=True),
     Program("bench-contender-bloomfile", kernels=True),
     Program("bench-contender-inlined", twin=True),
-    Program("bench-peer-libbloom", needs="libbloom-dev", slow=True),
+    Program("bench-peer-libbloom", needs="libbloom-dev", slow=True, at_once=True),
     Program("bench-peer-leveldb", needs="libleveldb-dev", slow=True),
     Program("bench-peer-rocksdb", needs="librocksdb-dev"),
     Program("bench-peer-rocksdb-avx2", needs="-Drocksdb_avx2", twin=True),
+    Program("bench-peer-rocksdb-inlined", needs="-Drocksdb_avx2", twin=True, at_once=True),
+    Program("bench-peer-boost", needs="Boost.Bloom", at_once=True),
+    Program("bench-peer-libfilter", needs="libfilter", at_once=True),
+    Program("bench-peer-fuse", needs="xor_singleheader", slow=True),
 ]
 # The widest first: it makes the files that all use.
 KERNELS = {"x86_64": ["avx512", "avx2"], "aarch64": ["neon"]}.get(platform.machine(), []) + ["scalar"]
@@ -77,6 +83,10 @@ class Player(collections.namedtuple("Player", "program kernel index name version
     def live(self):
         return self.name == "bloomfile blocked, live"
 
+    @property
+    def at_once(self):
+        return self.live or self.program.at_once
+
 
 def works(process, index):
     """Whether it can make a filter and knows the keys it was given."""
@@ -107,7 +117,7 @@ def roster(core, scratch):
     players, absent = [], []
     for program in PROGRAMS:
         if not os.access(FOLDER / program.file, os.X_OK):
-            absent.append(program.needs)
+            absent += [program.needs] if program.needs not in absent else []
             continue
         for kernel in KERNELS if program.kernels else [None]:
             for player in players_of(program, kernel, core, scratch):

@@ -154,5 +154,5 @@ const std::string version =
 } // namespace
 
 const contender contenders[] = { { "LevelDB", version.c_str(), 0, create, add_one, nullptr, finish,
-                                   lookup_one, nullptr, bytes, destroy } };
+                                   lookup_one, nullptr, nullptr, bytes, destroy } };
 const size_t contenders_count = 1;

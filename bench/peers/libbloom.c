@@ -52,12 +52,6 @@ static void add_one(void *filter, const struct keyset *keys)
         bloom_add(filter, keys->keys[i].data, (int)keys->keys[i].size);
 }
 
-static bool finish(void *filter)
-{
-    (void)filter;
-    return true;
-}
-
 static size_t lookup_one(const void *filter, const struct keyset *keys)
 {
     struct bloom bloom = *(const struct bloom *)filter; /* bloom_check() takes no const */
@@ -83,7 +77,6 @@ const struct contender contenders[] = { {
     .version = VERSION,
     .create = create,
     .add_one = add_one,
-    .finish = finish,
     .lookup_one = lookup_one,
     .bytes = bytes,
     .destroy = destroy,

@@ -247,7 +247,7 @@ static size_t read_in_order(const void *filter, const struct keyset *keys)
 
 #define LIMIT(name, ahead, create, add_one, add_batch, lookup_one, lookup_batch)                   \
     {                                                                                              \
-        name, "", ahead, create, add_one, add_batch, NULL, lookup_one, lookup_batch, bytes,        \
+        name, "", ahead, create, add_one, add_batch, NULL, lookup_one, NULL, lookup_batch, bytes,  \
             destroy                                                                                \
     }
 #define AHEAD(distance)                                                                            \

@@ -136,12 +136,14 @@ bool finish(void *handle)
     return true;
 }
 
-size_t lookup_one(const void *handle, const keyset *keys)
+template <bool acting> size_t lookup(const void *handle, const keyset *keys)
 {
     FilterBitsReader &reader = *static_cast<const filter *>(handle)->reader;
     size_t hits = 0;
-    for (size_t i = 0; i < keys->count; i++)
-        hits += reader.MayMatch(Slice(keys->keys[i].data, keys->keys[i].size));
+    for (size_t i = 0; i < keys->count; i++) {
+        const keyset_key &key = keys->keys[i];
+        hits = keyset_count(hits, reader.MayMatch(Slice(key.data, key.size)), acting);
+    }
     return hits;
 }
 
@@ -153,8 +155,9 @@ size_t lookup_batch(const void *handle, const keyset *keys)
     size_t hits = 0;
     for (size_t i = 0; i < BATCH; i++)
         pointers[i] = &slices[i];
-    for (size_t first = 0; first < keys->count; first += BATCH) {
-        const size_t count = std::min(BATCH, keys->count - first);
+    const size_t most = std::min(BATCH, keys->batch);
+    for (size_t first = 0; first < keys->count; first += most) {
+        const size_t count = std::min(most, keys->count - first);
         for (size_t i = 0; i < count; i++)
             slices[i] = Slice(keys->keys[first + i].data, keys->keys[first + i].size);
         reader.MayMatch(int(count), pointers, found);
@@ -181,8 +184,8 @@ void destroy(void *handle)
 
 } // namespace
 
-const contender contenders[] = { { "RocksDB" COMPILED_FOR,
-                                   VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH), 0, create,
-                                   add_one, nullptr, finish, lookup_one, lookup_batch, bytes,
-                                   destroy } };
+const contender contenders[] = {
+    { "RocksDB" COMPILED_FOR, VERSION(ROCKSDB_MAJOR, ROCKSDB_MINOR, ROCKSDB_PATCH), 0, create,
+      add_one, nullptr, finish, lookup<false>, lookup<true>, lookup_batch, bytes, destroy }
+};
 const size_t contenders_count = 1;

@@ -5,12 +5,15 @@
  *
  *     name INDEX                           its name, a tab, its version; "none" beyond the last
  *     queries FORM KEYS COUNT              makes COUNT present and COUNT absent keys to look up
- *     create INDEX KEYS BITS FORM          a filter for KEYS keys of BITS bits each
+ *     create INDEX KEYS BITS FORM          a filter for KEYS keys of BITS bits each; A: seconds
  *     add INDEX one|batch COUNT            adds the next keys; A: seconds
+ *     again INDEX one|batch COUNT          adds keys from the first one on, which are there
  *     finish INDEX                         A: seconds, B: bytes of the filter
- *     lookup INDEX one|batch present|absent
- *                                          A: seconds, B: how many may be there
+ *     lookup INDEX HOW present|absent      A: seconds, B: how many may be there
  *     drop INDEX
+ *
+ * HOW: one (a call a key), acting (so, with a branch on each answer), batch, or the number
+ * of keys of a batch.
  *
  * Times are those of the processor, so that what else runs on its core does not count. Making keys
  * is never timed. The program ends when there are no more requests.
@@ -19,6 +22,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/bench.h"
@@ -54,36 +58,47 @@ static void make_queries(enum key_form form, uint64_t keys, size_t count)
 
 static void create(unsigned i, uint64_t keys, double bits, enum key_form form)
 {
+    const double start = bench_processor_seconds();
     filters[i] =
         (struct filter){ contenders[i].create(contenders[i].variant, keys, bits, form), form, 0 };
     if (filters[i].it == NULL)
         puts("no");
     else
-        ok(0, 0);
+        ok(bench_processor_seconds() - start, 0);
 }
 
-static void add(unsigned i, bool batch, uint64_t count)
+/* 0: not in batches */
+static size_t batch_of(const char *how)
+{
+    const size_t batch = strcmp(how, "batch") == 0 ? KEYSET_BATCH : strtoul(how, NULL, 10);
+    return batch < KEYSET_BATCH ? batch : KEYSET_BATCH;
+}
+
+/* Adds `count` keys from the one numbered `first` on, if there is such a call. */
+static bool add(unsigned i, const char *word, uint64_t first, uint64_t count)
 {
     struct filter *f = &filters[i];
+    const size_t batch = batch_of(word);
     void (*const how)(void *, const struct keyset *) =
-        batch ? contenders[i].add_batch : contenders[i].add_one;
+        batch > 0 ? contenders[i].add_batch : contenders[i].add_one;
     if (how == NULL) {
         puts("none");
-        return;
+        return false;
     }
     if (chunk == NULL || chunk->form != f->form) {
         keysets_free(chunk);
         chunk = keysets_new(f->form, CHUNK);
     }
+    chunk->batch = batch;
     double seconds = 0;
-    for (uint64_t left = count; left > 0; left -= chunk->count) {
-        keysets_range(chunk, f->added, left < CHUNK ? (size_t)left : CHUNK);
+    for (uint64_t done = 0; done < count; done += chunk->count) {
+        keysets_range(chunk, first + done, count - done < CHUNK ? (size_t)(count - done) : CHUNK);
         const double start = bench_processor_seconds();
         how(f->it, chunk);
         seconds += bench_processor_seconds() - start;
-        f->added += chunk->count;
     }
     ok(seconds, count);
+    return true;
 }
 
 static void finish(unsigned i)
@@ -99,10 +114,13 @@ static void finish(unsigned i)
         puts("no");
 }
 
-static void look_up(unsigned i, bool batch, const struct keyset *keys)
+static void look_up(unsigned i, const char *word, struct keyset *keys)
 {
+    keys->batch = batch_of(word);
     size_t (*const how)(const void *, const struct keyset *) =
-        batch ? contenders[i].lookup_batch : contenders[i].lookup_one;
+        keys->batch > 0               ? contenders[i].lookup_batch
+        : strcmp(word, "acting") == 0 ? contenders[i].lookup_acting
+                                      : contenders[i].lookup_one;
     if (how == NULL) {
         puts("none");
         return;
@@ -124,10 +142,15 @@ static bool serve_filter(const char *line, unsigned i)
 {
     char how[WORD], which[WORD];
     uint64_t count;
-    if (sscanf(line, "add %*u %15s %" SCNu64, how, &count) == 2)
-        add(i, strcmp(how, "batch") == 0, count);
-    else if (sscanf(line, "lookup %*u %15s %15s", how, which) == 2)
-        look_up(i, strcmp(how, "batch") == 0, strcmp(which, "present") == 0 ? present : absent);
+    if (sscanf(line, "add %*u %15s %" SCNu64, how, &count) == 2) {
+        filters[i].added += add(i, how, filters[i].added, count) ? count : 0;
+    } else if (sscanf(line, "again %*u %15s %" SCNu64, how, &count) == 2) {
+        if (contenders[i].finish != NULL) /* it may count them, or keep them all */
+            puts("none");
+        else
+            add(i, how, 0, count);
+    } else if (sscanf(line, "lookup %*u %15s %15s", how, which) == 2)
+        look_up(i, how, strcmp(which, "present") == 0 ? present : absent);
     else if (strncmp(line, "finish", 6) == 0)
         finish(i);
     else if (strncmp(line, "drop", 4) == 0)

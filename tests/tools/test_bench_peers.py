@@ -97,8 +97,10 @@ class PeersTest(DriverTest):
                     self.assertTrue(0.005 < entrant["rate"] < 0.015, entrant)
                     self.assertAlmostEqual(entrant["bits_per_key"],
                                            40 if "counting" in entrant["name"] else 10, delta=0.1)
-                    for op in "lookup_one_absent", "lookup_batch_present":
+                    for op in "lookup_one_absent", "lookup_acting_absent", "lookup_32_absent", "lookup_batch_present":
                         self.assertGreater(entrant[op]["median_ns"], 0)
+                    self.assertEqual(entrant["again_one"]["median_ns"] is not None, entrant["name"].endswith("live"),
+                                     "keys are added once more where that takes effect at once")
                     kernel = f", {entrant['kernel']}" if entrant["kernel"] else ""
                     self.assertIn(f"| {entrant['name']}{kernel} ", done.stdout)
                 limits = {e["name"] for e in trial["entrants"] if e["limit"]}

@@ -19,6 +19,7 @@
 #define MEMORY_LEAST    ((uint64_t)1 << 20)
 #define PARTITION_LEAST ((uint64_t)1 << 26) /* bytes of memory; below that, no partitions */
 #define WORKER_LEAST    ((uint64_t)1 << 18) /* bytes for a thread; below that, fewer threads work */
+#define LANE_LEAST      ((uint64_t)1 << 18) /* bytes for a lane; below that, threads share lanes */
 #define READ_BEST       ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
 #define READ_MOST       ((uint64_t)1 << 20) /* where memory is not limited */
 
@@ -32,20 +33,13 @@ struct bloomfile_builder {
     uint64_t stage[STAGE];
 };
 
-/* As many lanes as threads, or a few more; at most 16. */
-static unsigned lane_bits(uint64_t threads)
-{
-    unsigned bits = 0;
-    while (bits < DIGESTS_LANE_BITS_MOST && (uint64_t)1 << bits < threads)
-        bits++;
-    return bits;
-}
-
 /* Half of the memory is for lanes, the other half for reading digests and making parts. */
 static void share_memory(bloomfile_builder *b, struct digests_plan *d)
 {
     uint64_t memory = b->params.memory, threads = b->params.threads > 1 ? b->params.threads : 1;
+    uint64_t lanes = threads < DIGESTS_LANES_MOST ? threads : DIGESTS_LANES_MOST;
     *d = (struct digests_plan){ .lane = { .most = SIZE_MAX, .partition = true },
+                                .shared = threads > 1,
                                 .room = READ_MOST,
                                 .folder = b->params.spool };
     if (memory != 0) {
@@ -53,12 +47,13 @@ static void share_memory(bloomfile_builder *b, struct digests_plan *d)
         threads = threads > memory / WORKER_LEAST ? memory / WORKER_LEAST : threads;
         uint64_t share = memory / 2 / threads, room = share / 2 / READER_EACH;
         room = room < READ_BEST ? room : READ_BEST;
-        d->lane.most = (size_t)(memory / 2 / 8 >> lane_bits(threads));
+        lanes = lanes > memory / 2 / LANE_LEAST ? memory / 2 / LANE_LEAST : lanes;
+        d->lane.most = (size_t)(memory / 2 / 8 / lanes);
         d->lane.partition = memory >= PARTITION_LEAST;
         d->room = (size_t)room;
         b->fill.part = (size_t)((share - room * READER_EACH) / CHECKSUM_PAGE * CHECKSUM_PAGE);
     }
-    d->lane.bits = lane_bits(threads);
+    d->lanes = (unsigned)lanes;
     d->threads = b->fill.threads = (unsigned)threads;
     b->fill.room = d->room;
     b->fill.folder = d->folder;

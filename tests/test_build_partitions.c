@@ -6,6 +6,7 @@
 #include "faults.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -36,13 +37,37 @@ static bloomfile_builder *builder_with(uint32_t threads, uint64_t memory)
         (struct bloomfile_params){ .threads = threads, .memory = memory, .spool = "." });
 }
 
+/* Of so many threads that add. */
+struct adder {
+    bloomfile_builder *builder;
+    size_t from, to;
+    unsigned threads;
+    int error;
+};
+
 /* In batches, so that most come when there are many already. */
-static int add(bloomfile_builder *b, size_t from, size_t to)
+static void *add_share(void *argument)
 {
-    int error = 0;
-    for (size_t at = from; at < to && error == 0; at += 10000)
-        error = bloomfile_builder_add_digests(b, digests + at, to - at < 10000 ? to - at : 10000);
-    return error;
+    struct adder *a = argument;
+    for (size_t at = a->from; at < a->to && a->error == 0; at += 10000 * a->threads)
+        a->error = bloomfile_builder_add_digests(a->builder, digests + at,
+                                                 a->to - at < 10000 ? a->to - at : 10000);
+    return NULL;
+}
+
+static void add(bloomfile_builder *b, size_t from, size_t to, unsigned threads)
+{
+    struct adder adders[4];
+    pthread_t ids[4];
+    threads = threads > 1 ? threads : 1;
+    for (unsigned i = 0; i < threads; i++) {
+        adders[i] = (struct adder){ b, from + 10000 * i, to, threads, 0 };
+        assert_int_equal(pthread_create(&ids[i], NULL, add_share, &adders[i]), 0);
+    }
+    for (unsigned i = 0; i < threads; i++) {
+        pthread_join(ids[i], NULL);
+        assert_error(adders[i].error, 0);
+    }
 }
 
 static uint64_t counted(bloomfile_builder *b)
@@ -72,7 +97,7 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
     for (size_t h = 0; h < ROWS(hows); h++) {
         size_t before = open_descriptors();
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
-        assert_error(add(b, 0, KEYS), 0);
+        add(b, 0, KEYS, hows[h].threads);
         assert_int_equal(open_descriptors() - before, hows[h].memory != 0);
         if (h % 2 == 0)
             assert_int_equal(counted(b), KEYS);
@@ -88,7 +113,7 @@ static void less_memory_than_a_mib_is_a_mib(void **state)
     struct bytes expected = sorted(KEYS);
     for (size_t i = 0; i < ROWS(memories); i++) {
         bloomfile_builder *b = builder_with(0, memories[i]);
-        assert_error(add(b, 0, KEYS), 0);
+        add(b, 0, KEYS, 1);
         assert_bytes(last_image(b), expected);
     }
     free(expected.data);
@@ -98,18 +123,34 @@ static void repetitions_count_once(void **state)
 {
     (void)state;
     enum {
-        SOME = 1000000
+        SOME = 600000,
+        ROUNDS = 8
     };
     struct bytes expected = sorted(SOME);
     for (size_t h = 0; h < ROWS(hows); h++) {
         size_t before = open_descriptors();
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
-        for (size_t round = 0; round < 5; round++)
-            assert_error(add(b, 0, SOME), 0); /* and sorting makes room */
+        for (size_t round = 0; round < ROUNDS; round++)
+            add(b, 0, SOME, hows[h].threads); /* and sorting makes room */
         assert_int_equal(open_descriptors(), before);
         assert_int_equal(counted(b), SOME);
         assert_bytes(last_image(b), expected);
     }
+    free(expected.data);
+}
+
+static void a_thread_that_adds_alone_has_all_the_memory(void **state)
+{
+    (void)state;
+    enum {
+        NEARLY_ALL = 4000000 /* of MOST / 2 bytes */
+    };
+    struct bytes expected = sorted(NEARLY_ALL);
+    size_t before = open_descriptors();
+    bloomfile_builder *b = builder_with(3, MOST);
+    add(b, 0, NEARLY_ALL, 1);
+    assert_int_equal(open_descriptors(), before);
+    assert_bytes(last_image(b), expected);
     free(expected.data);
 }
 
@@ -119,12 +160,12 @@ static void digests_may_be_added_after_reading(void **state)
     struct bytes expected = sorted(1000000);
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
-        assert_error(add(b, 0, 400000), 0);
+        add(b, 0, 400000, hows[h].threads);
         assert_int_equal(counted(b), 400000);
-        assert_error(add(b, 300000, 800000), 0);
+        add(b, 300000, 800000, hows[h].threads);
         free(finish_image(b).data);
         assert_int_equal(counted(b), 800000);
-        assert_error(add(b, 800000, 1000000), 0);
+        add(b, 800000, 1000000, hows[h].threads);
         assert_bytes(last_image(b), expected);
     }
     free(expected.data);
@@ -139,8 +180,8 @@ static void digests_may_all_be_in_one_partition(void **state)
     struct bytes expected = sorted(1200000);
     for (size_t h = 0; h < ROWS(hows); h++) {
         bloomfile_builder *b = builder_with(hows[h].threads, hows[h].memory);
-        assert_error(add(b, 0, 1200000), 0);
-        assert_error(add(b, 0, 200000), 0);
+        add(b, 0, 1200000, hows[h].threads);
+        add(b, 0, 200000, hows[h].threads);
         assert_bytes(last_image(b), expected);
     }
     free(expected.data);
@@ -194,6 +235,7 @@ int main(void)
         cmocka_unit_test(partitions_make_the_bytes_of_sorted_digests),
         cmocka_unit_test(less_memory_than_a_mib_is_a_mib),
         cmocka_unit_test(repetitions_count_once),
+        cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),
         cmocka_unit_test(digests_may_be_added_after_reading),
         cmocka_unit_test(without_memory_for_partitions_the_error_is_told_and_no_digest_is_lost),
         cmocka_unit_test(digests_may_all_be_in_one_partition), /* last: changes the digests */

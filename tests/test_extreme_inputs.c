@@ -346,7 +346,7 @@ static void memory_for_more_than_can_be_is_not_a_small_number(void **state)
     struct partitioner *p;
     assert_null(hugepages_grow(NULL, 0, SIZE_MAX));
     assert_error(map_file(&map, -1, 0, UINT64_MAX, (struct map_wish){ 0 }), BLOOMFILE_ETOOBIG);
-    assert_error(partitioner_new(&p, 0), 0);
+    assert_error(partitioner_new(&p), 0);
     /* With 32 bits that is 256 MiB, which there may be. */
     assert_true(partitioner_reserve(p, SIZE_MAX) == ENOMEM || sizeof(size_t) == 4);
     partitioner_free(p);

@@ -16,12 +16,11 @@
 #include "os/team.h"
 
 #define CACHE_LINE 64
-#define AT_ONCE    1024 /* digests distributed to lanes under one lock per lane */
-#define SLICES_LOG 8    /* slices of the digests that threads take while counting */
+#define SLICES_LOG 8 /* slices of the digests that threads take while counting */
 
 /* A lane that threads share. */
 struct shared_lane {
-    pthread_mutex_t lock; /* unless there is only one lane */
+    pthread_mutex_t lock; /* if plan.shared */
     struct lane lane;
     uint8_t apart[CACHE_LINE];
 };
@@ -43,8 +42,7 @@ int digests_new(struct digests **out, const struct digests_plan *plan)
     if (d == NULL)
         return ENOMEM;
     d->plan = *plan;
-    d->runs.lane_bits = plan->lane.bits;
-    d->count = 1u << plan->lane.bits;
+    d->count = plan->lanes;
     d->runs.fd = -1;
     pthread_mutex_init(&d->spool_lock, NULL);
     d->lanes = calloc(d->count, sizeof *d->lanes);
@@ -123,9 +121,9 @@ static int make_places(struct digests *d, struct lane *lane, size_t more)
     return error != 0 ? error : lane_reserve(lane, &d->plan.lane, more);
 }
 
-static int add_to_only_lane(struct digests *d, const uint64_t *digests, size_t n)
+/* Adds to a lane that no other thread is using. */
+static int add_to_lane(struct digests *d, struct lane *lane, const uint64_t *digests, size_t n)
 {
-    struct lane *lane = &d->lanes[0].lane;
     const size_t most = d->plan.lane.most / 2;
     for (size_t now; n > 0; digests += now, n -= now) {
         now = n <= most ? n : most;
@@ -137,117 +135,52 @@ static int add_to_only_lane(struct digests *d, const uint64_t *digests, size_t n
     return 0;
 }
 
-static inline unsigned lane_of(const struct digests *d, uint64_t digest)
+/* The lane that this thread used last: one more than its number. Threads that stay with a lane each
+ * have its buffers in their cache. */
+static _Thread_local unsigned favourite;
+
+static unsigned find_favourite(void)
 {
-    return (unsigned)(digest >> (64 - d->plan.lane.bits));
+    static atomic_uint threads;
+    if (favourite == 0)
+        favourite = 1 + (unsigned)atomic_fetch_add(&threads, 1) % DIGESTS_LANES_MOST;
+    return favourite - 1;
 }
 
-/* Adds to the lane its share of at most AT_ONCE digests, and unlocks it. */
-static int add_to_lane(struct digests *d, unsigned number, const uint64_t *digests, size_t n)
+/* Locks a lane: the favourite, or if that is in use, one that is not; or if that is full, one that
+ * is empty, so that a thread that adds alone fills them all. */
+static struct shared_lane *take_lane(struct digests *d, size_t more)
 {
-    struct shared_lane *shared = &d->lanes[number];
-    uint64_t own[AT_ONCE];
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
-        own[count] = digests[i];
-        count += lane_of(d, digests[i]) == number;
-    }
-    int error = make_places(d, &shared->lane, count);
-    if (error == 0)
-        lane_add(&shared->lane, own, count);
-    pthread_mutex_unlock(&shared->lock);
-    return error;
-}
-
-/* Visits every lane that has digests among these, first those that no other thread is using. */
-static int add_to_lanes(struct digests *d, const uint64_t *digests, size_t n)
-{
-    uint32_t waiting = 0;
-    for (size_t i = 0; i < n; i++)
-        waiting |= (uint32_t)1 << lane_of(d, digests[i]);
-    while (waiting != 0) {
-        uint32_t before = waiting;
-        for (unsigned l = 0; l < d->count; l++) {
-            if ((waiting >> l & 1) == 0 || pthread_mutex_trylock(&d->lanes[l].lock) != 0)
-                continue;
-            int error = add_to_lane(d, l, digests, n);
-            if (error != 0)
-                return error;
-            waiting &= ~((uint32_t)1 << l);
-        }
-        if (waiting != before)
+    const unsigned own = find_favourite() % d->count;
+    bool is_full = false;
+    for (unsigned i = 0; i < d->count; i++) {
+        const unsigned number = (own + i) % d->count;
+        struct shared_lane *shared = &d->lanes[number];
+        if (pthread_mutex_trylock(&shared->lock) != 0)
             continue;
-        unsigned first = (unsigned)__builtin_ctz(waiting);
-        pthread_mutex_lock(&d->lanes[first].lock);
-        int error = add_to_lane(d, first, digests, n);
-        if (error != 0)
-            return error;
-        waiting &= waiting - 1;
+        const size_t count = lane_count(&shared->lane);
+        if (count == 0 || (!is_full && more <= d->plan.lane.most - count)) {
+            favourite = number + 1;
+            return shared;
+        }
+        is_full |= i == 0;
+        pthread_mutex_unlock(&shared->lock);
     }
-    return 0;
+    pthread_mutex_lock(&d->lanes[own].lock);
+    return &d->lanes[own];
 }
 
 int digests_add(struct digests *d, const uint64_t *digests, size_t n)
 {
-    if (d->count == 1)
-        return add_to_only_lane(d, digests, n);
-    int error = 0;
-    for (size_t at = 0; at < n && error == 0; at += AT_ONCE)
-        error = add_to_lanes(d, digests + at, n - at < AT_ONCE ? n - at : AT_ONCE);
+    if (!d->plan.shared)
+        return add_to_lane(d, &d->lanes[0].lane, digests, n);
+    struct shared_lane *shared = take_lane(d, n);
+    int error = add_to_lane(d, &shared->lane, digests, n);
+    pthread_mutex_unlock(&shared->lock);
     return error;
 }
 
 /* ---- reading */
-
-struct preparing {
-    struct digests *d;
-    atomic_uint next;
-    atomic_int error;
-};
-
-/* Sorts a lane whose partitions are too large to be gathered. */
-static int prepare_lane(const struct digests *d, struct lane *lane)
-{
-    int error = 0;
-    if (lane->partitioner != NULL)
-        error = partitioner_index(lane->partitioner, lane->values + lane->blocks);
-    if (error == 0 &&
-        (lane->partitioner == NULL || partitioner_most(lane->partitioner) > d->plan.room / 2))
-        lane_sort(lane);
-    return error;
-}
-
-static void prepare_lanes(void *context)
-{
-    struct preparing *p = context;
-    for (unsigned i; (i = atomic_fetch_add(&p->next, 1)) < p->d->count;) {
-        int error = prepare_lane(p->d, &p->d->lanes[i].lane);
-        if (error != 0)
-            atomic_store(&p->error, error);
-    }
-}
-
-/* A lane's sorted digests become a run; the others stay in partitions. */
-static void list_lane(struct digests *d, unsigned number)
-{
-    const struct lane *lane = &d->lanes[number].lane;
-    const bool partitioned = lane_count(lane) > lane->sorted;
-    d->runs.partitions[number] = partitioned ? lane->partitioner : NULL;
-    d->runs.partitioned |= partitioned;
-    if (lane->sorted == 0)
-        return;
-    struct run *run = &d->runs.list[d->runs.count++];
-    *run = run_of(lane);
-    run->values = lane->values;
-}
-
-static uint64_t count_added(const struct digests *d)
-{
-    uint64_t added = 0;
-    for (unsigned i = 0; i < d->count; i++)
-        added += d->lanes[i].lane.added;
-    return added;
-}
 
 /* How many digests are held, repetitions included. */
 static uint64_t count_held(const struct digests *d)
@@ -258,22 +191,89 @@ static uint64_t count_held(const struct digests *d)
     return held;
 }
 
+struct preparing {
+    struct digests *d;
+    atomic_uint next;
+    atomic_int error;
+    bool sort_all;
+};
+
+/* Sorts what is not partitioned, or all. */
+static void prepare_lanes(void *context)
+{
+    struct preparing *p = context;
+    for (unsigned i; (i = atomic_fetch_add(&p->next, 1)) < p->d->count;) {
+        struct lane *lane = &p->d->lanes[i].lane;
+        int error = 0;
+        if (p->sort_all || lane->partitioner == NULL)
+            lane_sort(lane);
+        else
+            error = partitioner_index(lane->partitioner, lane->values + lane->blocks);
+        if (error != 0)
+            atomic_store(&p->error, error);
+    }
+}
+
+static int prepare(struct digests *d, bool sort_all)
+{
+    struct preparing p = { .d = d, .sort_all = sort_all };
+    const uint64_t shares = count_held(d) / READER_SHARE;
+    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_lanes, &p);
+    return p.error;
+}
+
+/* Digests in the largest partition. */
+static size_t largest_partition(const struct digests *d)
+{
+    size_t largest = 0;
+    for (unsigned p = 0; p < PARTITIONS; p++) {
+        size_t n = 0;
+        for (unsigned i = 0; i < d->runs.lanes; i++)
+            n += partitioner_count(d->runs.partitioned[i], p);
+        largest = n > largest ? n : largest;
+    }
+    return largest;
+}
+
+/* A lane's sorted digests become a run; the others stay in partitions. */
+static void list_lane(struct digests *d, const struct lane *lane)
+{
+    if (lane_count(lane) > lane->sorted)
+        d->runs.partitioned[d->runs.lanes++] = lane->partitioner;
+    if (lane->sorted == 0)
+        return;
+    struct run *run = &d->runs.list[d->runs.count++];
+    *run = run_of(lane);
+    run->values = lane->values;
+}
+
+static void list_lanes(struct digests *d)
+{
+    d->runs.count = d->spooled;
+    d->runs.lanes = 0;
+    for (unsigned i = 0; i < d->count; i++)
+        list_lane(d, &d->lanes[i].lane);
+}
+
+static uint64_t count_added(const struct digests *d)
+{
+    uint64_t added = 0;
+    for (unsigned i = 0; i < d->count; i++)
+        added += d->lanes[i].lane.added;
+    return added;
+}
+
 const struct runs *digests_runs(struct digests *d)
 {
-    if (runs_reserve(&d->runs, d->spooled + d->count) != 0)
+    if (runs_reserve(&d->runs, d->spooled + d->count) != 0 || prepare(d, false) != 0)
         return NULL;
-    struct preparing preparing = { .d = d };
-    const uint64_t shares = count_held(d) / READER_SHARE;
-    team_run(team_size(d->plan.threads, shares < d->count ? shares : d->count), prepare_lanes,
-             &preparing);
-    if (preparing.error != 0)
-        return NULL;
-    d->runs.count = d->spooled;
-    d->runs.partitioned = false;
+    list_lanes(d);
+    if (largest_partition(d) > d->plan.room / 2) {
+        prepare(d, true);
+        list_lanes(d);
+    }
     d->runs.held = count_held(d);
     d->runs.distinct = d->counted_of == count_added(d) && d->counted == d->runs.held;
-    for (unsigned i = 0; i < d->count; i++)
-        list_lane(d, i);
     return &d->runs;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Any number of digests in a fixed amount of memory. Their top bits assign them to lanes; a full
+ * Any number of digests in a fixed amount of memory. Each thread adds to a lane of its own; a full
  * lane is sorted, and what remains goes to a temporary file as a run. */
 #ifndef BLOOMFILE_DIGESTS_H
 #define BLOOMFILE_DIGESTS_H
@@ -9,12 +9,12 @@
 
 struct digests;
 
-#define DIGESTS_LANE_BITS_MOST                                                                     \
-    RUNS_LANE_BITS_MOST /* a thread looks through its digests once for each lane */
+#define DIGESTS_LANES_MOST RUNS_LANES_MOST
 
 struct digests_plan {
-    struct lane_plan lane; /* 2^lane.bits lanes; with 0 only one thread adds at a time. Each holds
-                              4096 digests at least */
+    struct lane_plan lane; /* each holds 4096 digests at least */
+    unsigned lanes;        /* at most DIGESTS_LANES_MOST */
+    bool shared;           /* several threads add at once */
     unsigned threads;      /* for sorting and counting */
     size_t room;           /* as for reader_new() */
     const char *folder;    /* as for spool_file(); the caller's */

@@ -44,10 +44,10 @@ static void align_blocks(struct lane *lane)
                     few);
 }
 
-static int reserve_partitioner(struct lane *lane, const struct lane_plan *plan, size_t more)
+static int reserve_partitioner(struct lane *lane, size_t more)
 {
     if (lane->partitioner == NULL) {
-        int error = partitioner_new(&lane->partitioner, plan->bits);
+        int error = partitioner_new(&lane->partitioner);
         if (error != 0)
             return error;
         lane_sort(lane);
@@ -61,7 +61,7 @@ int lane_reserve(struct lane *lane, const struct lane_plan *plan, size_t more)
 {
     int error = grow(lane, plan->most, more);
     if (error == 0 && (lane->partitioner != NULL || (plan->partition && lane->count >= MANY)))
-        error = reserve_partitioner(lane, plan, more);
+        error = reserve_partitioner(lane, more);
     return error;
 }
 

@@ -19,7 +19,6 @@ struct lane {
 };
 
 struct lane_plan {
-    unsigned bits;  /* number of top bits that all digests share */
     bool partition; /* memory suffices for partitions */
     size_t most;    /* digests to hold */
 };

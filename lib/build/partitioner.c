@@ -15,12 +15,11 @@
 #define AHEAD       4 /* blocks that are requested before they are copied */
 
 struct partitioner {
-    uint32_t partitions; /* a power of 2 */
-    uint64_t *buffers;   /* on a multiple of BUFFER_SIZE */
-    uint64_t **next;     /* place in each buffer */
-    uint16_t *owners;    /* of blocks: their partitions */
-    size_t count, room;  /* of blocks */
-    uint64_t total;      /* digests added */
+    uint64_t *buffers;  /* on a multiple of BUFFER_SIZE */
+    uint64_t **next;    /* place in each buffer */
+    uint16_t *owners;   /* of blocks: their partitions */
+    size_t count, room; /* of blocks */
+    uint64_t total;     /* digests added */
     const uint64_t *blocks;
     uint32_t
         *order; /* block numbers by partition: those of p are at starts[p] to starts[p + 1] - 1 */
@@ -28,33 +27,27 @@ struct partitioner {
     size_t *starts;
 };
 
-static size_t buffers_size(const struct partitioner *s)
+static uint64_t *buffer_of(const struct partitioner *s, uint64_t p)
 {
-    return s->partitions * BUFFER_SIZE;
-}
-
-static uint64_t *buffer_of(const struct partitioner *s, uint32_t p)
-{
-    return s->buffers + (size_t)p * PARTITION_BUFFER;
+    return s->buffers + p * PARTITION_BUFFER;
 }
 
 static void clear(struct partitioner *s)
 {
-    for (uint32_t p = 0; p < s->partitions; p++)
+    for (unsigned p = 0; p < PARTITIONS; p++)
         s->next[p] = buffer_of(s, p);
     s->count = 0;
     s->total = 0;
 }
 
-int partitioner_new(struct partitioner **out, unsigned lane_bits)
+int partitioner_new(struct partitioner **out)
 {
     struct partitioner *s = *out = calloc(1, sizeof *s);
     if (s == NULL)
         return ENOMEM;
-    s->partitions = 1u << (PARTITION_BITS - lane_bits);
-    s->buffers = aligned_alloc(BUFFER_SIZE, buffers_size(s));
-    s->next = malloc(s->partitions * sizeof *s->next);
-    s->starts = malloc((s->partitions + 1) * sizeof *s->starts);
+    s->buffers = aligned_alloc(BUFFER_SIZE, PARTITIONS * BUFFER_SIZE);
+    s->next = malloc(PARTITIONS * sizeof *s->next);
+    s->starts = malloc((PARTITIONS + 1) * sizeof *s->starts);
     if (s->buffers == NULL || s->next == NULL || s->starts == NULL) {
         partitioner_free(s);
         *out = NULL;
@@ -123,7 +116,7 @@ static void fence(void)
 }
 
 static __attribute__((noinline)) void make_block(struct partitioner *s, uint64_t *blocks,
-                                                 uint32_t p)
+                                                 uint64_t p)
 {
     copy_block(blocks + s->count * PARTITION_BUFFER, buffer_of(s, p));
     s->owners[s->count++] = (uint16_t)p;
@@ -133,9 +126,8 @@ static __attribute__((noinline)) void make_block(struct partitioner *s, uint64_t
 void partitioner_add(struct partitioner *s, uint64_t *blocks, const uint64_t *digests, size_t n)
 {
     uint64_t **next = s->next;
-    const uint32_t mask = s->partitions - 1;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t p = (uint32_t)partition_of(digests[i]) & mask;
+        const uint64_t p = partition_of(digests[i]);
         uint64_t *place = next[p];
         *place++ = digests[i];
         next[p] = place;
@@ -149,7 +141,7 @@ void partitioner_add(struct partitioner *s, uint64_t *blocks, const uint64_t *di
 void partitioner_empty(struct partitioner *s, uint64_t *blocks)
 {
     uint64_t *to = blocks + partitioner_in_blocks(s);
-    for (uint32_t p = 0; p < s->partitions; p++) {
+    for (unsigned p = 0; p < PARTITIONS; p++) {
         const size_t n = (size_t)(s->next[p] - buffer_of(s, p));
         memcpy(to, buffer_of(s, p), n * sizeof *to);
         to += n;
@@ -176,31 +168,22 @@ int partitioner_index(struct partitioner *s, const uint64_t *blocks)
     if (error != 0)
         return error;
     s->blocks = blocks;
-    memset(s->starts, 0, (s->partitions + 1) * sizeof *s->starts);
+    memset(s->starts, 0, (PARTITIONS + 1) * sizeof *s->starts);
     for (size_t i = 0; i < s->count; i++)
         s->starts[s->owners[i] + 1]++;
-    for (uint32_t p = 0; p < s->partitions; p++)
+    for (unsigned p = 0; p < PARTITIONS; p++)
         s->starts[p + 1] += s->starts[p];
     for (size_t i = s->count; i-- > 0;)
         s->order[--s->starts[s->owners[i] + 1]] = (uint32_t)i;
-    memmove(s->starts, s->starts + 1, s->partitions * sizeof *s->starts);
-    s->starts[s->partitions] = s->count;
+    memmove(s->starts, s->starts + 1, PARTITIONS * sizeof *s->starts);
+    s->starts[PARTITIONS] = s->count;
     return 0;
 }
 
-size_t partitioner_count(const struct partitioner *s, uint64_t partition)
+size_t partitioner_count(const struct partitioner *s, uint64_t p)
 {
-    const uint32_t p = (uint32_t)partition & (s->partitions - 1);
     return (s->starts[p + 1] - s->starts[p]) * PARTITION_BUFFER +
            (size_t)(s->next[p] - buffer_of(s, p));
-}
-
-size_t partitioner_most(const struct partitioner *s)
-{
-    size_t most = 0;
-    for (uint32_t p = 0; p < s->partitions; p++)
-        most = partitioner_count(s, p) > most ? partitioner_count(s, p) : most;
-    return most;
 }
 
 /* Copies those of n digests that are in [first, last], and returns their number. */
@@ -220,12 +203,11 @@ static void request(const uint64_t *block)
         __builtin_prefetch(block + at);
 }
 
-size_t partitioner_gather(const struct partitioner *s, uint64_t partition, uint64_t first,
-                          uint64_t last, uint64_t *to)
+size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t first, uint64_t last,
+                          uint64_t *to)
 {
-    const uint64_t least = partition << (64 - PARTITION_BITS);
+    const uint64_t least = p << (64 - PARTITION_BITS);
     const bool all = first <= least && last >= least + (UINT64_MAX >> PARTITION_BITS);
-    const uint32_t p = (uint32_t)partition & (s->partitions - 1);
     const size_t end = s->starts[p + 1];
     size_t n = (size_t)(s->next[p] - buffer_of(s, p)), count;
     count = copy_some(to, buffer_of(s, p), n, first, last);

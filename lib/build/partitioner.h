@@ -8,14 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PARTITION_BITS   11u /* 2^11 partitions of all digests */
+#define PARTITION_BITS   11u
+#define PARTITIONS       (1u << PARTITION_BITS)
 #define PARTITION_BUFFER 32u /* digests in a block */
 
 /* The digests of one lane. */
 struct partitioner;
 
-/* All digests share their top `lane_bits` bits. 0 or ENOMEM. */
-int partitioner_new(struct partitioner **out, unsigned lane_bits);
+/* 0 or ENOMEM. */
+int partitioner_new(struct partitioner **out);
 
 /* Prepares for an array of up to `count` digests in blocks. 0 or ENOMEM. */
 int partitioner_reserve(struct partitioner *s, size_t count);
@@ -33,14 +34,13 @@ void partitioner_empty(struct partitioner *s, uint64_t *blocks);
 /* Prepares for gathering from the array as it is now. 0 or ENOMEM. */
 int partitioner_index(struct partitioner *s, const uint64_t *blocks);
 
-/* The number of digests in a partition of this lane, and in its largest one. */
-size_t partitioner_count(const struct partitioner *s, uint64_t partition);
-size_t partitioner_most(const struct partitioner *s);
+/* The number of digests in a partition of this lane. */
+size_t partitioner_count(const struct partitioner *s, uint64_t p);
 
 /* Copies a partition's digests that are in [first, last], and returns their number. There must be
  * room for partitioner_count(). */
-size_t partitioner_gather(const struct partitioner *s, uint64_t partition, uint64_t first,
-                          uint64_t last, uint64_t *to);
+size_t partitioner_gather(const struct partitioner *s, uint64_t p, uint64_t first, uint64_t last,
+                          uint64_t *to);
 
 void partitioner_free(struct partitioner *s);
 

@@ -120,9 +120,10 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
 
 static size_t count_in_partition(const struct reader *r, uint64_t partition)
 {
-    const struct partitioner *s =
-        r->runs->partitions[partition >> (PARTITION_BITS - r->runs->lane_bits)];
-    return s != NULL ? partitioner_count(s, partition) : 0;
+    size_t n = 0;
+    for (unsigned i = 0; i < r->runs->lanes; i++)
+        n += partitioner_count(r->runs->partitioned[i], partition);
+    return n;
 }
 
 /* Lowers *last to the end of a partition; returns how many digests the partitions from that of
@@ -147,7 +148,7 @@ static int find_piece(struct reader *r, uint64_t first, uint64_t *last, uint64_t
 {
     int error = 0;
     *partitioned = 0;
-    if (r->runs->partitioned) {
+    if (r->runs->lanes > 0) {
         *partitioned = reach_partitions(r, first, last);
         error = reach(r, *last, &left);
     }
@@ -205,12 +206,9 @@ static int load_runs(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 
 static void load_partitions(struct reader *r, uint64_t first, uint64_t last, size_t *n)
 {
-    const unsigned shift = PARTITION_BITS - r->runs->lane_bits;
-    for (uint64_t p = partition_of(first); p <= partition_of(last); p++) {
-        const struct partitioner *s = r->runs->partitions[p >> shift];
-        if (s != NULL)
-            *n += partitioner_gather(s, p, first, last, r->values + *n);
-    }
+    for (uint64_t p = partition_of(first); p <= partition_of(last); p++)
+        for (unsigned i = 0; i < r->runs->lanes; i++)
+            *n += partitioner_gather(r->runs->partitioned[i], p, first, last, r->values + *n);
 }
 
 /* The digests in [first, last], each once: from [next, end) of the runs, and from partitions. */
@@ -240,7 +238,7 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
 {
     uint64_t left, n;
     int error = start(r, first, last, &left);
-    bool more = left > 0 || r->runs->partitioned;
+    bool more = left > 0 || r->runs->lanes > 0;
     while (error == 0 && more) {
         const uint64_t *digests;
         size_t count, partitioned;
@@ -257,7 +255,7 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
             r->stretches[i].next = r->stretches[i].end;
         first = end + 1;
         left -= n;
-        more = end != last && (left > 0 || r->runs->partitioned);
+        more = end != last && (left > 0 || r->runs->lanes > 0);
     }
     return error;
 }

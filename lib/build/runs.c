@@ -37,7 +37,7 @@ int runs_load(const struct runs *runs, const struct run *run, uint64_t at, size_
 static int approach(const struct runs *runs, const struct run *run, uint64_t digest, uint64_t *low,
                     uint64_t *high)
 {
-    uint64_t at = probe_reduce(digest << runs->lane_bits, run->count), value;
+    uint64_t at = probe_reduce(digest, run->count), value;
     for (uint64_t step = NEAR / 2; *high - *low > NEAR; step *= 2) {
         if (at < *low || at >= *high)
             at = *low + (*high - *low) / 2;

@@ -9,7 +9,7 @@
 
 #include "build/partitioner.h"
 
-#define RUNS_LANE_BITS_MOST 4
+#define RUNS_LANES_MOST 16
 
 struct run {
     const uint64_t *values; /* NULL: in the file, from `offset` on */
@@ -22,12 +22,11 @@ struct runs {
     uint64_t held; /* digests, repetitions included */
     struct run *list;
     size_t count, room;
-    int fd;             /* of those in the file */
-    uint64_t sum;       /* of all digests in the file, modulo 2^64 */
-    unsigned lane_bits; /* number of top bits that a run's digests share */
-    const struct partitioner *partitions[1 << RUNS_LANE_BITS_MOST]; /* of each lane, or NULL */
-    bool partitioned;                                               /* any of them */
-    bool distinct;                                                  /* no digest is repeated */
+    int fd;       /* of those in the file */
+    uint64_t sum; /* of all digests in the file, modulo 2^64 */
+    const struct partitioner *partitioned[RUNS_LANES_MOST]; /* lanes */
+    unsigned lanes;                                         /* number of these */
+    bool distinct;                                          /* no digest is repeated */
 };
 
 /* Makes room for one more. 0 or ENOMEM. */

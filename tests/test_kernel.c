@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -125,6 +126,41 @@ static void lookups_far_away_agree(const struct kernel *kernel, uint32_t layout)
     static const unsigned ks[] = { 2, 7, 20 };
     for (size_t i = 0; i < ROWS(ks); i++)
         assert_lookups_agree(kernel, layout, 512 * 4099, ks[i], 1);
+}
+
+/* Of every size down to a bit, up to the last byte of a page. */
+static void lookups_in_tiny_bodies_agree(const struct kernel *kernel, uint32_t layout)
+{
+    static const unsigned ks[] = { 1, 7, 8, 9, 17 };
+    enum {
+        FEW = 20
+    };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *memory =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uint64_t state = layout;
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(mprotect(memory + page, page, PROT_NONE), 0);
+    for (uint64_t m = 1; m < 600 && layout != BLOOMFILE_BLOCKED; m++)
+        for (size_t i = 0; i < ROWS(ks); i++) {
+            const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
+            uint8_t *body = memory + page - geometry.need;
+            for (size_t at = 0; at < geometry.need; at++)
+                body[at] = (uint8_t)(random64(&state) | random64(&state) | random64(&state));
+            const struct kernel_view view = { .body = body, .units = geometry.units, .k = ks[i] };
+            uint64_t digests[FEW];
+            bool expected[FEW], hits[FEW];
+            size_t sum = 0;
+            for (size_t j = 0; j < FEW; j++) {
+                digests[j] = random64(&state);
+                expected[j] = reference_contains(layout, body, m, ks[i], digests[j]);
+                assert_int_equal(kernel->contains(&view, digests[j]), expected[j]);
+                sum += expected[j];
+            }
+            assert_int_equal(kernel->contains_many(&view, digests, FEW, hits), sum);
+            assert_memory_equal(hits, expected, sizeof hits);
+        }
+    munmap(memory, 2 * page);
 }
 
 /* One bit at a time: each bit of a block is wanted by digests that want no other. */
@@ -302,6 +338,12 @@ static void lookups_far_away(void **state)
     for_all_kernels(lookups_far_away_agree);
 }
 
+static void lookups_in_tiny_bodies(void **state)
+{
+    (void)state;
+    for_all_kernels(lookups_in_tiny_bodies_agree);
+}
+
 static void single_bits(void **state)
 {
     (void)state;
@@ -351,6 +393,7 @@ int main(void)
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(lookups_far_away),
+        cmocka_unit_test(lookups_in_tiny_bodies),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),
         cmocka_unit_test(folds_agree),

@@ -25,7 +25,10 @@ enum feature {
     AVX2 = 10,
     AVX512F = 15,
     BMI = 16,
-    BMI2 = 17
+    BMI2 = 17,
+    AVX512VL = 20,
+    AVX512BW = 21,
+    AVX512DQ = 22
 };
 
 static unsigned before;
@@ -69,6 +72,25 @@ static void a_kernel_is_chosen_that_the_processor_can_run(void **state)
     }
 }
 
+static void kernels_of_other_layouts_need_more_of_avx512(void **state)
+{
+    (void)state;
+    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, POPCNT };
+    unsigned all = 0;
+    for (size_t i = 0; i < ROWS(needed); i++)
+        all |= 1u << needed[i];
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const bool has_all = (before & all) == all;
+        assert_string_equal(kernel_named(layouts[l], NULL)->name, has_all ? "avx512" : "scalar");
+        for (size_t i = 0; i < ROWS(needed); i++) {
+            __cpu_model.features[0] = before & ~(1u << needed[i]);
+            assert_string_equal(kernel_named(layouts[l], NULL)->name, "scalar");
+            __cpu_model.features[0] = before;
+        }
+    }
+}
+
 static void ones_are_counted_without_an_instruction_for_it(void **state)
 {
     (void)state;
@@ -98,6 +120,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_kernel_is_chosen_that_the_processor_can_run, remember,
+                                        restore),
+        cmocka_unit_test_setup_teardown(kernels_of_other_layouts_need_more_of_avx512, remember,
                                         restore),
         cmocka_unit_test_setup_teardown(ones_are_counted_without_an_instruction_for_it, remember,
                                         restore),

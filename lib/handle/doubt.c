@@ -18,6 +18,12 @@ static inline bool is_set_or_bad(const struct kernel_view *view, enum kernel_den
     return !guard_ok(guard, x / density) || kernel_is_set(view->body, density, x);
 }
 
+static inline void next_round(const struct kernel_view *view, enum kernel_density density,
+                              struct kernel_runners *r, unsigned width, void *guard)
+{
+    kernel_rounds_next(view, density, r, width, is_set_or_bad, guard);
+}
+
 /* The byte of the body that a lookup reads first. */
 static uint64_t first_byte(const bloomfile *f, uint64_t digest)
 {
@@ -114,10 +120,9 @@ static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t
     f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
     switch (f->kernel->density) {
     case KERNEL_BITS:
-        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, is_set_or_bad,
-                             f->guard);
+        return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, next_round, f->guard);
     case KERNEL_COUNTERS:
-        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, is_set_or_bad,
+        return kernel_rounds(&f->view, KERNEL_COUNTERS, digests, n, hits, false, next_round,
                              f->guard);
     default:
         return local_contains(f, digests, n, hits);

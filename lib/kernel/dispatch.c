@@ -34,6 +34,12 @@ static bool has_avx512(void)
     return has_avx2() && __builtin_cpu_supports("avx512f");
 }
 
+static bool has_x86_64_v4(void)
+{
+    return has_avx512() && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+
 #endif
 
 /* Kernels of one layout, fastest first; the last one runs everywhere. */
@@ -47,8 +53,20 @@ static const struct choice blocked[] = {
     { &kernel_scalar_blocked, always },
     { NULL, NULL },
 };
-static const struct choice classic[] = { { &kernel_scalar_classic, always }, { NULL, NULL } };
-static const struct choice counting[] = { { &kernel_scalar_counting, always }, { NULL, NULL } };
+static const struct choice classic[] = {
+#if defined(__x86_64__)
+    { &kernel_avx512_classic, has_x86_64_v4 },
+#endif
+    { &kernel_scalar_classic, always },
+    { NULL, NULL },
+};
+static const struct choice counting[] = {
+#if defined(__x86_64__)
+    { &kernel_avx512_counting, has_x86_64_v4 },
+#endif
+    { &kernel_scalar_counting, always },
+    { NULL, NULL },
+};
 
 static const struct choice *const choices[LAYOUT_END] = {
     [BLOOMFILE_BLOCKED] = blocked,

@@ -57,14 +57,19 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_request(const struct kernel_view *view,
         __builtin_prefetch(view->body + probe_reduce(g, view->units) / density);
 }
 
-/* The keys still in the running: their products, and their places in the batch. */
+/* The keys still in the running: their products, and their places in the batch. Vectors may be
+ * stored behind the last one. */
 struct kernel_runners {
-    uint64_t g[KERNEL_ROUNDS_KEYS];
-    uint32_t key[KERNEL_ROUNDS_KEYS];
+    uint64_t g[KERNEL_ROUNDS_KEYS + 8];
+    uint32_t key[KERNEL_ROUNDS_KEYS + 8];
     size_t count;
 };
 
-/* One round, of the next `width` positions. */
+/* One round: those go on whose next `width` positions are all set. */
+typedef void kernel_round(const struct kernel_view *view, enum kernel_density density,
+                          struct kernel_runners *r, unsigned width, void *context);
+
+/* One in which a test tells what is set. */
 KERNEL_ROUNDS_INLINE void kernel_rounds_next(const struct kernel_view *view,
                                              enum kernel_density density, struct kernel_runners *r,
                                              unsigned width, kernel_position_test *test,
@@ -91,7 +96,7 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_next(const struct kernel_view *view,
 
 KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
                                             enum kernel_density density, struct kernel_runners *r,
-                                            bool eager, kernel_position_test *test, void *context)
+                                            bool eager, kernel_round *round, void *context)
 {
     const bool few = eager && r->count <= KERNEL_ROUNDS_FEW;
     unsigned width = few ? KERNEL_ROUNDS_FIRST : 1;
@@ -99,9 +104,9 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
         const size_t before = r->count;
         done = width < left ? width : left;
         if (done == 1) /* a constant, which saves a loop */
-            kernel_rounds_next(view, density, r, 1, test, context);
+            round(view, density, r, 1, context);
         else
-            kernel_rounds_next(view, density, r, done, test, context);
+            round(view, density, r, done, context);
         if (eager && 4 * r->count > 3 * before)
             width = left;
     }
@@ -109,8 +114,8 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
 
 KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
                                           enum kernel_density density, const uint64_t *digests,
-                                          size_t n, bool *hits, bool eager,
-                                          kernel_position_test *test, void *context)
+                                          size_t n, bool *hits, bool eager, kernel_round *round,
+                                          void *context)
 {
     const struct kernel_view copy = *given,
                              *view = &copy; /* so that storing hits cannot change it */
@@ -124,7 +129,7 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
             if (hits != NULL)
                 hits[start + j] = false;
         }
-        kernel_rounds_run(view, density, &r, eager, test, context);
+        kernel_rounds_run(view, density, &r, eager, round, context);
         for (size_t j = 0; hits != NULL && j < r.count; j++)
             hits[start + r.key[j]] = true;
         found += r.count;

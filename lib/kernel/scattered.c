@@ -5,8 +5,6 @@
 #include "kernel/functions.h"
 #include "kernel/rounds.h"
 
-#define CACHED_BYTES (1 << 24) /* bodies up to this size stay in the last cache */
-
 static inline bool is_set(const struct kernel_view *view, enum kernel_density density, uint64_t x,
                           void *unused)
 {
@@ -22,7 +20,7 @@ static inline bool contains(const struct kernel_view *view, enum kernel_density 
     const uint64_t units = view->units;
     uint64_t g = digest;
     bool all = true;
-    if (units > (uint64_t)density * CACHED_BYTES)
+    if (units > (uint64_t)density * KERNEL_CACHED_BYTES)
         return kernel_rounds_one(view, density, digest, is_set, NULL);
     for (unsigned left = view->k; left > 0; left--, g *= PROBE_MULTIPLIER)
         all &= kernel_is_set(body, density, probe_reduce(g, units));
@@ -34,16 +32,22 @@ static bool contains_classic(const struct kernel_view *view, uint64_t digest)
     return contains(view, KERNEL_BITS, digest);
 }
 
+static inline void next_round(const struct kernel_view *view, enum kernel_density density,
+                              struct kernel_runners *r, unsigned width, void *unused)
+{
+    kernel_rounds_next(view, density, r, width, is_set, unused);
+}
+
 /* A loop whose time depends by a fifth on its place in a cache line of code. */
 #define IN_PLACE __attribute__((aligned(64)))
 
 IN_PLACE static size_t contains_many_classic(const struct kernel_view *view,
                                              const uint64_t *digests, size_t n, bool *hits)
 {
-    return kernel_rounds(view, KERNEL_BITS, digests, n, hits, true, is_set, NULL);
+    return kernel_rounds(view, KERNEL_BITS, digests, n, hits, true, next_round, NULL);
 }
 
-static void expect_classic(const struct kernel_view *view, const uint64_t *digests, size_t n)
+void kernel_expect_classic(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         kernel_rounds_request(view, KERNEL_BITS, digests[i], 1);
@@ -57,38 +61,16 @@ static bool contains_counting(const struct kernel_view *view, uint64_t digest)
 IN_PLACE static size_t contains_many_counting(const struct kernel_view *view,
                                               const uint64_t *digests, size_t n, bool *hits)
 {
-    return kernel_rounds(view, KERNEL_COUNTERS, digests, n, hits, true, is_set, NULL);
+    return kernel_rounds(view, KERNEL_COUNTERS, digests, n, hits, true, next_round, NULL);
 }
 
-static void expect_counting(const struct kernel_view *view, const uint64_t *digests, size_t n)
+void kernel_expect_counting(const struct kernel_view *view, const uint64_t *digests, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         kernel_rounds_request(view, KERNEL_COUNTERS, digests[i], 1);
 }
 
-const struct kernel kernel_scalar_classic = {
-    .name = "scalar",
-    .density = KERNEL_BITS,
-    .contains = contains_classic,
-    .contains_many = contains_many_classic,
-    .expect = expect_classic,
-    .add_part = kernel_add_part_classic,
-    .put = kernel_put_classic,
-    .add_shared = kernel_add_shared_classic,
-    .tally = kernel_tally_classic,
-    .fold = kernel_fold_classic,
-};
-const struct kernel kernel_scalar_counting = {
-    .name = "scalar",
-    .density = KERNEL_COUNTERS,
-    .contains = contains_counting,
-    .contains_many = contains_many_counting,
-    .expect = expect_counting,
-    .add_part = kernel_add_part_counting,
-    .put = kernel_put_counting,
-    .add_shared = kernel_add_shared_counting,
-    .remove_shared = kernel_remove_shared_counting,
-    .tally = kernel_tally_counting,
-    .fold = kernel_fold_counting,
-    .project = kernel_project_counting,
-};
+const struct kernel kernel_scalar_classic =
+    KERNEL_CLASSIC("scalar", contains_classic, contains_many_classic);
+const struct kernel kernel_scalar_counting =
+    KERNEL_COUNTING("scalar", contains_counting, contains_many_counting);

@@ -264,12 +264,13 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * is SIGBUS in the thread that reads.
  */
 
-#define BLOOMFILE_VERIFY_FULL    1u   /* read and check the whole body now; damage is an error */
-#define BLOOMFILE_VERIFY_NONE    2u   /* never check the body: something else does */
-#define BLOOMFILE_WRITE          4u   /* for adding: see bloomfile_live.h */
-#define BLOOMFILE_ACCEPT_UNCLEAN 8u   /* live: I know that adds since the last sync may be lost */
-#define BLOOMFILE_ADD_EXACT      16u  /* with WRITE: of racing adders of a new key, one is told */
-#define BLOOMFILE_APP_HASH       512u /* its hash may be an application's own: bloomfile_hash.h */
+#define BLOOMFILE_VERIFY_FULL    1u    /* read and check the whole body now; damage is an error */
+#define BLOOMFILE_VERIFY_NONE    2u    /* never check the body: something else does */
+#define BLOOMFILE_WRITE          4u    /* for adding: see bloomfile_live.h */
+#define BLOOMFILE_ACCEPT_UNCLEAN 8u    /* live: I know that adds since the last sync may be lost */
+#define BLOOMFILE_ADD_EXACT      16u   /* with WRITE: of racing adders of a new key, one is told */
+#define BLOOMFILE_APP_HASH       512u  /* its hash may be an application's own: bloomfile_hash.h */
+#define BLOOMFILE_SOLE_ADDER     1024u /* in memory: one adds at a time; see bloomfile_live.h */
 
 /* Where the bytes are in memory. What cannot be had is an error of open; bench/README.md has times.
  *

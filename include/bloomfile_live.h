@@ -78,8 +78,12 @@ BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 
 /* The same in memory only, for this process and its children; memory is taken as it is touched.
- * flags: BLOOMFILE_ADD_EXACT, or 0. Errors: BLOOMFILE_EPARAMS and those of the params; ENOMEM,
- * EMFILE. */
+ * flags: BLOOMFILE_ADD_EXACT, BLOOMFILE_SOLE_ADDER, or 0. Errors: BLOOMFILE_EPARAMS and those of
+ * the params; ENOMEM, EMFILE.
+ *
+ * BLOOMFILE_SOLE_ADDER promises that adds come one after the other, from one thread and process at
+ * a time, and makes them two to three times as fast (blocked, classic). Lookups may come from
+ * anywhere meanwhile. Adds that break the promise lose keys. */
 BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params,
                                           unsigned flags);
 

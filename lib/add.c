@@ -18,8 +18,10 @@ static int addable(bloomfile *f)
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
-    f->kernel->add_shared(map_bytes(&f->map) + f->header.body_offset, f->view.units, f->header.k,
-                          digests, n, was_new, change);
+    const struct kernel *kernel = f->kernel;
+    uint8_t *body = map_bytes(&f->map) + f->header.body_offset;
+    (f->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
+        body, f->view.units, f->header.k, digests, n, was_new, change);
 }
 
 /* Keys that are there are new to nobody, and adding them again changes nothing. */

@@ -118,7 +118,7 @@ int bloomfile_create(bloomfile **out, const char *path, const struct bloomfile_p
 int bloomfile_create_memory(bloomfile **out, const struct bloomfile_params *params, unsigned flags)
 {
     *out = NULL;
-    if ((flags & ~BLOOMFILE_ADD_EXACT) != 0)
+    if ((flags & ~(BLOOMFILE_ADD_EXACT | BLOOMFILE_SOLE_ADDER)) != 0)
         return BLOOMFILE_EPARAMS;
     struct header h;
     int error = plan(params, &h);

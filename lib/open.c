@@ -102,6 +102,7 @@ int filter_make_writer(bloomfile *f, int fd, unsigned flags)
     bool layered;
     f->fd = fd;
     f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
+    f->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
     int error = filesystem_check(fd, &layered);
     if (error == 0)
         error = join_writers(f);

@@ -208,8 +208,10 @@ static void add_slowly(uint32_t layout, uint8_t *body, uint64_t m, unsigned k, u
     change->keys += *is_new;
 }
 
-static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint64_t m, unsigned k,
-                              size_t n)
+typedef void add_function(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests,
+                          size_t n, bool *was_new, struct kernel_change *change);
+
+static void assert_adds_agree(add_function *add, uint32_t layout, uint64_t m, unsigned k, size_t n)
 {
     const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
     const size_t size = (size_t)(geometry.need + 63) / 64 * 64;
@@ -224,11 +226,11 @@ static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint
         digests[i] = i % 5 == 4 ? digests[i - 1 - random64(&state) % 4] : random64(&state);
         add_slowly(layout, expected, m, k, digests[i], &expected_new[i], &expected_change);
     }
-    kernel->add_shared(body, geometry.units, k, digests, n / 2, was_new, &change);
+    add(body, geometry.units, k, digests, n / 2, was_new, &change);
     const size_t step = n <= 100 ? 1 : n; /* one key at once takes a way of its own */
     for (size_t i = n / 2; i < n; i += step)
-        kernel->add_shared(body, geometry.units, k, digests + i, step < n - i ? step : n - i,
-                           was_new + i, &change);
+        add(body, geometry.units, k, digests + i, step < n - i ? step : n - i, was_new + i,
+            &change);
     assert_memory_equal(body, expected, size);
     assert_memory_equal(was_new, expected_new, n);
     assert_memory_equal(&change, &expected_change, sizeof change);
@@ -236,7 +238,7 @@ static void assert_adds_agree(const struct kernel *kernel, uint32_t layout, uint
     const struct kernel_change none = { 0 };
     change = none;
     if (layout != BLOOMFILE_COUNTING) {
-        kernel->add_shared(body, geometry.units, k, digests, n, NULL, &change);
+        add(body, geometry.units, k, digests, n, NULL, &change);
         assert_memory_equal(&change, &none, sizeof change);
         assert_memory_equal(body, expected, size);
     }
@@ -249,8 +251,10 @@ static void adds_agree(const struct kernel *kernel, uint32_t layout)
     static const size_t counts[] = { 0, 1, 15, 16, 17, 100, MOST };
     for (unsigned k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
         for (size_t i = 0; i < ROWS(counts); i++) {
-            assert_adds_agree(kernel, layout, 512, k, counts[i]);
-            assert_adds_agree(kernel, layout, 512 * 40, k, counts[i]);
+            assert_adds_agree(kernel->add_shared, layout, 512, k, counts[i]);
+            assert_adds_agree(kernel->add_shared, layout, 512 * 40, k, counts[i]);
+            if (kernel->add_alone != NULL)
+                assert_adds_agree(kernel->add_alone, layout, 512 * 40, k, counts[i]);
         }
 }
 

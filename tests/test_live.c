@@ -7,10 +7,16 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum {
+    LONE_ADDS = 20000
+};
 
 static const uint8_t zeros[16];
 
@@ -69,6 +75,7 @@ static void parameters_that_will_not_do_make_nothing(void **state)
         assert_error(bloomfile_create_memory(&f, &params, flags[i]), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create_memory(&f, &params, BLOOMFILE_REPLACE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, NULL, &params, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_SOLE_ADDER), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "/dev/null", &params, BLOOMFILE_REPLACE),
@@ -114,6 +121,58 @@ static void a_filter_in_memory_is_like_any_other(void **state)
     bloomfile_close(f);
     assert_int_equal(open_descriptors(), descriptors);
     assert_int_equal(entries_in_dir(), 1);
+}
+
+struct watch {
+    const bloomfile *f;
+    atomic_size_t added;
+    atomic_bool lost;
+};
+
+static void *look_for_what_is_added(void *argument)
+{
+    struct watch *w = argument;
+    for (size_t n = 0; n < LONE_ADDS;) {
+        n = atomic_load(&w->added);
+        for (size_t i = n < 100 ? 0 : n - 100; i < n; i++)
+            if (!bloomfile_contains_digest(w->f, number(0, i)))
+                atomic_store(&w->lost, true);
+    }
+    return NULL;
+}
+
+/* Makes the same filter as one that shares it, and others may look meanwhile. */
+static void a_sole_adder_adds_what_others_would(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        struct bloomfile_params params = sized(LONE_ADDS);
+        params.layout = layout;
+        bloomfile *alone, *shared;
+        assert_error(bloomfile_create_memory(&alone, &params, BLOOMFILE_SOLE_ADDER), 0);
+        assert_error(bloomfile_create_memory(&shared, &params, 0), 0);
+        struct watch watch = { .f = alone };
+        pthread_t looker;
+        assert_int_equal(pthread_create(&looker, NULL, look_for_what_is_added, &watch), 0);
+        for (size_t i = 0; i < LONE_ADDS; i++) {
+            bool new_to_one, new_to_other;
+            assert_error(bloomfile_add_digest(alone, number(0, i), &new_to_one), 0);
+            assert_error(bloomfile_add_digest(shared, number(0, i), &new_to_other), 0);
+            assert_int_equal(new_to_one, new_to_other);
+            atomic_store(&watch.added, i + 1);
+        }
+        assert_int_equal(pthread_join(looker, NULL), 0);
+        assert_false(atomic_load(&watch.lost));
+        assert_error(bloomfile_seal_to("alone", alone, BLOOMFILE_REPLACE), 0);
+        assert_error(bloomfile_seal_to("shared", shared, BLOOMFILE_REPLACE), 0);
+        struct bytes one = read_file("alone"), other = read_file("shared");
+        assert_int_equal(one.size, other.size);
+        assert_memory_equal(one.data, other.data, one.size);
+        free(one.data);
+        free(other.data);
+        bloomfile_close(alone);
+        bloomfile_close(shared);
+    }
 }
 
 static void a_filter_larger_than_all_memory_is_refused(void **state)
@@ -285,6 +344,7 @@ int main(void)
         IN_NEW_DIR(parameters_that_will_not_do_make_nothing),
         IN_NEW_DIR(a_filter_is_replaced_only_if_asked),
         IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
+        IN_NEW_DIR(a_sole_adder_adds_what_others_would),
         IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
         IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),

@@ -122,7 +122,9 @@ static void a_path_that_leads_nowhere_is_refused(void **state)
 static void unknown_and_contradictory_flags_are_refused(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 1024,
+    static const unsigned flags[] = { BLOOMFILE_SOLE_ADDER,
+                                      BLOOMFILE_WRITE | BLOOMFILE_SOLE_ADDER,
+                                      1u << 11,
                                       1u << 31,
                                       BLOOMFILE_REPLACE,
                                       BLOOMFILE_ADD_EXACT,

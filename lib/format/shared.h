@@ -38,6 +38,14 @@ static inline uint64_t shared_set64(void *aligned, uint64_t bits)
     return bits & ~BYTES_SWAP64(before);
 }
 
+/* The same by the only one who changes the word, which waits for nobody. */
+static inline uint64_t shared_set64_alone(void *aligned, uint64_t bits)
+{
+    uint64_t before = shared_load64(aligned);
+    __atomic_store_n((shared_word *)aligned, BYTES_SWAP64(before | bits), __ATOMIC_RELAXED);
+    return bits & ~before;
+}
+
 /* Loads and atomic changes before it take effect before any load after it. On x86 that needs no
  * instruction: loads stay in order, and a locked change is a barrier. */
 static inline void shared_order(void)

@@ -36,6 +36,7 @@ struct bloomfile {
     bool writing;            /* one of the file's writers */
     int finished;            /* result of bloomfile_finish() */
     bool exact;              /* BLOOMFILE_ADD_EXACT */
+    bool alone;              /* BLOOMFILE_SOLE_ADDER */
     bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
     bool copied;             /* BLOOMFILE_COPY: the file may change */
     bool app_hash;           /* the application hashes: keys have no digest here */

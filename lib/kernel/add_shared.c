@@ -18,19 +18,6 @@ static void record(bool *was_new, size_t i, bool is_new, struct kernel_change *c
     change->keys += is_new;
 }
 
-static uint64_t missing(const uint8_t *word, uint64_t bits)
-{
-    return bits & ~shared_load64(word);
-}
-
-/* Sets bits of an aligned word; returns how many were clear before. */
-static unsigned set(uint8_t *word, uint64_t bits)
-{
-    if (missing(word, bits) == 0)
-        return 0;
-    return (unsigned)__builtin_popcountll(shared_set64(word, bits));
-}
-
 /* ---- classic and counting alike */
 
 static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsigned k,
@@ -45,29 +32,39 @@ static void expect(const uint8_t *body, uint64_t units, unsigned per_byte, unsig
 
 /* ---- classic */
 
-static unsigned add_bits(uint8_t *body, uint64_t bits, unsigned k, uint64_t digest)
-{
-    unsigned ones = 0;
-    uint64_t g = digest;
-    for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
-        uint64_t bit = probe_reduce(g, bits);
-        ones += set(body + bit / 64 * 8, 1ULL << bit % 64);
-    }
-    return ones;
-}
+typedef uint64_t change_word(void *aligned, uint64_t bits);
 
-void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
-                               size_t n, bool *was_new, struct kernel_change *change)
+static inline void add_to_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                                  size_t n, bool *was_new, struct kernel_change *change,
+                                  change_word *set)
 {
     for (size_t start = 0; start < n; start += CHUNK) {
         size_t count = n - start < CHUNK ? n - start : CHUNK;
         expect(body, bits, 8, k, digests + start, count);
         for (size_t j = start; j < start + count; j++) {
-            unsigned ones = add_bits(body, bits, k, digests[j]);
+            unsigned ones = 0;
+            uint64_t g = digests[j];
+            for (unsigned i = 0; i < k; i++, g *= PROBE_MULTIPLIER) {
+                const uint64_t bit = probe_reduce(g, bits), one = 1ULL << bit % 64;
+                uint8_t *word = body + bit / 64 * 8;
+                ones += (shared_load64(word) & one) == 0 && set(word, one) != 0;
+            }
             change->ones += ones;
             record(was_new, j, ones > 0, change);
         }
     }
+}
+
+void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                               size_t n, bool *was_new, struct kernel_change *change)
+{
+    add_to_classic(body, bits, k, digests, n, was_new, change, shared_set64);
+}
+
+void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                              size_t n, bool *was_new, struct kernel_change *change)
+{
+    add_to_classic(body, bits, k, digests, n, was_new, change, shared_set64_alone);
 }
 
 /* ---- counting */

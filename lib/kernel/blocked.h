@@ -5,11 +5,12 @@
 
 #include "kernel/functions.h"
 
-#define KERNEL_BLOCKED(its_name, its_contains, its_contains_many, its_add_part, its_add_shared)    \
+/* Of the functions that blocked_lookup.h, blocked_part.h and blocked_set.h define. */
+#define KERNEL_BLOCKED(its_name)                                                                   \
     {                                                                                              \
-        .name = (its_name), .density = KERNEL_LOCAL, .contains = (its_contains),                   \
-        .contains_many = (its_contains_many), .expect = kernel_expect_blocked,                     \
-        .add_part = (its_add_part), .add_shared = (its_add_shared), .tally = kernel_tally_blocked, \
+        .name = (its_name), .density = KERNEL_LOCAL, .contains = contains,                         \
+        .contains_many = contains_many, .expect = kernel_expect_blocked, .add_part = add_part,     \
+        .add_shared = add_shared, .add_alone = add_alone, .tally = kernel_tally_blocked,           \
         .fold = kernel_fold_blocked                                                                \
     }
 

@@ -7,12 +7,4 @@
 #include "kernel/blocked_part.h"
 #include "kernel/blocked_set.h"
 
-KERNEL_TARGET static void add_shared(uint8_t *body, uint64_t blocks, unsigned k,
-                                     const uint64_t *digests, size_t n, bool *was_new,
-                                     struct kernel_change *change)
-{
-    kernel_set(body, blocks, k, digests, n, was_new, change, kernel_find_lacks_scalar);
-}
-
-const struct kernel kernel_avx2_blocked =
-    KERNEL_BLOCKED("avx2", contains, contains_many, add_part, add_shared);
+const struct kernel kernel_avx2_blocked = KERNEL_BLOCKED("avx2");

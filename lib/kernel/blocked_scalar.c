@@ -12,11 +12,4 @@ void kernel_expect_blocked(const struct kernel_view *view, const uint64_t *diges
         kernel_request(view, digests[i]);
 }
 
-static void add_shared(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
-                       size_t n, bool *was_new, struct kernel_change *change)
-{
-    kernel_set(body, blocks, k, digests, n, was_new, change, kernel_find_lacks_scalar);
-}
-
-const struct kernel kernel_scalar_blocked =
-    KERNEL_BLOCKED("scalar", contains, contains_many, add_part, add_shared);
+const struct kernel kernel_scalar_blocked = KERNEL_BLOCKED("scalar");

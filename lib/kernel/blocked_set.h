@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batch adds in the blocked layout to a body that others change, whatever the instructions.
+ * Adds in the blocked layout to a body that others read, and change if the adder is not alone,
+ * whatever the instructions. The including file has included blocked_lookup.h.
  *
  * An atomic change waits for all that was begun before it and holds up all that comes after. So a
  * group of keys is looked at first, which finds the words that lack bits, without a branch that
@@ -22,6 +23,45 @@ struct kernel_lacks {
     uint8_t key[KERNEL_GROUP * KERNEL_WORDS];
 };
 
+/* kernel_find_lacks() appends the words of a key's block that lack some of its bits. */
+
+#ifdef BLOOMFILE_BLOCK_AVX512
+
+/* The bits of `slices` slices of a product, each in its word: what was stored in pieces could not
+ * be loaded as one register without waiting. */
+KERNEL_INLINE __m512i kernel_want(uint64_t product, unsigned slices)
+{
+    const __m512i words = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    __m512i wanted = _mm512_setzero_si512();
+    for (unsigned i = 0; i < slices; i++) {
+        const unsigned bit = probe_slice(product, i);
+        const __mmask8 word = _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(bit / 64));
+        const __m512i one = _mm512_set1_epi64((long long)(1ULL << bit % 64));
+        wanted = _mm512_mask_or_epi64(wanted, word, wanted, one);
+    }
+    return wanted;
+}
+
+KERNEL_INLINE void kernel_find_lacks(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
+                                     struct kernel_lacks *lacks)
+{
+    const __m512i offsets = _mm512_setr_epi64(0, 8, 16, 24, 32, 40, 48, 56);
+    const __m512i words = _mm512_add_epi64(_mm512_set1_epi64((long long)(uintptr_t)block), offsets);
+    __m512i wanted = _mm512_setzero_si512();
+    for (; k > PROBE_SLICES; k -= PROBE_SLICES)
+        wanted = _mm512_or_si512(wanted, kernel_want(digest *= PROBE_MULTIPLIER, PROBE_SLICES));
+    wanted = _mm512_or_si512(wanted, kernel_want(digest * PROBE_MULTIPLIER, k));
+    const __m512i bits = _mm512_andnot_si512(_mm512_load_si512(block), wanted);
+    const __mmask8 lacking = _mm512_test_epi64_mask(bits, bits);
+    const size_t count = lacks->count;
+    _mm512_storeu_si512(lacks->bits + count, _mm512_maskz_compress_epi64(lacking, bits));
+    _mm512_storeu_si512(lacks->word + count, _mm512_maskz_compress_epi64(lacking, words));
+    memset(lacks->key + count, key, KERNEL_WORDS);
+    lacks->count = count + (unsigned)__builtin_popcount(lacking);
+}
+
+#else
+
 /* The bits of a key, in the words of its block. */
 KERNEL_INLINE void kernel_want(uint64_t *wanted, unsigned k, uint64_t digest)
 {
@@ -37,12 +77,8 @@ KERNEL_INLINE void kernel_want(uint64_t *wanted, unsigned k, uint64_t digest)
     }
 }
 
-/* Appends the words of a key's block that lack some of its bits. */
-typedef void kernel_find_lacks(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
-                               struct kernel_lacks *lacks);
-
-KERNEL_INLINE void kernel_find_lacks_scalar(uint8_t *block, unsigned k, uint64_t digest,
-                                            uint8_t key, struct kernel_lacks *lacks)
+KERNEL_INLINE void kernel_find_lacks(uint8_t *block, unsigned k, uint64_t digest, uint8_t key,
+                                     struct kernel_lacks *lacks)
 {
     uint64_t wanted[KERNEL_WORDS] = { 0 };
     size_t count = lacks->count;
@@ -58,16 +94,21 @@ KERNEL_INLINE void kernel_find_lacks_scalar(uint8_t *block, unsigned k, uint64_t
     lacks->count = count;
 }
 
+#endif
+
+/* Sets bits of a word, shared_set64() or shared_set64_alone(). */
+typedef uint64_t kernel_change_word(void *aligned, uint64_t bits);
+
 /* Sets the bits; keys that set one are new. Requests the lines of the `n` digests from `next` on
  * meanwhile, one after each change: a burst of requests and the changes would wait for each
  * other. */
 KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_new,
                                     struct kernel_change *change, const struct kernel_view *view,
-                                    const uint64_t *next, size_t n)
+                                    const uint64_t *next, size_t n, kernel_change_word *set)
 {
     size_t requested = 0;
     for (size_t i = 0; i < lacks->count; i++) {
-        uint64_t made = shared_set64(lacks->word[i], lacks->bits[i]);
+        uint64_t made = set(lacks->word[i], lacks->bits[i]);
         change->ones += __builtin_popcountll(made);
         is_new[lacks->key[i]] |= made != 0;
         if (requested < n)
@@ -79,7 +120,7 @@ KERNEL_INLINE void kernel_set_lacks(const struct kernel_lacks *lacks, bool *is_n
 
 /* One key, which is there already at the least cost. Returns whether it set a bit. */
 KERNEL_INLINE bool kernel_set_one(uint8_t *block, unsigned k, uint64_t digest,
-                                  struct kernel_change *change, kernel_find_lacks *find_lacks)
+                                  struct kernel_change *change, kernel_change_word *set)
 {
     struct kernel_lacks lacks;
     int64_t ones = 0;
@@ -87,9 +128,9 @@ KERNEL_INLINE bool kernel_set_one(uint8_t *block, unsigned k, uint64_t digest,
     if (bloomfile_block_has(block, k, digest))
         return false;
     lacks.count = 0;
-    find_lacks(block, k, digest, 0, &lacks);
+    kernel_find_lacks(block, k, digest, 0, &lacks);
     for (size_t i = 0; i < lacks.count; i++)
-        ones += __builtin_popcountll(shared_set64(lacks.word[i], lacks.bits[i]));
+        ones += __builtin_popcountll(set(lacks.word[i], lacks.bits[i]));
     change->ones += ones;
     change->keys += ones != 0;
     return ones != 0;
@@ -97,13 +138,13 @@ KERNEL_INLINE bool kernel_set_one(uint8_t *block, unsigned k, uint64_t digest,
 
 KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const uint64_t *digests,
                               size_t n, bool *was_new, struct kernel_change *change,
-                              kernel_find_lacks *find_lacks)
+                              kernel_change_word *set)
 {
     const struct kernel_view view = { .body = body, .units = blocks, .k = k };
     struct kernel_lacks lacks;
     if (n == 1) {
         uint8_t *block = body + PROBE_BLOCK_BYTES * probe_reduce(digests[0], blocks);
-        const bool is_new = kernel_set_one(block, k, digests[0], change, find_lacks);
+        const bool is_new = kernel_set_one(block, k, digests[0], change, set);
         if (was_new != NULL)
             *was_new = is_new;
         return;
@@ -117,15 +158,29 @@ KERNEL_INLINE void kernel_set(uint8_t *body, uint64_t blocks, unsigned k, const 
         bool is_new[KERNEL_GROUP] = { false };
         lacks.count = 0;
         for (size_t j = 0; j < count; j++)
-            find_lacks(body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + j], blocks), k,
-                       digests[start + j], (uint8_t)j, &lacks);
-        kernel_set_lacks(&lacks, is_new, change, &view, digests + next, ahead);
+            kernel_find_lacks(body + PROBE_BLOCK_BYTES * probe_reduce(digests[start + j], blocks),
+                              k, digests[start + j], (uint8_t)j, &lacks);
+        kernel_set_lacks(&lacks, is_new, change, &view, digests + next, ahead, set);
         for (size_t j = 0; j < count; j++) {
             if (was_new != NULL)
                 was_new[start + j] = is_new[j];
             change->keys += is_new[j];
         }
     }
+}
+
+KERNEL_TARGET static void add_shared(uint8_t *body, uint64_t blocks, unsigned k,
+                                     const uint64_t *digests, size_t n, bool *was_new,
+                                     struct kernel_change *change)
+{
+    kernel_set(body, blocks, k, digests, n, was_new, change, shared_set64);
+}
+
+KERNEL_TARGET static void add_alone(uint8_t *body, uint64_t blocks, unsigned k,
+                                    const uint64_t *digests, size_t n, bool *was_new,
+                                    struct kernel_change *change)
+{
+    kernel_set(body, blocks, k, digests, n, was_new, change, shared_set64_alone);
 }
 
 #endif

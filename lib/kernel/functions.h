@@ -16,6 +16,8 @@ void kernel_put_counting(uint8_t *part, const uint32_t *positions, size_t n);
 /* ---- add_shared.c */
 void kernel_add_shared_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
                                size_t n, bool *was_new, struct kernel_change *change);
+void kernel_add_alone_classic(uint8_t *body, uint64_t bits, unsigned k, const uint64_t *digests,
+                              size_t n, bool *was_new, struct kernel_change *change);
 void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
                                 const uint64_t *digests, size_t n, bool *was_new,
                                 struct kernel_change *change);

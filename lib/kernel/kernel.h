@@ -2,7 +2,7 @@
  * The code that touches bits. A kernel gets a body and counts, never a handle, and trusts them.
  * The scalar kernels are the definition; all others must agree bit for bit. `units` is the range
  * of a digest's first reduction: blocks for the blocked layout, bits or counters otherwise. A body
- * may have any alignment, except for add_shared. */
+ * may have any alignment, except for add_shared and add_alone. */
 #ifndef BLOOMFILE_KERNEL_H
 #define BLOOMFILE_KERNEL_H
 
@@ -55,6 +55,10 @@ struct kernel {
      * NULL; the effect is added to *change. */
     void (*add_shared)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
                        bool *was_new, struct kernel_change *change);
+    /* The same when nobody else changes the body, though others may read it: without locked
+     * instructions. NULL: there is no faster way. */
+    void (*add_alone)(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
+                      bool *was_new, struct kernel_change *change);
     /* Undoes one add of a key. Returns false and changes nothing if the key is certainly absent.
      * Nobody else may remove meanwhile; others may add. NULL: keys cannot be removed. */
     bool (*remove_shared)(uint8_t *body, uint64_t units, unsigned k, uint64_t digest,

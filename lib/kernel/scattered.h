@@ -13,8 +13,8 @@
         .name = (its_name), .density = KERNEL_BITS, .contains = (its_contains),                    \
         .contains_many = (its_contains_many), .expect = kernel_expect_classic,                     \
         .add_part = kernel_add_part_classic, .put = kernel_put_classic,                            \
-        .add_shared = kernel_add_shared_classic, .tally = kernel_tally_classic,                    \
-        .fold = kernel_fold_classic,                                                               \
+        .add_shared = kernel_add_shared_classic, .add_alone = kernel_add_alone_classic,            \
+        .tally = kernel_tally_classic, .fold = kernel_fold_classic,                                \
     }
 #define KERNEL_COUNTING(its_name, its_contains, its_contains_many)                                 \
     {                                                                                              \

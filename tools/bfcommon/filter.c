@@ -27,7 +27,7 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     params.bits = bits;
     params.hashes = hashes < MOST_HASHES ? hashes : MOST_HASHES;
     params.seed = filter->seed;
-    int error = bloomfile_create_memory(&filter->f, &params, 0);
+    int error = bloomfile_create_memory(&filter->f, &params, BLOOMFILE_SOLE_ADDER);
     if (error != 0)
         cli_fail(error, "cannot make a filter in memory");
 }

@@ -64,7 +64,7 @@ bloomfile *filter_create(const struct filter_plan *plan, const char *path)
     if (path == NULL)
         check_memory(plan, &params);
     int error = path != NULL ? bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT)
-                             : bloomfile_create_memory(&f, &params, 0);
+                             : bloomfile_create_memory(&f, &params, BLOOMFILE_SOLE_ADDER);
     if (error != 0 && (error != EEXIST || path == NULL))
         cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s",
                  path != NULL ? path : "a filter in memory", params.capacity,

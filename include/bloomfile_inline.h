@@ -96,6 +96,14 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->f, digest);
 }
 
+/* Has the cache line of a lookup that follows brought near, so that it is not waited for: of the
+ * next group of keys while this one is looked up, or while the engine does something else. */
+static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
+                                             bloomfile_digest digest)
+{
+    __builtin_prefetch(bloomfile_block_of(pin->body, pin->blocks, digest));
+}
+
 /* As bloomfile_contains_digests(), for the 2 to 64 keys that an engine has at once: their cache
  * lines are requested first. */
 static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pinned *pin,
@@ -107,7 +115,7 @@ static inline size_t bloomfile_pinned_contains_digests(const struct bloomfile_pi
     if (n > 64 || !bloomfile_pinned_sure_(&copy))
         return bloomfile_contains_digests(pin->f, digests, n, hits);
     for (size_t i = 0; i < n; i++)
-        __builtin_prefetch(bloomfile_block_of(copy.body, copy.blocks, digests[i]));
+        bloomfile_pinned_prefetch(&copy, digests[i]);
     for (size_t i = 0; i < n; i++) {
         const uint8_t *block = bloomfile_block_of(copy.body, copy.blocks, digests[i]);
         const bool hit = bloomfile_block_has(block, copy.hashes, digests[i]);

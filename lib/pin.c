@@ -26,9 +26,8 @@ int bloomfile_pin(const bloomfile *f, struct bloomfile_pinned *pin)
     static const uint64_t always_in_doubt = 1;
     if (!versioned_known(pin->struct_size, PIN_LEAST))
         return BLOOMFILE_EPARAMS;
-    struct bloomfile_pinned p = { .f = f, .doubts = &always_in_doubt };
+    struct bloomfile_pinned p = { .f = f, .body = f->view.body, .doubts = &always_in_doubt };
     if (can_inline(f)) {
-        p.body = f->view.body;
         p.blocks = f->view.units;
         p.hashes = f->view.k;
         p.doubts = (const void *)(uintptr_t)&f->guard_storage.doubts; /* atomic, as ours */

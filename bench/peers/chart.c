@@ -2,10 +2,13 @@
  *
  * bench-chart - draws a chart, as JSON on standard input, as an SVG image
  *
- *     {"title": "", "style": "CSS", "dark_style": "CSS", "words": ["", ""],
- *      "x": {"label": "", "linear": true, "low": 1, "high": 2, "times": 100, "unit": " %"}, "y": as
- * x, "curves": [{"class": "", "points": [[x, y], ...]}], "levels": [{"class": "", "y": 1, "text":
- * ""}], "marks": [{"x": 1, "y": 1, "class": "", "radius": 1, "name": "", "key": true}]}
+ *     {"title": "", "style": "CSS", "dark_style": "CSS", "words": ["", ""], "x": {...}, "y": {...},
+ *      "curves": [{"class": "", "points": [[x, y], ...]}],
+ *      "levels": [{"class": "", "y": 1, "text": ""}],
+ *      "marks": [{"x": 1, "y": 1, "class": "", "radius": 1, "name": "", "key": true}]}
+ *
+ * An axis: {"label": "", "low": 1, "high": 2, "times": 100, "unit": " %"}, and "linear" or
+ * "doublings", if it is to have other ticks than decades. A value is shown `times` as large.
  *
  * A mark without a class is not drawn, but its name is; one without a name is only drawn. `key`: a
  * mark like it stands before the name.
@@ -43,7 +46,9 @@ static struct chart_axis axis_of(json_object *chart, const char *name)
     json_object *a = member(chart, name);
     const struct chart_axis axis = {
         .label = text_of(a, "label"),
-        .scale = json_object_get_boolean(member(a, "linear")) ? CHART_LINEAR : CHART_DECADES,
+        .scale = json_object_get_boolean(member(a, "linear"))      ? CHART_LINEAR
+                 : json_object_get_boolean(member(a, "doublings")) ? CHART_DOUBLINGS
+                                                                   : CHART_DECADES,
         .low = number_of(a, "low"),
         .high = number_of(a, "high"),
         .times = number_of(a, "times"),

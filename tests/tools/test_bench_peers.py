@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""bench-peers and bench-curve: the reports of small runs, and contenders that lose keys or end early."""
+"""bench-peers, bench-curve, bench-batches: the reports of small runs, and contenders that fail."""
 
 import json
 import os
@@ -12,17 +12,17 @@ import unittest
 import xml.etree.ElementTree as ElementTree
 
 PEERS = pathlib.Path(os.environ["BENCH_PEERS"])
-CURVE = PEERS.with_name("bench-curve")
+CURVE, BATCHES = PEERS.with_name("bench-curve"), PEERS.with_name("bench-batches")
 SMALL = ["--turns", "1", "--queries", "20000"]
 
 # Answers as a contender does. With FROM keys or more it loses LOSES of them, and ends instead of
-# answering the request ENDS.
+# answering the request ENDS. It takes twice its time for keys in batches of CLIFF.
 CONTENDER = """#!/usr/bin/env python3
 import sys
 for line in sys.stdin:
     words = line.split()
     if words[0] == "name":
-        answer = "mimic\\t1.0" if words[1] == "0" else "none"
+        answer = NAME + "\\t1.0" if words[1] == "0" else "none"
     elif words[0] == "create":
         keys = int(words[2])
         answer = "ok 0 0"
@@ -31,8 +31,11 @@ for line in sys.stdin:
         answer = "ok 0 0"
     elif words[0] == "lookup":
         found = queries - (LOSES if keys >= FROM else 0) if words[3] == "present" else queries // 100
-        answer = f"ok 0.5 {found}"
+        answer = f"ok {1 if words[2] == CLIFF else 0.5} {found}"
     else:
+        if words[0] == "finish" and NAME == "bloomfile blocked":
+            with open("blocked.bloom", "wb") as file:
+                file.write(bytes(20000))
         answer = "ok 0.25 1000"
     if words[0] == ENDS and keys >= FROM:
         sys.exit(0)
@@ -55,19 +58,20 @@ class DriverTest(unittest.TestCase):
         self.assertEqual(list(self.scratch.iterdir()), [])
         return done
 
-    def with_mimic(self, loses=0, ends=None, least=20000):
-        """bench-peers in a folder where a program that was written here stands for libbloom."""
+    def with_mimic(self, loses=0, ends=None, least=20000, name="mimic", cliff=None, stands_for="bench-peer-libbloom"):
+        """bench-peers in a folder where a program that was written here stands for libbloom, or another."""
         bench = self.folder / "bench"
         bench.mkdir()
         (self.folder / "lib").symlink_to(PEERS.parent.parent / "lib")
-        for name in (PEERS.name, CURVE.name, "bench-limits", "bench-contender-bloomfile", "bench-chart",
+        for file in (PEERS.name, CURVE.name, BATCHES.name, "bench-limits", "bench-contender-bloomfile", "bench-chart",
                      "contenders.py", "report.py"):
-            shutil.copy(PEERS.with_name(name), bench)
+            shutil.copy(PEERS.with_name(file), bench)
         mimic = CONTENDER
-        for name, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least):
-            mimic = mimic.replace(name, repr(value))
-        (bench / "bench-peer-libbloom").write_text(mimic)
-        (bench / "bench-peer-libbloom").chmod(0o755)
+        for word, value in ("LOSES", loses), ("ENDS", ends), ("FROM", least), ("NAME", name), ("CLIFF", cliff):
+            mimic = mimic.replace(word, repr(value))
+        (bench / stands_for).unlink(missing_ok=True)
+        (bench / stands_for).write_text(mimic)
+        (bench / stands_for).chmod(0o755)
         return bench / PEERS.name
 
     def drawn_names(self, image):
@@ -200,6 +204,38 @@ class CurveTest(DriverTest):
         for args in ["--keys", "0"], ["--lookups", "x"], ["--other"], ["extra"]:
             with self.subTest(args=args):
                 self.run_peers(*args, program=CURVE, status=2)
+
+
+class BatchesTest(DriverTest):
+    def batches(self, cliff=None, status=0):
+        """A run of a mimic that takes the same time for all keys, but for those in batches of `cliff`."""
+        program = self.with_mimic(name="bloomfile blocked", cliff=cliff, stands_for="bench-contender-bloomfile")
+        image = self.folder / "batches.svg"
+        done = self.run_peers("--keys", "20000", "--keys", "40000", "--turns", "2", "--svg", image,
+                              program=program.with_name(BATCHES.name), status=status)
+        return done.stdout, self.drawn_names(image)
+
+    def test_curves(self):
+        report, names = self.batches()
+        self.assertEqual(len(re.findall(r"(?m)^\| +64 \|", report)), 2)
+        self.assertNotIn("MISSED", report)
+        self.assertEqual([name.split(":")[0] for name in names], ["0.025 MB", "0.05 MB"])
+
+    def test_a_cliff_is_a_failure(self):
+        report, _ = self.batches(cliff="64", status=1)
+        self.assertRegex(report, r"0.05 MB, in doubt: highest step +\| +2.00 x, from 32 to 64 .* MISSED")
+        self.assertRegex(report, r"0.05 MB, bloomfile blocked: lowest step +\| +0.50 x, from 64 to 128 .* ok")
+
+    def test_true_filters(self):
+        done = subprocess.run([BATCHES, "--keys", "20000", "--turns", "1", self.scratch], capture_output=True,
+                              text=True, timeout=250)
+        self.assertIn(done.returncode, [0, 1], "as fast as this machine may be")
+        self.assertIn("in doubt", done.stdout, done.stderr)
+
+    def test_usage(self):
+        for args in ["--keys", "0"], ["--turns", "x"], ["extra"]:
+            with self.subTest(args=args):
+                self.run_peers(*args, program=BATCHES, status=2)
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ static void put_tick(const struct chart *c, const struct chart_axis *a, double v
     if (a->text != NULL)
         text = a->text(room, sizeof(room), value);
     else
-        snprintf(room, sizeof(room), "%.3g%s", value * a->times, a->unit);
+        snprintf(room, sizeof(room), "%.4g%s", value * a->times, a->unit);
     if (a == &c->x) {
         chart_line(c, "grid", place, c->top, place, c->bottom);
         svg_text(c->out, "middle", place, c->bottom + 22, text);

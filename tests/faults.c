@@ -225,7 +225,11 @@ WRAP(int, asprintf, (char **text, const char *format, ...))
 
 WRAP_LARGE(int, open, (const char *path, int flags, ...))
 {
-    return fails(ON_open64) ? -1 : __real_open(path, flags);
+    va_list rest;
+    va_start(rest, flags);
+    const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return fails(ON_open64) ? -1 : __real_open(path, flags, mode);
 }
 
 WRAP_LARGE(int, openat, (int dir, const char *path, int flags, ...))

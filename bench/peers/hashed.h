@@ -87,21 +87,6 @@ template <class F> struct hashed {
             what(keys->digests != nullptr ? keys->digests + first : digests, n);
         }
     }
-
-    static bool finish(void *filter)
-    {
-        return static_cast<F *>(filter)->finish();
-    }
-
-    static uint64_t bytes(const void *filter)
-    {
-        return static_cast<const F *>(filter)->bytes();
-    }
-
-    static void destroy(void *filter)
-    {
-        delete static_cast<F *>(filter);
-    }
 };
 
 template <class F> contender contender_of(const char *version)
@@ -119,7 +104,7 @@ template <class F> contender contender_of(const char *version)
             });
         };
     if constexpr (requires { &F::finish; })
-        c.finish = its::finish;
+        c.finish = [](void *filter) { return static_cast<F *>(filter)->finish(); };
     c.lookup_one = its::template look_up<false>;
     c.lookup_acting = its::template look_up<true>;
     if constexpr (requires { &F::has_many; })
@@ -130,8 +115,8 @@ template <class F> contender contender_of(const char *version)
             });
             return found;
         };
-    c.bytes = its::bytes;
-    c.destroy = its::destroy;
+    c.bytes = [](const void *filter) { return uint64_t(static_cast<const F *>(filter)->bytes()); };
+    c.destroy = [](void *filter) { delete static_cast<F *>(filter); };
     return c;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the machine can do, as contenders that answer nothing: reading and changing random lines of
- * a mapped file as large as a filter, hashing alone, copying, reading in order.
+ * a mapped file as large as a filter, hashing alone.
  *
  * The loops over lines stream through the same digests as lookups do, and find the line by the same
  * multiplication. What they return depends on all they read.
@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,13 +24,11 @@
 #define LINE  ((size_t)64)
 #define WORDS (LINE / sizeof(uint64_t))
 #define PIECE 65536
-#define MOST  ((size_t)256 << 20) /* to copy or read in order */
 
 struct area {
     uint64_t (*lines)[WORDS];
     uint64_t count;
     unsigned ahead; /* of the line that is read, others are asked for */
-    char *copy;
 };
 
 /* The mapping that all areas of one size share. */
@@ -93,34 +90,17 @@ static void destroy(void *filter)
     struct area *a = filter;
     if (--shared.users == 0)
         munmap(shared.lines, (size_t)shared.count * LINE);
-    free(a->copy);
     free(a);
-}
-
-static size_t in_order(const struct area *a)
-{
-    const size_t size = (size_t)a->count * LINE;
-    return size < MOST ? size : MOST;
 }
 
 static uint64_t bytes(const void *filter)
 {
-    return in_order(filter);
+    return ((const struct area *)filter)->count * LINE;
 }
 
 static void *create(unsigned ahead, uint64_t capacity, double bits_per_key, enum key_form form)
 {
     return form == KEYS_HASHED ? make(capacity, bits_per_key, ahead) : NULL;
-}
-
-static void *create_copy(unsigned ahead, uint64_t capacity, double bits_per_key, enum key_form form)
-{
-    struct area *a = create(ahead, capacity, bits_per_key, form);
-    if (a == NULL)
-        return NULL;
-    a->copy = bench_memory(malloc(in_order(a)));
-    memset(a->copy, 1, in_order(a));
-    return a;
 }
 
 static void *create_hashing(unsigned ahead, uint64_t capacity, double bits_per_key,
@@ -213,7 +193,7 @@ static void change_ahead(void *filter, const struct keyset *keys)
         change(a, digests[i]);
 }
 
-/* ---- others */
+/* ---- hashing */
 
 static size_t hash(const void *filter, const struct keyset *keys)
 {
@@ -221,25 +201,6 @@ static size_t hash(const void *filter, const struct keyset *keys)
     uint64_t sum = 0;
     for (size_t i = 0; i < keys->count; i++)
         sum += XXH3_64bits_withSeed(keys->keys[i].data, keys->keys[i].size, 0);
-    return (size_t)sum;
-}
-
-static size_t copy(const void *filter, const struct keyset *keys)
-{
-    const struct area *a = filter;
-    (void)keys;
-    memcpy(a->copy, a->lines, in_order(a));
-    return (size_t)a->copy[in_order(a) - 1];
-}
-
-static size_t read_in_order(const void *filter, const struct keyset *keys)
-{
-    const struct area *a = filter;
-    uint64_t sum = 0;
-    (void)keys;
-    for (size_t line = 0; line < in_order(a) / LINE; line++)
-        for (size_t word = 0; word < WORDS; word++)
-            sum ^= a->lines[line][word];
     return (size_t)sum;
 }
 
@@ -266,7 +227,5 @@ const struct contender contenders[] = {
     LIMIT("random lines, all 64 bytes", 0, create, NULL, NULL, read_lines, NULL),
     LIMIT("random lines, dependent", 0, create, NULL, NULL, read_dependent, NULL),
     LIMIT("hashing", 0, create_hashing, NULL, NULL, hash, hash),
-    LIMIT("memcpy", 0, create_copy, NULL, NULL, NULL, copy),
-    LIMIT("reading in order", 0, create, NULL, NULL, NULL, read_in_order),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -320,11 +320,8 @@ def print_trial(trial):
     rows = []
     for e in trial.shown:
         if e.limit:
-            batch = e.median(BATCH_ABSENT)
-            whole = not e.series[ONE_ABSENT] and not e.series[ADD_BATCH]
-            rows.append([e.player.name, cell(e.median(ONE_ABSENT)), "" if whole else cell(batch),
-                         cell(e.median(ADD_BATCH)), cell(e.bytes / (batch * plan.queries)) if whole else ""])
-    report.print_table(["the machine's limits", ">one by one", ">in a batch", ">changed, in a batch", ">GB/s"], rows)
+            rows.append([e.player.name, *[cell(e.median(op)) for op in (ONE_ABSENT, BATCH_ABSENT, ADD_BATCH)]])
+    report.print_table(["the machine's limits", ">one by one", ">in a batch", ">changed, in a batch"], rows)
 
 
 def print_verdicts(verdicts):

@@ -4,7 +4,7 @@
  * FastLocalBloom of tables, with AVX2, and DynamicBloom of memtables, which takes adds from many at
  * once.
  */
-#include <memory/allocator.h>
+#include <memory/arena.h>
 #include <rocksdb/version.h>
 #include <util/bloom_impl.h>
 #include <util/dynamic_bloom.h>
@@ -72,26 +72,6 @@ struct fast_local {
     }
 };
 
-struct line_allocator : Allocator {
-    lines memory;
-
-    char *Allocate(size_t size) override
-    {
-        memory = lines_of(size);
-        return memory.get();
-    }
-
-    char *AllocateAligned(size_t size, size_t, Logger *) override
-    {
-        return Allocate(size);
-    }
-
-    size_t BlockSize() const override
-    {
-        return 0;
-    }
-};
-
 /* Its hashes have 32 bits: the lower half of a digest. A batch asks for the lines of a group first,
  * by the one function that it has for that. */
 struct dynamic {
@@ -99,7 +79,7 @@ struct dynamic {
     static constexpr uint32_t probes = 6; /* as in memtables */
     static constexpr double most_bits = 0xfffff000;
 
-    line_allocator memory;
+    Arena memory;
     uint64_t size;
     std::unique_ptr<DynamicBloom> it;
 

@@ -27,17 +27,24 @@ struct kernel_lacks {
 
 #ifdef BLOOMFILE_BLOCK_AVX512
 
-/* The bits of `slices` slices of a product, each in its word: what was stored in pieces could not
- * be loaded as one register without waiting. */
+/* The bits of the first `slices` slices of a product, each in its word. They stay in registers:
+ * what is stored in pieces cannot be loaded as one without waiting. */
 KERNEL_INLINE __m512i kernel_want(uint64_t product, unsigned slices)
 {
-    const __m512i words = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i places = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i to_bit = _mm512_setr_epi64(55, 46, 37, 28, 19, 10, 0, 0);
+    const __m512i to_word = _mm512_setr_epi64(61, 52, 43, 34, 25, 16, 0, 0);
+    const __m512i lanes = _mm512_set1_epi64((long long)product), seven = _mm512_set1_epi64(7);
+    const __m512i words = _mm512_and_si512(_mm512_srlv_epi64(lanes, to_word), seven);
+    const __m512i bits = _mm512_maskz_rolv_epi64(
+        (__mmask8)((1u << slices) - 1), _mm512_set1_epi64(1), _mm512_srlv_epi64(lanes, to_bit));
     __m512i wanted = _mm512_setzero_si512();
-    for (unsigned i = 0; i < slices; i++) {
-        const unsigned bit = probe_slice(product, i);
-        const __mmask8 word = _mm512_cmpeq_epi64_mask(words, _mm512_set1_epi64(bit / 64));
-        const __m512i one = _mm512_set1_epi64((long long)(1ULL << bit % 64));
-        wanted = _mm512_mask_or_epi64(wanted, word, wanted, one);
+#pragma GCC unroll 6
+    for (int i = 0; i < 6; i++) {
+        const __m512i lane = _mm512_set1_epi64(i);
+        const __mmask8 word =
+            _mm512_cmpeq_epi64_mask(places, _mm512_permutexvar_epi64(lane, words));
+        wanted = _mm512_mask_or_epi64(wanted, word, wanted, _mm512_permutexvar_epi64(lane, bits));
     }
     return wanted;
 }

@@ -147,47 +147,55 @@ int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
     return error != 0 ? error : digests_count(b->digests, count);
 }
 
-/* Sorts the digests and plans the filter. */
-static int plan(bloomfile_builder *b, struct header *h, const struct runs **runs)
-{
-    uint64_t n = 0;
-    int error = add_staged(b);
-    if (error == 0 && params_need_keys(&b->params))
-        error = digests_count(b->digests, &n);
-    if (error == 0)
-        error = params_plan(&b->params, n, GEOMETRY_FILE_HEADER, h);
-    if (error != 0)
-        return error;
-    h->record.state = BLOOMFILE_SEALED;
-    *runs = digests_runs(b->digests);
-    return *runs == NULL ? ENOMEM : 0;
-}
-
 /* Makes the body, its page checksums and the rest of *h. */
 static int build(bloomfile_builder *b, struct header *h, const struct runs *runs,
                  const struct new_image *r)
 {
     uint64_t n;
     int error = fill_body(h, runs, &b->fill, new_image_body(r), r->fd, r->checksums, &n);
-    if (error == 0)
-        params_set_keys(&b->params, n, h);
-    return error;
+    if (error != 0)
+        return error;
+    digests_are(b->digests, n);
+    params_set_keys(&b->params, n, h);
+    return 0;
 }
 
-static int finish(bloomfile_builder *b, struct destination to)
+/* Makes a filter planned for n keys; no filter, if that depends on n and there are others. */
+static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struct destination to)
 {
     struct header h;
-    const struct runs *runs;
     struct new_image r = { 0 };
-    int error = plan(b, &h, &runs);
+    int error = params_plan(&b->params, n, GEOMETRY_FILE_HEADER, &h);
+    h.record.state = BLOOMFILE_SEALED;
     if (error == 0)
         error = new_image_start(&r, &h, to);
     if (error == 0)
         error = build(b, &h, runs, &r);
-    if (error == 0)
+    if (error == 0 && (h.record.n == n || !params_need_keys(&b->params)))
         error = new_image_finish(&r, &h);
     new_image_abandon(&r);
     return error;
+}
+
+/* Where the size depends on the number of keys and few are repeated, as a rule none is. So none is
+ * counted before the filter is made; if some turn out to be repeated, it is made again. */
+static int finish(bloomfile_builder *b, struct destination to)
+{
+    uint64_t guess = 0, n;
+    bool certain = true;
+    const struct runs *runs = NULL;
+    int error = add_staged(b);
+    if (error == 0 && (runs = digests_runs(b->digests)) == NULL)
+        error = ENOMEM;
+    if (error == 0 && params_need_keys(&b->params))
+        error = digests_guess(b->digests, &guess, &certain);
+    if (error != 0)
+        return error;
+    error = make(b, runs, guess, to);
+    if (certain)
+        return error;
+    const int counting = digests_count(b->digests, &n);
+    return counting != 0 ? counting : n == guess ? error : make(b, runs, n, to);
 }
 
 int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags)

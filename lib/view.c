@@ -57,7 +57,7 @@ void bloomfile_view_add_digests(const struct bloomfile_view *view, void *body,
 {
     const struct kernel *kernel = view->kernel;
     if (kernel != NULL)
-        kernel->add_part(body, 0, view->units, view->units, view->hashes, digests, n);
+        kernel->add_part(body, 0, view->units, view->units, view->hashes, digests, n, NULL);
 }
 
 static struct kernel_view seen(const struct bloomfile_view *view, const void *body)

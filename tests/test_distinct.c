@@ -88,10 +88,74 @@ static void each_value_is_left_once(void **state)
     }
 }
 
+static uint64_t a_few_twice(uint64_t i, uint64_t *random)
+{
+    const uint64_t fresh = random64(random);
+    return i % 500 < 2 ? i / 500 * 0x0123456789ABCDEF : fresh;
+}
+
+static shape *const rarely_repeated[] = { scattered, scattered_in_a_partition, one_among_many_twice,
+                                          a_few_twice, in_one_slot };
+
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Those that equal one before them, which are also next to each other once sorted; and `others`,
+ * as far as there is room. */
+static size_t suspect(const uint64_t *values, size_t n, size_t others, uint64_t *suspects)
+{
+    uint64_t *sorted = calloc(n + 1, sizeof *sorted);
+    size_t count = 0;
+    assert_non_null(sorted);
+    memcpy(sorted, values, n * sizeof *values);
+    qsort(sorted, n, sizeof *sorted, compare);
+    for (size_t i = 1; i < n && count <= distinct_suspects(n); i++)
+        if (sorted[i] == sorted[i - 1])
+            suspects[count++] = sorted[i];
+    free(sorted);
+    for (size_t i = 0; i < others && count < distinct_suspects(n); i++)
+        suspects[count++] = values[i * 7 % n];
+    return count;
+}
+
+static void each_repetition_among_suspects_is_counted(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 1, 2, 64, 65, 100, 500, 4096, 5000, 50000 };
+    static const size_t others[] = { 0, 3, 20, 1000 };
+    unsigned tried = 0;
+    for (size_t t = 0; t < ROWS(sizes) * ROWS(others) * ROWS(rarely_repeated); t++) {
+        const size_t n = sizes[t / ROWS(others) / ROWS(rarely_repeated)];
+        uint64_t random = n, *values = calloc(n + 1, sizeof *values);
+        const size_t size = distinct_memory(n), behind = n * sizeof *values;
+        uint8_t *memory = malloc(size + behind);
+        assert_true(values != NULL && memory != NULL);
+        memset(memory + size, 77, behind);
+        for (size_t i = 0; i < n; i++)
+            values[i] = rarely_repeated[t % ROWS(rarely_repeated)](i, &random);
+        const size_t count =
+            suspect(values, n, others[t / ROWS(rarely_repeated) % ROWS(others)], (void *)memory);
+        if (count <= distinct_suspects(n)) {
+            tried++;
+            const size_t repeated = distinct_repetitions(values, n, count, memory);
+            assert_int_equal(repeated, n - sort_unique(values, n));
+            for (size_t i = 0; i < behind; i++)
+                assert_int_equal(memory[size + i], 77);
+        }
+        free(values);
+        free(memory);
+    }
+    assert_true(tried > 120);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_value_is_left_once),
+        cmocka_unit_test(each_repetition_among_suspects_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

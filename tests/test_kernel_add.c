@@ -15,6 +15,8 @@
 
 static uint64_t digests[KEYS];
 
+static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+
 static int choose_digests(void **state)
 {
     (void)state;
@@ -31,8 +33,8 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
     for (size_t n = 0; n <= KEYS; n += 100) {
         uint8_t one_by_one[PART * 64 + 1] = { 0 }, at_once[PART * 64 + 1] = { 0 };
         for (size_t i = 0; i < n; i++)
-            kernel->add_part(one_by_one, FIRST, BLOCKS, BLOCKS, k, &digests[i], 1);
-        kernel->add_part(at_once + 1, FIRST, BLOCKS, BLOCKS, k, digests, n); /* not aligned */
+            kernel->add_part(one_by_one, FIRST, BLOCKS, BLOCKS, k, &digests[i], 1, NULL);
+        kernel->add_part(at_once + 1, FIRST, BLOCKS, BLOCKS, k, digests, n, NULL); /* not aligned */
         assert_memory_equal(at_once + 1, one_by_one, PART * 64);
         for (size_t i = 0; i < n; i++) {
             uint64_t x[BLOOMFILE_MAX_HASHES];
@@ -46,7 +48,6 @@ static void assert_many_as_each(const struct kernel *kernel, unsigned k)
 static void many_keys_set_what_each_sets(void **state)
 {
     (void)state;
-    static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
         for (unsigned k = 1; kernel != NULL && k <= BLOOMFILE_MAX_HASHES; k++)
@@ -54,10 +55,57 @@ static void many_keys_set_what_each_sets(void **state)
     }
 }
 
+/* Whether an add of a digest alone sets a bit. */
+static bool sets_one(const struct kernel *kernel, uint8_t *part, unsigned k, uint64_t digest)
+{
+    uint8_t before[PART * 64];
+    memcpy(before, part, sizeof before);
+    kernel->add_part(part, FIRST, BLOCKS, BLOCKS, k, &digest, 1, NULL);
+    return memcmp(before, part, sizeof before) != 0;
+}
+
+/* Into a part that fills up: of many digests those are idle that set no bit; of few, all. */
+static void assert_idle(const struct kernel *kernel, unsigned k)
+{
+    uint8_t one_by_one[PART * 64] = { 0 }, at_once[PART * 64] = { 0 };
+    uint64_t noted[2 * KEYS + 1], twice[2 * KEYS], expected[2 * KEYS];
+    size_t count = 0;
+    for (size_t i = 0; i < 2 * KEYS; i++) { /* next to each other, and far apart */
+        twice[i] = digests[i < KEYS ? i / 2 * 2 : i - KEYS];
+        if (!sets_one(kernel, one_by_one, k, twice[i]))
+            expected[count++] = twice[i];
+    }
+    for (size_t most = 0; most <= 2 * KEYS; most += 300) {
+        struct kernel_idle idle = { .digests = noted, .most = most };
+        memset(at_once, 0, sizeof at_once);
+        memset(noted, 77, sizeof noted);
+        kernel->add_part(at_once, FIRST, BLOCKS, BLOCKS, k, twice, 2 * KEYS, &idle);
+        assert_memory_equal(at_once, one_by_one, sizeof at_once);
+        assert_int_equal(idle.count, count);
+        assert_memory_equal(noted, expected, (most < count ? most : count) * sizeof *noted);
+        assert_int_equal(noted[most], 0x4d4d4d4d4d4d4d4d);
+        idle = (struct kernel_idle){ .digests = noted, .most = 2 * KEYS };
+        kernel->add_part(at_once, FIRST, BLOCKS, BLOCKS, k, twice, 100, &idle);
+        assert_int_equal(idle.count, 100);
+        assert_memory_equal(noted, twice, 100 * sizeof *noted);
+    }
+}
+
+static void digests_that_set_no_bit_are_noted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        for (unsigned k = 1; kernel != NULL && k <= PROBE_SLICES; k++)
+            assert_idle(kernel, k);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_keys_set_what_each_sets),
+        cmocka_unit_test(digests_that_set_no_bit_are_noted),
     };
     return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;
 }

@@ -121,7 +121,7 @@ static void assert_kernel_sets(uint32_t layout, uint64_t m, unsigned k, uint64_t
     const struct kernel *kernel = kernel_for(layout);
     const struct kernel_view view = { .body = body, .units = geometry.units, .k = k };
     assert_false(kernel->contains(&view, digest));
-    kernel->add_part(body, 0, geometry.units, geometry.units, k, &digest, 1);
+    kernel->add_part(body, 0, geometry.units, geometry.units, k, &digest, 1, NULL);
     for (uint64_t x = 0; x < m; x++)
         assert_int_equal(reference_value(layout, body, x), expected[x]);
     assert_true(kernel->contains(&view, digest));

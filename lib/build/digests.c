@@ -15,8 +15,10 @@
 #include "os/spool.h"
 #include "os/team.h"
 
-#define CACHE_LINE 64
-#define SLICES_LOG 8 /* slices of the digests that threads take while counting */
+#define CACHE_LINE  64
+#define SLICES_LOG  8                   /* slices of the digests that threads take while counting */
+#define SAMPLE      64                  /* one slice of so many is a sample */
+#define GUESS_LEAST ((uint64_t)1 << 16) /* digests; fewer are soon counted */
 
 /* A lane that threads share. */
 struct shared_lane {
@@ -33,7 +35,7 @@ struct digests {
     uint64_t spool_size;
     struct runs runs; /* `spooled` runs in the spool; behind them, those of lanes */
     size_t spooled;
-    uint64_t counted, counted_of; /* distinct digests, counted when this many had been added */
+    uint64_t counted, counted_of; /* distinct digests, known when this many had been added */
 };
 
 int digests_new(struct digests **out, const struct digests_plan *plan)
@@ -273,56 +275,93 @@ const struct runs *digests_runs(struct digests *d)
         list_lanes(d);
     }
     d->runs.held = count_held(d);
-    d->runs.distinct = d->counted_of == count_added(d) && d->counted == d->runs.held;
+    d->runs.counted = d->counted_of == count_added(d);
+    d->runs.keys = d->counted;
     return &d->runs;
 }
 
+/* ---- counting */
+
 struct counting {
     const struct digests *d;
+    unsigned step; /* slices from one to the next that is read */
     atomic_uint next;
     atomic_int error;
-    atomic_uint_least64_t distinct, sum;
+    atomic_uint_least64_t digests, distinct, sum;
 };
 
-static void count_some(void *context, const uint64_t *digests, size_t n)
+/* Digests seen by a thread. */
+struct seen {
+    uint64_t digests, distinct;
+};
+
+static void count_some(void *context, struct reader_piece *piece)
 {
-    (void)digests;
-    *(uint64_t *)context += n;
+    struct seen *seen = context;
+    seen->digests += piece->n;
+    reader_make_distinct(piece);
+    seen->distinct += piece->n;
 }
 
 static void count_slices(void *context)
 {
     struct counting *c = context;
     struct reader *reader;
-    uint64_t distinct = 0;
+    struct seen seen = { 0 };
     int error = reader_new(&reader, &c->d->runs, c->d->plan.room);
     while (error == 0 && atomic_load(&c->error) == 0) {
-        uint64_t slice = atomic_fetch_add(&c->next, 1);
+        uint64_t slice = atomic_fetch_add(&c->next, c->step);
         if (slice >> SLICES_LOG != 0)
             break;
         uint64_t first = slice << (64 - SLICES_LOG), last = first + (UINT64_MAX >> SLICES_LOG);
-        error = reader_read(reader, first, last, count_some, &distinct);
+        error = reader_read(reader, first, last, count_some, &seen);
     }
     if (error != 0)
         atomic_store(&c->error, error);
-    atomic_fetch_add(&c->distinct, distinct);
+    atomic_fetch_add(&c->digests, seen.digests);
+    atomic_fetch_add(&c->distinct, seen.distinct);
     atomic_fetch_add(&c->sum, reader != NULL ? reader_sum(reader) : 0);
     reader_free(reader);
 }
 
+void digests_are(struct digests *d, uint64_t distinct)
+{
+    d->counted = d->runs.keys = distinct;
+    d->counted_of = count_added(d);
+    d->runs.counted = true;
+}
+
+static int count_prepared(struct digests *d)
+{
+    struct counting c = { .d = d, .step = 1 };
+    team_run(team_size(d->plan.threads, d->runs.held / READER_SHARE), count_slices, &c);
+    if (c.error != 0 || c.sum != d->runs.sum)
+        return c.error != 0 ? c.error : EIO;
+    digests_are(d, c.distinct);
+    return 0;
+}
+
 int digests_count(struct digests *d, uint64_t *count)
 {
-    const uint64_t added = count_added(d);
-    if (d->counted_of != added) {
-        if (digests_runs(d) == NULL)
-            return ENOMEM;
-        struct counting c = { .d = d };
-        team_run(team_size(d->plan.threads, d->runs.held / READER_SHARE), count_slices, &c);
-        if (c.error != 0 || c.sum != d->runs.sum)
-            return c.error != 0 ? c.error : EIO;
-        d->counted = c.distinct;
-        d->counted_of = added;
+    int error = 0;
+    if (d->counted_of != count_added(d))
+        error = digests_runs(d) == NULL ? ENOMEM : count_prepared(d);
+    if (error == 0)
+        *count = d->counted;
+    return error;
+}
+
+int digests_guess(struct digests *d, uint64_t *count, bool *certain)
+{
+    struct counting sample = { .d = d, .step = SAMPLE };
+    *certain = d->runs.counted || d->runs.held < GUESS_LEAST;
+    if (!*certain) {
+        count_slices(&sample);
+        *certain = sample.digests != sample.distinct;
     }
-    *count = d->counted;
-    return 0;
+    int error = sample.error;
+    if (error == 0 && *certain && !d->runs.counted)
+        error = count_prepared(d);
+    *count = *certain ? d->counted : d->runs.held;
+    return error;
 }

@@ -31,6 +31,13 @@ const struct runs *digests_runs(struct digests *d);
 /* The number of distinct digests. */
 int digests_count(struct digests *d, uint64_t *count);
 
+/* After digests_runs(): the same; or if a sample has no repetition, how many there are if all the
+ * others have none either. */
+int digests_guess(struct digests *d, uint64_t *count, bool *certain);
+
+/* After digests_runs(): who has read all of them says how many are distinct. */
+void digests_are(struct digests *d, uint64_t distinct);
+
 void digests_free(struct digests *d);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * A sieve: each value is hashed to one of many slots, and a value that has a slot to itself is
- * distinct from all others. The rest, about a tenth, is sieved with another hash, and sorted once
- * sieving stops helping. */
+ * Either a sieve: each value is hashed to one of many slots, and a value that has a slot to itself
+ * is distinct from all others. The rest, about a tenth, is sieved with another hash, and sorted
+ * once sieving stops helping. Or for few suspects, a bitmap of them: a value whose bit is not set
+ * equals none of them; the others are sorted. */
 #include "build/distinct.h"
 
 #include <string.h>
@@ -62,4 +63,41 @@ size_t distinct(uint64_t *values, size_t n, void *memory)
         left -= alone;
     }
     return (size_t)(rest - values) + sort_unique(rest, left);
+}
+
+/* ---- among suspects: with more of them the sieve is faster */
+
+#define SUSPECTS 128 /* bytes of memory for each */
+#define MAP_LOG  8   /* at least 2^8 bits a suspect, if there is room */
+
+size_t distinct_suspects(size_t n)
+{
+    return distinct_memory(n) / SUSPECTS;
+}
+
+size_t distinct_repetitions(uint64_t *values, size_t n, size_t count, void *memory)
+{
+    const size_t quarter = distinct_memory(n) / 4 / sizeof *values, room = 2 * quarter;
+    uint64_t *suspects = memory, *map = suspects + quarter, *found = map + quarter;
+    unsigned log = 6;
+    while ((size_t)1 << log < count << MAP_LOG && (size_t)1 << (log - 6) < quarter)
+        log++;
+    const unsigned shift = 64 - log;
+    if (count == 0)
+        return 0;
+    memset(map, 0, ((size_t)1 << log) / 8);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t slot = suspects[i] * MULTIPLIER >> shift;
+        map[slot / 64] |= (uint64_t)1 << slot % 64;
+    }
+    size_t hits = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t slot = values[i] * MULTIPLIER >> shift;
+        if (__builtin_expect((map[slot / 64] >> slot % 64 & 1) == 0, 1))
+            continue;
+        if (hits == room)
+            return n - distinct(values, n, memory);
+        found[hits++] = values[i];
+    }
+    return hits - sort_unique(found, hits);
 }

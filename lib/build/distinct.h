@@ -13,4 +13,10 @@ size_t distinct_memory(size_t n);
  * that fit in the cache; other values only take longer. */
 size_t distinct(uint64_t *values, size_t n, void *memory);
 
+/* The number of repetitions among n values. Each value that equals one before it is among `count`
+ * suspects at the beginning of the memory, at most distinct_suspects(n). Leaves the values in
+ * disorder. */
+size_t distinct_repetitions(uint64_t *values, size_t n, size_t count, void *memory);
+size_t distinct_suspects(size_t n);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "build/aside.h"
+#include "build/distinct.h"
 #include "build/reader.h"
 #include "format/checksum.h"
 #include "format/probe.h"
@@ -30,6 +31,7 @@ struct fill {
     struct aside *aside;        /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
     atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
+    bool each_once;             /* digests must be distinct: to be counted, or by the layout */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* of the digests read from a file */
     atomic_int error;
@@ -44,7 +46,9 @@ struct worker {
     uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
-    uint64_t added;       /* digests */
+    uint64_t added;       /* distinct digests, as far as they must be */
+    bool sieve;           /* too many digests have set no bit in this part... */
+    bool many_repeat;     /* ...since many are repeated, which will be so in all parts */
     struct kernel_tally tally;
 };
 
@@ -58,12 +62,41 @@ static uint64_t least_digest(uint64_t unit, uint64_t units)
     return digest;
 }
 
-static void add(void *context, const uint64_t *digests, size_t n)
+static void add_digests(struct worker *w, const struct reader_piece *piece,
+                        struct kernel_idle *idle)
+{
+    const struct fill *f = w->fill;
+    f->kernel->add_part(w->bytes, w->first, w->last, f->g.units, f->h->k, piece->digests, piece->n,
+                        idle);
+}
+
+/* Adds each digest, and finds out afterwards which were repeated: only those can be that set no
+ * bit. That costs less than a sieve unless they are many. */
+static void add_and_count(struct worker *w, struct reader_piece *piece)
+{
+    struct kernel_idle idle = { .digests = piece->memory, .most = distinct_suspects(piece->n) };
+    add_digests(w, piece, &idle);
+    w->added += piece->n;
+    w->sieve = idle.count > idle.most;
+    const size_t repeated =
+        w->sieve ? piece->n - distinct(piece->own, piece->n, piece->memory)
+                 : distinct_repetitions(piece->own, piece->n, idle.count, piece->memory);
+    w->many_repeat |= repeated > idle.most;
+    w->added -= repeated;
+}
+
+static void add(void *context, struct reader_piece *piece)
 {
     struct worker *w = context;
     const struct fill *f = w->fill;
-    f->kernel->add_part(w->bytes, w->first, w->last, f->g.units, f->h->k, digests, n);
-    w->added += n;
+    if (f->each_once && piece->own != NULL && f->kernel->density == KERNEL_LOCAL && !w->sieve) {
+        add_and_count(w, piece);
+        return;
+    }
+    if (f->each_once)
+        reader_make_distinct(piece);
+    add_digests(w, piece, NULL);
+    w->added += piece->n;
 }
 
 /* Adds to the part that begins at byte `start` of the body and uses `size` bytes. */
@@ -113,6 +146,7 @@ static int make_part(struct worker *w, uint64_t number)
     size_t in_use = used < size ? (size_t)used : size;
     w->bytes = f->body != NULL ? f->body + start : memset(w->room, 0, size);
     w->added = 0;
+    w->sieve = w->many_repeat;
     int error = f->aside != NULL ? add_positions(w, number) : add_keys(w, start, in_use);
     if (error != 0)
         return error;
@@ -162,11 +196,13 @@ static void make_parts(void *context)
 
 /* ---- with positions put aside */
 
-static void put_aside(void *context, const uint64_t *digests, size_t n)
+static void put_aside(void *context, struct reader_piece *piece)
 {
     struct worker *w = context;
-    aside_add(w->writer, digests, n);
-    w->added += n;
+    if (w->fill->each_once)
+        reader_make_distinct(piece);
+    aside_add(w->writer, piece->digests, piece->n);
+    w->added += piece->n;
 }
 
 static void put_slices_aside(void *context)
@@ -253,6 +289,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .body = body,
         .fd = fd,
         .table = table,
+        .each_once = !runs->counted || layout_of(h->layout)->counts,
     };
     int error = 0;
     if (f.parts.window > 0) {
@@ -267,6 +304,6 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
     if (f.sum != runs->sum * passes(&f))
         return EIO;
     sum_up(h, &f);
-    *n = f.n;
+    *n = runs->counted ? runs->keys : f.n;
     return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Loads a range of digests from each run and partition, and drops repetitions in cache. */
+ * Loads a range of digests from each run and partition. */
 #include "build/reader.h"
 
 #include <errno.h>
@@ -211,27 +211,34 @@ static void load_partitions(struct reader *r, uint64_t first, uint64_t last, siz
             *n += partitioner_gather(r->runs->partitioned[i], p, first, last, r->values + *n);
 }
 
-/* The digests in [first, last], each once: from [next, end) of the runs, and from partitions. */
+/* The digests in [first, last], from [next, end) of the runs, and from partitions. */
 static int gather(struct reader *r, uint64_t first, uint64_t last, bool partitioned,
-                  const uint64_t **digests, size_t *n)
+                  struct reader_piece *piece)
 {
     const struct stretch *s;
     const struct run *only = partitioned ? NULL : only_source(r, &s);
+    *piece = (struct reader_piece){ .memory = r->slots };
     if (only != NULL && only->values != NULL) {
-        *digests = only->values + s->next;
-        *n = (size_t)(s->end - s->next);
+        piece->digests = only->values + s->next;
+        piece->n = (size_t)(s->end - s->next);
         return 0;
     }
-    *n = 0;
-    int error = load_runs(r, first, last, n);
+    int error = load_runs(r, first, last, &piece->n);
     if (error != 0)
         return error;
     if (partitioned)
-        load_partitions(r, first, last, n);
-    *digests = r->values;
-    if (only == NULL && !r->runs->distinct)
-        *n = distinct(r->values, *n, r->slots);
+        load_partitions(r, first, last, &piece->n);
+    piece->digests = r->values;
+    if (only == NULL && !runs_are_distinct(r->runs))
+        piece->own = r->values;
     return 0;
+}
+
+void reader_make_distinct(struct reader_piece *piece)
+{
+    if (piece->own != NULL)
+        piece->n = distinct(piece->own, piece->n, piece->memory);
+    piece->own = NULL;
 }
 
 int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *visit, void *context)
@@ -240,17 +247,17 @@ int reader_read(struct reader *r, uint64_t first, uint64_t last, reader_visit *v
     int error = start(r, first, last, &left);
     bool more = left > 0 || r->runs->lanes > 0;
     while (error == 0 && more) {
-        const uint64_t *digests;
-        size_t count, partitioned;
+        struct reader_piece piece;
+        size_t partitioned;
         uint64_t end = last;
         error = find_piece(r, first, &end, left, &n, &partitioned);
         if (error == 0 && end == last && n != left)
             error = EIO;
         if (error == 0)
-            error = gather(r, first, end, partitioned > 0, &digests, &count);
+            error = gather(r, first, end, partitioned > 0, &piece);
         if (error != 0)
             return error;
-        visit(context, digests, count);
+        visit(context, &piece);
         for (size_t i = 0; i < r->runs->count; i++)
             r->stretches[i].next = r->stretches[i].end;
         first = end + 1;

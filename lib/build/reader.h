@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- *
- * Runs and partitions of digests read as one, in pieces that stay in the cache: equal digests once.
- */
+ * Runs and partitions of digests read as one, in pieces that stay in the cache. Equal digests are
+ * in the same piece. */
 #ifndef BLOOMFILE_READER_H
 #define BLOOMFILE_READER_H
 
@@ -16,9 +15,20 @@ struct reader;
 /* `room`: about how many digests to hold at once. 0 or ENOMEM. */
 int reader_new(struct reader **out, const struct runs *runs, size_t room);
 
-/* Calls visit(context, digests, n) with the distinct digests in [first, last], one small range
- * after the other. 0, or a read error; EIO if the file is not what was written. */
-typedef void reader_visit(void *context, const uint64_t *digests, size_t n);
+/* All digests in a small range. */
+struct reader_piece {
+    const uint64_t *digests;
+    size_t n;
+    uint64_t *own; /* the same, to be changed, if some may be repeated; NULL: none is */
+    void *memory;  /* for distinct() of them */
+};
+
+/* Drops repetitions. */
+void reader_make_distinct(struct reader_piece *piece);
+
+/* Calls visit(context, piece) for the digests in [first, last], one small range after the other. 0,
+ * or a read error; EIO if the file is not what was written. */
+typedef void reader_visit(void *context, struct reader_piece *piece);
 int reader_read(struct reader *reader, uint64_t first, uint64_t last, reader_visit *visit,
                 void *context);
 

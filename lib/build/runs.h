@@ -26,8 +26,15 @@ struct runs {
     uint64_t sum; /* of all digests in the file, modulo 2^64 */
     const struct partitioner *partitioned[RUNS_LANES_MOST]; /* lanes */
     unsigned lanes;                                         /* number of these */
-    bool distinct;                                          /* no digest is repeated */
+    uint64_t keys;                                          /* distinct digests, if... */
+    bool counted;                                           /* ...that is known */
 };
+
+/* Whether it is known that no digest is repeated. */
+static inline bool runs_are_distinct(const struct runs *runs)
+{
+    return runs->counted && runs->keys == runs->held;
+}
 
 /* Makes room for one more. 0 or ENOMEM. */
 int runs_reserve(struct runs *runs, size_t count);

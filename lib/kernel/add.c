@@ -54,8 +54,10 @@ static inline void add_scattered(uint8_t *part, uint64_t first, uint64_t size, u
 }
 
 void kernel_add_part_classic(uint8_t *part, uint64_t first, uint64_t last, uint64_t bits,
-                             unsigned k, const uint64_t *digests, size_t n)
+                             unsigned k, const uint64_t *digests, size_t n,
+                             struct kernel_idle *idle)
 {
+    (void)idle;
     add_scattered(part, first, last - first, bits, 8, k, digests, n, set_bit);
 }
 
@@ -67,8 +69,10 @@ static inline void count_up(uint8_t *part, uint64_t counter)
 }
 
 void kernel_add_part_counting(uint8_t *part, uint64_t first, uint64_t last, uint64_t counters,
-                              unsigned k, const uint64_t *digests, size_t n)
+                              unsigned k, const uint64_t *digests, size_t n,
+                              struct kernel_idle *idle)
 {
+    (void)idle;
     add_scattered(part, first, last - first, counters, 2, k, digests, n, count_up);
 }
 

@@ -5,6 +5,7 @@
 
 #define KERNEL_TARGET __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define BLOOMFILE_BLOCK_AVX512
+#define KERNEL_WIDE
 #include "kernel/blocked.h"
 #include "kernel/blocked_lookup.h"
 #include "kernel/blocked_part.h"

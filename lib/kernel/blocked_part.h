@@ -15,10 +15,32 @@
 /* A block, at any address. */
 typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
 
+KERNEL_INLINE bool kernel_has_any(kernel_bits bits)
+{
+#ifdef KERNEL_WIDE /* a block is one register */
+    return _mm512_test_epi64_mask((__m512i)bits, (__m512i)bits) != 0;
+#else
+    uint64_t any = 0;
+    for (unsigned w = 0; w < PROBE_BLOCK_BYTES / sizeof any; w++)
+        any |= bits[w];
+    return any != 0;
+#endif
+}
+
+KERNEL_INLINE void kernel_note_idle(struct kernel_idle *idle, uint64_t digest)
+{
+    if (idle->count < idle->most)
+        idle->digests[idle->count] = digest;
+    idle->count++;
+}
+
+/* All are idle, perhaps: for few it does not pay to know better. */
 KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
-                                  const uint64_t *digests, size_t n)
+                                  const uint64_t *digests, size_t n, struct kernel_idle *idle)
 {
     for (size_t i = 0; i < n; i++) {
+        if (idle != NULL)
+            kernel_note_idle(idle, digests[i]);
         uint8_t *block = part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first);
         uint64_t product = digests[i];
         for (unsigned j = 0; j < k; j++) {
@@ -31,29 +53,32 @@ KERNEL_INLINE void kernel_add_few(uint8_t *part, uint64_t first, uint64_t blocks
 }
 
 /* The bits of the first `slices` slices of each digest's product with `multiplier`. rows[i]: a
- * block in which only bit i is set. */
+ * block in which only bit i is set. idle: NULL, or takes the digests that set none of these. */
 KERNEL_INLINE void kernel_add_slices(uint8_t *part, uint64_t first, uint64_t blocks,
                                      uint8_t (*rows)[PROBE_BLOCK_BYTES], uint64_t multiplier,
-                                     unsigned slices, const uint64_t *digests, size_t n)
+                                     unsigned slices, const uint64_t *digests, size_t n,
+                                     struct kernel_idle *idle)
 {
     for (size_t i = 0; i < n; i++) {
         const uint64_t product = digests[i] * multiplier;
         const uint64_t block = probe_reduce(digests[i], blocks) - first;
-        kernel_bits *at = (void *)(part + PROBE_BLOCK_BYTES * block), bits = *at;
+        kernel_bits *at = (void *)(part + PROBE_BLOCK_BYTES * block), old = *at, bits = old;
         for (unsigned s = 0; s < slices; s++)
             bits |= *(const kernel_bits *)(const void *)rows[probe_slice(product, s)];
         *at = bits;
+        if (idle != NULL && __builtin_expect(!kernel_has_any(bits ^ old), 0))
+            kernel_note_idle(idle, digests[i]);
     }
 }
 
 /* So that the number of slices is a constant in each. */
 #define KERNEL_ADD_CONSTANT_SLICES(slices)                                                         \
     case slices:                                                                                   \
-        kernel_add_slices(part, first, blocks, rows, multiplier, slices, digests, n);              \
+        kernel_add_slices(part, first, blocks, rows, multiplier, slices, digests, n, idle);        \
         break
 
 KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
-                                   const uint64_t *digests, size_t n)
+                                   const uint64_t *digests, size_t n, struct kernel_idle *idle)
 {
     uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
     memset(rows, 0, sizeof rows);
@@ -67,8 +92,10 @@ KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t block
             KERNEL_ADD_CONSTANT_SLICES(4);
             KERNEL_ADD_CONSTANT_SLICES(5);
         default:
-            kernel_add_slices(part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n);
+            kernel_add_slices(part, first, blocks, rows, multiplier, PROBE_SLICES, digests, n,
+                              idle);
         }
+        idle = NULL; /* a digest that was added before was idle already */
         if (k <= PROBE_SLICES)
             break;
         k -= PROBE_SLICES;
@@ -76,13 +103,14 @@ KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t block
 }
 
 KERNEL_TARGET static void add_part(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
-                                   unsigned k, const uint64_t *digests, size_t n)
+                                   unsigned k, const uint64_t *digests, size_t n,
+                                   struct kernel_idle *idle)
 {
     (void)last;
     if (n < KERNEL_MANY)
-        kernel_add_few(part, first, blocks, k, digests, n);
+        kernel_add_few(part, first, blocks, k, digests, n, idle);
     else
-        kernel_add_many(part, first, blocks, k, digests, n);
+        kernel_add_many(part, first, blocks, k, digests, n, idle);
 }
 
 #endif

@@ -28,6 +28,13 @@ struct kernel_change {
     int64_t overflow;
 };
 
+/* Digests that had perhaps been added before, as they set no bit; all others had not. */
+struct kernel_idle {
+    uint64_t *digests; /* the first `most` of them */
+    size_t most;
+    size_t count; /* above `most`: some are missing */
+};
+
 /* Positions of a key that lie anywhere: how many a byte has. */
 enum kernel_density {
     KERNEL_LOCAL = 0, /* they all lie in the unit of the first reduction */
@@ -46,9 +53,9 @@ struct kernel {
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
     /* Plain stores into the part of a body from unit `first`, which begins a byte, to before
      * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are
-     * none. */
+     * none, and `idle` takes digests unless it is NULL. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,
-                     const uint64_t *digests, size_t n);
+                     const uint64_t *digests, size_t n, struct kernel_idle *idle);
     /* The same for known positions, counted from the start of the part. NULL: local. */
     void (*put)(uint8_t *part, const uint32_t *positions, size_t n);
     /* Into a 64-byte aligned body that others read and change at the same time. was_new may be

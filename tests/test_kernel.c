@@ -276,31 +276,40 @@ static void fold_slowly(uint32_t layout, uint8_t *to, const uint8_t *from, uint6
     }
 }
 
-/* With half of the bits set, or a few: folding by much sets all otherwise. */
+/* With half of the bits set, or a few: folding by much sets all otherwise. The memory of the source
+ * ends with it. */
 static void assert_folds_agree(uint32_t layout, uint64_t first, uint64_t count, uint64_t factor)
 {
     enum {
-        SIZE = 4096,
         EDGE = 16 /* beyond what is folded */
     };
-    uint8_t from[SIZE], to[SIZE], expected[SIZE];
-    uint64_t state = first + count + factor;
     const uint64_t units_a_byte = layout == BLOOMFILE_COUNTING ? 2 : 8;
-    assert_true((count + first / factor + 2) / units_a_byte + EDGE < SIZE);
+    const size_t from_size = (size_t)((count + units_a_byte - 1) / units_a_byte);
+    const size_t size = (size_t)((count + first) / factor / units_a_byte + EDGE);
+    uint8_t *from = malloc(from_size > 0 ? from_size : 1), *to = malloc(size);
+    uint8_t *expected = malloc(size);
+    uint64_t state = first + count + factor;
+    assert_non_null(from);
+    assert_non_null(to);
+    assert_non_null(expected);
     for (unsigned sparse = 0; sparse < 2; sparse++) {
-        for (unsigned i = 0; i < SIZE; i++) {
+        for (size_t i = 0; i < from_size; i++) {
             uint64_t bits = random64(&state);
             if (sparse)
                 bits &= bits >> 8 & bits >> 16 & bits >> 24 & bits >> 32;
             from[i] = (uint8_t)bits;
-            expected[i] = to[i] = (uint8_t)(random64(&state) & random64(&state));
         }
+        for (size_t i = 0; i < size; i++)
+            expected[i] = to[i] = (uint8_t)(random64(&state) & random64(&state));
         for (uint64_t i = count; i % units_a_byte != 0; i++) /* as every body's end is */
             from[i / units_a_byte] &= (uint8_t)((1u << i % units_a_byte * (8 / units_a_byte)) - 1);
         fold_slowly(layout, expected, from, first, count, factor);
         kernel_named(layout, "scalar")->fold(to, from, first, count, factor);
-        assert_memory_equal(to, expected, SIZE);
+        assert_memory_equal(to, expected, size);
     }
+    free(from);
+    free(to);
+    free(expected);
 }
 
 static void folds_agree(void **state)
@@ -316,6 +325,11 @@ static void folds_agree(void **state)
             }
         }
     }
+    static const uint64_t factors[] = { 2, 3, 4, 5, 12, 15, 64, 120, 499, 500, 9000 };
+    for (size_t i = 0; i < ROWS(factors); i++) /* more than is folded at once */
+        for (unsigned l = 0; l < ROWS(bitwise); l++)
+            for (uint64_t first = 0; first < 4; first++)
+                assert_folds_agree(bitwise[l], first * 8, 200000 + first, factors[i]);
     for (uint64_t count = 0; count < 300; count++) {
         assert_folds_agree(BLOOMFILE_CLASSIC, count % 10 * 8, count, 1);
         assert_folds_agree(BLOOMFILE_COUNTING, count % 10 * 2, count, 1);

@@ -116,9 +116,34 @@ static void ones_are_counted_without_an_instruction_for_it(void **state)
     }
 }
 
+static void folds_are_the_same_in_narrower_registers(void **state)
+{
+    (void)state;
+    static void (*const folds[])(uint8_t *, const uint8_t *, uint64_t, uint64_t,
+                                 uint64_t) = { kernel_fold_classic, kernel_fold_counting };
+    enum {
+        SIZE = 5000
+    };
+    static uint8_t from[SIZE];
+    uint64_t random = 4;
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (uint8_t)(random64(&random) & random64(&random));
+    for (size_t i = 0; i < ROWS(folds); i++)
+        for (uint64_t factor = 1; factor < 30; factor++) {
+            uint8_t with[SIZE] = { 0 }, without[SIZE] = { 0 };
+            folds[i](with, from, 0, 2 * SIZE, factor);
+            __cpu_model.features[0] &= ~(1u << AVX2);
+            folds[i](without, from, 0, 2 * SIZE, factor);
+            __cpu_model.features[0] = before;
+            assert_memory_equal(with, without, sizeof with);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(folds_are_the_same_in_narrower_registers, remember,
+                                        restore),
         cmocka_unit_test_setup_teardown(a_kernel_is_chosen_that_the_processor_can_run, remember,
                                         restore),
         cmocka_unit_test_setup_teardown(kernels_of_other_layouts_need_more_of_avx512, remember,

@@ -26,7 +26,7 @@ void kernel_add_shared_counting(uint8_t *body, uint64_t counters, unsigned k,
 bool kernel_remove_shared_counting(uint8_t *body, uint64_t counters, unsigned k, uint64_t digest,
                                    struct kernel_change *change);
 
-/* ---- fold.c */
+/* ---- fold_*.c */
 void kernel_fold_blocked(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
                          uint64_t factor);
 void kernel_fold_classic(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,

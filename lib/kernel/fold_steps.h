@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Folding units of less than a byte, step by step: by 12 is by 4 and then by 3. A step makes whole
+ * bytes of whole bytes in the nearest cache; what does not begin a byte is shifted into place
+ * first. A layout has the steps, and each twice: their loops are plain, and compilers make vectors
+ * of them, which AVX2 lets be twice as wide.
+ */
+#ifndef BLOOMFILE_KERNEL_FOLD_STEPS_H
+#define BLOOMFILE_KERNEL_FOLD_STEPS_H
+
+#include "format/bytes.h"
+#include "kernel/kernel.h"
+
+#define FOLD_RUN    64 /* bytes that a step makes at once: a constant, or loops are no vectors */
+#define FOLD_INLINE static inline __attribute__((always_inline))
+
+struct fold_layout {
+    unsigned units; /* in a byte */
+    /* A number above 1 that divides `factor` and is worth a step. */
+    uint64_t (*next)(uint64_t factor);
+    /* Makes `size` bytes of size * by. May make more, up to the next multiple of FOLD_RUN, and read
+     * what these would be made of and 32 bytes. */
+    void (*step)(uint8_t *restrict to, const uint8_t *restrict from, size_t size, uint64_t by);
+    /* Folds by 1. */
+    void (*unite)(uint8_t *restrict to, const uint8_t *restrict from, uint64_t size);
+    /* Folds n > 0 units from unit i on into unit j. */
+    void (*group)(uint8_t *to, uint64_t j, const uint8_t *from, uint64_t i, uint64_t n);
+};
+
+#if defined __x86_64__ && !defined __AVX2__
+#define FOLD_WIDE    __attribute__((target("avx2")))
+#define FOLD_IS_WIDE (__builtin_cpu_supports("avx2") != 0)
+#else
+#define FOLD_WIDE
+#define FOLD_IS_WIDE 0
+#endif
+
+#define FOLD_STEPS(attributes, layout, its_units)                                                  \
+    attributes static void layout##_step(uint8_t *restrict to, const uint8_t *restrict from,       \
+                                         size_t size, uint64_t by)                                 \
+    {                                                                                              \
+        step(to, from, size, by);                                                                  \
+    }                                                                                              \
+    attributes static void layout##_unite(uint8_t *restrict to, const uint8_t *restrict from,      \
+                                          uint64_t size)                                           \
+    {                                                                                              \
+        unite(to, from, size);                                                                     \
+    }                                                                                              \
+    static const struct fold_layout layout = { its_units, next_step, layout##_step,                \
+                                               layout##_unite, fold_group }
+
+/* As `fold` of struct kernel. */
+void fold_by_steps(const struct fold_layout *layout, uint8_t *to, const uint8_t *from,
+                   uint64_t first, uint64_t count, uint64_t factor);
+
+#endif

@@ -189,6 +189,32 @@ static void answers_are_those_of_the_specification_at_any_alignment(void **state
 
 /* The rates of filters of n = 20 to 40 keys, over many filters: those that bloomfile_fpr_for()
  * promises, and no more than asked for. */
+/* Many keys take another way than few, and a large body another than a small one. */
+static void adds_of_many_are_those_of_each(void **state)
+{
+    (void)state;
+    enum {
+        MANY = 1500
+    };
+    uint64_t digests[MANY];
+    for (size_t i = 0; i < ROWS(layouts); i++)
+        for (uint64_t bits = 1u << 16; bits <= 1u << 28; bits <<= 12)
+            for (uint32_t k = 1; k <= 15; k += 7) {
+                const struct bloomfile_view view = view_of(layouts[i], bits, k);
+                uint8_t *body = calloc(1, view.size), *expected = calloc(1, view.size);
+                assert_non_null(body);
+                assert_non_null(expected);
+                for (size_t j = 0; j < MANY; j++) {
+                    digests[j] = number(k, j);
+                    bloomfile_view_add_digests(&view, expected, &digests[j], 1);
+                }
+                bloomfile_view_add_digests(&view, body, digests, MANY);
+                assert_memory_equal(body, expected, view.size);
+                free(body);
+                free(expected);
+            }
+}
+
 static void tiny_filters_have_the_promised_rate(void **state)
 {
     (void)state;
@@ -381,6 +407,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_shape_that_is_not_possible_is_an_error_and_answers_maybe),
         cmocka_unit_test(a_view_that_nobody_made_answers_maybe_and_adds_nothing),
         cmocka_unit_test(answers_are_those_of_the_specification_at_any_alignment),
+        cmocka_unit_test(adds_of_many_are_those_of_each),
         cmocka_unit_test(tiny_filters_have_the_promised_rate),
         cmocka_unit_test(a_compact_filter_tells_its_shape),
         cmocka_unit_test(any_damage_answers_maybe),

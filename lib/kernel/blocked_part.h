@@ -10,7 +10,9 @@
 
 #include "kernel/blocked_ring.h"
 
-#define KERNEL_MANY 512 /* digests; making the rows pays for this many */
+#define KERNEL_MANY      512 /* digests; making the rows pays for this many */
+#define KERNEL_AHEAD     64  /* digests whose lines are requested together, in a part beyond ... */
+#define KERNEL_FAR_BYTES (1 << 24)
 
 /* A block, at any address. */
 typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
@@ -25,6 +27,15 @@ KERNEL_INLINE bool kernel_has_any(kernel_bits bits)
         any |= bits[w];
     return any != 0;
 #endif
+}
+
+/* The blocks of the first KERNEL_AHEAD of n digests. */
+KERNEL_INLINE void kernel_request_part(const uint8_t *part, uint64_t first, uint64_t blocks,
+                                       const uint64_t *digests, size_t n)
+{
+    for (size_t i = 0; i < n && i < KERNEL_AHEAD; i++)
+        __builtin_prefetch(part + PROBE_BLOCK_BYTES * (probe_reduce(digests[i], blocks) - first),
+                           1);
 }
 
 KERNEL_INLINE void kernel_note_idle(struct kernel_idle *idle, uint64_t digest)
@@ -77,13 +88,10 @@ KERNEL_INLINE void kernel_add_slices(uint8_t *part, uint64_t first, uint64_t blo
         kernel_add_slices(part, first, blocks, rows, multiplier, slices, digests, n, idle);        \
         break
 
-KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
-                                   const uint64_t *digests, size_t n, struct kernel_idle *idle)
+KERNEL_INLINE void kernel_add_by_rows(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k,
+                                      uint8_t (*rows)[PROBE_BLOCK_BYTES], const uint64_t *digests,
+                                      size_t n, struct kernel_idle *idle)
 {
-    uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
-    memset(rows, 0, sizeof rows);
-    for (unsigned bit = 0; bit < PROBE_BLOCK_BITS; bit++)
-        rows[bit][bit / 8] = (uint8_t)(1u << bit % 8);
     for (uint64_t multiplier = PROBE_MULTIPLIER;; multiplier *= PROBE_MULTIPLIER) {
         switch (k) {
             KERNEL_ADD_CONSTANT_SLICES(1);
@@ -102,15 +110,34 @@ KERNEL_INLINE void kernel_add_many(uint8_t *part, uint64_t first, uint64_t block
     }
 }
 
+/* Not inlined: room for the rows is a burden to who adds few. */
+KERNEL_TARGET static __attribute__((noinline)) void
+kernel_add_many(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k, const uint64_t *digests,
+                size_t n, bool far, struct kernel_idle *idle)
+{
+    uint8_t rows[PROBE_BLOCK_BITS][PROBE_BLOCK_BYTES] __attribute__((aligned(PROBE_BLOCK_BYTES)));
+    memset(rows, 0, sizeof rows);
+    for (unsigned bit = 0; bit < PROBE_BLOCK_BITS; bit++)
+        rows[bit][bit / 8] = (uint8_t)(1u << bit % 8);
+    if (far)
+        kernel_request_part(part, first, blocks, digests, n);
+    for (size_t start = 0, count; start < n; start += count) {
+        count = far && n - start > KERNEL_AHEAD ? KERNEL_AHEAD : n - start;
+        if (far)
+            kernel_request_part(part, first, blocks, digests + start + count, n - start - count);
+        kernel_add_by_rows(part, first, blocks, k, rows, digests + start, count, idle);
+    }
+}
+
 KERNEL_TARGET static void add_part(uint8_t *part, uint64_t first, uint64_t last, uint64_t blocks,
                                    unsigned k, const uint64_t *digests, size_t n,
                                    struct kernel_idle *idle)
 {
-    (void)last;
     if (n < KERNEL_MANY)
         kernel_add_few(part, first, blocks, k, digests, n, idle);
     else
-        kernel_add_many(part, first, blocks, k, digests, n, idle);
+        kernel_add_many(part, first, blocks, k, digests, n,
+                        last - first > KERNEL_FAR_BYTES / PROBE_BLOCK_BYTES, idle);
 }
 
 #endif

@@ -41,7 +41,7 @@ def machine_words():
     with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as lines:
         name = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), name)
     system = os.uname()
-    return f"{name}, {os.cpu_count()} cores, {system.sysname} {system.release}"
+    return f"{name}, {os.cpu_count()} cores, {system.sysname} {system.release.split('-')[0]}"
 
 
 def save(path, text):

@@ -22,6 +22,7 @@ QUERIES = 4 << 20
 SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
 LARGE, MIDDLE, SMALL, TINY = 10**8, 10**7, 10**6, 80000  # keys; at 10 bits 125 MB to 100 KB
 FILL_TURNS = 8
+TOUCHED, MOST_TOUCHED = 24, 4 << 30  # bytes a key, in all
 ENOUGH = 2 << 20  # keys a turn to time adding
 FORM_WORDS = ["pre-hashed", "of 16 bytes", "of 60 bytes", "of 20 to 80 bytes"]
 MIXED = FORMS.index("mixed")
@@ -62,6 +63,11 @@ def ratio(values, to):
     return median([a / b for a, b in zip(values, to)])
 
 
+def touch_memory(keys):
+    """As much as building takes, and free again: a virtual machine may have to ask for each page, for 10 us."""
+    _ = b"1" * min(keys * TOUCHED, MOST_TOUCHED)
+
+
 class Entrant:
     """A player in a trial, with a filter."""
 
@@ -77,6 +83,8 @@ class Entrant:
         self.gets_all = not self.limit and not (self.plan.hasty and player.live)
         # Those keep their keys until they are told to build: one after the other, so that memory does.
         self.builds_at_end = not self.limit and not player.at_once
+        if not self.limit:
+            touch_memory(self.plan.keys)
         reply = process.ask("create", player.index, self.plan.keys, f"{self.plan.bits:g}", form)
         self.out, self.seconds = reply.answer != OK, reply.seconds  # of all but adding
         # The same file for all kernels: the first one makes it.
@@ -205,6 +213,7 @@ class Trial:
     def fill(self):
         for e in self.entrants:
             if e.builds_at_end:
+                touch_memory(self.plan.keys if e.filled else 0)
                 for turn in range(FILL_TURNS):
                     e.add_turn(turn)
                 e.finish()

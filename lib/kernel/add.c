@@ -8,14 +8,17 @@
 #define NEAR_BYTES (1 << 15) /* bodies up to this size stay in the nearest cache */
 #define AHEAD      64        /* positions whose cache lines have been requested */
 
+/* Or else `set` is called for each position, which takes twice as long. */
+#define INLINE static inline __attribute__((always_inline))
+
 static inline void set_bit(uint8_t *part, uint64_t bit)
 {
     part[bit / 8] |= (uint8_t)(1u << bit % 8);
 }
 
 /* A whole body in the nearest cache, such as that of a few keys. */
-static inline void add_near(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests,
-                            size_t n, void (*set)(uint8_t *part, uint64_t position))
+INLINE void add_near(uint8_t *body, uint64_t units, unsigned k, const uint64_t *digests, size_t n,
+                     void (*set)(uint8_t *part, uint64_t position))
 {
     for (size_t j = 0; j < n; j++) {
         uint64_t g = digests[j];
@@ -26,9 +29,9 @@ static inline void add_near(uint8_t *body, uint64_t units, unsigned k, const uin
 
 /* Collects the positions among the `size` units from `first` on, requests their cache lines, and
  * sets a full batch of them. */
-static inline void add_scattered(uint8_t *part, uint64_t first, uint64_t size, uint64_t units,
-                                 unsigned units_per_byte, unsigned k, const uint64_t *digests,
-                                 size_t n, void (*set)(uint8_t *part, uint64_t position))
+INLINE void add_scattered(uint8_t *part, uint64_t first, uint64_t size, uint64_t units,
+                          unsigned units_per_byte, unsigned k, const uint64_t *digests, size_t n,
+                          void (*set)(uint8_t *part, uint64_t position))
 {
     uint64_t positions[POSITIONS];
     size_t count = 0;

@@ -16,7 +16,7 @@
  *
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native), a lookup in a filter that fits
  * in a cache takes half to three quarters of bloomfile_contains_digest(), and in larger filters
- * more cache misses overlap; bench/results/peers-quick.md has figures. Code for AVX2 gains little
+ * more cache misses overlap; bench/results/peers-sizes.md has figures. Code for AVX2 gains little
  * on a processor with AVX-512, which the library uses by itself, and without -mavx2 a lookup takes
  * one and a half times as long as the library's. Beyond 64 digests a batch is the library's.
  * Nothing overlaps between two small batches, unless the next one is prefetched before this one is

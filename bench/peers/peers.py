@@ -17,7 +17,7 @@ import contenders
 import report
 from contenders import FORMS, HASHED, NO, NONE, OK
 
-QUICK, USUAL, FULL = range(3)
+QUICK, USUAL, FULL, SIZES = range(4)
 QUERIES = 4 << 20
 SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
 LARGE, MIDDLE, SMALL, TINY = 10**8, 10**7, 10**6, 80000  # keys; at 10 bits 125 MB to 100 KB
@@ -429,6 +429,7 @@ def read_options():
     scope = parser.add_mutually_exclusive_group()
     scope.add_argument("--quick", dest="scope", action="store_const", const=QUICK, help="two cases")
     scope.add_argument("--full", dest="scope", action="store_const", const=FULL, help="10^9 keys, too")
+    scope.add_argument("--sizes", dest="scope", action="store_const", const=SIZES, help="digests, 0.1 to 125 MB")
     scope.add_argument("--case", type=read_case, metavar="FORM:KEYS:BITS", help="FORM: " + ", ".join(FORMS))
     parser.add_argument("--turns", type=turns)
     parser.add_argument("--queries", type=report.whole)
@@ -451,8 +452,10 @@ def completed(plan, o):
 
 def run(scratch):
     o = read_options()
-    plans = [completed(plan, o) for plan in
-             ([o.case] if o.case else [plan for scope, plan in PLANS if scope <= o.scope])]
+    chosen = ([o.case] if o.case else
+              [Plan(HASHED, keys, 10) for keys in ALL] if o.scope == SIZES else
+              [plan for scope, plan in PLANS if scope <= o.scope])
+    plans = [completed(plan, o) for plan in chosen]
     # Files for filters and limits; a counting filter is four times the size.
     folder = scratch(o.directory, max(plan.keys * plan.bits / 8 * (8 if plan.few else 16) for plan in plans))
     players, absent = contenders.roster(o.core, folder)

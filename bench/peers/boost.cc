@@ -60,7 +60,7 @@ constexpr char name_256[] = "Boost, 256 bits", name_512[] = "Boost, 512 bits";
 } // namespace
 
 const contender contenders[] = {
-    contender_of<filter<boost::bloom::fast_multiblock32<8>, name_256>>("as found"),
-    contender_of<filter<boost::bloom::fast_multiblock64<8>, name_512>>("as found"),
+    contender_of<filter<boost::bloom::fast_multiblock32<8>, name_256>>(""),
+    contender_of<filter<boost::bloom::fast_multiblock64<8>, name_512>>(""),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

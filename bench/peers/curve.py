@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The measured false-positive rates of filters of 4 to 24 bits a key, of bloomfile, libbloom, LevelDB and RocksDB
-(those that were built in), in Markdown.
+"""The measured false-positive rates of filters of 4 to 24 bits a key, of bloomfile and other libraries (those that were
+built in), in Markdown.
 
 Each filter gets the same keys, and is asked for absent ones until so many were taken for present that chance hardly
 matters. Nothing is timed, and every run says the same.
@@ -21,7 +21,7 @@ ROUND = 10**6  # keys asked for at a time
 AT = 10  # bits a key: the rate that is told beside a name
 
 # Those of bloomfile are small and full, and come first: others are rings around them.
-COLOURS = ["#2b7bba", "#1f9e77", "#8a6fc9", "#d9543c", "#c98a1a", "#c0508f"]
+COLOURS = ["#2b7bba", "#1f9e77", "#8a6fc9", "#d9543c", "#c98a1a", "#c0508f", "#5a6b7b", "#2aa5b5", "#8a5a3c"]
 STYLE = ("polyline.ideal { stroke: #888; stroke-dasharray: 5 4 }\ncircle { stroke-width: 2; fill: none }\n" +
          "".join(f".c{i} {{ stroke: {colour} }}\n" for i, colour in enumerate(COLOURS)) +
          "".join(f"circle.c{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS[:2])))
@@ -85,7 +85,7 @@ def chart_of(curves, keys, lookups):
         marks += [{"x": bits, "y": rate, "class": f"c{i}", "radius": 2.5 if player.program.kernels else 5}
                   for bits, rate in seen]
         if seen:
-            marks[-1] |= {"key": True, "name": f"{player.name} {player.version}: "
+            marks[-1] |= {"key": True, "name": f"{player.name} {player.version}".rstrip() + ": "
                                                f"{100 * curve[BITS.index(AT)][1]:.3g} %"}
     marks.append({"x": BITS[-1], "y": ideal(BITS[-1]), "name": f"theory, independent bits: {100 * ideal(AT):.3g} %"})
     return {
@@ -94,7 +94,7 @@ def chart_of(curves, keys, lookups):
                   f"{lookups // 10**6} million", f"beside each name: the rate at {AT} bits a key"],
         "x": {"label": "size of the filter, bits a key", "linear": True, "low": BITS[0], "high": BITS[-1],
               "times": 1, "unit": ""},
-        "y": {"label": "false-positive rate", "low": min(mark["y"] for mark in marks) / 1.2, "high": 0.25,
+        "y": {"label": "false-positive rate", "low": min(mark["y"] for mark in marks) / 1.2, "high": 0.4,
               "times": 100, "unit": " %"},
         "curves": drawn, "marks": marks,
     }

@@ -67,5 +67,5 @@ struct filter {
 
 } // namespace
 
-const contender contenders[] = { contender_of<filter>("as found") };
+const contender contenders[] = { contender_of<filter>("") };
 const size_t contenders_count = 1;

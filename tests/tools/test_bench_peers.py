@@ -151,7 +151,7 @@ class PeersTest(DriverTest):
     def test_usage(self):
         for args in (["--case", "hashed:10"], ["--case", "other:20000:10"], ["--turns", "0"],
                      ["--case", "hashed:20000:0"], ["--core", "x"], ["--turns", "1000"],
-                     ["extra"]):
+                     ["--sizes", "--quick"], ["extra"]):
             with self.subTest(args=args):
                 self.run_peers(*args, status=2)
 

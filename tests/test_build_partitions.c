@@ -77,10 +77,10 @@ static uint64_t counted(bloomfile_builder *b)
     return count;
 }
 
-/* All at once: they are sorted in one array. */
+/* With too little memory for partitions. */
 static struct bytes sorted(size_t n)
 {
-    bloomfile_builder *b = builder_with(0, 0);
+    bloomfile_builder *b = builder_with(0, MOST - 1);
     assert_error(bloomfile_builder_add_digests(b, digests, n), 0);
     return last_image(b);
 }
@@ -101,6 +101,27 @@ static void partitions_make_the_bytes_of_sorted_digests(void **state)
         assert_int_equal(open_descriptors() - before, hows[h].memory != 0);
         if (h % 2 == 0)
             assert_int_equal(counted(b), KEYS);
+        assert_bytes(last_image(b), expected);
+    }
+    free(expected.data);
+}
+
+/* Behind digests that are sorted by then, and new ones that are not. */
+static void partitions_may_begin_anywhere(void **state)
+{
+    (void)state;
+    static const size_t steps[] = { 0, 1, 7, 8, 3001, 8191, 8192 };
+    struct bytes expected = sorted(100000);
+    for (size_t i = 0; i < ROWS(steps) * ROWS(steps) * ROWS(steps); i++) {
+        const size_t few = steps[i % ROWS(steps)],
+                     more = few + steps[i / ROWS(steps) % ROWS(steps)],
+                     most = more + steps[i / ROWS(steps) / ROWS(steps)];
+        bloomfile_builder *b = builder_with(0, 0);
+        assert_error(bloomfile_builder_add_digests(b, digests, few), 0);
+        assert_int_equal(counted(b), few);
+        assert_error(bloomfile_builder_add_digests(b, digests + few, more - few), 0);
+        assert_error(bloomfile_builder_add_digests(b, digests + more, most - more), 0);
+        assert_error(bloomfile_builder_add_digests(b, digests + most, 100000 - most), 0);
         assert_bytes(last_image(b), expected);
     }
     free(expected.data);
@@ -233,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(partitions_make_the_bytes_of_sorted_digests),
+        cmocka_unit_test(partitions_may_begin_anywhere),
         cmocka_unit_test(less_memory_than_a_mib_is_a_mib),
         cmocka_unit_test(repetitions_count_once),
         cmocka_unit_test(a_thread_that_adds_alone_has_all_the_memory),

@@ -8,7 +8,7 @@
 #include "build/sort.h"
 #include "os/hugepages.h"
 
-#define MANY      ((size_t)1 << 16) /* digests; fewer are sorted in the cache */
+#define MANY      ((size_t)1 << 13) /* digests; fewer are sorted sooner than partitioned */
 #define ALIGNMENT 8                 /* digests in a cache line, on which blocks begin */
 
 size_t lane_count(const struct lane *lane)
@@ -35,32 +35,40 @@ static int grow(struct lane *lane, size_t most, size_t more)
     return 0;
 }
 
-/* Blocks begin on a cache line, so a few sorted digests count as new ones. */
-static void align_blocks(struct lane *lane)
+/* What is behind the sorted digests becomes blocks, in place: a block is written no sooner than as
+ * many digests have been read. Blocks begin on a cache line, at `blocks`, so a few sorted digests
+ * count as new ones. */
+static void start_blocks(struct lane *lane, size_t blocks)
 {
-    const size_t few = lane->sorted % ALIGNMENT;
-    lane->count = lane->sorted = lane->blocks = lane->sorted - few;
-    partitioner_add(lane->partitioner, lane->values + lane->blocks, lane->values + lane->blocks,
-                    few);
+    const size_t some = lane->count - blocks;
+    lane->sorted = lane->blocks = blocks;
+    partitioner_add(lane->partitioner, lane->values + blocks, lane->values + blocks, some);
+    lane->count = blocks + partitioner_in_blocks(lane->partitioner);
 }
 
 static int reserve_partitioner(struct lane *lane, size_t more)
 {
-    if (lane->partitioner == NULL) {
-        int error = partitioner_new(&lane->partitioner);
-        if (error != 0)
-            return error;
-        lane_sort(lane);
+    const bool is_new = lane->partitioner == NULL;
+    int error = is_new ? partitioner_new(&lane->partitioner) : 0;
+    if (error != 0)
+        return error;
+    const bool starts = is_new || lane_count(lane) == lane->sorted;
+    const size_t blocks = starts ? lane->sorted / ALIGNMENT * ALIGNMENT : lane->blocks;
+    error = partitioner_reserve(lane->partitioner, lane_count(lane) - blocks + more);
+    if (error == 0 && starts)
+        start_blocks(lane, blocks);
+    if (error != 0 && is_new) {
+        partitioner_free(lane->partitioner);
+        lane->partitioner = NULL;
     }
-    if (lane_count(lane) == lane->sorted)
-        align_blocks(lane);
-    return partitioner_reserve(lane->partitioner, lane_count(lane) - lane->blocks + more);
+    return error;
 }
 
 int lane_reserve(struct lane *lane, const struct lane_plan *plan, size_t more)
 {
     int error = grow(lane, plan->most, more);
-    if (error == 0 && (lane->partitioner != NULL || (plan->partition && lane->count >= MANY)))
+    if (error == 0 &&
+        (lane->partitioner != NULL || (plan->partition && lane->count + more >= MANY)))
         error = reserve_partitioner(lane, more);
     return error;
 }

@@ -7,7 +7,9 @@
 #include "format/checksum.h"
 #include "os/team.h"
 
-#define PART_BEST ((size_t)1 << 18) /* stays in the cache */
+#define PART_BEST  ((size_t)1 << 18) /* stays in the cache */
+#define PART_LEAST ((size_t)1 << 15)
+#define TURNS      8
 #define PART_MOST                                                                                  \
     (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
 #define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; a thread does not pay for less */
@@ -101,6 +103,8 @@ static void plan_ranges(struct parts *p, uint64_t body_size, const struct fill_p
                         bool in_place)
 {
     p->size = plan->part != 0 && plan->part < PART_BEST && !in_place ? plan->part : PART_BEST;
+    while (p->threads > 1 && p->size > PART_LEAST && body_size / p->size < p->threads * TURNS)
+        p->size = p->size / 2 / CHECKSUM_PAGE * CHECKSUM_PAGE;
     p->count = divided_up(body_size, p->size);
     p->threads = team_size(p->threads, p->count);
 }

@@ -21,6 +21,7 @@
 #define KERNEL_ROUNDS_KEYS   512       /* keys in the rounds together */
 #define KERNEL_ROUNDS_AHEAD  96        /* lines under way */
 #define KERNEL_ROUNDS_NEAR   (1 << 18) /* bodies up to this size stay in a cache of the core */
+#define KERNEL_ROUNDS_LEAST  9         /* keys for which rounds pay */
 #define KERNEL_ROUNDS_FEW    128       /* keys of a small batch, */
 #define KERNEL_ROUNDS_FIRST  3         /* and its positions in the first round */
 #define KERNEL_ROUNDS_INLINE static inline __attribute__((always_inline))
@@ -35,6 +36,13 @@ KERNEL_ROUNDS_INLINE bool kernel_is_set(const uint8_t *body, enum kernel_density
 /* Whether position x counts as set. */
 typedef bool kernel_position_test(const struct kernel_view *view, enum kernel_density density,
                                   uint64_t x, void *context);
+
+KERNEL_ROUNDS_INLINE bool kernel_rounds_set(const struct kernel_view *view,
+                                            enum kernel_density density, uint64_t x, void *unused)
+{
+    (void)unused;
+    return kernel_is_set(view->body, density, x);
+}
 
 KERNEL_ROUNDS_INLINE bool kernel_rounds_one(const struct kernel_view *view,
                                             enum kernel_density density, uint64_t digest,
@@ -133,6 +141,23 @@ KERNEL_ROUNDS_INLINE size_t kernel_rounds(const struct kernel_view *given,
         for (size_t j = 0; hits != NULL && j < r.count; j++)
             hits[start + r.key[j]] = true;
         found += r.count;
+    }
+    return found;
+}
+
+/* Fewer: the processor overlaps their lookups, which it does not with rounds that end unforeseen.
+ */
+KERNEL_ROUNDS_INLINE size_t kernel_rounds_each(const struct kernel_view *view,
+                                               const uint64_t *digests, size_t n, bool *hits,
+                                               bool (*contains)(const struct kernel_view *view,
+                                                                uint64_t digest))
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++) {
+        const bool hit = contains(view, digests[i]);
+        if (hits != NULL)
+            hits[i] = hit;
+        found += hit;
     }
     return found;
 }

@@ -5,13 +5,6 @@
 #include "kernel/functions.h"
 #include "kernel/rounds.h"
 
-static inline bool is_set(const struct kernel_view *view, enum kernel_density density, uint64_t x,
-                          void *unused)
-{
-    (void)unused;
-    return kernel_is_set(view->body, density, x);
-}
-
 /* In a cache, testing all positions takes less time than a branch that is guessed wrong. */
 static inline bool contains(const struct kernel_view *view, enum kernel_density density,
                             uint64_t digest)
@@ -21,7 +14,7 @@ static inline bool contains(const struct kernel_view *view, enum kernel_density 
     uint64_t g = digest;
     bool all = true;
     if (units > (uint64_t)density * KERNEL_CACHED_BYTES)
-        return kernel_rounds_one(view, density, digest, is_set, NULL);
+        return kernel_rounds_one(view, density, digest, kernel_rounds_set, NULL);
     for (unsigned left = view->k; left > 0; left--, g *= PROBE_MULTIPLIER)
         all &= kernel_is_set(body, density, probe_reduce(g, units));
     return all;
@@ -35,7 +28,7 @@ static bool contains_classic(const struct kernel_view *view, uint64_t digest)
 static inline void next_round(const struct kernel_view *view, enum kernel_density density,
                               struct kernel_runners *r, unsigned width, void *unused)
 {
-    kernel_rounds_next(view, density, r, width, is_set, unused);
+    kernel_rounds_next(view, density, r, width, kernel_rounds_set, unused);
 }
 
 /* A loop whose time depends by a fifth on its place in a cache line of code. */
@@ -44,6 +37,8 @@ static inline void next_round(const struct kernel_view *view, enum kernel_densit
 IN_PLACE static size_t contains_many_classic(const struct kernel_view *view,
                                              const uint64_t *digests, size_t n, bool *hits)
 {
+    if (n < KERNEL_ROUNDS_LEAST)
+        return kernel_rounds_each(view, digests, n, hits, contains_classic);
     return kernel_rounds(view, KERNEL_BITS, digests, n, hits, true, next_round, NULL);
 }
 
@@ -61,6 +56,8 @@ static bool contains_counting(const struct kernel_view *view, uint64_t digest)
 IN_PLACE static size_t contains_many_counting(const struct kernel_view *view,
                                               const uint64_t *digests, size_t n, bool *hits)
 {
+    if (n < KERNEL_ROUNDS_LEAST)
+        return kernel_rounds_each(view, digests, n, hits, contains_counting);
     return kernel_rounds(view, KERNEL_COUNTERS, digests, n, hits, true, next_round, NULL);
 }
 

@@ -64,24 +64,23 @@ INLINE bool has_all(const struct kernel_view *view, enum kernel_density density,
     return missing == 0;
 }
 
-INLINE bool contains(const struct kernel_view *view, enum kernel_density density, uint64_t digest,
-                     const struct kernel *scalar)
+INLINE bool contains(const struct kernel_view *view, enum kernel_density density, uint64_t digest)
 {
     if (view->units <= (uint64_t)density * TINY)
         return has_all(view, density, digest, true);
     if (view->units <= (uint64_t)density * KERNEL_CACHED_BYTES)
         return has_all(view, density, digest, false);
-    return scalar->contains(view, digest);
+    return kernel_rounds_one(view, density, digest, kernel_rounds_set, NULL);
 }
 
 TARGET static bool contains_classic(const struct kernel_view *view, uint64_t digest)
 {
-    return contains(view, KERNEL_BITS, digest, &kernel_scalar_classic);
+    return contains(view, KERNEL_BITS, digest);
 }
 
 TARGET static bool contains_counting(const struct kernel_view *view, uint64_t digest)
 {
-    return contains(view, KERNEL_COUNTERS, digest, &kernel_scalar_counting);
+    return contains(view, KERNEL_COUNTERS, digest);
 }
 
 /* ---- many */
@@ -125,6 +124,8 @@ static inline bool can_gather(const struct kernel_view *view, enum kernel_densit
 static size_t contains_many_classic(const struct kernel_view *view, const uint64_t *digests,
                                     size_t n, bool *hits)
 {
+    if (n < KERNEL_ROUNDS_LEAST)
+        return kernel_rounds_each(view, digests, n, hits, contains_classic);
     if (!can_gather(view, KERNEL_BITS))
         return kernel_scalar_classic.contains_many(view, digests, n, hits);
     return kernel_rounds(view, KERNEL_BITS, digests, n, hits, true, next_round, NULL);
@@ -133,6 +134,8 @@ static size_t contains_many_classic(const struct kernel_view *view, const uint64
 static size_t contains_many_counting(const struct kernel_view *view, const uint64_t *digests,
                                      size_t n, bool *hits)
 {
+    if (n < KERNEL_ROUNDS_LEAST)
+        return kernel_rounds_each(view, digests, n, hits, contains_counting);
     if (!can_gather(view, KERNEL_COUNTERS))
         return kernel_scalar_counting.contains_many(view, digests, n, hits);
     return kernel_rounds(view, KERNEL_COUNTERS, digests, n, hits, true, next_round, NULL);

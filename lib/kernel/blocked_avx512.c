@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * The blocked layout with AVX-512: a block is one register. */
 #include <immintrin.h>
-#include <string.h>
 
 #define KERNEL_TARGET __attribute__((target("avx512f,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define BLOOMFILE_BLOCK_AVX512

@@ -17,8 +17,10 @@
 /* A block, at any address. */
 typedef uint64_t kernel_bits __attribute__((vector_size(PROBE_BLOCK_BYTES), aligned(1), may_alias));
 
-KERNEL_INLINE bool kernel_has_any(kernel_bits bits)
+/* By address: passed by value, a vector would need an instruction set of its own. */
+KERNEL_INLINE bool kernel_has_any(const kernel_bits *of)
 {
+    const kernel_bits bits = *of;
 #ifdef KERNEL_WIDE /* a block is one register */
     return _mm512_test_epi64_mask((__m512i)bits, (__m512i)bits) != 0;
 #else
@@ -77,7 +79,8 @@ KERNEL_INLINE void kernel_add_slices(uint8_t *part, uint64_t first, uint64_t blo
         for (unsigned s = 0; s < slices; s++)
             bits |= *(const kernel_bits *)(const void *)rows[probe_slice(product, s)];
         *at = bits;
-        if (idle != NULL && __builtin_expect(!kernel_has_any(bits ^ old), 0))
+        bits ^= old;
+        if (idle != NULL && __builtin_expect(!kernel_has_any(&bits), 0))
             kernel_note_idle(idle, digests[i]);
     }
 }

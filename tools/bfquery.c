@@ -63,6 +63,7 @@ static void take_list(void *lists, char *value)
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
+    KEYS_FIELDS_OPTIONS(struct request, keys),
     OPTIONS_TITLE("Output:"),
     OPTION(0, "unless", "LIST",
            "leave out the keys of this file, compared exactly; may be given several times",
@@ -115,6 +116,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
+    keys_options_check(&r->keys);
     r->path = argv[first];
     r->inputs = argv + first + 1;
     r->inputs_count = argc - first - 1;
@@ -214,7 +216,8 @@ static void answer(void *query, struct batch *b)
         relay_halt();
         exit(conclude(q));
     }
-    if (!batch_write(b))
+    const bool quiet = q->request->quiet || q->request->count;
+    if ((!quiet && !batch_write_header(b)) || !batch_write(b))
         cli_fail(errno, "cannot write to standard output");
 }
 
@@ -244,6 +247,8 @@ int main(int argc, char **argv)
                                .work = choose,
                                .finish = answer });
     cli_progress_end(&progress);
+    if (!r.quiet)
+        keys_tell_skipped(q.input);
     int status = conclude(&q);
     keys_free(q.input);
     list_free(q.unless);

@@ -32,7 +32,7 @@ GIVEN = {
     "bffold": [[], ["urls.bloom"], ["urls.bloom"]],
     "bfinspect": [["words.bloom"]] * 3,
     "bfmerge": [SHARDS] * 3,
-    "bfquery": [["seen.bloom"], ["words.bloom"], [], ["seen.bloom"], ["words.bloom"]],
+    "bfquery": [["seen.bloom"], ["words.bloom"], [], ["seen.bloom"], ["seen.bloom"], ["words.bloom"]],
     "bfseal": [["seen.bloom"]] * 3 + [["sessions.bloom"]],
 }
 WORDS = [b"apple", b"pear", *numbered(300, "word ")]
@@ -87,7 +87,8 @@ class Examples(ToolTest):
         for name in ELSEWHERE:
             (self.place / name[1:]).mkdir(parents=True, exist_ok=True)
         texts = {"urls.txt": URLS, "bad-urls.txt": URLS[:99], "good-urls.txt": URLS[99:],
-                 "requests.txt": URLS[50:150], "candidates.txt": [b"apple", b"aple"],
+                 "requests.txt": URLS[50:150], "requests.log": [b"GET " + key for key in URLS[50:150]],
+                 "candidates.txt": [b"apple", b"aple"],
                  "words": WORDS, "usr/share/dict/words": WORDS, "app.log": URLS[:20] * 3,
                  "access.log": [key + b" GET /" for key in URLS[:50] * 2], "opened.txt": URLS[:20],
                  "closed.txt": URLS[:9], "mon.urls": URLS[:600], "tue.urls": URLS[300:],

@@ -207,6 +207,9 @@ static void take_input(struct work *w)
         cli_progress_step(&w->progress);
     }
     w->input_errors = keys_errors(input);
+    cli_progress_end(&w->progress);
+    if (!a->quiet)
+        keys_tell_skipped(input);
     keys_free(input);
 }
 
@@ -224,7 +227,6 @@ static void print_counts(const struct work *w)
 
 static void finish(struct work *w)
 {
-    cli_progress_end(&w->progress);
     sync_keys(w);
     watch_rate(w, true);
     int error = bloomfile_finish(w->f);

@@ -15,6 +15,7 @@
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct add, keys),
+    KEYS_FIELDS_OPTIONS(struct add, keys),
     OPTIONS_TITLE("What to do:"),
     OPTION(0, "remove", NULL, "take one add of each key back (layout counting)",
            OPTIONS_FLAG(struct add, remove)),
@@ -57,6 +58,7 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     if (a->remove && (a->open_flags & BLOOMFILE_ADD_EXACT) != 0)
         cli_usage("--exact is about adding, which --remove does not do");
+    keys_options_check(&a->keys);
     a->path = argv[first];
     a->inputs = argv + first + 1;
     a->inputs_count = argc - first - 1;

@@ -3,6 +3,7 @@
  * bfcommon - print the lines that files have in common, or that only the first one has
  */
 #include "bfcommon/join.h"
+#include "bfcommon/whole.h"
 #include "os/spool.h"
 #include "shared/cli.h"
 #include "shared/options.h"
@@ -25,6 +26,9 @@ enum {
     ROOM = 1 << 18
 };
 enum {
+    LEAST_LINE = 1 << 10 /* a line is sorted with its key, which is little longer than it at most */
+};
+enum {
     OTHER_DESCRIPTORS = 16, /* the standard streams, and those for sorting */
     LEAST_DESCRIPTORS = OTHER_DESCRIPTORS + 2
 };
@@ -36,6 +40,7 @@ enum {
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct job, form),
+    KEYS_FIELDS_OPTIONS(struct job, form),
     OPTIONS_TITLE("Output:"),
     OPTION('d', "difference", NULL, "print the lines of the first FILE that no other one has",
            OPTIONS_FLAG(struct job, difference)),
@@ -81,10 +86,17 @@ static void check_operands(char *const *paths, int count)
         cli_usage("standard input can be only one of the files");
 }
 
+static bool by_fields(const struct job *job)
+{
+    return job->form.fields.count > 0;
+}
+
 /* Returns the index of the first file. */
 static int parse(struct job *job, int argc, char **argv)
 {
     const int first = options_parse(&options, job, argc, argv);
+    keys_options_check(&job->form);
+    job->form.fields.closed = by_fields(job);
     check_operands(argv + first, argc - first);
     output_check_inputs("-", argv + first, argc - first);
     if (job->form.record_size >= memory_of_key(job->memory))
@@ -129,14 +141,17 @@ static void check_pipes(const struct job *job)
 static void open_input(struct job *job, size_t i, const char *path, size_t descriptors)
 {
     struct input *in = &job->inputs[i];
-    input_open(in, path, &job->form, memory_of_key(job->memory));
+    const size_t limit = memory_of_key(job->memory);
+    input_open(in, path, &job->form, by_fields(job) ? limit / 2 - LEAST_LINE : limit);
+    in->where.header = job->header;
     if (job->count > descriptors / 2 - OTHER_DESCRIPTORS / 2 && input_can_take_turns(in))
         input_take_turns(in);
     else if (job->at_once > 2)
         job->at_once--;
 }
 
-/* The smallest of the files first, if their order does not matter: its filter is the largest. */
+/* The smallest of the files first, if their order does not matter: its filter is the largest. Of
+ * keys that are fields, the lines of the first one are printed. */
 static void open_inputs(struct job *job, char *const *paths, int count)
 {
     const size_t all = most_descriptors();
@@ -149,7 +164,7 @@ static void open_inputs(struct job *job, char *const *paths, int count)
     for (size_t i = 0; i < job->count; i++)
         open_input(job, i, paths[i], descriptors);
     check_pipes(job);
-    if (!job->difference)
+    if (!job->difference && !by_fields(job))
         qsort(job->inputs, job->count, sizeof(*job->inputs), by_size);
 }
 
@@ -161,8 +176,9 @@ static void check_unchanged(const struct job *job)
 
 /* Takes as many inputs as can be dealt with at once, or all that are left; what the first of them
  * have in common then is the first of the rest. `kept` has room for each. Returns how many lines
- * were printed, by the last ones. */
-static uint64_t find_common_by_turns(const struct job *job, struct spool **kept)
+ * were printed, or put into the spool, by the last ones. The first input stays open if its lines
+ * are still wanted. */
+static uint64_t find_common_by_turns(const struct job *job, struct spool **kept, struct spool *into)
 {
     struct job turn = *job;
     struct input first = job->inputs[0];
@@ -174,38 +190,56 @@ static uint64_t find_common_by_turns(const struct job *job, struct spool **kept)
         const bool some = passes_common(&turn, kept), last = turn.count == left;
         if (last || !some) {
             check_unchanged(job);
-            return some ? join_common(&turn, kept) : 0;
+            return some ? join_common(&turn, kept, into) : 0;
         }
-        first = input_of_spool(join_common_to_spool(&turn, kept), ROOM);
-        for (size_t i = 0; i < turn.count; i++) {
+        struct spool *common = spool_new(job->folder, &job->form);
+        join_common(&turn, kept, common);
+        first = input_of_spool(common, ROOM);
+        for (size_t i = by_fields(job) && done == 1 ? 1 : 0; i < turn.count; i++) {
             input_close(&turn.inputs[i]);
             turn.inputs[i] = (struct input){ .where = { .fd = -1 } };
         }
     }
 }
 
-static uint64_t find_common(const struct job *job)
+static uint64_t find_common(const struct job *job, struct spool *into)
 {
     struct spool **kept = calloc(job->count, sizeof(struct spool *));
     if (kept == NULL)
         cli_fail(ENOMEM, "cannot start");
-    const uint64_t lines = find_common_by_turns(job, kept);
+    const uint64_t lines = find_common_by_turns(job, kept, into);
     free(kept);
     return lines;
 }
 
-static uint64_t find_difference(const struct job *job)
+static uint64_t find_difference(const struct job *job, struct spool *into)
 {
     struct parts parts = passes_difference(job);
     check_unchanged(job);
-    return join_difference(job, &parts);
+    return join_difference(job, &parts, into);
+}
+
+static uint64_t find(const struct job *job)
+{
+    struct spool *keys = by_fields(job) ? spool_new(job->folder, &job->form) : NULL;
+    uint64_t lines = job->difference ? find_difference(job, keys) : find_common(job, keys);
+    if (keys != NULL && lines > 0)
+        lines = whole_lines(job, &job->inputs[0], keys);
+    else
+        spool_free(keys);
+    if (lines == 0)
+        join_print_header(job);
+    return lines;
 }
 
 int main(int argc, char **argv)
 {
     struct job job = { .memory = DEFAULT_MEMORY, .folder = spool_folder(NULL) };
+    struct header header = { 0 };
     cli_start(argv[0]);
     const int first = parse(&job, argc, argv);
+    if (job.form.fields.header)
+        job.header = &header;
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
 #endif
@@ -214,7 +248,7 @@ int main(int argc, char **argv)
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
     open_inputs(&job, argv + first, argc - first);
 
-    uint64_t lines = job.difference ? find_difference(&job) : find_common(&job);
+    uint64_t lines = find(&job);
     if (job.count_only)
         printf("%" PRIu64 "\n", lines);
     if (job.stats)
@@ -223,5 +257,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < job.count; i++)
         input_close(&job.inputs[i]);
     free(job.inputs);
+    free(header.bytes);
     return lines > 0 ? SOME : NONE;
 }

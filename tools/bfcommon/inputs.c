@@ -101,8 +101,11 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
         return;
     struct bloomfile_key keys[LINES_BATCH];
     struct keys_options whole = *form;
-    whole.crlf = false; /* a carriage return is taken off when the copy is read */
+    whole.crlf = false;                  /* a carriage return is taken off when the copy is read, */
+    whole.fields = (struct fields){ 0 }; /* and fields are cut out then */
     struct spool *copy = spool_new(folder, &whole);
+    struct header *header = in->where.header;
+    in->where.header = NULL;
     struct lines *l = lines_open(&whole, &in->where);
     for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
@@ -115,6 +118,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     const char *name = in->where.name;
     in->where = spool_all(copy, in->where.room);
     in->where.name = name;
+    in->where.header = header;
     in->copy = copy;
     in->lines = copy->keys;
 }

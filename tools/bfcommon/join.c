@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Sorted inputs, merged line by line. */
 #include "bfcommon/join.h"
-#include "bfcommon/extsort.h"
 #include "shared/cli.h"
 
 #include <errno.h>
@@ -33,20 +32,38 @@ struct output {
     uint64_t lines;
 };
 
-static void put(struct output *out, const struct bloomfile_key *key)
+static void print(const struct job *job, const void *bytes, size_t size)
 {
     char end;
-    size_t end_size = lines_end(&out->job->form, &end);
-    out->lines++;
-    if (out->spool != NULL) {
-        spool_add(out->spool, key);
-        return;
-    }
-    if (out->job->count_only)
-        return;
-    if ((key->size > 0 && fwrite_unlocked(key->data, 1, key->size, stdout) != key->size) ||
+    size_t end_size = lines_end(&job->form, &end);
+    if ((size > 0 && fwrite_unlocked(bytes, 1, size, stdout) != size) ||
         fwrite_unlocked(&end, 1, end_size, stdout) != end_size)
         cli_fail(errno, "cannot write to standard output");
+}
+
+void join_print_header(const struct job *job)
+{
+    const struct header *h = job->header;
+    if (h != NULL && h->bytes != NULL && !job->count_only)
+        print(job, h->bytes, h->size);
+}
+
+void join_print(const struct job *job, uint64_t before, const struct bloomfile_key *line)
+{
+    if (job->count_only)
+        return;
+    if (before == 0)
+        join_print_header(job);
+    print(job, line->data, line->size);
+}
+
+static void put(struct output *out, const struct bloomfile_key *key)
+{
+    if (out->spool != NULL)
+        spool_add(out->spool, key);
+    else
+        join_print(out->job, out->lines, key);
+    out->lines++;
 }
 
 static const struct bloomfile_key *peek(struct reader *r)
@@ -86,7 +103,7 @@ static void merge_join(struct extsort *sorted, struct reader *right, unsigned wa
     }
 }
 
-static struct extsort *sort_spool(const struct job *job, const struct spool *s)
+struct extsort *join_sort(const struct job *job, const struct spool *s)
 {
     struct bloomfile_key keys[LINES_BATCH];
     struct stretch where = spool_all(s, ROOM);
@@ -109,7 +126,7 @@ static struct extsort *sort_spool(const struct job *job, const struct spool *s)
 static void join(struct spool *left, struct spool *right, unsigned wanted, struct output *out)
 {
     struct reader reader = { 0 };
-    struct extsort *sorted = sort_spool(out->job, left);
+    struct extsort *sorted = join_sort(out->job, left);
     spool_free(left);
     extsort_finish(sorted);
     if (right != NULL) {
@@ -142,23 +159,17 @@ static struct spool *join_all_but_last(const struct job *job, struct spool **kep
     return common;
 }
 
-uint64_t join_common(const struct job *job, struct spool **kept)
+uint64_t join_common(const struct job *job, struct spool **kept, struct spool *into)
 {
-    struct output out = { .job = job };
+    struct output out = { .job = job, .spool = into };
     struct spool *common = join_all_but_last(job, kept);
     join(kept[job->count - 1], common, BOTH, &out);
     return out.lines;
 }
 
-struct spool *join_common_to_spool(const struct job *job, struct spool **kept)
+uint64_t join_difference(const struct job *job, struct parts *parts, struct spool *into)
 {
-    struct spool *common = join_all_but_last(job, kept);
-    return join_to_spool(job, kept[job->count - 1], common, BOTH);
-}
-
-uint64_t join_difference(const struct job *job, struct parts *parts)
-{
-    struct output out = { .job = job };
+    struct output out = { .job = job, .spool = into };
     struct spool *others = join_to_spool(job, parts->others, NULL, ONLY_LEFT);
     struct spool *cleared = join_to_spool(job, parts->doubtful, others, ONLY_LEFT);
     join(parts->certain, cleared, ONLY_LEFT | BOTH | ONLY_RIGHT, &out);

@@ -5,15 +5,21 @@
 #ifndef BLOOMFILE_TOOLS_COMMON_JOIN_H
 #define BLOOMFILE_TOOLS_COMMON_JOIN_H
 
+#include "bfcommon/extsort.h"
 #include "bfcommon/passes.h"
 
-/* Both print the lines, or with job->count_only none, and return how many there are. They free the
- * spools. Nothing is printed before it is certain. */
-uint64_t join_common(const struct job *job, struct spool **kept);
+/* Both print the lines, or with job->count_only none, and return how many there are; unless `into`
+ * is NULL, they go to that spool instead, in order, each once. They free the spools that they take.
+ * Nothing is printed before it is certain. */
+uint64_t join_common(const struct job *job, struct spool **kept, struct spool *into);
+uint64_t join_difference(const struct job *job, struct parts *parts, struct spool *into);
 
-/* The same, but the lines go to a spool, in order, each once. */
-struct spool *join_common_to_spool(const struct job *job, struct spool **kept);
+/* The keys of a spool, up to extsort_finish(). */
+struct extsort *join_sort(const struct job *job, const struct spool *s);
 
-uint64_t join_difference(const struct job *job, struct parts *parts);
+/* Prints a line, and before the first one, of which `before` is 0, the header. */
+void join_print(const struct job *job, uint64_t before, const struct bloomfile_key *line);
+
+void join_print_header(const struct job *job);
 
 #endif

@@ -20,8 +20,11 @@ struct lines {
     uint8_t *buffer;
     size_t size;        /* of the buffer */
     struct split whole; /* the whole keys in it that have not been handed out */
-    uint32_t sum;       /* of what was read */
-    size_t start, end;  /* in it: the bytes behind them, all but the last read free of ends */
+    uint8_t *joined;    /* keys of several fields in it */
+    size_t joined_size;
+    bool headed;       /* the header has been taken */
+    uint32_t sum;      /* of what was read */
+    size_t start, end; /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
 };
 
@@ -33,7 +36,10 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->form = *form;
     l->whole = (struct split){ .record_size = form->record_size,
                                .mark = keys_end(form),
-                               .crlf = form->crlf };
+                               .crlf = form->crlf,
+                               .fields = &l->form.fields,
+                               .line = 1 };
+    l->headed = where->header == NULL;
     l->where = *where;
     l->at = where->from;
     l->at_end = where->fd < 0;
@@ -106,12 +112,44 @@ static void read_piece(struct lines *l)
     cli_progress_step(&l->progress);
 }
 
+static void take_header(struct lines *l)
+{
+    struct split *s = &l->whole;
+    char reason[HEADER_REASON];
+    const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
+    const uint8_t *end = found != NULL ? found : s->end;
+    if (!header_take(l->where.header, l->where.name, s->at, (size_t)(end - s->at), reason))
+        cli_fail(0, "cannot read %s: %s", l->where.name, reason);
+    s->at = found != NULL ? end + 1 : end;
+    s->line++;
+    l->headed = true;
+}
+
+static void make_room_for_fields(struct lines *l)
+{
+    struct split *s = &l->whole;
+    const size_t bytes = (size_t)(s->end - s->at);
+    const size_t room = fields_room(s->fields, bytes, split_count(s, s->at, bytes) + 1);
+    if (room > l->joined_size) {
+        free(l->joined);
+        l->joined = malloc(room);
+        if (l->joined == NULL)
+            cli_fail(ENOMEM, "cannot hold the fields of %s", l->where.name);
+        l->joined_size = room;
+    }
+    s->room = l->joined;
+}
+
 /* Up to `size` bytes from the start of the rest can be handed out. */
 static void hand_out(struct lines *l, size_t size)
 {
     l->whole.at = l->buffer + l->start;
     l->start += size;
     l->whole.end = l->buffer + l->start;
+    if (!l->headed && size > 0)
+        take_header(l);
+    if (split_has_fields(&l->whole))
+        make_room_for_fields(l);
 }
 
 /* The rest may lack its end; a record's must not. */
@@ -124,10 +162,13 @@ static void hand_out_rest(struct lines *l)
     hand_out(l, left);
 }
 
-size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
+static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
+                   size_t max)
 {
     for (;;) {
-        size_t n = split_next(&l->whole, keys, max);
+        size_t n = whole != NULL ? split_next_lines(&l->whole, keys, whole, max)
+                                 : split_next(&l->whole, keys, max);
+        keys_check_split(&l->whole, l->where.name);
         l->progress.keys += n;
         if (n > 0 || (l->at_end && l->start == l->end))
             return n;
@@ -139,6 +180,27 @@ size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
         read_piece(l);
         hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
     }
+}
+
+size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max)
+{
+    return next(l, keys, NULL, max);
+}
+
+size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
+                        size_t max)
+{
+    const size_t n = next(l, keys, whole, max);
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *line = whole[i].data;
+        whole[i].size -= whole[i].size > 0 && line[whole[i].size - 1] == l->whole.mark;
+    }
+    return n;
+}
+
+uint64_t lines_skipped(const struct lines *l)
+{
+    return l->whole.skipped;
 }
 
 /* What was not asked for counts as well. */
@@ -154,6 +216,7 @@ void lines_close(struct lines *l)
 {
     read_rest(l);
     cli_progress_end(&l->progress);
+    free(l->joined);
     free(l->buffer);
     free(l);
 }

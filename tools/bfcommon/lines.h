@@ -6,6 +6,7 @@
 #ifndef BLOOMFILE_TOOLS_COMMON_LINES_H
 #define BLOOMFILE_TOOLS_COMMON_LINES_H
 
+#include "shared/header.h"
 #include "shared/keys.h"
 
 enum {
@@ -18,6 +19,7 @@ struct stretch {
     bool piped;       /* it cannot be read from a place, only from where it stands */
     bool silent;      /* no progress is shown */
     const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
+    struct header *header;            /* what it begins with; NULL: nothing but keys */
     uint64_t from, to;                /* to: UINT64_MAX, as far as the file goes */
     size_t room, limit;               /* of the buffer: at first, and at most */
     bool summed;                      /* all of it must have this CRC-32 */
@@ -26,11 +28,18 @@ struct stretch {
 
 struct lines;
 
-/* Only null, record_size and crlf of `form` count. */
+/* Only null, record_size, crlf and fields of `form` count. */
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where);
 
-/* As keys_next(). */
+/* As keys_next(). A field that a line lacks ends the program by cli_fail. */
 size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
+
+/* The same for keys that are fields, with the lines that they are from, without their ends. */
+size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
+                        size_t max);
+
+/* How many lines so far lacked a field, and were left out. */
+uint64_t lines_skipped(const struct lines *l);
 
 void lines_close(struct lines *l);
 

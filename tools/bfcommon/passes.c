@@ -91,6 +91,8 @@ static uint64_t run(const struct job *job, const struct pass *p)
         lines += n;
         kept += passed;
     }
+    if (p->note[0] == '\0' && !job->quiet)
+        fields_tell_skipped(p->from->name, lines_skipped(l));
     lines_close(l);
     if (p->kept != NULL)
         spool_flush(p->kept);

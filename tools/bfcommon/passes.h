@@ -15,7 +15,8 @@ struct job {
     uint64_t memory;
     struct input *inputs;
     size_t count;
-    size_t at_once; /* inputs that there are descriptors for; at least 2 */
+    size_t at_once;        /* inputs that there are descriptors for; at least 2 */
+    struct header *header; /* that the inputs begin with; NULL: with nothing */
     bool difference, count_only, quiet, stats;
 };
 

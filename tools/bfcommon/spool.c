@@ -20,7 +20,8 @@ struct spool *spool_new(const char *folder, const struct keys_options *form)
     if (s == NULL)
         cli_fail(ENOMEM, "cannot keep keys");
     *s = (struct spool){ .folder = folder, .form = *form, .fd = -1 };
-    s->form.crlf = false; /* it is no part of the keys that come here */
+    s->form.crlf = false;                  /* it is no part of the keys that come here, */
+    s->form.fields = (struct fields){ 0 }; /* which are cut out already */
     return s;
 }
 
@@ -100,15 +101,22 @@ static void add_bytes(struct spool *s, const void *bytes, size_t size)
     s->used += size;
 }
 
-void spool_add(struct spool *s, const struct bloomfile_key *key)
+void spool_add_pair(struct spool *s, const struct bloomfile_key *key,
+                    const struct bloomfile_key *more)
 {
     char end;
-    size_t end_size = lines_end(&s->form, &end);
+    const size_t end_size = lines_end(&s->form, &end), size = key->size + more->size;
     add_bytes(s, key->data, key->size);
+    add_bytes(s, more->data, more->size);
     add_bytes(s, &end, end_size);
     s->keys++;
-    if (key->size > s->longest)
-        s->longest = key->size;
+    if (size > s->longest)
+        s->longest = size;
+}
+
+void spool_add(struct spool *s, const struct bloomfile_key *key)
+{
+    spool_add_pair(s, key, &(struct bloomfile_key){ 0 });
 }
 
 struct stretch spool_all(const struct spool *s, size_t room)

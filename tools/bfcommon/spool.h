@@ -24,6 +24,10 @@ struct spool *spool_new(const char *folder, const struct keys_options *form);
 
 void spool_add(struct spool *s, const struct bloomfile_key *key);
 
+/* Both as one key. */
+void spool_add_pair(struct spool *s, const struct bloomfile_key *key,
+                    const struct bloomfile_key *more);
+
 /* Writes what is still in memory, and frees that: before it is read. */
 void spool_flush(struct spool *s);
 

@@ -20,6 +20,7 @@ static void take_seed(void *seed, char *value)
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct create, keys),
+    KEYS_FIELDS_OPTIONS(struct create, keys),
     OPTIONS_TITLE("Size and quality:"),
     OPTION('p', "fpr", "RATE", "false-positive rate (default 0.01)",
            OPTIONS_RATE(struct create, params.fpr, 0)),
@@ -78,6 +79,8 @@ static void check_live(const struct create *c)
 {
     if (c->inputs_count > 0)
         cli_usage("--live makes an empty filter: add keys with bfadd");
+    if (c->keys.fields.count > 0 || c->keys.fields.header)
+        cli_usage("--live reads no keys: --field and --header are for filters of keys");
     if (c->min_keys > 0 || c->allow_empty || c->overfull)
         cli_usage(
             "--live reads no keys: --min-keys, --allow-empty and --overfull are for filters of"
@@ -93,6 +96,7 @@ static void parse(struct create *c, int argc, char **argv)
     const int first = options_parse(&options, c, argc, argv);
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
+    keys_options_check(&c->keys);
     c->path = argv[first];
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;

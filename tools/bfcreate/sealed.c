@@ -76,7 +76,8 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     keys->piece_size = (size_t)piece;
     keys->piece_least = keys->piece_size / 4;
     params->threads = (uint32_t)threads;
-    params->memory = memory - PROGRAM_MEMORY - 2 * threads * piece;
+    const unsigned pieces = c->keys.fields.count > 1 ? 4 : 2; /* the fields are joined beside it */
+    params->memory = memory - PROGRAM_MEMORY - pieces * threads * piece;
 }
 
 /* The folder of the file that is to be, for temporary files; the caller frees it. */

@@ -43,6 +43,7 @@ static void take_seed(void *filter_plan, char *value)
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
+    KEYS_FIELDS_OPTIONS(struct request, keys),
     OPTIONS_TITLE("Output:"),
     OPTION('d', "repeated", NULL, "print the others instead: each line that was seen before",
            OPTIONS_FLAG(struct request, repeated)),
@@ -116,6 +117,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     r->seen.quiet = r->quiet;
     check_memory_options(r);
+    keys_options_check(&r->keys);
     framing_record(&r->seen.plan.params, &r->keys);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
@@ -184,6 +186,8 @@ static size_t take_keys(struct request *r, struct batch *b, size_t first)
 static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;
+    if (!r->count)
+        check_output(batch_write_header(b));
     for (size_t first = 0, n; first < b->count; first += n) {
         n = take_keys(r, b, first);
         if (!r->count) {
@@ -206,6 +210,8 @@ static void filter_lines(struct request *r, struct keys *input)
                                .work = find_seen,
                                .finish = print_new });
     cli_progress_end(&progress);
+    if (!r->quiet)
+        keys_tell_skipped(input);
 }
 
 int main(int argc, char **argv)

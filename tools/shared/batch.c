@@ -12,7 +12,7 @@ enum {
     FIRST_KEYS = 4096
 };
 
-static void make_room(struct batch *b)
+static void make_room(struct batch *b, bool by_fields)
 {
     size_t room = b->room > 0 ? 2 * b->room : FIRST_KEYS;
     struct bloomfile_key *keys = reallocarray(b->keys, room, sizeof(*keys));
@@ -24,51 +24,78 @@ static void make_room(struct batch *b)
     bool *chosen = reallocarray(b->chosen, room, sizeof(*chosen));
     if (chosen != NULL)
         b->chosen = chosen;
-    if (keys == NULL || digests == NULL || chosen == NULL)
+    struct bloomfile_key *lines = NULL;
+    if (by_fields && (lines = reallocarray(b->lines, room, sizeof(*lines))) != NULL)
+        b->lines = lines;
+    if (keys == NULL || digests == NULL || chosen == NULL || (by_fields && lines == NULL))
         cli_fail(ENOMEM, "cannot hold %zu keys", room);
     b->room = room;
 }
 
-void batch_split(struct batch *b, const struct keys *input, uint64_t seed)
+static size_t split_more(struct batch *b, bool by_fields)
 {
-    struct split split = keys_split(input, &b->piece);
+    const size_t done = b->count, most = b->room - done;
+    return by_fields ? split_next_lines(&b->split, b->keys + done, b->lines + done, most)
+                     : split_next(&b->split, b->keys + done, most);
+}
+
+void batch_split(struct batch *b, struct keys *input, uint64_t seed)
+{
+    b->split = keys_split(input, &b->piece);
+    const bool by_fields = split_has_fields(&b->split);
     b->count = 0;
-    while (split.at < split.end) {
+    while (b->split.at < b->split.end && b->split.lacking == 0) {
         if (b->count == b->room)
-            make_room(b);
-        b->count += split_next(&split, b->keys + b->count, b->room - b->count);
+            make_room(b, by_fields);
+        b->count += split_more(b, by_fields);
     }
+    keys_end_split(input, &b->split);
     for (size_t i = 0; i < b->count; i++)
         b->digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
 }
 
-/* Where the key begins; for the last one's end, where the next one would. */
+/* Where the line begins; for the last one's end, where the next one would. */
 static const uint8_t *start_of(const struct batch *b, size_t i)
 {
-    return i < b->count ? b->keys[i].data : b->piece.bytes + b->piece.size;
+    if (i == b->count)
+        return b->piece.bytes + b->piece.size;
+    return b->lines != NULL ? b->lines[i].data : b->keys[i].data;
+}
+
+static const uint8_t *end_of(const struct batch *b, size_t i)
+{
+    if (b->lines == NULL)
+        return start_of(b, i + 1);
+    return (const uint8_t *)b->lines[i].data + b->lines[i].size;
+}
+
+/* Lines that were left out may be between two that are there. */
+static bool goes_on(const struct batch *b, size_t i)
+{
+    return b->lines == NULL || end_of(b, i - 1) == start_of(b, i);
 }
 
 void batch_gather(struct batch *b, size_t first, size_t last)
 {
-    uint8_t *to = b->piece.bytes;
+    uint8_t *const front = b->piece.bytes + b->piece.header, *to = front;
     for (size_t i = first, next; i < last; i = next) {
-        for (next = i + 1; next < last && b->chosen[next] == b->chosen[i];)
+        for (next = i + 1; next < last && b->chosen[next] == b->chosen[i] && goes_on(b, next);)
             next++;
         if (!b->chosen[i])
             continue;
         const uint8_t *from = start_of(b, i);
-        size_t size = (size_t)(start_of(b, next) - from);
+        size_t size = (size_t)(end_of(b, next - 1) - from);
         if (to != from)
             memmove(to, from, size);
         to += size;
     }
-    b->gathered = (size_t)(to - b->piece.bytes);
+    b->gathered = (size_t)(to - front);
 }
 
-bool batch_write(const struct batch *b)
+static bool write_all(const uint8_t *bytes, size_t size)
 {
-    for (size_t done = 0; done < b->gathered;) {
-        ssize_t n = write(STDOUT_FILENO, b->piece.bytes + done, b->gathered - done);
+    for (size_t done = 0; done < size;) {
+        ssize_t n = write(STDOUT_FILENO, bytes + done, size - done);
         if (n < 0 && errno != EINTR)
             return false;
         done += n > 0 ? (size_t)n : 0;
@@ -76,10 +103,21 @@ bool batch_write(const struct batch *b)
     return true;
 }
 
+bool batch_write(const struct batch *b)
+{
+    return write_all(b->piece.bytes + b->piece.header, b->gathered);
+}
+
+bool batch_write_header(const struct batch *b)
+{
+    return !b->piece.is_first_header || write_all(b->piece.bytes, b->piece.header);
+}
+
 void batch_free(struct batch *b)
 {
-    free(b->piece.bytes);
+    keys_piece_free(&b->piece);
     free(b->keys);
+    free(b->lines);
     free(b->digests);
     free(b->chosen);
 }

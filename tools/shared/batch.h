@@ -11,22 +11,28 @@
 struct batch {
     struct keys_piece piece;
     struct bloomfile_key *keys;
+    struct bloomfile_key *lines; /* that they are fields of; NULL: they are lines themselves */
+    struct split split;          /* at its end */
     bloomfile_digest *digests;
     bool *chosen; /* for the caller; of those keys that are to be printed */
     size_t count, room;
-    size_t gathered; /* bytes at the front of the piece */
+    size_t gathered; /* bytes behind the header at the front of the piece */
 };
 
 /* Finds the keys of the piece, and their digests. Ends the program by cli_fail for lack of memory.
  */
-void batch_split(struct batch *b, const struct keys *input, uint64_t seed);
+void batch_split(struct batch *b, struct keys *input, uint64_t seed);
 
-/* Moves those of the keys from `first` to before `last` that are chosen to the front of the piece,
- * as they stand in the input, each with its end. The keys up to them are overwritten. */
+/* Moves those of the keys from `first` to before `last` that are chosen, as they stand in the
+ * input, each with its end, or the lines that they are fields of, to the front of the piece, behind
+ * a header. The keys up to them are overwritten. */
 void batch_gather(struct batch *b, size_t first, size_t last);
 
 /* Writes what was gathered to standard output, past its buffer. false: errno says why not. */
 bool batch_write(const struct batch *b);
+
+/* The same for the header, if it is the first one. */
+bool batch_write_header(const struct batch *b);
 
 /* What it holds. */
 void batch_free(struct batch *b);

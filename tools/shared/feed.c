@@ -17,16 +17,37 @@ struct feed {
     struct keys *input;
     struct cli_progress progress;
     int error;
+    struct split lacking;     /* the first one that a missing field ended, */
+    const char *lacking_path; /* of this input */
+    uint64_t lacking_piece;
 };
 
-/* Waits for its turn, tells how many keys it has added since the last one, and reads. */
-static bool next_piece(struct feed *f, struct keys_piece *piece, uint64_t added, int error)
+/* What a thread has done with a piece. */
+struct share {
+    struct split split; /* at its end */
+    uint64_t added;
+    int error;
+};
+
+/* All pieces before it are read already. */
+static void note_lacking(struct feed *f, const struct keys_piece *piece, const struct split *split)
+{
+    if (split->lacking == 0 || (f->lacking.lacking != 0 && f->lacking_piece < piece->number))
+        return;
+    f->lacking = *split;
+    f->lacking_path = piece->path;
+    f->lacking_piece = piece->number;
+}
+
+/* Waits for its turn, tells what it has done since the last one, and reads. */
+static bool next_piece(struct feed *f, struct keys_piece *piece, const struct share *share)
 {
     pthread_mutex_lock(&f->reading);
-    f->progress.keys += added;
+    f->progress.keys += share->added;
     if (f->error == 0)
-        f->error = error;
-    bool more = f->error == 0 && keys_next_piece(f->input, piece);
+        f->error = share->error;
+    note_lacking(f, piece, &share->split);
+    bool more = f->error == 0 && f->lacking.lacking == 0 && keys_next_piece(f->input, piece);
     f->progress.doing = keys_path(f->input);
     f->progress.bytes = keys_bytes(f->input);
     cli_progress_step(&f->progress);
@@ -34,29 +55,27 @@ static bool next_piece(struct feed *f, struct keys_piece *piece, uint64_t added,
     return more;
 }
 
-static int add_piece(const struct feed *f, const struct keys_piece *piece, uint64_t *added)
+static struct share add_piece(const struct feed *f, const struct keys_piece *piece)
 {
     struct bloomfile_key keys[BATCH];
-    struct split split = keys_split(f->input, piece);
+    struct share share = { .split = keys_split(f->input, piece) };
     size_t n;
-    int error = 0;
-    *added = 0;
-    while (error == 0 && (n = split_next(&split, keys, BATCH)) > 0) {
-        error = bloomfile_builder_add_many(f->builder, keys, n);
-        *added += n;
+    while (share.error == 0 && (n = split_next(&share.split, keys, BATCH)) > 0) {
+        share.error = bloomfile_builder_add_many(f->builder, keys, n);
+        share.added += n;
     }
-    return error;
+    keys_end_split(f->input, &share.split);
+    return share;
 }
 
 static void *work(void *feed)
 {
     struct feed *f = feed;
     struct keys_piece piece = { 0 };
-    uint64_t added = 0;
-    int error = 0;
-    while (next_piece(f, &piece, added, error))
-        error = add_piece(f, &piece, &added);
-    free(piece.bytes);
+    struct share share = { 0 };
+    while (next_piece(f, &piece, &share))
+        share = add_piece(f, &piece);
+    keys_piece_free(&piece);
     return NULL;
 }
 
@@ -87,6 +106,9 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     cli_progress_step(&f.progress);
     work_together(&f, options->threads - 1);
     cli_progress_end(&f.progress);
+    keys_check_split(&f.lacking, f.lacking_path);
+    if (!options->quiet)
+        keys_tell_skipped(f.input);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);
     *count = f.progress.keys;

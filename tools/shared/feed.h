@@ -13,7 +13,7 @@ struct feed_options {
     char *const *inputs; /* as for keys_new() */
     int inputs_count;
     unsigned threads; /* at least 1, the caller's among them; the builder's params name as many */
-    bool quiet;       /* no progress is shown */
+    bool quiet;       /* no progress is shown, nor how many lines were left out */
 };
 
 /* Sets *count to the number of keys, those that occur again too. Returns 0, or the error of the

@@ -31,8 +31,11 @@ struct framing {
     uint32_t kind, size;
 };
 
+/* Fields may come from lines of any kind. */
 static struct framing of_keys(const struct keys_options *keys)
 {
+    if (keys->fields.count > 0)
+        return (struct framing){ BLOOMFILE_FRAMING_UNKNOWN, 0 };
     if (keys->null)
         return (struct framing){ BLOOMFILE_NULL, 0 };
     if (keys->record_size > BLOOMFILE_MAX_FRAMING_SIZE)
@@ -74,7 +77,9 @@ static const char *describe(char text[DESCRIPTION_SIZE], struct framing f)
 
 void framing_record(struct bloomfile_params *params, const struct keys_options *keys)
 {
-    const struct framing framing = of_keys(keys);
+    const bool is_plain = keys->fields.count > 0 && !keys->null; /* as lines are */
+    const struct framing framing =
+        is_plain ? (struct framing){ BLOOMFILE_LINES, 0 } : of_keys(keys);
     params->framing = framing.kind;
     params->framing_size = framing.size;
 }

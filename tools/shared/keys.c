@@ -2,19 +2,23 @@
  * Large reads, split in place. */
 #include "shared/keys.h"
 #include "shared/cli.h"
+#include "shared/header.h"
 #include "shared/kind.h"
 #include "shared/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
-    PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
+    PIECE_SIZE = 1 << 20, /* stays in the cache of a core until its keys are split and hashed */
+    REASON_SIZE = 200
 };
 
 struct keys {
@@ -23,7 +27,10 @@ struct keys {
     int count, next;
     const char *path; /* of the open input, as the user named it */
     int fd;           /* -1: none is open */
-    bool at_end, judged;
+    bool at_end, judged, headed;
+    uint64_t pieces, lines; /* the latter in the input */
+    struct header header;
+    _Atomic uint64_t skipped;
     struct split split;      /* how keys end */
     struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
     struct keys_piece piece; /* of keys_next() */
@@ -90,6 +97,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
         .record_size = options->record_size,
         .mark = keys_end(options),
         .crlf = options->crlf,
+        .fields = &k->options.fields,
     };
 
     bool known = true;
@@ -129,7 +137,8 @@ static bool open_next(struct keys *k)
             continue;
         }
         (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-        k->at_end = k->judged = false;
+        k->at_end = k->judged = k->headed = false;
+        k->lines = 0;
         return true;
     }
     return false;
@@ -267,25 +276,110 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         keep_rest(k, p, used);
 }
 
+/* The first line of each input; those with another than the first one are given up. */
+static void take_header(struct keys *k, struct keys_piece *p)
+{
+    char reason[HEADER_REASON];
+    p->header = 0;
+    if (!k->options.fields.header || k->headed || p->size == 0)
+        return;
+    k->headed = true;
+    const uint8_t *end = memchr(p->bytes, k->split.mark, p->size);
+    p->header = (size_t)(end + 1 - p->bytes);
+    p->is_first_header = k->header.bytes == NULL;
+    if (!header_take(&k->header, name_of(k->path), p->bytes, p->header, reason)) {
+        give_up(k, "read", reason);
+        p->size = 0;
+    }
+}
+
+/* What splitting it by several threads needs to know. */
+static void prepare(struct keys *k, struct keys_piece *p)
+{
+    if (!split_has_fields(&k->split))
+        return;
+    const size_t lines = split_count(&k->split, p->bytes, p->size);
+    const size_t room = fields_room(&k->options.fields, p->size, lines);
+    p->number = k->pieces++;
+    p->path = name_of(k->path);
+    p->line = k->lines + 1;
+    k->lines += lines;
+    if (room <= p->joined_room && p->joined_room / 4 <= piece_size(k))
+        return;
+    free(p->joined);
+    p->joined_room = room + room / 4;
+    p->joined = malloc(p->joined_room);
+    if (p->joined == NULL)
+        cli_fail(ENOMEM, "cannot hold the fields of %zu lines from %s", lines, p->path);
+}
+
 bool keys_next_piece(struct keys *k, struct keys_piece *piece)
 {
     do {
         if (is_stopped(k) || (k->fd < 0 && !open_next(k)))
             return false;
         fill_piece(k, piece);
+        take_header(k, piece);
     } while (piece->size == 0);
+    prepare(k, piece);
     return true;
+}
+
+void keys_piece_free(struct keys_piece *piece)
+{
+    free(piece->bytes);
+    free(piece->joined);
 }
 
 struct split keys_split(const struct keys *k, const struct keys_piece *piece)
 {
     struct split s = k->split;
-    s.at = piece->bytes;
+    s.at = piece->bytes + piece->header;
     s.end = piece->bytes + piece->size;
+    s.room = piece->joined;
+    s.line = piece->line + (piece->header > 0);
     return s;
 }
 
+void keys_end_split(struct keys *k, const struct split *split)
+{
+    if (split->skipped > 0)
+        k->skipped += split->skipped;
+}
+
+static void describe_lacking(const struct split *split, char reason[REASON_SIZE])
+{
+    snprintf(reason, REASON_SIZE,
+             "line %" PRIu64 " has no field %" PRIu32
+             " (--missing skip leaves such lines out, --delimiter says what is between fields)",
+             split->line, split->lacking);
+}
+
+void keys_check_split(const struct split *split, const char *path)
+{
+    char reason[REASON_SIZE];
+    if (split->lacking == 0)
+        return;
+    describe_lacking(split, reason);
+    cli_fail(0, "cannot read %s: %s", path, reason);
+}
+
+void keys_tell_skipped(const struct keys *k)
+{
+    fields_tell_skipped(NULL, k->skipped);
+}
+
 /* --------------------------------------------------------------------------------------- keys */
+
+/* Nothing after it is read: the other inputs would lack the field too. */
+static void end_at_lacking(struct keys *k)
+{
+    char reason[REASON_SIZE];
+    describe_lacking(&k->left, reason);
+    give_up(k, "read", reason);
+    k->next = k->count;
+    k->left = (struct split){ 0 };
+}
 
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
 {
@@ -293,6 +387,10 @@ size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max)
         size_t n = split_next(&k->left, keys, max);
         if (n > 0)
             return n;
+        keys_end_split(k, &k->left);
+        k->left.skipped = 0;
+        if (k->left.lacking != 0)
+            end_at_lacking(k);
         if (!keys_next_piece(k, &k->piece))
             return 0;
         k->left = keys_split(k, &k->piece);
@@ -323,6 +421,7 @@ void keys_free(struct keys *k)
 {
     close_input(k);
     free(k->rest.bytes);
-    free(k->piece.bytes);
+    free(k->header.bytes);
+    keys_piece_free(&k->piece);
     free(k);
 }

@@ -21,16 +21,28 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
 /* Up to `max` keys, in order, in keys[0 ..]. They point into a buffer that stays valid until the
  * next call. 0: the end of the last input, or of what was read before the stop_signal, which also
  * ends a wait; a part of a key is not handed out. A file that cannot be opened or read, a
- * directory, and an incomplete last record end the program by cli_fail, unless keep_going. The end
- * of a file ends a key; otherwise a key is never split, nor two joined. */
+ * directory, a field that a record lacks, and an incomplete last record end the program by
+ * cli_fail, unless keep_going; nothing is read beyond such a field even then. The end of a file
+ * ends a key; otherwise a key is never split, nor two joined. */
 size_t keys_next(struct keys *k, struct bloomfile_key *keys, size_t max);
 
 /* Whole keys of one input, each with its end, which the last one may have lacked, for programs that
- * split them themselves. Begins as all zero; the caller frees `bytes`. */
+ * split them themselves. Begins as all zero. */
 struct keys_piece {
     uint8_t *bytes;
     size_t size, room;
+    size_t header;        /* of which so many at the front are the input's, and no keys */
+    bool is_first_header; /* the others are the same */
+
+    /* Of keys that are fields: */
+    uint64_t number;  /* of the piece */
+    const char *path; /* of the input, as keys_path() */
+    uint64_t line;    /* the number that the first record has there */
+    uint8_t *joined;  /* room for keys of several fields */
+    size_t joined_room;
 };
+
+void keys_piece_free(struct keys_piece *piece);
 
 /* Reads the next piece, in order, in place of what *piece held: piece_size bytes, fewer at the end
  * of an input and from a pipe, but not fewer than piece_least, and more if one key needs it. One
@@ -38,7 +50,17 @@ struct keys_piece {
  * for; the other endings are the same too. Not to be mixed with keys_next(). */
 bool keys_next_piece(struct keys *k, struct keys_piece *piece);
 
+/* A field that a record lacks ends it, which the caller is to report (keys_check_split). */
 struct split keys_split(const struct keys *k, const struct keys_piece *piece);
+
+/* Call with what has been split to its end: counts what was left out. By any thread. */
+void keys_end_split(struct keys *k, const struct split *split);
+
+/* Ends the program by cli_fail if there is a field that the split ended at. */
+void keys_check_split(const struct split *split, const char *path);
+
+/* Tells on standard error how many records were left out, if any were. */
+void keys_tell_skipped(const struct keys *k);
 
 /* How many inputs were given up, with keep_going. */
 unsigned keys_errors(const struct keys *k);

@@ -3,17 +3,19 @@
 #ifndef BLOOMFILE_TOOLS_KEYS_OPTIONS_H
 #define BLOOMFILE_TOOLS_KEYS_OPTIONS_H
 
+#include "shared/fields.h"
 #include "shared/options.h"
 
 struct keys_options {
-    bool null;          /* keys end at '\0', not at '\n'; the last may lack either */
-    size_t record_size; /* keys are of that many bytes each; 0: text */
-    bool crlf;          /* lines: a '\r' before the end is no part of the key */
-    bool keep_going;    /* trouble with an input is a message, and the next one is read */
-    bool no_keys;       /* what looks like something else is no warning: it is a list of names */
-    bool stoppable;     /* once there is a stop_signal (stop.h), nothing more is read */
-    size_t piece_size;  /* of a keys_piece, from 1; 0: a MiB */
-    size_t piece_least; /* bytes to wait for, but at the end of an input; 0: what comes will do */
+    bool null;            /* keys end at '\0', not at '\n'; the last may lack either */
+    size_t record_size;   /* keys are of that many bytes each; 0: text */
+    bool crlf;            /* lines: a '\r' before the end is no part of the key */
+    bool keep_going;      /* trouble with an input is a message, and the next one is read */
+    bool no_keys;         /* what looks like something else is no warning: it is a list of names */
+    bool stoppable;       /* once there is a stop_signal (stop.h), nothing more is read */
+    size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
+    size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
+    struct fields fields; /* the keys in what is cut out */
 };
 
 /* The options that tools share, for a struct keys_options in their request. */
@@ -24,6 +26,24 @@ struct keys_options {
                OPTIONS_COUNT(request, field.record_size, "bytes", 1, PTRDIFF_MAX), .rival = 'k'),  \
         OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
                OPTIONS_FLAG(request, field.crlf), .rival = 'k')
+
+/* Those of tools whose keys may be fields; keys_options_check() then. */
+#define KEYS_FIELDS_OPTIONS(request, field)                                                        \
+    OPTION(0, "field", "N", "the key is field N of a line, or several: 3,1",                       \
+           OPTIONS_CALL(request, field.fields, fields_take_numbers)),                              \
+        OPTION(0, "delimiter", "C", "the byte between fields (default: a tab)",                    \
+               OPTIONS_CALL(request, field.fields, fields_take_delimiter)),                        \
+        OPTION(0, "missing", "WHAT",                                                               \
+               "a line without the field is an error (default); skip it; or the field is empty",   \
+               OPTIONS_WORD(request, field.fields.missing, fields_missing)),                       \
+        OPTION(0, "header", NULL, "the first line of each input is no key; all have the same",     \
+               OPTIONS_FLAG(request, field.fields.header))
+
+/* Ends the program by cli_usage() if they do not go together. */
+static inline void keys_options_check(struct keys_options *options)
+{
+    fields_check(&options->fields, options->null ? '\0' : '\n', options->record_size > 0);
+}
 
 static inline bool keys_are_lines(const struct keys_options *options)
 {

@@ -101,7 +101,7 @@ void kind_judge(const char *name, const struct keys_options *options, const uint
                  found->remedy);
     else if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
-                 "%s: each line ends in a carriage return, which is taken for a part of the key"
+                 "%s: each line ends in a carriage return, which is taken for a part of the %s"
                  " (--crlf takes it off)",
-                 name);
+                 name, options->fields.count > 0 ? "last field" : "key");
 }

@@ -114,6 +114,7 @@ struct list *list_read(struct list *list, const struct keys_options *options, ch
 {
     struct keys_options all_or_nothing = *options;
     all_or_nothing.keep_going = false;
+    all_or_nothing.fields = (struct fields){ 0 }; /* it is a list of keys */
     struct keys *input = keys_new(&all_or_nothing, &path, 1);
     struct bloomfile_key keys[BATCH];
     size_t n;

@@ -9,8 +9,8 @@
 
 struct list;
 
-/* The keys of a file ("-": standard input) are added to `list`; NULL starts one. Returns it. Ends
- * the program by cli_fail if the file cannot be read, or for lack of memory. */
+/* The keys of a file ("-": standard input), whole ones, are added to `list`; NULL starts one.
+ * Returns it. Ends the program by cli_fail if the file cannot be read, or for lack of memory. */
 struct list *list_read(struct list *list, const struct keys_options *options, char *path);
 
 /* Whether it has exactly this key. An empty list may be NULL. */

@@ -22,7 +22,9 @@ struct relay {
     void (*finish)(void *job, struct batch *batch); /* by one at a time, in order */
 };
 
-/* Until the end of the input. No batch waits for more input to come. Once in a program. */
+/* Until the end of the input, or a field that a record lacks, which ends the program by cli_fail
+ * once all keys before it are finished. No batch waits for more input to come. Once in a program.
+ */
 void relay_run(const struct relay *r);
 
 /* Waits for the work that other threads are at, and keeps them from going on, for good: then this

@@ -14,11 +14,10 @@ static struct bloomfile_key key_between(const uint8_t *start, const uint8_t *end
 }
 
 /* As far as whole blocks go; the rest is the caller's. */
-static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max)
+static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
     const size_t n = marks_finder()(s->at, s->end, s->mark, keys, max);
     const uint8_t *at = s->at;
-    const bool crlf = s->crlf;
     for (size_t i = 0; i < n; i++) {
         const uint8_t *found = keys[i].data;
         keys[i] = key_between(at, found, crlf);
@@ -28,12 +27,12 @@ static size_t split_blocks(struct split *s, struct bloomfile_key *keys, size_t m
     return n;
 }
 
-static size_t split_text(struct split *s, struct bloomfile_key *keys, size_t max)
+static size_t split_text(struct split *s, struct bloomfile_key *keys, size_t max, bool crlf)
 {
-    size_t n = split_blocks(s, keys, max);
+    size_t n = split_blocks(s, keys, max, crlf);
     while (n < max && s->at < s->end) {
         const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
-        keys[n++] = key_between(s->at, found != NULL ? found : s->end, s->crlf);
+        keys[n++] = key_between(s->at, found != NULL ? found : s->end, crlf);
         s->at = found != NULL ? found + 1 : s->end;
     }
     return n;
@@ -49,9 +48,57 @@ static size_t split_records(struct split *s, struct bloomfile_key *keys, size_t 
     return n;
 }
 
+/* Puts the keys of records in their place. Returns how many have one; with s->lacking, of those
+ * before it. */
+static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                          size_t records)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < records; i++, s->line++) {
+        const uint8_t *start = keys[i].data, *end = start + keys[i].size;
+        const uint8_t *next = end < s->end ? end + 1 : end;
+        const struct bloomfile_key whole = key_between(start, end, s->crlf);
+        const uint32_t lacking =
+            fields_find(s->fields, start, start + whole.size, &s->room, &keys[n]);
+        if (lacking != 0 && s->fields->missing == FIELDS_SKIP) {
+            s->skipped++;
+            continue;
+        }
+        if (lacking != 0) {
+            s->lacking = lacking;
+            return n;
+        }
+        if (lines != NULL)
+            lines[n] = (struct bloomfile_key){ start, (size_t)(next - start) };
+        n++;
+    }
+    return n;
+}
+
+size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                        size_t max)
+{
+    size_t n = 0, records = 1;
+    while (n == 0 && records > 0 && s->lacking == 0) {
+        records = split_text(s, keys, max, false);
+        n = take_fields(s, keys, lines, records);
+    }
+    return n;
+}
+
 size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
 {
-    return s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max);
+    if (split_has_fields(s))
+        return split_next_lines(s, keys, NULL, max);
+    return s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max, s->crlf);
+}
+
+size_t split_count(const struct split *s, const uint8_t *bytes, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++)
+        n += bytes[i] == s->mark;
+    return n;
 }
 
 size_t split_whole(const struct split *s, const uint8_t *bytes, size_t size, size_t seen)

@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: MIT
+"""Keys that are fields of lines: the tools beside cut and awk, and lines that lack a field."""
+
+import os
+import random
+import subprocess
+import threading
+
+from support import ToolTest, lines, main
+
+EXACT = "-p", "1e-9"
+
+
+def key_of(line, numbers, delimiter=b"\t", empty=False):
+    """The definition. None: a field is missing."""
+    fields = line.split(delimiter)
+    if empty:
+        fields += [b""] * max(numbers)
+    if max(numbers) > len(fields):
+        return None
+    return delimiter.join(fields[number - 1] for number in numbers)
+
+
+def by_pieces(data, size):
+    """A pipe from which at most so many bytes can be read at once."""
+    source, sink = os.pipe()
+
+    def write():
+        with open(sink, "wb", buffering=0) as out:
+            for i in range(0, len(data), size):
+                try:
+                    out.write(data[i:i + size])
+                except BrokenPipeError:
+                    return
+
+    threading.Thread(target=write, daemon=True).start()
+    return open(source, "rb")
+
+
+class FieldsTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(7)
+
+    def table(self, rows, delimiter=b"\t", columns=(1, 5), values=40, empty=20):
+        """Lines of fields, some of them empty, of which many are the same."""
+        made = []
+        for _ in range(rows):
+            fields = [b"" if self.random.random() < 1 / empty
+                      else b"%x" % self.random.randrange(values) * self.random.randrange(1, 9)
+                      for _ in range(self.random.randint(*columns))]
+            made.append(delimiter.join(fields))
+        return made
+
+    def filter_of(self, *keys, name="plain"):
+        """A filter of whole lines."""
+        self.create(*EXACT, stdin=lines(*keys), name=name)
+        return name
+
+
+class Keys(FieldsTest):
+    def test_bfcreate_makes_the_file_that_cut_and_bfcreate_make(self):
+        """To the byte, so the filter of fields is one of plain keys."""
+        rows = self.table(5000, columns=(3, 5))
+        self.write("table", lines(*rows))
+        for number in 1, 2, 3:
+            cut = subprocess.run(["cut", f"-f{number}", self.folder / "table"], check=True,
+                                 stdout=subprocess.PIPE).stdout
+            for words in ["-j1"], ["-j4"]:
+                self.assertEqual(self.create(*words, "--field", number, "table"),
+                                 self.create(stdin=cut))
+        awk = subprocess.run(["awk", "-F\t", r'{print $3 "\t" $1}', self.folder / "table"],
+                             check=True, stdout=subprocess.PIPE, env={"LC_ALL": "C", **os.environ})
+        self.assertEqual(self.create("--field", "3,1", "table"), self.create(stdin=awk.stdout))
+
+    def test_any_delimiter(self):
+        for delimiter in [b",", b" ", b";", b"|", b"\\", b"\xff", b"a", b"\r", b"\x01"]:
+            rows = [b"1" + delimiter + b"2" + delimiter + delimiter + b"x y,z", b"3" + delimiter]
+            for words, wanted in ((["--field", 1], [b"1", b"3"]), (["--field", 2], [b"2", b""]),
+                                  (["--field", "2,1"], [b"2" + delimiter + b"1", delimiter + b"3"])):
+                with self.subTest(delimiter=delimiter, words=words):
+                    made = self.create("--delimiter", delimiter.decode("utf-8", "surrogateescape"),
+                                       *words, stdin=lines(*rows))
+                    self.assertEqual(made, self.create(stdin=lines(*wanted)))
+        for words in [], ["--delimiter", "\\t"], ["--delimiter", "\t"]:
+            self.assertEqual(self.create("--field", 2, *words, stdin=b"a\tb\n"),
+                             self.create(stdin=b"b\n"))
+
+    def test_zero_bytes_end_records_or_are_what_they_are(self):
+        self.create("-0", "--field", 2, stdin=b"a\tx\ny\0b\tz\0")
+        self.assertEqual(self.output("bfquery", "-0", "filter.bloom", stdin=b"x\ny\0x\0z\0"), b"x\ny\0z\0")
+        self.assertEqual(self.output("bfuniq", "-0", "--field", 2, stdin=b"a\t\n\0b\t\n\0c\td\0"),
+                         b"a\t\n\0c\td\0")
+        self.assertEqual(self.create("--field", 2, stdin=b"a\tx\0y\n"), self.create(stdin=b"x\0y\n"))
+
+    def test_a_carriage_return_is_no_part_of_the_last_field(self):
+        self.assertEqual(self.create("--crlf", "--field", 2, stdin=b"a\tx\r\nb\ty\r\tz\r\nc\tw\n"),
+                         self.create(stdin=b"x\ny\r\nw\n"))
+
+    def test_a_carriage_return_that_is_one_is_told_of(self):
+        says = (b"bfuniq: standard input: each line ends in a carriage return, which is taken for a part of"
+                b" the last field (--crlf takes it off)\n")
+        self.assertEqual(self.output("bfuniq", "--field", 1, stdin=b"a\tx\r\n", says=says), b"a\tx\r\n")
+
+    def test_several_fields_are_not_taken_for_others(self):
+        self.filter_of(b"a\tb")
+        for line, found in ((b"b\ta", 1), (b"a\tb", 0), (b"ab\t", 0), (b"\tab", 0)):
+            self.assertEqual(self.output("bfquery", "--field", "2,1", "plain", stdin=line + b"\n",
+                                         status=0 if found else 1), (line + b"\n") * found)
+
+    def test_records_of_any_length_in_pieces_of_any_size(self):
+        rows = [b"%d\t%s\t%d" % (i, bytes([97 + i % 26]) * size, i) for i, size in
+                enumerate([0, 1, 61, 62, 63, 64, 65, 1 << 18, (1 << 18) - 3, 1 << 20, (1 << 20) + 1, 5])]
+        data = lines(*rows)
+        wanted = {number: self.create("-j1", stdin=lines(*(row.split(b"\t")[number - 1] for row in rows)))
+                  for number in (1, 2, 3)}
+        for size in 4093, 65536:
+            for number in wanted:
+                with by_pieces(data, size) as pipe:
+                    self.assertEqual(self.create("--field", number, stdin=pipe), wanted[number])
+                with by_pieces(data, size) as pipe:
+                    self.assertEqual(self.output("bfuniq", "--field", number, stdin=pipe), data)
+        small = lines(*self.table(200, columns=(3, 3)))
+        whole = self.output("bfuniq", "--field", "3,2", stdin=small)
+        for size in 1, 2, 7:
+            with by_pieces(small, size) as pipe:
+                self.assertEqual(self.output("bfuniq", "--field", "3,2", stdin=pipe), whole)
+
+    def test_the_end_of_a_file_ends_its_last_field(self):
+        self.write("a", b"1\tx")
+        self.write("b", b"2\ty")
+        self.assertEqual(self.create("--field", 2, "a", "b"), self.create(stdin=b"x\ny\n"))
+        self.assertEqual(self.create("--field", 1, "a", "b"), self.create(stdin=b"1\n2\n"))
+
+
+class Lines(FieldsTest):
+    """Whole lines are printed, and it does not matter how many threads there are."""
+
+    def check_query(self, rows, numbers, *words, delimiter=b"\t"):
+        members = {key_of(row, numbers, delimiter, True) for row in rows[:len(rows) // 50]}
+        self.filter_of(*members)
+        field = ["--field", ",".join(map(str, numbers)), "--missing", "empty", *words]
+        chosen = [key_of(row, numbers, delimiter, True) in members for row in rows]
+        self.write("table", lines(*rows))
+        for threads in "-j1", "-j4":
+            for invert in False, True:
+                wanted = [row for row, is_in in zip(rows, chosen) if is_in != invert]
+                self.assertEqual(self.output("bfquery", threads, *field, *["-v"] * invert, "plain",
+                                             "table"), lines(*wanted))
+        self.assertEqual(self.output("bfquery", "-c", *field, "plain", "table"), b"%d\n" % sum(chosen))
+
+    def test_bfquery_prints_lines(self):
+        self.check_query(self.table(60_000, values=4000), [2])
+        self.check_query(self.table(60_000, values=1000), [3, 1])
+        self.check_query(self.table(3000, b","), [1], "--delimiter", ",", delimiter=b",")
+
+    def test_bfuniq_prints_the_first_line_with_each_key(self):
+        for numbers in [1], [2], [4, 2]:
+            rows = self.table(40_000, values=3000)
+            seen, first, others = set(), [], []
+            for row in rows:
+                key = key_of(row, numbers, empty=True)
+                (others if key in seen else first).append(row)
+                seen.add(key)
+            field = ["--field", ",".join(map(str, numbers)), "--missing", "empty", *EXACT]
+            for threads in "-j1", "-j4":
+                self.assertEqual(self.output("bfuniq", threads, *field, stdin=lines(*rows)), lines(*first))
+                self.assertEqual(self.output("bfuniq", threads, "-d", *field, stdin=lines(*rows)),
+                                 lines(*others))
+        awk = subprocess.run(["awk", "-F\t", "!seen[$2]++"], input=lines(*rows), check=True,
+                             stdout=subprocess.PIPE, env={**os.environ, "LC_ALL": "C"}).stdout
+        self.assertEqual(self.output("bfuniq", "--field", 2, "--missing", "empty", *EXACT,
+                                     stdin=lines(*rows)), awk)
+
+    def test_bfadd_adds_fields(self):
+        rows = self.table(3000)
+        keys = [key_of(row, [2], empty=True) for row in rows]
+        self.create_live("-n", 10_000, *EXACT)
+        self.assertEqual(self.output("bfadd", "--field", 2, "--missing", "empty", "live", stdin=lines(*rows)),
+                         b"3000 keys, %d new\n" % len(set(keys)))
+        self.assertEqual(self.query("-v", "live", stdin=lines(*keys), status=1), [])
+
+    def test_a_list_is_one_of_keys(self):
+        self.filter_of(b"x", b"y")
+        self.write("list", b"y\n")
+        self.assertEqual(self.output("bfquery", "--field", 2, "--unless", "list", "plain",
+                                     stdin=b"1\tx\n2\ty\n"), b"1\tx\n")
+
+    def test_carriage_returns_are_printed(self):
+        self.filter_of(b"x")
+        data = b"1\tx\r\n2\tx\n3\ty\r\n"
+        self.assertEqual(self.output("bfquery", "--crlf", "--field", 2, "plain", stdin=data), data[:9])
+        self.assertEqual(self.output("bfuniq", "--crlf", "--field", 2, stdin=data), b"1\tx\r\n3\ty\r\n")
+
+
+class Common(FieldsTest):
+    @staticmethod
+    def wanted(first, others, numbers, difference):
+        sets = [{key_of(row, numbers, empty=True) for row in rows} for rows in others]
+        chosen = []
+        for row in set(first):
+            key = key_of(row, numbers, empty=True)
+            is_in = [key in keys for keys in sets]
+            if not any(is_in) if difference else all(is_in):
+                chosen.append((key + b"\t" + row, row))
+        return lines(*(row for _, row in sorted(chosen)))
+
+    def check(self, *tables, numbers, before=()):
+        names = [self.write(f"table {i}", lines(*rows)) for i, rows in enumerate(tables)]
+        field = ["--field", ",".join(map(str, numbers)), "--missing", "empty"]
+        for words in [], ["-d"]:
+            wanted = self.wanted(tables[0], tables[1:], numbers, "-d" in words)
+            status = 0 if wanted else 1
+            self.assertEqual(self.output("bfcommon", *words, *field, *names, status=status, before=before),
+                             wanted)
+            self.assertEqual(self.output("bfcommon", "-c", *words, *field, *names, status=status),
+                             b"%d\n" % wanted.count(b"\n"))
+            with by_pieces(lines(*tables[0]), 1000) as pipe:
+                self.assertEqual(self.output("bfcommon", *words, *field, "-", *names[1:], stdin=pipe,
+                                             status=status), wanted)
+
+    def test_lines_of_the_first_file_are_printed(self):
+        for numbers in [1], [2], [3, 1]:
+            self.check(*(self.table(2000, values=200) for _ in range(2)), numbers=numbers)
+            self.check(*(self.table(2000, values=12) for _ in range(3)), numbers=numbers)
+        self.check([b"a\t1", b"a\t2", b"a\t1", b"ab\t3", b"b\t4"], [b"a\tx", b"ab\ty"], numbers=[1])
+        self.check([b"a"], [b"b"], numbers=[1])
+        self.check([b""], [b""], numbers=[1])
+
+    def test_more_files_than_descriptors(self):
+        tables = [[b"%d\t%d" % (i, file) for i in range(file, 200)] for file in range(40)]
+        self.check(*tables, numbers=[1], before=["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"])
+
+    def test_more_lines_than_memory(self):
+        rows = [b"%d\t%s" % (i % 30_000, b"x" * 300 + b"%d" % i) for i in range(60_000)]
+        self.write("a", lines(*rows))
+        self.write("b", lines(*(b"%d\tother" % i for i in range(25_000))))
+        wanted = self.wanted(rows, [[b"%d" % i for i in range(25_000)]], [1], False)
+        self.assertEqual(self.output("bfcommon", "--memory", "16Mi", "--field", 1, "a", "b"), wanted)
+
+
+class Missing(FieldsTest):
+    ROWS = [b"%d\tx%d" % (i, i) for i in range(30_000)]
+
+    def setUp(self):
+        super().setUp()
+        rows = list(self.ROWS)
+        rows[20_000] = rows[25_000] = b"nothing"
+        self.write("good", lines(*self.ROWS[:500]))
+        self.write("bad", lines(*rows))
+        self.says = ("cannot read bad: line 20001 has no field 2 (--missing skip leaves such lines out,"
+                     " --delimiter says what is between fields)\n")
+
+    def fails(self, tool, *arguments, says=None, stdout=None, **options):
+        result = self.run_tool(tool, *arguments, **options)
+        self.assertEqual(result.stderr.decode(), f"{tool}: {says or self.says}")
+        self.assertEqual(result.returncode, 2)
+        if stdout is not None:
+            self.assertEqual(result.stdout, stdout)
+
+    def test_bfcreate_makes_no_file(self):
+        for words in ["-j1"], ["-j4"], ["-q"], ["--missing", "error"]:
+            for _ in range(3):
+                self.fails("bfcreate", *words, "--field", 2, "new", "good", "bad")
+                self.assertEqual(sorted(os.listdir(self.folder)), ["bad", "good"])
+        self.fails("bfcreate", "--field", "1,2", "-", "good", "bad", stdout=b"")
+        old = self.create("good", name="old")
+        self.fails("bfcreate", "-f", "--field", 2, "old", "bad")
+        self.assertEqual(self.read("old"), old)
+
+    def test_the_first_line_that_lacks_it_is_named_wherever_it_stands(self):
+        for number, data in ((1, b"\n"), (1, b"x"), (2, b"a\tb\nc\n"), (3, b"a\tb\n\t\n" + b"c\n" * 70_000)):
+            for tool, words in ("bfcreate", ["new"]), ("bfuniq", []):
+                self.fails(tool, "--field", 2, *words, stdin=data,
+                           says=self.says.replace("bad", "standard input").replace("20001", str(number)))
+        self.fails("bfuniq", "--field", "4,2,3", stdin=b"a\tb\tc\n",
+                   says=self.says.replace("bad", "standard input").replace("20001", "1").replace("2 (", "4 ("))
+
+    def test_lines_before_it_are_answered_and_none_after_it(self):
+        self.filter_of(*(b"x%d" % i for i in range(30_000)))
+        for words in ["-j1"], ["-j4"]:
+            self.fails("bfquery", *words, "--field", 2, "plain", "bad", "good",
+                       stdout=lines(*self.ROWS[:20_000]))
+            self.fails("bfuniq", *words, *EXACT, "--field", 2, "bad", "good", stdout=lines(*self.ROWS[:20_000]))
+        self.fails("bfquery", "-c", "--field", 2, "plain", "bad", stdout=b"")
+
+    def test_bfadd_keeps_what_came_before_it(self):
+        self.create_live("-n", 30_000, *EXACT)
+        self.fails("bfadd", "--field", 2, "live", "bad", "good", stdout=b"20000 keys, 20000 new\n")
+        self.assertEqual(len(self.query("live", stdin=lines(*(b"x%d" % i for i in range(30_000))))), 20_000)
+
+    def test_bfcommon_prints_nothing(self):
+        for files in ["good", "bad"], ["bad", "good"]:
+            for words in [], ["-d"], ["-c"]:
+                self.fails("bfcommon", *words, "--field", 2, *files, stdout=b"")
+
+    def test_skip_counts_the_lines_that_it_leaves_out(self):
+        rows = [row for row in self.read("bad").split(b"\n") if b"\t" in row]
+        skip = ["--field", 2, "--missing", "skip"]
+        said = b": 2 lines without the field were left out\n"
+        self.create_live("-n", 30_000, *EXACT)
+        self.assertEqual(self.output("bfadd", *skip, "live", "bad", says=b"bfadd" + said),
+                         b"29998 keys, 29998 new\n")
+        for words in ["-j1"], ["-j4"]:
+            self.assertEqual(self.output("bfuniq", *words, *skip, *EXACT, "bad", says=b"bfuniq" + said),
+                             lines(*rows))
+            for query in ["-j1"], ["-v"]:
+                self.assertEqual(
+                    self.output("bfquery", *query, *words, *skip, "live", "bad", says=b"bfquery" + said,
+                                status=int(query == ["-v"])), b"" if query == ["-v"] else lines(*rows))
+            made = self.create(*words, "-n", 30_000, *skip, "bad", says=b"bfcreate" + said)
+            self.assertEqual(made, self.create("-n", 30_000, stdin=lines(*(row.split(b"\t")[1] for row in rows))))
+        self.assertEqual(self.output("bfcommon", *skip, "good", "bad",
+                                     says=b"bfcommon: bad" + said), lines(*sorted(
+                                         self.ROWS[:500], key=lambda row: row.split(b"\t")[1] + b"\t")))
+        for tool, words in (("bfadd", ["-q", "live"]), ("bfuniq", ["-q"]), ("bfcreate", ["-qf", "new"])):
+            self.run_tool(tool, *words, *skip, "bad")
+            self.assertEqual(self.output(tool, *words, *skip, "bad")[:0], b"")
+
+    def test_skipped_lines_between_chosen_ones_are_not_printed(self):
+        self.filter_of(b"x")
+        data = b"1\tx\nno\n2\tx\n\nno\n3\ty\nno\n4\tx\nno\n"
+        said = b"bfquery: 5 lines without the field were left out\n"
+        self.assertEqual(self.output("bfquery", "--field", 2, "--missing", "skip", "plain", stdin=data, says=said),
+                         b"1\tx\n2\tx\n4\tx\n")
+        self.assertEqual(self.output("bfquery", "--field", 2, "--missing", "skip", "-v", "plain", stdin=data,
+                                     says=said), b"3\ty\n")
+
+    def test_empty_is_an_empty_field(self):
+        self.filter_of(b"", b"a\t\t")
+        self.assertEqual(self.output("bfquery", "--field", 2, "--missing", "empty", "plain",
+                                     stdin=b"a\nb\tx\nc\t\n\n"), b"a\nc\t\n\n")
+        self.assertEqual(self.output("bfquery", "--field", "1,2,3", "--missing", "empty", "plain",
+                                     stdin=b"a\na\t\t\t\nb\na\t\n"), b"a\na\t\t\t\na\t\n")
+        rows = lines(*[b"x"] * 100_000)
+        self.assertEqual(self.output("bfuniq", "--field", ",".join(map(str, range(1, 33))), "--missing",
+                                     "empty", stdin=rows), b"x\n")
+
+
+class Header(FieldsTest):
+    def setUp(self):
+        super().setUp()
+        self.write("a", b"id\tname\n1\tx\n2\ty\n")
+        self.write("b", b"id\tname\n3\tx\n")
+        self.write("other", b"name\tid\nx\t1\n")
+        self.write("only", b"id\tname")
+
+    def test_it_is_no_key_and_comes_through_once(self):
+        header = ["--header", "--field", 2]
+        self.assertEqual(self.create(*header, "a", "b", "only"), self.create(stdin=b"x\ny\nx\n"))
+        self.filter_of(b"x", b"name")
+        self.assertEqual(self.output("bfquery", *header, "plain", "a", "b"), b"id\tname\n1\tx\n3\tx\n")
+        self.assertEqual(self.output("bfquery", *header, "-c", "plain", "a", "b"), b"2\n")
+        self.assertEqual(self.output("bfquery", *header, "-q", "plain", "a", "b"), b"")
+        self.assertEqual(self.output("bfquery", *header, "plain", "only", status=1), b"id\tname\n")
+        self.assertEqual(self.output("bfuniq", *header, "a", "b", "only"), self.read("a"))
+        self.assertEqual(self.output("bfuniq", *header, "-c", "a", "b"), b"3 lines, 2 new, 1 repeated\n")
+        self.assertEqual(self.output("bfcommon", *header, "a", "b"), b"id\tname\n1\tx\n")
+        self.assertEqual(self.output("bfcommon", *header, "-d", "a", "b"), b"id\tname\n2\ty\n")
+        self.assertEqual(self.output("bfcommon", *header, "-d", "b", "a", status=1), b"id\tname\n")
+        self.create_live("-n", 10)
+        self.assertEqual(self.output("bfadd", *header, "live", "a", "b"), b"3 keys, 2 new\n")
+
+    def test_of_whole_lines_too(self):
+        self.assertEqual(self.create("--header", "a", "b"), self.create(stdin=b"1\tx\n2\ty\n3\tx\n"))
+        self.assertEqual(self.output("bfuniq", "--header", "a", "b", "a"), self.read("a") + b"3\tx\n")
+        self.assertEqual(self.output("bfcommon", "--header", "a", "a"), self.read("a"))
+
+    def test_it_may_come_in_pieces_or_not_at_all(self):
+        for size in 1, 5:
+            with by_pieces(self.read("a") * 1, size) as pipe:
+                self.assertEqual(self.output("bfuniq", "--header", "--field", 2, stdin=pipe), self.read("a"))
+        self.assertEqual(self.output("bfuniq", "--header"), b"")
+
+    def test_another_one_is_trouble(self):
+        says = (b"cannot read other: its header is not that of a (without --header, 'tail -n +2' leaves"
+                b" headers out)\n")
+        self.filter_of(b"x")
+        header = ["--header", "--field", 2]
+        self.output("bfcreate", *header, "new", "a", "other", status=2, says=b"bfcreate: " + says)
+        self.assertFalse((self.folder / "new").exists())
+        self.assertEqual(self.output("bfquery", *header, "plain", "a", "other", "b", status=2,
+                                     says=b"bfquery: " + says), b"id\tname\n1\tx\n3\tx\n")
+        self.assertEqual(self.output("bfcommon", *header, "a", "other", status=2, says=b"bfcommon: " + says), b"")
+
+    def test_it_counts_as_a_line(self):
+        self.write("bad", b"id\tname\n1\tx\n2\n")
+        for tool, words in ("bfuniq", ["bad"]), ("bfcreate", ["new", "bad"]), ("bfcommon", ["a", "bad"]):
+            result = self.run_tool(tool, "--header", "--field", 2, *words)
+            self.assertIn(b"cannot read bad: line 3 has no field 2", result.stderr)
+
+
+class CommandLine(FieldsTest):
+    def test_what_does_not_go_together(self):
+        for words, says in (
+                (["--field", "0"], "--field takes the numbers of up to 32 different fields such as 2 or 3,1,"
+                                   " not '0'"),
+                (["--delimiter", ","], "--delimiter needs --field"),
+                (["--missing", "skip"], "--missing needs --field"),
+                (["--field", "1", "-x4"], "-x/--fixed and --field exclude one another"),
+                (["--header", "-x4"], "-x/--fixed and --header exclude one another"),
+                (["--field", "1", "--missing", "x"], "--missing takes error, skip or empty, not 'x'"),
+                (["--field", "1", "--delimiter", "\n"], "--delimiter cannot be what ends a line"),
+                (["--field", "1", "--delimiter", "ab"], "--delimiter takes one byte, or \\t for a tab, not 'ab'"),
+                (["--field", "1", "--delimiter", ""], "--delimiter takes one byte, or \\t for a tab, not ''")):
+            for tool in "bfcreate", "bfadd", "bfquery", "bfuniq", "bfcommon":
+                self.assertEqual(self.trouble(tool, *words, "x", "y"),
+                                 f"{tool}: {says} (try '{tool} --help')\n")
+        for wrong in "", ",", "1,", ",1", "1,1", "2,3,2", "1-2", "-1", " 1", "1x", "99999999999", "a":
+            self.assertIn("--field takes", self.trouble("bfuniq", "--field", wrong))
+        self.assertIn("--live reads no keys", self.trouble("bfcreate", "--live", "-n9", "--field", 1, "x"))
+
+    def test_how_lines_end_is_no_question_of_fields(self):
+        """The keys are plain ones, so nobody is warned that they may look absent."""
+        self.create("--crlf", "--field", 2, stdin=b"a\tx\r\n", name="filter")
+        self.assertEqual(self.output("bfquery", "filter", stdin=b"x\n"), b"x\n")
+        self.assertEqual(self.output("bfquery", "--crlf", "--field", 1, "filter", stdin=b"x\tb\r\n"), b"x\tb\r\n")
+
+
+main()

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ * By a search for each delimiter; only keys of several fields are copied. */
+#include "shared/fields.h"
+#include "shared/cli.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ------------------------------------------------------------------------------------- options */
+
+static _Noreturn void refuse_numbers(const char *value)
+{
+    cli_usage("--field takes the numbers of up to %d different fields such as 2 or 3,1, not '%s'",
+              FIELDS_MOST, value);
+}
+
+/* Reads a number from 1 on, and sets *text behind it; 0: there is none. */
+static uint32_t read_number(const char **text)
+{
+    uint64_t number = 0;
+    for (; **text >= '0' && **text <= '9'; ++*text) {
+        number = number * 10 + (uint64_t)(**text - '0');
+        if (number > INT32_MAX)
+            return 0;
+    }
+    return (uint32_t)number;
+}
+
+/* In order of their numbers. false: it is there already. */
+static bool insert(struct fields *f, uint32_t number)
+{
+    uint32_t i = f->count;
+    for (; i > 0 && f->steps[i - 1].number >= number; i--) {
+        if (f->steps[i - 1].number == number)
+            return false;
+        f->steps[i] = f->steps[i - 1];
+    }
+    f->steps[i] = (struct fields_step){ number, f->count++ };
+    return true;
+}
+
+void fields_take_numbers(void *fields, char *value)
+{
+    struct fields *f = fields;
+    const char *at = value;
+    f->count = 0;
+    for (;; at++) {
+        const uint32_t number = read_number(&at);
+        if (number == 0 || f->count == FIELDS_MOST || !insert(f, number))
+            refuse_numbers(value);
+        if (*at == '\0')
+            return;
+        if (*at != ',')
+            refuse_numbers(value);
+    }
+}
+
+void fields_take_delimiter(void *fields, char *value)
+{
+    struct fields *f = fields;
+    const bool is_tab = strcmp(value, "\\t") == 0;
+    if (!is_tab && strlen(value) != 1)
+        cli_usage("--delimiter takes one byte, or \\t for a tab, not '%s'", value);
+    f->delimiter = is_tab ? '\t' : (uint8_t)value[0];
+    f->has_delimiter = true;
+}
+
+const char *fields_missing(uint32_t word)
+{
+    static const char *const words[] = {
+        [FIELDS_ERROR] = "error", [FIELDS_SKIP] = "skip", [FIELDS_EMPTY] = "empty"
+    };
+    return word < sizeof(words) / sizeof(words[0]) ? words[word] : NULL;
+}
+
+void fields_check(struct fields *f, char mark, bool fixed)
+{
+    if (fixed && (f->count > 0 || f->header))
+        cli_usage("-x/--fixed and %s exclude one another", f->count > 0 ? "--field" : "--header");
+    if (f->count == 0 && (f->has_delimiter || f->missing != 0))
+        cli_usage("%s needs --field", f->has_delimiter ? "--delimiter" : "--missing");
+    if (!f->has_delimiter)
+        f->delimiter = '\t';
+    if (f->count > 0 && f->delimiter == (uint8_t)mark)
+        cli_usage("--delimiter cannot be what ends a line");
+}
+
+/* ----------------------------------------------------------------------------------- extraction */
+
+static const uint8_t *end_of_field(const struct fields *f, const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *found = memchr(at, f->delimiter, (size_t)(end - at));
+    return found != NULL ? found : end;
+}
+
+/* The fields, by their places in the key. */
+static uint32_t find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
+                         struct bloomfile_key *found)
+{
+    const uint8_t *field_end = end_of_field(f, at, end);
+    uint32_t number = 1;
+    for (uint32_t i = 0; i < f->count; i++) {
+        const struct fields_step *step = &f->steps[i];
+        for (; number < step->number && field_end < end; number++) {
+            at = field_end + 1;
+            field_end = end_of_field(f, at, end);
+        }
+        if (number == step->number)
+            found[step->place] = (struct bloomfile_key){ at, (size_t)(field_end - at) };
+        else if (f->missing == FIELDS_EMPTY)
+            found[step->place] = (struct bloomfile_key){ end, 0 };
+        else
+            return step->number;
+    }
+    return 0;
+}
+
+static bool is_copied(const struct fields *f)
+{
+    return f->count > 1 || f->closed;
+}
+
+static struct bloomfile_key join(const struct fields *f, const struct bloomfile_key *found,
+                                 uint8_t **room)
+{
+    uint8_t *to = *room;
+    for (uint32_t i = 0; i < f->count; i++) {
+        if (i > 0)
+            *to++ = f->delimiter;
+        memcpy(to, found[i].data, found[i].size);
+        to += found[i].size;
+    }
+    if (f->closed)
+        *to++ = f->delimiter;
+    const struct bloomfile_key key = { *room, (size_t)(to - *room) };
+    *room = to;
+    return key;
+}
+
+uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                     uint8_t **room, struct bloomfile_key *key)
+{
+    struct bloomfile_key found[FIELDS_MOST];
+    const uint32_t lacking = find_all(f, start, end, found);
+    if (lacking == 0)
+        *key = is_copied(f) ? join(f, found, room) : found[0];
+    return lacking;
+}
+
+size_t fields_room(const struct fields *f, size_t bytes, size_t records)
+{
+    return is_copied(f) ? bytes + records * f->count : 0;
+}
+
+void fields_tell_skipped(const char *path, uint64_t records)
+{
+    if (records > 0)
+        cli_warn(0, "%s%s%" PRIu64 " line%s without the field %s left out",
+                 path != NULL ? path : "", path != NULL ? ": " : "", records, cli_s(records),
+                 records == 1 ? "was" : "were");
+}

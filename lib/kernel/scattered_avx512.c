@@ -9,7 +9,7 @@
 #include "kernel/scattered.h"
 
 #define TARGET                                                                                     \
-    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,popcnt"))) SHARED_WIDE_LOADS
+    __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,bmi,bmi2,popcnt"))) SHARED_WIDE_LOADS
 #define INLINE TARGET static inline __attribute__((always_inline))
 #define LANES  8
 #define TINY   64 /* bytes of a body that one register holds */

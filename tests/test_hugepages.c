@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "os/hugepages.h"
 
@@ -58,10 +59,28 @@ static void what_grows_keeps_its_bytes_and_is_one_mapping(void **state)
     hugepages_free(pages, size);
 }
 
+static void what_does_not_grow_is_aligned_and_for_free(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {
+        0, 1000, HUGE_PAGE - 1, HUGE_PAGE, HUGE_PAGE + 1, 5 * HUGE_PAGE
+    };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        uint8_t *pages = hugepages_alloc(sizes[i]);
+        assert_true(pages != NULL || sizes[i] == 0);
+        assert_true(sizes[i] < HUGE_PAGE || (uintptr_t)pages % HUGE_PAGE == 0);
+        for (size_t at = 0; at < sizes[i]; at++)
+            pages[at] = (uint8_t)at;
+        free(pages);
+    }
+    assert_null(hugepages_alloc(SIZE_MAX - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_grows_keeps_its_bytes_and_is_one_mapping),
+        cmocka_unit_test(what_does_not_grow_is_aligned_and_for_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

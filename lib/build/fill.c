@@ -144,7 +144,7 @@ static int make_part(struct worker *w, uint64_t number)
     uint64_t start = number * part, rest = f->g.body_size - start, used = f->g.need - start;
     size_t size = rest < part ? (size_t)rest : part;
     size_t in_use = used < size ? (size_t)used : size;
-    w->bytes = f->body != NULL ? f->body + start : memset(w->room, 0, size);
+    w->bytes = memset(f->body != NULL ? f->body + start : w->room, 0, size);
     w->added = 0;
     w->sieve = w->many_repeat;
     int error = f->aside != NULL ? add_positions(w, number) : add_keys(w, start, in_use);

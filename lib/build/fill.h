@@ -11,7 +11,7 @@
 
 /* Computes the body of *h (as image_describe() leaves it) and the CRC-32 of its pages, and makes
  * h->record that of a sealed image but for n; *n: the number of distinct digests. The body goes to
- * `body`, all zero; or if that is NULL, to the file, at h->body_offset. `table`: room for the
+ * `body`; or if that is NULL, to the file, at h->body_offset. `table`: room for the
  * CRC-32. 0; ENOMEM; an error of reading the runs or of writing. */
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
               uint8_t *body, int fd, uint8_t *table, uint64_t *n);

@@ -56,7 +56,7 @@ struct new_image {
  * any case. */
 int new_image_start(struct new_image *r, struct header *h, struct destination to);
 
-/* The body, all zeros at first, if it is made in memory; otherwise NULL. */
+/* The body, of any content at first, if it is made in memory; otherwise NULL. */
 uint8_t *new_image_body(const struct new_image *r);
 
 /* Writes the next whole pages of the body. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Anonymous mappings, grown by mremap(), aligned for huge pages. */
+ * Aligned for huge pages; anonymous mappings, grown by mremap(), where memory grows. */
 #include "os/hugepages.h"
 
 #include <stdint.h>
@@ -15,6 +15,18 @@
 static size_t mapped_size(size_t size)
 {
     return (size + PAGES - 1) / PAGES * PAGES;
+}
+
+void *hugepages_alloc(size_t size)
+{
+    if (size < HUGE_PAGE)
+        return malloc(size);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    void *pages = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    if (pages != NULL)
+        madvise(pages, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* best effort */
+    return pages;
 }
 
 /* `size` bytes that begin with a huge page. */

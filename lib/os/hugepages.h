@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
- * Memory for a growing array, in huge pages once it is large. Otherwise page faults and TLB misses
- * would cost more than the work on its 8-byte elements. */
+ * Memory in huge pages, if it is large. Otherwise page faults and TLB misses would cost as much as
+ * the work on what is in it. */
 #ifndef BLOOMFILE_HUGEPAGES_H
 #define BLOOMFILE_HUGEPAGES_H
 
 #include <stddef.h>
 
-/* Like realloc(), from `old_size` bytes to more. NULL: out of memory, and `old` stays. */
+/* Like malloc(). */
+void *hugepages_alloc(size_t size);
+
+/* For an array that grows: like realloc(), from `old_size` bytes to more. NULL: out of memory, and
+ * `old` stays. */
 void *hugepages_grow(void *old, size_t old_size, size_t size);
 
+/* Of such an array. */
 void hugepages_free(void *pages, size_t size);
 
 #endif

@@ -120,10 +120,14 @@ static bool is_copied(const struct fields *f)
     return f->count > 1 || f->closed;
 }
 
-static struct bloomfile_key join(const struct fields *f, const struct bloomfile_key *found,
-                                 uint8_t **room)
+static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t *end,
+                     uint8_t **room, struct bloomfile_key *key)
 {
+    struct bloomfile_key found[FIELDS_MOST];
     uint8_t *to = *room;
+    const uint32_t lacking = find_all(f, start, end, found);
+    if (lacking != 0)
+        return lacking;
     for (uint32_t i = 0; i < f->count; i++) {
         if (i > 0)
             *to++ = f->delimiter;
@@ -132,19 +136,15 @@ static struct bloomfile_key join(const struct fields *f, const struct bloomfile_
     }
     if (f->closed)
         *to++ = f->delimiter;
-    const struct bloomfile_key key = { *room, (size_t)(to - *room) };
+    *key = (struct bloomfile_key){ *room, (size_t)(to - *room) };
     *room = to;
-    return key;
+    return 0;
 }
 
 uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
                      uint8_t **room, struct bloomfile_key *key)
 {
-    struct bloomfile_key found[FIELDS_MOST];
-    const uint32_t lacking = find_all(f, start, end, found);
-    if (lacking == 0)
-        *key = is_copied(f) ? join(f, found, room) : found[0];
-    return lacking;
+    return is_copied(f) ? join(f, start, end, room, key) : find_all(f, start, end, key);
 }
 
 size_t fields_room(const struct fields *f, size_t bytes, size_t records)

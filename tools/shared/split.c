@@ -93,10 +93,20 @@ size_t split_next(struct split *s, struct bloomfile_key *keys, size_t max)
     return s->record_size > 0 ? split_records(s, keys, max) : split_text(s, keys, max, s->crlf);
 }
 
+/* In steps whose counts fit into a byte, so that compilers count many bytes at once. */
 size_t split_count(const struct split *s, const uint8_t *bytes, size_t size)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < size; i++)
+    enum {
+        STEP = 128
+    };
+    size_t n = 0, i = 0;
+    for (; size - i >= STEP; i += STEP) {
+        uint8_t some = 0;
+        for (size_t j = 0; j < STEP; j++)
+            some = (uint8_t)(some + (bytes[i + j] == s->mark));
+        n += some;
+    }
+    for (; i < size; i++)
         n += bytes[i] == s->mark;
     return n;
 }

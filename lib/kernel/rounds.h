@@ -115,7 +115,7 @@ KERNEL_ROUNDS_INLINE void kernel_rounds_run(const struct kernel_view *view,
             round(view, density, r, 1, context);
         else
             round(view, density, r, done, context);
-        if (eager && 4 * r->count > 3 * before)
+        if (eager && 8 * r->count > 7 * before)
             width = left;
     }
 }

@@ -64,10 +64,13 @@ INLINE bool has_all(const struct kernel_view *view, enum kernel_density density,
     return missing == 0;
 }
 
-INLINE bool contains(const struct kernel_view *view, enum kernel_density density, uint64_t digest)
+INLINE bool contains(const struct kernel_view *view, enum kernel_density density, uint64_t digest,
+                     const struct kernel *scalar)
 {
     if (view->units <= (uint64_t)density * TINY)
         return has_all(view, density, digest, true);
+    if (view->k <= LANES / 2) /* a gather takes as long for a few as for all */
+        return scalar->contains(view, digest);
     if (view->units <= (uint64_t)density * KERNEL_CACHED_BYTES)
         return has_all(view, density, digest, false);
     return kernel_rounds_one(view, density, digest, kernel_rounds_set, NULL);
@@ -75,12 +78,12 @@ INLINE bool contains(const struct kernel_view *view, enum kernel_density density
 
 TARGET static bool contains_classic(const struct kernel_view *view, uint64_t digest)
 {
-    return contains(view, KERNEL_BITS, digest);
+    return contains(view, KERNEL_BITS, digest, &kernel_scalar_classic);
 }
 
 TARGET static bool contains_counting(const struct kernel_view *view, uint64_t digest)
 {
-    return contains(view, KERNEL_COUNTERS, digest);
+    return contains(view, KERNEL_COUNTERS, digest, &kernel_scalar_counting);
 }
 
 /* ---- many */

@@ -64,6 +64,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
+    KEYS_CSV_OPTION(struct request, keys),
     OPTIONS_TITLE("Output:"),
     OPTION(0, "unless", "LIST",
            "leave out the keys of this file, compared exactly; may be given several times",

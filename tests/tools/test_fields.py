@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Keys that are fields of lines: the tools beside cut and awk, and lines that lack a field."""
 
+import csv
+import io
 import os
 import random
 import subprocess
@@ -268,6 +270,14 @@ class Missing(FieldsTest):
         self.fails("bfcreate", "-f", "--field", 2, "old", "bad")
         self.assertEqual(self.read("old"), old)
 
+    def test_the_first_line_of_several_pieces_is_named(self):
+        """The thread that has the second piece meets one at once."""
+        good = b"%d\tx\n" % 10**9 * 20_100
+        self.write("bad", good + b"nothing\n" * 200_000)
+        for _ in range(8):
+            self.fails("bfcreate", "-j4", "--memory", "16Mi", "--field", 2, "new", "bad",
+                       says=self.says.replace("20001", "20101"))
+
     def test_the_first_line_that_lacks_it_is_named_wherever_it_stands(self):
         for number, data in ((1, b"\n"), (1, b"x"), (2, b"a\tb\nc\n"), (3, b"a\tb\n\t\n" + b"c\n" * 70_000)):
             for tool, words in ("bfcreate", ["new"]), ("bfuniq", []):
@@ -388,6 +398,133 @@ class Header(FieldsTest):
         for tool, words in ("bfuniq", ["bad"]), ("bfcreate", ["new", "bad"]), ("bfcommon", ["a", "bad"]):
             result = self.run_tool(tool, "--header", "--field", 2, *words)
             self.assertIn(b"cannot read bad: line 3 has no field 2", result.stderr)
+
+
+def in_csv(*rows, delimiter=",", end="\n", quoting=csv.QUOTE_MINIMAL):
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting)
+    writer.writerows(rows)
+    return out.getvalue().encode()
+
+
+class Csv(FieldsTest):
+    PARTS = ["a", "b", ",", '"', "\n", "\r\n", "", "x y", ";", "long" * 50]
+
+    def rows(self, count, columns=3):
+        return [["".join(self.random.choice(self.PARTS) for _ in range(self.random.randrange(4)))
+                 for _ in range(columns)] for _ in range(count)]
+
+    def records(self, rows):
+        """Each as one of the ways to write it."""
+        return [in_csv(row, end=self.random.choice(["\n", "\r\n"]),
+                       quoting=self.random.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])) for row in rows]
+
+    def uniq(self, rows, records, numbers):
+        """What bfuniq is to print, and the keys."""
+        seen, printed = set(), []
+        for row, record in zip(rows, records):
+            fields = [row[number - 1] for number in numbers]
+            key = fields[0].encode() if len(fields) == 1 else in_csv(fields, end="\r\n")[:-2]
+            if key not in seen:
+                printed.append(record)
+            seen.add(key)
+        return b"".join(printed), seen
+
+    def test_records_are_those_of_another_reader(self):
+        rows = self.rows(20_000)
+        records = self.records(rows)
+        data = b"".join(records)
+        self.assertEqual(list(csv.reader(io.StringIO(data.decode(), newline=""))), rows)
+        self.write("table.csv", data)
+        for numbers in [1], [2], [3], [3, 1]:
+            field = ["--csv", "--field", ",".join(map(str, numbers))]
+            printed, keys = self.uniq(rows, records, numbers)
+            for words in ["-j1"], ["-j4"]:
+                self.assertEqual(self.output("bfuniq", *words, *EXACT, *field, "table.csv"), printed)
+                made = self.create(*words, *EXACT, *field, "table.csv")
+            self.assertEqual(self.inspected("filter.bloom")["record"]["n"], len(keys))
+            self.assertEqual(self.output("bfquery", *field, "filter.bloom", "table.csv"), data)
+            self.assertEqual(self.output("bfquery", "-0", "-c", "filter.bloom", stdin=b"\0".join(keys) + b"\0"),
+                             b"%d\n" % len(keys))
+            self.assertEqual(self.output("bfquery", "-v", *field, "filter.bloom", "table.csv", status=1), b"")
+            self.assertEqual(made, self.create(*EXACT, *field, "--memory", "16Mi", "table.csv"))
+
+    def test_pieces_cut_a_record_anywhere(self):
+        rows = self.rows(300)
+        records = self.records(rows)
+        for numbers in [2], [3, 2]:
+            printed, _ = self.uniq(rows, records, numbers)
+            for size in 1, 3, 64:
+                with by_pieces(b"".join(records), size) as pipe:
+                    self.assertEqual(self.output("bfuniq", "--csv", "--field", ",".join(map(str, numbers)), *EXACT,
+                                                 stdin=pipe), printed)
+        long = in_csv(["1", "a\n" * (1 << 20), "z"], ["2", '"' * (1 << 20), "z"], ["3", "x", "y"])
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", 2, stdin=long), long)
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", 3, stdin=long),
+                         in_csv(["1", "a\n" * (1 << 20), "z"], ["3", "x", "y"]))
+
+    def test_several_fields_are_not_taken_for_others(self):
+        data = in_csv(["a,b", "c"], ["a", "b,c"], ['a","b', "c"], ["a", 'b","c']) + b'a"",b\n'
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", "1,2", *EXACT, stdin=data), data)
+        same = b'a,b"c\n"a","b""c"\r\n'
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", "1,2", *EXACT, stdin=same), same[:6])
+        self.assertEqual(self.output("bfuniq", "--csv", "--field", "2", *EXACT, stdin=same), same[:6])
+
+    def test_other_delimiters(self):
+        data = in_csv(["a;,", 'x;"y'], ["b", 'x;"y'], delimiter=";")
+        self.assertEqual(self.output("bfuniq", "--csv", "--delimiter", ";", "--field", 2, stdin=data),
+                         in_csv(["a;,", 'x;"y'], delimiter=";"))
+
+    def test_a_header_may_have_lines(self):
+        data = b'"id\nof it",name\n1,a\n2,a\n'
+        self.assertEqual(self.output("bfuniq", "--csv", "--header", "--field", 2, stdin=data), data[:-4])
+        self.assertEqual(self.output("bfuniq", "--csv", "--header", "--field", 2, "-c", stdin=data),
+                         b"2 lines, 1 new, 1 repeated\n")
+        result = self.run_tool("bfuniq", "--csv", "--header", "--field", 2, stdin=data + b'"\n",x\n3\n')
+        self.assertIn(b"line 7 has no field 2", result.stderr)
+
+    def test_an_open_quote_is_trouble_and_publishes_nothing(self):
+        for end in b"", b"\n", b",x\n" * 100_000:
+            self.write("open.csv", b'id,"x\n"\n1,a""\n2,"b' + end)
+            says = "cannot read open.csv: the quote that opens a field in line 4 is never closed\n"
+            for words in ["-j1"], ["-j4"]:
+                result = self.run_tool("bfcreate", *words, "--csv", "--field", 1, "new", "open.csv")
+                self.assertEqual((result.returncode, result.stderr.decode()), (2, "bfcreate: " + says))
+                self.assertEqual(os.listdir(self.folder), ["open.csv"])
+                self.assertEqual(self.output("bfuniq", *words, "--csv", "--field", 1, "open.csv", status=2,
+                                             says=b"bfuniq: " + says.encode()), b'id,"x\n"\n1,a""\n')
+
+    def test_each_input_begins_outside_of_quotes(self):
+        self.write("plain", b"1,x")
+        self.write("open", b'2,"y')
+        self.write("quoted", b'"p\nq",z\n')
+        field = ["--csv", "--field", 1]
+        self.assertEqual(self.output("bfuniq", *field, "plain", "quoted"), b'1,x\n"p\nq",z\n')
+        says = b"bfuniq: cannot read open: the quote that opens a field in line 1 is never closed\n"
+        self.assertEqual(self.output("bfuniq", *field, "open", "quoted", "plain", status=2, says=says),
+                         b'"p\nq",z\n1,x\n')
+
+    def test_something_behind_a_closing_quote_is_trouble(self):
+        for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':
+            result = self.run_tool("bfuniq", "--csv", "--field", 1, "--missing", "skip", stdin=b'"\n",y\n' + what)
+            self.assertEqual((result.returncode, result.stdout), (2, b'"\n",y\n'))
+            self.assertEqual(result.stderr, b"bfuniq: cannot read standard input: in the record that begins in line 3"
+                                            b" a closing quote is followed by something else than a delimiter\n")
+
+    def test_missing_fields(self):
+        data = b'"a\n",x\n"b"\nc,y\n\n'
+        said = b"bfuniq: 2 lines without the field were left out\n"
+        field = ["--csv", "--field", 2, "--missing"]
+        self.assertEqual(self.output("bfuniq", *field, "skip", stdin=data, says=said), b'"a\n",x\nc,y\n')
+        self.assertEqual(self.output("bfuniq", *field, "empty", stdin=data), data[:-1])
+        self.assertIn(b"line 3 has no field 2", self.run_tool("bfuniq", *field, "error", stdin=data).stderr)
+
+    def test_what_does_not_go_together(self):
+        for tool in "bfcreate", "bfadd", "bfquery", "bfuniq":
+            self.assertIn("--csv needs --field", self.trouble(tool, "--csv", "x"))
+            self.assertIn("-0/--null and --csv exclude", self.trouble(tool, "--csv", "-0", "--field", 1, "x"))
+            self.assertIn("--delimiter cannot be a quote",
+                          self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x"))
 
 
 class CommandLine(FieldsTest):

@@ -76,7 +76,8 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     keys->piece_size = (size_t)piece;
     keys->piece_least = keys->piece_size / 4;
     params->threads = (uint32_t)threads;
-    const unsigned pieces = c->keys.fields.count > 1 ? 4 : 2; /* the fields are joined beside it */
+    const struct fields *f = &c->keys.fields;
+    const unsigned pieces = f->csv ? 6 : f->count > 1 ? 4 : 2; /* keys are put together beside it */
     params->memory = memory - PROGRAM_MEMORY - pieces * threads * piece;
 }
 

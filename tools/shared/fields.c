@@ -77,10 +77,16 @@ void fields_check(struct fields *f, char mark, bool fixed)
 {
     if (fixed && (f->count > 0 || f->header))
         cli_usage("-x/--fixed and %s exclude one another", f->count > 0 ? "--field" : "--header");
-    if (f->count == 0 && (f->has_delimiter || f->missing != 0))
-        cli_usage("%s needs --field", f->has_delimiter ? "--delimiter" : "--missing");
+    if (f->count == 0 && (f->has_delimiter || f->missing != 0 || f->csv))
+        cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
+                                      : f->missing != 0 ? "--missing"
+                                                        : "--csv");
+    if (f->csv && mark != '\n')
+        cli_usage("-0/--null and --csv exclude one another");
     if (!f->has_delimiter)
-        f->delimiter = '\t';
+        f->delimiter = f->csv ? ',' : '\t';
+    if (f->csv && (f->delimiter == '"' || f->delimiter == '\r'))
+        cli_usage("--delimiter cannot be a quote or a carriage return with --csv");
     if (f->count > 0 && f->delimiter == (uint8_t)mark)
         cli_usage("--delimiter cannot be what ends a line");
 }
@@ -149,6 +155,8 @@ uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t
 
 size_t fields_room(const struct fields *f, size_t bytes, size_t records)
 {
+    if (f->csv) /* a byte that becomes a quoted pair, two quotes around it and a delimiter */
+        return 2 * bytes + 3 * records * f->count;
     return is_copied(f) ? bytes + records * f->count : 0;
 }
 

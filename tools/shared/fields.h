@@ -8,6 +8,8 @@
 
 #include <bloomfile.h>
 
+#define FIELDS_MALFORMED UINT32_MAX /* in place of the number of a missing field */
+
 enum {
     FIELDS_MOST = 32
 };
@@ -28,6 +30,7 @@ struct fields {
     uint32_t missing;
     uint8_t delimiter;
     bool has_delimiter; /* it was given */
+    bool csv;           /* records and fields are as csv.h says */
     bool header;        /* the first record of an input is none */
     bool closed;        /* a delimiter ends the key, so that none is the beginning of another */
 };

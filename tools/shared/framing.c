@@ -77,7 +77,7 @@ static const char *describe(char text[DESCRIPTION_SIZE], struct framing f)
 
 void framing_record(struct bloomfile_params *params, const struct keys_options *keys)
 {
-    const bool is_plain = keys->fields.count > 0 && !keys->null; /* as lines are */
+    const bool is_plain = keys->fields.count > 0 && !keys->null && !keys->fields.csv;
     const struct framing framing =
         is_plain ? (struct framing){ BLOOMFILE_LINES, 0 } : of_keys(keys);
     params->framing = framing.kind;

@@ -2,6 +2,7 @@
  * Large reads, split in place. */
 #include "shared/keys.h"
 #include "shared/cli.h"
+#include "shared/csv.h"
 #include "shared/header.h"
 #include "shared/kind.h"
 #include "shared/stop.h"
@@ -29,6 +30,7 @@ struct keys {
     int fd;           /* -1: none is open */
     bool at_end, judged, headed;
     uint64_t pieces, lines; /* the latter in the input */
+    enum csv_state csv;     /* behind all that was read */
     struct header header;
     _Atomic uint64_t skipped;
     struct split split;      /* how keys end */
@@ -139,6 +141,7 @@ static bool open_next(struct keys *k)
         (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
         k->at_end = k->judged = k->headed = false;
         k->lines = 0;
+        k->csv = CSV_BEGIN;
         return true;
     }
     return false;
@@ -232,23 +235,40 @@ static void end_line(const struct keys *k, struct keys_piece *p, size_t used)
     p->bytes[p->size++] = k->split.mark;
 }
 
-/* The end of an input is that of the last line; an incomplete record is trouble, once the whole
- * ones before it have been handed out. */
+/* The end of an input is that of the last line; an incomplete record, or one with an open quote, is
+ * trouble, once the whole ones before it have been handed out. */
 static void end_input(struct keys *k, struct keys_piece *p, size_t used)
 {
-    if (k->split.record_size == 0) {
+    const struct fields *f = &k->options.fields;
+    const bool is_open = f->csv && k->csv == CSV_QUOTED;
+    if (k->split.record_size == 0 && !is_open) {
         end_line(k, p, used);
         close_input(k);
     } else if (p->size == used) {
         close_input(k);
     } else if (p->size > 0) {
         keep_rest(k, p, used);
+    } else if (is_open) {
+        char reason[REASON_SIZE];
+        snprintf(reason, sizeof(reason),
+                 "the quote that opens a field in line %" PRIu64 " is never closed",
+                 k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used));
+        give_up(k, "read", reason);
     } else {
         char reason[128];
         snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
                  k->split.record_size);
         give_up(k, "read", reason);
     }
+}
+
+/* As split_whole(). */
+static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size_t seen)
+{
+    if (!k->options.fields.csv)
+        return split_whole(&k->split, bytes, size, seen);
+    const size_t whole = csv_whole(&k->csv, k->options.fields.delimiter, bytes + seen, size - seen);
+    return whole > 0 ? seen + whole : 0;
 }
 
 static void fill_piece(struct keys *k, struct keys_piece *p)
@@ -263,7 +283,7 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         size_t seen = used;
         if (!read_more(k, p, &used))
             return;
-        size_t whole = split_whole(&k->split, p->bytes, used, seen);
+        size_t whole = whole_keys(k, p->bytes, used, seen);
         if (whole > 0)
             p->size = whole;
     }
@@ -284,8 +304,9 @@ static void take_header(struct keys *k, struct keys_piece *p)
     if (!k->options.fields.header || k->headed || p->size == 0)
         return;
     k->headed = true;
+    const struct fields *f = &k->options.fields;
     const uint8_t *end = memchr(p->bytes, k->split.mark, p->size);
-    p->header = (size_t)(end + 1 - p->bytes);
+    p->header = f->csv ? csv_first(f->delimiter, p->bytes, p->size) : (size_t)(end + 1 - p->bytes);
     p->is_first_header = k->header.bytes == NULL;
     if (!header_take(&k->header, name_of(k->path), p->bytes, p->header, reason)) {
         give_up(k, "read", reason);
@@ -337,7 +358,8 @@ struct split keys_split(const struct keys *k, const struct keys_piece *piece)
     s.at = piece->bytes + piece->header;
     s.end = piece->bytes + piece->size;
     s.room = piece->joined;
-    s.line = piece->line + (piece->header > 0);
+    s.first = s.at;
+    s.line = piece->line + split_count(&s, piece->bytes, piece->header);
     return s;
 }
 
@@ -349,6 +371,13 @@ void keys_end_split(struct keys *k, const struct split *split)
 
 static void describe_lacking(const struct split *split, char reason[REASON_SIZE])
 {
+    if (split->lacking == FIELDS_MALFORMED) {
+        snprintf(reason, REASON_SIZE,
+                 "in the record that begins in line %" PRIu64
+                 " a closing quote is followed by something else than a delimiter",
+                 split->line);
+        return;
+    }
     snprintf(reason, REASON_SIZE,
              "line %" PRIu64 " has no field %" PRIu32
              " (--missing skip leaves such lines out, --delimiter says what is between fields)",

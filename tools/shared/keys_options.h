@@ -39,10 +39,15 @@ struct keys_options {
         OPTION(0, "header", NULL, "the first line of each input is no key; all have the same",     \
                OPTIONS_FLAG(request, field.fields.header))
 
+#define KEYS_CSV_OPTION(request, field)                                                            \
+    OPTION(0, "csv", NULL, "fields may be in quotes, with anything inside (RFC 4180)",             \
+           OPTIONS_FLAG(request, field.fields.csv))
+
 /* Ends the program by cli_usage() if they do not go together. */
 static inline void keys_options_check(struct keys_options *options)
 {
     fields_check(&options->fields, options->null ? '\0' : '\n', options->record_size > 0);
+    options->crlf = options->crlf || options->fields.csv;
 }
 
 static inline bool keys_are_lines(const struct keys_options *options)

@@ -2,6 +2,7 @@
  * By the marks of line ends, without copying. */
 #include "shared/split.h"
 
+#include "shared/csv.h"
 #include "shared/marks.h"
 
 #include <string.h>
@@ -75,9 +76,33 @@ static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bl
     return n;
 }
 
+static size_t split_csv(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
+                        size_t max)
+{
+    size_t n = 0;
+    while (n < max && s->at < s->end && s->lacking == 0) {
+        const uint8_t *start = s->at, *at = start;
+        const uint32_t lacking = csv_find(s->fields, &at, s->end, &s->room, &keys[n]);
+        s->at = at < s->end ? at + 1 : at;
+        if (lacking == 0 && lines != NULL)
+            lines[n] = (struct bloomfile_key){ start, (size_t)(s->at - start) };
+        if (lacking == 0) {
+            n++;
+        } else if (lacking != FIELDS_MALFORMED && s->fields->missing == FIELDS_SKIP) {
+            s->skipped++;
+        } else {
+            s->lacking = lacking;
+            s->line += split_count(s, s->first, (size_t)(start - s->first));
+        }
+    }
+    return n;
+}
+
 size_t split_next_lines(struct split *s, struct bloomfile_key *keys, struct bloomfile_key *lines,
                         size_t max)
 {
+    if (s->fields->csv)
+        return split_csv(s, keys, lines, max);
     size_t n = 0, records = 1;
     while (n == 0 && records > 0 && s->lacking == 0) {
         records = split_text(s, keys, max, false);

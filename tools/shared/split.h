@@ -16,10 +16,13 @@ struct split {
     /* Of records with fields, which have marks: */
     const struct fields *fields; /* NULL, or none in it: keys are whole records */
     uint8_t *room;               /* fields_room() for what is left */
-    uint64_t line;               /* the number of the next record */
-    uint64_t skipped;            /* records that were left out */
-    uint32_t
-        lacking; /* the field that record `line` lacks, and must not: all ends there. 0: none */
+    uint64_t line;        /* the number of the next record; of CSV, at first and in the end */
+    const uint8_t *first; /* of CSV: where that line begins */
+    uint64_t skipped;     /* records that were left out */
+
+    /* The field that the record of that line lacks, and must not: all ends there. 0: none;
+     * FIELDS_MALFORMED: it is no CSV. */
+    uint32_t lacking;
 };
 
 /* The next keys, up to `max`, in keys[0 ..]. Returns how many, 0 at the end. */

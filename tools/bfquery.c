@@ -41,6 +41,7 @@ struct request {
     struct keys_options keys;
     unsigned open_flags, threads;
     bool invert, count, quiet;
+    uint64_t most; /* keys to print; 0: all */
 };
 
 struct query {
@@ -49,6 +50,7 @@ struct query {
     struct list *unless;
     struct keys *input;
     uint64_t matches; /* keys to be printed */
+    struct cli_progress progress;
 };
 
 static void take_list(void *lists, char *value)
@@ -73,6 +75,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, invert)),
     OPTION('c', "count", NULL, "print only how many keys there are to print",
            OPTIONS_FLAG(struct request, count)),
+    OPTION('m', "max-count", "NUM", "stop after NUM keys to print, of all inputs together",
+           OPTIONS_COUNT(struct request, most, NULL, 1, INT64_MAX)),
     OPTION('q', "quiet", NULL, "print nothing, stop at the first such key",
            OPTIONS_FLAG(struct request, quiet)),
     OPTIONS_TITLE("Other:"),
@@ -191,6 +195,11 @@ static int conclude(const struct query *q)
 
 /* ----------------------------------------------------------------------------------- answering */
 
+static bool is_printing(const struct query *q)
+{
+    return !q->request->count && !q->request->quiet;
+}
+
 /* Which keys are to be printed. */
 static void choose(void *query, struct batch *b)
 {
@@ -201,25 +210,46 @@ static void choose(void *query, struct batch *b)
         b->chosen[i] = b->chosen[i] != invert;
     for (size_t i = 0; i < b->count && q->unless != NULL; i++)
         b->chosen[i] = b->chosen[i] && !list_has(q->unless, &b->keys[i]);
-    if (!q->request->count && !q->request->quiet)
+    if (is_printing(q) && q->request->most == 0)
         batch_gather(b, 0, b->count);
 }
 
-/* With --quiet the first match ends the program, though another thread may wait for input. */
+/* Which of them are the last is known when those before them are finished. */
+static void choose_first(const struct query *q, struct batch *b)
+{
+    uint64_t left = q->request->most - q->matches;
+    for (size_t i = 0; i < b->count; i++) {
+        b->chosen[i] = b->chosen[i] && left > 0;
+        left -= b->chosen[i];
+    }
+    if (is_printing(q))
+        batch_gather(b, 0, b->count);
+}
+
+static _Noreturn void stop(struct query *q)
+{
+    relay_halt();
+    cli_progress_end(&q->progress);
+    exit(conclude(q));
+}
+
+/* With --quiet the first match ends the program, and with --max-count the last one, though another
+ * thread may wait for input. */
 static void answer(void *query, struct batch *b)
 {
     struct query *q = query;
     size_t matches = 0;
+    if (q->request->most > 0)
+        choose_first(q, b);
     for (size_t i = 0; i < b->count; i++)
         matches += b->chosen[i];
     q->matches += matches;
-    if (q->request->quiet && q->matches > 0) {
-        relay_halt();
-        exit(conclude(q));
-    }
-    const bool quiet = q->request->quiet || q->request->count;
-    if ((!quiet && !batch_write_header(b)) || !batch_write(b))
+    if (q->request->quiet && q->matches > 0)
+        stop(q);
+    if ((is_printing(q) && !batch_write_header(b)) || !batch_write(b))
         cli_fail(errno, "cannot write to standard output");
+    if (q->request->most > 0 && q->matches == q->request->most)
+        stop(q);
 }
 
 int main(int argc, char **argv)
@@ -239,15 +269,15 @@ int main(int argc, char **argv)
     q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
-    struct cli_progress progress = { .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
+    q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
                                .seed = bloomfile_seed(q.filter),
                                .threads = r.threads,
-                               .progress = &progress,
+                               .progress = &q.progress,
                                .job = &q,
                                .work = choose,
                                .finish = answer });
-    cli_progress_end(&progress);
+    cli_progress_end(&q.progress);
     if (!r.quiet)
         keys_tell_skipped(q.input);
     int status = conclude(&q);

@@ -470,6 +470,10 @@ class Csv(FieldsTest):
         self.assertEqual(self.output("bfuniq", "--csv", "--field", "1,2", *EXACT, stdin=same), same[:6])
         self.assertEqual(self.output("bfuniq", "--csv", "--field", "2", *EXACT, stdin=same), same[:6])
 
+    def test_a_carriage_return_is_in_quotes_too(self):
+        self.create(*EXACT, "--csv", "--field", "1,2", stdin=b'"x\r",y\r\n')
+        self.assertEqual(self.output("bfquery", "-0", "-c", "filter.bloom", stdin=b'"x\r",y\0'), b"1\n")
+
     def test_other_delimiters(self):
         data = in_csv(["a;,", 'x;"y'], ["b", 'x;"y'], delimiter=";")
         self.assertEqual(self.output("bfuniq", "--csv", "--delimiter", ";", "--field", 2, stdin=data),
@@ -501,8 +505,8 @@ class Csv(FieldsTest):
         field = ["--csv", "--field", 1]
         self.assertEqual(self.output("bfuniq", *field, "plain", "quoted"), b'1,x\n"p\nq",z\n')
         says = b"bfuniq: cannot read open: the quote that opens a field in line 1 is never closed\n"
-        self.assertEqual(self.output("bfuniq", *field, "open", "quoted", "plain", status=2, says=says),
-                         b'"p\nq",z\n1,x\n')
+        self.assertEqual(self.output("bfuniq", *field, "open", "plain", "quoted", status=2, says=says),
+                         b'1,x\n"p\nq",z\n')
 
     def test_something_behind_a_closing_quote_is_trouble(self):
         for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':

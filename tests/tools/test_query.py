@@ -104,6 +104,27 @@ class Answers(QueryTest):
             self.assertEqual(self.output("bfquery", "-v", *words, "filter",
                                          stdin=b"".join(keys + others)), b"".join(others))
 
+    def test_max_count_stops_after_so_many(self):
+        keys = numbered(40_000)
+        self.create("-q", "-p", "1e-9", stdin=lines(*keys[::2]), name="some")
+        self.write("all", lines(*keys))
+        for words in ["-j1"], ["-j4"]:
+            for most in 1, 2, 999, 19_999, 20_000, 20_001:
+                for more, wanted in ([], keys[::2]), (["-v"], keys[1::2]):
+                    self.assertEqual(self.output("bfquery", *words, *more, "-m", most, "some", "all"),
+                                     lines(*wanted[:most]))
+                    self.assertEqual(self.output("bfquery", *words, *more, "-c", "--max-count", most, "some",
+                                                 "all"), b"%d\n" % min(most, 20_000))
+            self.assertEqual(self.output("bfquery", *words, "-m", 20_001, "some", "all", "all"),
+                             lines(*keys[::2], keys[0]))
+            self.output("bfquery", *words, "-m", 3, "some", "missing", "all", status=2,
+                        says=b"bfquery: cannot open missing: No such file or directory\n")
+        self.output("bfquery", "-m", 1, "some", status=1, stdin=b"none\n")
+        process = self.start("bfquery", "-m", 2, "some")
+        self.feed(process, *keys[:5])
+        self.assertEqual(process.stdout.read(), lines(keys[0], keys[2]))
+        self.assertEqual(process.wait(), 0)
+
     def test_crlf(self):
         self.assertEqual(self.query("filter", stdin=b"key 1\r\n\n", status=1), [])
         mixed = b"key 1\r\nabsent\r\nkey 2\nkey 3\r\r\nkey 4\r"

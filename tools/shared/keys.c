@@ -38,7 +38,7 @@ struct keys {
     struct keys_piece piece; /* of keys_next() */
     struct split left;       /* of it */
     uint64_t bytes, total;
-    unsigned errors;
+    _Atomic unsigned errors; /* another thread may be asking when one of several ends the program */
 };
 
 static char *const standard_input[] = { (char[]){ "-" } };

@@ -17,7 +17,8 @@ results_in() {
 
 # machine: what figures depend on
 machine() {
-    processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+    field() { sed -n "s/^$1[^:]*: //p" /proc/cpuinfo | head -n 1; }
+    processor="$(field 'model name') (family $(field 'cpu family'), model $(field 'model	'))"
     memory=$(awk '$1 == "MemTotal:" { printf "%.0f", $2 / 1048576 }' /proc/meminfo)
     peers=$(dpkg-query -W -f '${Package} ${Version};' libbloom-dev libleveldb-dev librocksdb-dev libmtbl-dev \
         golang-github-dcso-bloom-cli 2>/dev/null | sed 's/;$//; s/;/; /g')

@@ -193,6 +193,31 @@ static void change_ahead(void *filter, const struct keyset *keys)
         change(a, digests[i]);
 }
 
+/* Words of a line by locked instructions, as those change a filter who are not alone: what a key
+ * costs them whose bits lie in so many words. */
+static inline void lock_words(const struct area *a, const struct keyset *keys, size_t words)
+{
+    const uint64_t *digests = keys->digests;
+    for (size_t i = 0; i < keys->count; i++) {
+        if (i + a->ahead < keys->count)
+            __builtin_prefetch(line_of(a, digests[i + a->ahead]), 1);
+        uint64_t *line = line_of(a, digests[i]);
+        for (size_t w = 0; w < words; w++)
+            __atomic_fetch_or(&line[(digests[i] + w) % WORDS],
+                              (uint64_t)1 << (digests[i] / WORDS % 64), __ATOMIC_RELAXED);
+    }
+}
+
+static void lock_3(void *filter, const struct keyset *keys)
+{
+    lock_words(filter, keys, 3);
+}
+
+static void lock_4(void *filter, const struct keyset *keys)
+{
+    lock_words(filter, keys, 4);
+}
+
 /* ---- hashing */
 
 static size_t hash(const void *filter, const struct keyset *keys)
@@ -225,6 +250,8 @@ const struct contender contenders[] = {
     AHEAD(192),
     AHEAD(256),
     LIMIT("random lines, all 64 bytes", 0, create, NULL, NULL, read_lines, NULL),
+    LIMIT("random lines, 3 words locked", 96, create, NULL, lock_3, NULL, read_ahead),
+    LIMIT("random lines, 4 words locked", 96, create, NULL, lock_4, NULL, read_ahead),
     LIMIT("random lines, dependent", 0, create, NULL, NULL, read_dependent, NULL),
     LIMIT("hashing", 0, create_hashing, NULL, NULL, hash, hash),
 };

@@ -243,6 +243,7 @@ class Trial:
 
 BLOCKED, INLINED, LIVE = "bloomfile blocked", "bloomfile blocked, inlined", "bloomfile blocked, live"
 LINES, FAST_LOCAL, DYNAMIC = "random lines", "RocksDB, inlined", "RocksDB DynamicBloom"
+LOCKED = "random lines, 4 words locked"
 BOOST, LIBFILTER = "Boost, 512 bits", "libfilter"  # that Boost has our rate
 ROCKSDB = ["RocksDB", "RocksDB, AVX2", FAST_LOCAL]
 ALL = [TINY, SMALL, MIDDLE, LARGE]
@@ -260,7 +261,9 @@ TARGETS = [
     *[("batch, absent", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]],
     ("live add", LIVE, ADD_ONE, DYNAMIC, ADD_ONE, 0.6, ALL),
     ("live add, batch", LIVE, ADD_BATCH, DYNAMIC, ADD_BATCH, 1.2, ALL),
+    ("live add, batch", LIVE, ADD_BATCH, LOCKED, ADD_BATCH, 0, ALL),  # what bounds it: it changes 3.7 words
     ("live add, repeated", LIVE, AGAIN_ONE, LIVE, ONE_PRESENT, 1.2, ALL),
+    ("live add, repeated, batch", LIVE, AGAIN_BATCH, LIVE, BATCH_PRESENT, 1.2, ALL),
     ("building", BLOCKED, BUILT, BOOST, BUILT, 1.3, [SMALL, MIDDLE, LARGE]),
 ]
 STRING_TARGETS = [("batch", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]]

@@ -46,9 +46,9 @@
  * (blocked, classic) it costs a lookup. A batch waits for all who add one by one, and is not
  * favoured.
  *
- * Counts. n, ones and overflow in bloomfile_info are those of the last commits plus what this
+ * Counts. keys, ones and overflow in bloomfile_info are those of the last commits plus what this
  * handle has added since: advisory while other writers are at work. After all have closed they are
- * exact, n being the number of adds that were new; after a writer was killed, keys_estimated is 1.
+ * exact, keys being the number of adds that were new; after a writer was killed, keys_estimated is 1.
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its

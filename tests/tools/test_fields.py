@@ -531,6 +531,53 @@ class Csv(FieldsTest):
                           self.trouble(tool, "--csv", "--delimiter", '"', "--field", 1, "x"))
 
 
+class Columns(FieldsTest):
+    """Keys that come of other fields than somebody meant are told of, with -q too."""
+
+    def setUp(self):
+        super().setUp()
+        self.filter_of(b"none")
+        self.create_live("-n", 100)
+        self.write("nothing", b"")
+
+    def warned(self, data, *words, warning=None):
+        self.write("s.log", data)
+        says = f"s.log: {warning}\n" if warning else ""
+        for tool, arguments in (("bfcreate", ["-qf", "new"]), ("bfadd", ["-q", "live"]), ("bfuniq", ["-q"]),
+                                ("bfquery", ["-q", "plain"]), ("bfcommon", ["-q", "-c", "nothing"])):
+            if tool == "bfcommon" and "--csv" in words:
+                continue
+            result = self.run_tool(tool, *words, *arguments, "s.log")
+            self.assertEqual(result.stderr.decode(), f"{tool}: {says}" if says else "")
+
+    def test_a_delimiter_that_no_line_has(self):
+        for delimiter, name in ("\t", "tab"), (" ", "blank"), (",", "comma"), (";", "semicolon"), ("|", "'|'"), (
+                "\x01", "delimiter"):
+            for there in " ,;|\t":
+                words = ["--field", 1, "--delimiter", delimiter]
+                says = f"no line has a {name}, so each whole line is the key (--delimiter says what is between fields)"
+                data = f"1{there}x\n2{there}y\n".encode()
+                self.warned(data, *words, warning=None if there == delimiter else says)
+                self.warned(data + f"3{delimiter}z\n".encode(), *words)
+        self.warned(b"a\nb\n", "--field", 1)
+        self.warned(b"1 x", "--field", 1, warning="no line has a tab, so each whole line is the key"
+                                                 " (--delimiter says what is between fields)")
+        self.warned(b"1;x\n", "--csv", "--field", 1, warning="no line has a comma, so each whole line is the key"
+                                                            " (--delimiter says what is between fields)")
+        self.warned(b"1 x\n", "--field", "1,2", "--missing", "empty",
+                    warning="no line has a tab, so all fields but the first are empty"
+                            " (--delimiter says what is between fields)")
+
+    def test_quotes_that_become_a_part_of_keys(self):
+        says = "fields are in quotes, which are taken for a part of the key (--csv takes them off)"
+        for data in b'1,x\n2,"y, z"\n', b'1,"x"', b'1,"\n':
+            self.warned(data, "--field", 2, "--delimiter", ",", warning=says)
+            self.warned(data, "--field", "3,2", "--delimiter", ",", "--missing", "empty", warning=says)
+            self.warned(data, "--field", 1, "--delimiter", ",")
+        self.warned(b'1,x"y"\n', "--field", 2, "--delimiter", ",")
+        self.warned(b'1,"x"\n', "--csv", "--field", 2)
+
+
 class CommandLine(FieldsTest):
     def test_what_does_not_go_together(self):
         for words, says in (

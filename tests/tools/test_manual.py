@@ -149,6 +149,7 @@ class Manual(ToolTest):
         self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
         self.write("long", b"x" * 2**21)
         self.write("dos", b"a\r\n" * 9)
+        self.write("quoted", b'"a" b\n')
         self.write("packed", gzip.compress(b"a\n" * 9))
         self.create("-q", "-0", stdin=b"a", name="nul")
         self.write("cut", self.read("big") + self.read("big")[:5000])
@@ -160,7 +161,8 @@ class Manual(ToolTest):
                "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
-                            "-f --min-keys 200 new keys", "w dos", "z packed"],
+                            "-f --min-keys 200 new keys", "w dos", "z packed",
+                            "--field 1 v quoted"],
                "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f --max-bytes 9k dense y", "-f pages y", "-f live live",

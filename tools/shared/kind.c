@@ -2,6 +2,7 @@
  * Magic numbers, UTF-16, and carriage returns at all line ends. */
 #include "shared/kind.h"
 #include "shared/cli.h"
+#include "shared/columns.h"
 
 #include <string.h>
 
@@ -96,12 +97,15 @@ void kind_judge(const char *name, const struct keys_options *options, const uint
     const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find_wide(bytes, size);
-    if (found != NULL)
+    if (found != NULL) {
         cli_warn(0, "%s looks like %s, and is taken for keys as it is (%s)", name, found->what,
                  found->remedy);
-    else if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
+        return;
+    }
+    if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
                  "%s: each line ends in a carriage return, which is taken for a part of the %s"
                  " (--crlf takes it off)",
                  name, options->fields.count > 0 ? "last field" : "key");
+    columns_judge(name, options, bytes, size);
 }

@@ -14,8 +14,8 @@ enum {
 };
 
 /* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
- * file, of a filter or of wide characters, or if all lines there end in a carriage return that is
- * to be part of the keys. */
+ * file, of a filter or of wide characters, if all lines there end in a carriage return that is to
+ * be part of the keys, or by columns_judge(). */
 void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size);
 

@@ -177,8 +177,8 @@ static bool report_damage(const struct request *r, const bloomfile *f)
     return true;
 }
 
-/* Says what is to be said at the end, and returns the exit status. */
-static int conclude(const struct query *q)
+/* Says what is to be said at the end, and returns the exit status. errors: of inputs that count. */
+static int conclude(const struct query *q, unsigned errors)
 {
     const struct request *r = q->request;
     if (r->count && !r->quiet)
@@ -187,8 +187,8 @@ static int conclude(const struct query *q)
     bool damaged = report_damage(r, q->filter);
     bool changed = damaged && bloomfile_status(q->filter) == BLOOMFILE_ECHANGED;
     if (r->quiet && q->matches > 0 && !changed)
-        return SOME; /* another thread may still be reading, and have trouble */
-    if (damaged || keys_errors(q->input) > 0)
+        return SOME; /* whatever trouble there was */
+    if (damaged || errors > 0)
         return CLI_TROUBLE;
     return q->matches > 0 ? SOME : NONE;
 }
@@ -226,11 +226,12 @@ static void choose_first(const struct query *q, struct batch *b)
         batch_gather(b, 0, b->count);
 }
 
-static _Noreturn void stop(struct query *q)
+/* Another thread may have had trouble already with what comes behind this batch. */
+static _Noreturn void stop(struct query *q, const struct batch *last)
 {
     relay_halt();
     cli_progress_end(&q->progress);
-    exit(conclude(q));
+    exit(conclude(q, last->errors));
 }
 
 /* With --quiet the first match ends the program, and with --max-count the last one, though another
@@ -245,11 +246,11 @@ static void answer(void *query, struct batch *b)
         matches += b->chosen[i];
     q->matches += matches;
     if (q->request->quiet && q->matches > 0)
-        stop(q);
+        stop(q, b);
     if ((is_printing(q) && !batch_write_header(b)) || !batch_write(b))
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
-        stop(q);
+        stop(q, b);
 }
 
 int main(int argc, char **argv)
@@ -280,7 +281,7 @@ int main(int argc, char **argv)
     cli_progress_end(&q.progress);
     if (!r.quiet)
         keys_tell_skipped(q.input);
-    int status = conclude(&q);
+    int status = conclude(&q, keys_errors(q.input));
     keys_free(q.input);
     list_free(q.unless);
     free(r.lists.list);

@@ -119,6 +119,10 @@ class Answers(QueryTest):
                              lines(*keys[::2], keys[0]))
             self.output("bfquery", *words, "-m", 3, "some", "missing", "all", status=2,
                         says=b"bfquery: cannot open missing: No such file or directory\n")
+        for _ in range(20):  # what another thread finds behind the last one does not count
+            process = self.start("bfquery", "-j4", "-v", "-m", 20_000, "some", "all", "missing")
+            self.assertEqual(process.stdout.read(), lines(*keys[1::2]))
+            self.assertEqual(process.wait(), 0)
         self.output("bfquery", "-m", 1, "some", status=1, stdin=b"none\n")
         process = self.start("bfquery", "-m", 2, "some")
         self.feed(process, *keys[:5])

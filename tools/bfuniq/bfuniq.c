@@ -165,7 +165,7 @@ static void find_seen(void *request, struct batch *b)
     const struct request *r = request;
     if (r->threads > 1)
         seen_ask(&r->seen, b->digests, b->count, b->chosen);
-    else
+    else if (b->count > 0)
         memset(b->chosen, true, b->count);
 }
 

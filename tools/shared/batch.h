@@ -13,6 +13,7 @@ struct batch {
     struct bloomfile_key *keys;
     struct bloomfile_key *lines; /* that they are fields of; NULL: they are lines themselves */
     struct split split;          /* at its end */
+    unsigned errors;             /* of inputs, up to the piece */
     bloomfile_digest *digests;
     bool *chosen; /* for the caller; of those keys that are to be printed */
     size_t count, room;

@@ -79,6 +79,7 @@ static bool read_batch(struct course *c, struct leg *leg)
     bool more = keys_next_piece(c->relay->input, &leg->batch.piece);
     leg->path = keys_path(c->relay->input);
     leg->bytes = keys_bytes(c->relay->input);
+    leg->batch.errors = keys_errors(c->relay->input);
     pthread_mutex_lock(&c->lock);
     c->reading = false;
     c->at_end = !more;

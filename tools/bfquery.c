@@ -279,8 +279,7 @@ int main(int argc, char **argv)
                                .work = choose,
                                .finish = answer });
     cli_progress_end(&q.progress);
-    if (!r.quiet)
-        keys_tell_skipped(q.input);
+    keys_tell_skipped(q.input, q.progress.keys, r.quiet);
     int status = conclude(&q, keys_errors(q.input));
     keys_free(q.input);
     list_free(q.unless);

@@ -68,7 +68,7 @@ jobs_process=$!
 wait "$jobs_process" || fail "cannot create $file: a part failed"
 jobs_process=
 if [ ! -s "$work/list" ]; then # an empty KEYFILE has no parts
-    bfcreate -q "$@" "$work/empty" "$keys"
+    bfcreate -q --allow-empty "$@" "$work/empty" "$keys"
     echo "$work/empty" >"$work/list"
 fi
 bfmerge $force --files-from "$work/list" "$file"

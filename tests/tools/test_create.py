@@ -131,9 +131,11 @@ class Lines(ToolTest):
 
     def test_no_keys(self):
         expected = lines_form("classic", 2003, 5)
+        says = b"bfcreate: filter.bloom: there were no keys, so it answers no to everything\n"
         self.assertEqual(self.make(stdin=b""), expected)
         self.assertEqual(self.make("/dev/null"), expected)
-        says = b"bfcreate: filter.bloom: there were no keys, so it answers no to everything\n"
+        self.output("bfcreate", "-q", "-f", *SHAPE, "filter.bloom", says=says)
+        self.assertEqual(self.read("filter.bloom"), expected)
         self.assertEqual(self.create(*SHAPE, stdin=b"", says=says), expected)
 
 

@@ -49,8 +49,9 @@ class CutOff(ToolTest):
             self.assertIn("there were no keys", message)
             self.assertIn("--allow-empty", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
-        self.output("bfcreate", "-f", "-q", "good")  # an empty one by an empty one
-        self.output("bfcreate", "-q", "new")
+        says = b": there were no keys, so it answers no to everything\n"
+        self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty one by an empty one
+        self.output("bfcreate", "-q", "new", says=b"bfcreate: new" + says)
 
     def test_nor_what_is_not_known_to_be_empty(self):
         whole = self.read("good")
@@ -64,7 +65,7 @@ class CutOff(ToolTest):
         for name in "text", "cut", "zeros", "live", "link":
             self.refused("-q", name, stdin=b"", names=[name])
         for name in "no bytes", "empty live":
-            self.output("bfcreate", "-f", "-q", name)
+            self.output("bfcreate", "-f", "-q", "--allow-empty", name)
 
     def test_live_filters_are_empty_on_purpose(self):
         self.create_live("-f", "-n", 100, name="good")

@@ -327,6 +327,32 @@ class Missing(FieldsTest):
             self.run_tool(tool, *words, *skip, "bad")
             self.assertEqual(self.output(tool, *words, *skip, "bad")[:0], b"")
 
+    def test_skip_of_all_lines_is_trouble(self):
+        """No filter that answers no to everything comes of a wrong delimiter."""
+        self.write("none", b"1 x\n2 y\n" * 50_000)
+        self.write("nor", b"\n")
+        self.filter_of(b"x")
+        self.create_live("-n", 100)
+        before = sorted(os.listdir(self.folder))
+        skip = ["--missing", "skip", "--field"]
+        for number, field in (2, "2"), (3, "3,1"):
+            for names, files in ("none", ["none"]), ("all inputs", ["none", "nor"]):
+                says = f"no line of {names} has field {number} (--delimiter says what is between fields)\n"
+                for tool, words in (("bfcreate", ["new"]), ("bfcreate", ["-fq", "plain"]), ("bfcreate", ["-j4", "new"]),
+                                    ("bfuniq", []), ("bfuniq", ["-q", "-j1"]), ("bfquery", ["plain"]),
+                                    ("bfquery", ["-v", "-j1", "plain"]), ("bfquery", ["-q", "plain"])):
+                    self.fails(tool, *skip, field, *words, *files, says=says, stdout=b"")
+                self.fails("bfadd", *skip, field, "live", *files, says=says, stdout=b"0 keys, 0 new\n")
+                self.fails("bfadd", *skip, field, "-q", "live", *files, says=says, stdout=b"")
+        says = says.replace("all inputs", "none").replace("field 3", "field 2")
+        for words in [], ["-d"], ["-qc"]:
+            for files in ["good", "none"], ["none", "good"], ["good", "good", "none"]:
+                self.fails("bfcommon", *words, *skip, 2, *files, says=says, stdout=b"")
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+        self.assertEqual(self.output("bfuniq", *skip, "2", "none", "good",
+                                     says=b"bfuniq: 100000 lines without the field were left out\n"), self.read("good"))
+        self.assertEqual(self.output("bfuniq", *skip, "2", "--header", "nor"), b"\n")
+
     def test_skipped_lines_between_chosen_ones_are_not_printed(self):
         self.filter_of(b"x")
         data = b"1\tx\nno\n2\tx\n\nno\n3\ty\nno\n4\tx\nno\n"

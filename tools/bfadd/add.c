@@ -206,10 +206,9 @@ static void take_input(struct work *w)
         w->progress.keys = w->read;
         cli_progress_step(&w->progress);
     }
-    w->input_errors = keys_errors(input);
     cli_progress_end(&w->progress);
-    if (!a->quiet)
-        keys_tell_skipped(input);
+    keys_tell_skipped(input, w->read, a->quiet);
+    w->input_errors = keys_errors(input);
     keys_free(input);
 }
 

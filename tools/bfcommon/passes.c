@@ -74,6 +74,16 @@ static void tell(const struct job *job, const struct pass *p, uint64_t lines, ui
              filter);
 }
 
+/* Of `lines` that were read besides. */
+static void tell_skipped(const struct job *job, const struct pass *p, uint64_t skipped,
+                         uint64_t lines)
+{
+    if (skipped > 0 && lines == 0)
+        fields_tell_none(&p->form->fields, p->from->name, false);
+    if (!job->quiet)
+        fields_tell_skipped(p->from->name, skipped);
+}
+
 /* Returns how many lines passed. */
 static uint64_t run(const struct job *job, const struct pass *p)
 {
@@ -91,8 +101,8 @@ static uint64_t run(const struct job *job, const struct pass *p)
         lines += n;
         kept += passed;
     }
-    if (p->note[0] == '\0' && !job->quiet)
-        fields_tell_skipped(p->from->name, lines_skipped(l));
+    if (p->note[0] == '\0')
+        tell_skipped(job, p, lines_skipped(l), lines);
     lines_close(l);
     if (p->kept != NULL)
         spool_flush(p->kept);

@@ -255,6 +255,8 @@ static int report(const struct create *c, bloomfile_builder *builder, uint64_t r
     const bool to_stdout = sink_is_stdout(c->path);
     if (!to_stdout)
         inspect_file(c->path, &info);
+    if (c->quiet && read == 0 && !c->allow_empty)
+        say_no_keys(sink_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
     if (c->quiet && !sized_by_hand)
         return 0;

@@ -211,8 +211,7 @@ static void filter_lines(struct request *r, struct keys *input)
                                .work = find_seen,
                                .finish = print_new });
     cli_progress_end(&progress);
-    if (!r->quiet)
-        keys_tell_skipped(input);
+    keys_tell_skipped(input, r->taken, r->quiet);
 }
 
 int main(int argc, char **argv)

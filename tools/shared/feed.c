@@ -107,8 +107,7 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     work_together(&f, options->threads - 1);
     cli_progress_end(&f.progress);
     keys_check_split(&f.lacking, f.lacking_path);
-    if (!options->quiet)
-        keys_tell_skipped(f.input);
+    keys_tell_skipped(f.input, f.progress.keys, options->quiet);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);
     *count = f.progress.keys;

@@ -167,3 +167,14 @@ void fields_tell_skipped(const char *path, uint64_t records)
                  path != NULL ? path : "", path != NULL ? ": " : "", records, cli_s(records),
                  records == 1 ? "was" : "were");
 }
+
+/* A record that lacks a field lacks the last one. */
+void fields_tell_none(const struct fields *f, const char *path, bool keep_going)
+{
+    static const char says[] =
+        "no line of %s has field %" PRIu32 " (--delimiter says what is between fields)";
+    const uint32_t number = f->steps[f->count - 1].number;
+    if (!keep_going)
+        cli_fail(0, says, path, number);
+    cli_warn(0, says, path, number);
+}

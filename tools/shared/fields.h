@@ -57,4 +57,8 @@ size_t fields_room(const struct fields *f, size_t bytes, size_t records);
  */
 void fields_tell_skipped(const char *path, uint64_t records);
 
+/* The same if all were: the delimiter or the number must be wrong. That ends the program by
+ * cli_fail, unless keep_going. */
+void fields_tell_none(const struct fields *f, const char *path, bool keep_going);
+
 #endif

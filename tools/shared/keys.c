@@ -393,9 +393,16 @@ void keys_check_split(const struct split *split, const char *path)
     cli_fail(0, "cannot read %s: %s", path, reason);
 }
 
-void keys_tell_skipped(const struct keys *k)
+void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 {
-    fields_tell_skipped(NULL, k->skipped);
+    const bool all = keys == 0 && k->skipped > 0 && k->errors == 0 && !is_stopped(k);
+    if (!all && !quiet)
+        fields_tell_skipped(NULL, k->skipped);
+    if (!all)
+        return;
+    fields_tell_none(&k->options.fields, k->count == 1 ? name_of(k->paths[0]) : "all inputs",
+                     k->options.keep_going);
+    k->errors++;
 }
 
 /* --------------------------------------------------------------------------------------- keys */

@@ -59,8 +59,9 @@ void keys_end_split(struct keys *k, const struct split *split);
 /* Ends the program by cli_fail if there is a field that the split ended at. */
 void keys_check_split(const struct split *split, const char *path);
 
-/* Tells on standard error how many records were left out, if any were. */
-void keys_tell_skipped(const struct keys *k);
+/* At the end: tells on standard error, unless `quiet`, how many records were left out, if any were.
+ * That all were, so that there are no `keys`, is an error; keep_going counts it. */
+void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet);
 
 /* How many inputs were given up, with keep_going. */
 unsigned keys_errors(const struct keys *k);

@@ -65,13 +65,18 @@ static const char *estimated(const struct bloomfile_info *info)
     return info->keys_estimated != 0 ? "about " : "";
 }
 
+void say_no_keys(const char *path)
+{
+    cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
+}
+
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate)
 {
     double promised = say_promised(info);
     const char *about = rate.measured ? "" : "about ";
     char is[32], should_be[32];
     if (info->ones == 0)
-        cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
+        say_no_keys(path);
     if (rate.rate <= promised)
         return;
     cli_percent(is, sizeof(is), rate.rate);

@@ -34,6 +34,8 @@ double say_promised(const struct bloomfile_info *info);
 uint64_t say_estimate(const struct bloomfile_info *info,
                       const struct bloomfile_measurement *measure);
 
+void say_no_keys(const char *path);
+
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */
 void say_warnings(const char *path, const struct bloomfile_info *info, struct say_rate rate);
 

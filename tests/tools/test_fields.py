@@ -11,6 +11,7 @@ import threading
 from support import ToolTest, lines, main
 
 EXACT = "-p", "1e-9"
+QUOTES = b" (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)\n"
 
 
 def key_of(line, numbers, delimiter=b"\t", empty=False):
@@ -250,8 +251,8 @@ class Missing(FieldsTest):
         rows[20_000] = rows[25_000] = b"nothing"
         self.write("good", lines(*self.ROWS[:500]))
         self.write("bad", lines(*rows))
-        self.says = ("cannot read bad: line 20001 has no field 2 (--missing skip leaves such lines out,"
-                     " --delimiter says what is between fields)\n")
+        self.says = ("bad: line 20001 has no field 2 (--missing skip leaves such lines out,"
+                     " --missing empty takes the field for empty, --delimiter says what is between fields)\n")
 
     def fails(self, tool, *arguments, says=None, stdout=None, **options):
         result = self.run_tool(tool, *arguments, **options)
@@ -409,8 +410,8 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfuniq", "--header"), b"")
 
     def test_another_one_is_trouble(self):
-        says = (b"cannot read other: its header is not that of a (without --header, 'tail -n +2' leaves"
-                b" headers out)\n")
+        says = (b"other has another header than a (--header takes only inputs with the same columns;"
+                b" 'tail -n +2' leaves a header out)\n")
         self.filter_of(b"x")
         header = ["--header", "--field", 2]
         self.output("bfcreate", *header, "new", "a", "other", status=2, says=b"bfcreate: " + says)
@@ -419,11 +420,26 @@ class Header(FieldsTest):
                                      says=b"bfquery: " + says), b"id\tname\n1\tx\n3\tx\n")
         self.assertEqual(self.output("bfcommon", *header, "a", "other", status=2, says=b"bfcommon: " + says), b"")
 
+    def test_a_carriage_return_makes_no_other_one(self):
+        self.write("dos", b"id\tname\r\n4\tx\r\n5\tz\r\n")
+        header = ["--crlf", "--header", "--field", 2]
+        self.assertEqual(self.output("bfuniq", *header, "a", "dos"), self.read("a") + b"5\tz\r\n")
+        self.assertEqual(self.output("bfuniq", *header, "dos", "a"), self.read("dos") + b"2\ty\n")
+        self.assertEqual(self.output("bfcommon", *header, "a", "dos"), b"id\tname\n1\tx\n")
+        self.assertEqual(self.output("bfcommon", *header, "dos", "a"), b"id\tname\r\n4\tx\r\n")
+        self.assertEqual(self.create(*header, "a", "dos"), self.create(stdin=b"x\ny\nz\n"))
+        csv_header = ["--csv", "--header", "--field", 2]
+        self.write("a.csv", b"id,name\n1,x\n")
+        self.write("b.csv", b"id,name\r\n2,y\r\n")
+        self.assertEqual(self.output("bfuniq", *csv_header, "a.csv", "b.csv"), self.read("a.csv") + b"2,y\r\n")
+        self.assertIn(b"dos has another header than a (", self.run_tool("bfuniq", "--header", "a", "dos").stderr)
+        self.assertIn(b"dos has another header than a (", self.run_tool("bfcommon", "--header", "a", "dos").stderr)
+
     def test_it_counts_as_a_line(self):
         self.write("bad", b"id\tname\n1\tx\n2\n")
         for tool, words in ("bfuniq", ["bad"]), ("bfcreate", ["new", "bad"]), ("bfcommon", ["a", "bad"]):
             result = self.run_tool(tool, "--header", "--field", 2, *words)
-            self.assertIn(b"cannot read bad: line 3 has no field 2", result.stderr)
+            self.assertIn(b"bad: line 3 has no field 2", result.stderr)
 
 
 def in_csv(*rows, delimiter=",", end="\n", quoting=csv.QUOTE_MINIMAL):
@@ -516,7 +532,7 @@ class Csv(FieldsTest):
     def test_an_open_quote_is_trouble_and_publishes_nothing(self):
         for end in b"", b"\n", b",x\n" * 100_000:
             self.write("open.csv", b'id,"x\n"\n1,a""\n2,"b' + end)
-            says = "cannot read open.csv: the quote that opens a field in line 4 is never closed\n"
+            says = "open.csv: the quote that opens a field in line 4 is never closed" + QUOTES.decode()
             for words in ["-j1"], ["-j4"]:
                 result = self.run_tool("bfcreate", *words, "--csv", "--field", 1, "new", "open.csv")
                 self.assertEqual((result.returncode, result.stderr.decode()), (2, "bfcreate: " + says))
@@ -530,7 +546,7 @@ class Csv(FieldsTest):
         self.write("quoted", b'"p\nq",z\n')
         field = ["--csv", "--field", 1]
         self.assertEqual(self.output("bfuniq", *field, "plain", "quoted"), b'1,x\n"p\nq",z\n')
-        says = b"bfuniq: cannot read open: the quote that opens a field in line 1 is never closed\n"
+        says = b"bfuniq: open: the quote that opens a field in line 1 is never closed" + QUOTES
         self.assertEqual(self.output("bfuniq", *field, "open", "plain", "quoted", status=2, says=says),
                          b'1,x\n"p\nq",z\n')
 
@@ -538,8 +554,8 @@ class Csv(FieldsTest):
         for what in b'"a"b,c\n', b'"a" ,c\n', b'c,"a\n"\rb\n':
             result = self.run_tool("bfuniq", "--csv", "--field", 1, "--missing", "skip", stdin=b'"\n",y\n' + what)
             self.assertEqual((result.returncode, result.stdout), (2, b'"\n",y\n'))
-            self.assertEqual(result.stderr, b"bfuniq: cannot read standard input: in the record that begins in line 3"
-                                            b" a closing quote is followed by something else than a delimiter\n")
+            self.assertEqual(result.stderr, b"bfuniq: standard input: in the record that begins in line 3 a closing"
+                                            b" quote is followed by something else than a delimiter" + QUOTES)
 
     def test_missing_fields(self):
         data = b'"a\n",x\n"b"\nc,y\n\n'

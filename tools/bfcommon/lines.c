@@ -115,11 +115,12 @@ static void read_piece(struct lines *l)
 static void take_header(struct lines *l)
 {
     struct split *s = &l->whole;
-    char reason[HEADER_REASON];
+    char message[HEADER_MESSAGE];
     const uint8_t *found = memchr(s->at, s->mark, (size_t)(s->end - s->at));
     const uint8_t *end = found != NULL ? found : s->end;
-    if (!header_take(l->where.header, l->where.name, s->at, (size_t)(end - s->at), reason))
-        cli_fail(0, "cannot read %s: %s", l->where.name, reason);
+    const struct bloomfile_key line = { s->at, (size_t)(end - s->at) };
+    if (!header_take(l->where.header, l->where.name, line, s->crlf, message))
+        cli_fail(0, "%s", message);
     s->at = found != NULL ? end + 1 : end;
     s->line++;
     l->headed = true;

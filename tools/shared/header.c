@@ -7,21 +7,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool header_take(struct header *h, const char *path, const uint8_t *bytes, size_t size,
-                 char reason[HEADER_REASON])
+/* What is compared. */
+static size_t trimmed(const uint8_t *bytes, size_t size, bool crlf)
 {
-    if (h->bytes == NULL) {
-        h->bytes = malloc(size);
-        if (h->bytes == NULL)
-            cli_fail(ENOMEM, "cannot hold the header of %s", path);
-        memcpy(h->bytes, bytes, size);
-        h->size = size;
-        h->path = path;
-    }
-    if (size == h->size && memcmp(bytes, h->bytes, size) == 0)
+    return size - (crlf && size > 0 && bytes[size - 1] == '\r');
+}
+
+static void keep(struct header *h, const char *path, const struct bloomfile_key *line)
+{
+    h->bytes = malloc(line->size + 1);
+    if (h->bytes == NULL)
+        cli_fail(ENOMEM, "cannot hold the header of %s", path);
+    memcpy(h->bytes, line->data, line->size);
+    h->size = line->size;
+    h->path = path;
+}
+
+bool header_take(struct header *h, const char *path, struct bloomfile_key line, bool crlf,
+                 char message[HEADER_MESSAGE])
+{
+    if (h->bytes == NULL)
+        keep(h, path, &line);
+    const size_t size = trimmed(line.data, line.size, crlf);
+    if (size == trimmed(h->bytes, h->size, crlf) && memcmp(line.data, h->bytes, size) == 0)
         return true;
-    snprintf(reason, HEADER_REASON,
-             "its header is not that of %s (without --header, 'tail -n +2' leaves headers out)",
-             h->path);
+    snprintf(message, HEADER_MESSAGE,
+             "%s has another header than %s (--header takes only inputs with the same columns;"
+             " 'tail -n +2' leaves a header out)",
+             path, h->path);
     return false;
 }

@@ -5,12 +5,14 @@
 #ifndef BLOOMFILE_TOOLS_HEADER_H
 #define BLOOMFILE_TOOLS_HEADER_H
 
+#include <bloomfile.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    HEADER_REASON = 5000
+    HEADER_MESSAGE = 9000 /* with two paths */
 };
 
 /* Begins as all zero. */
@@ -20,9 +22,9 @@ struct header {
     const char *path; /* of the input it is from */
 };
 
-/* Keeps the first one that comes. false if this is another, whose fields may be others too: reason
- * says so. */
-bool header_take(struct header *h, const char *path, const uint8_t *bytes, size_t size,
-                 char reason[HEADER_REASON]);
+/* Keeps the first one that comes, without what ends a line; with crlf, a carriage return there is
+ * no part of any. false if this is another, whose fields may be others too: the message says so. */
+bool header_take(struct header *h, const char *path, struct bloomfile_key line, bool crlf,
+                 char message[HEADER_MESSAGE]);
 
 #endif

@@ -19,8 +19,11 @@
 
 enum {
     PIECE_SIZE = 1 << 20, /* stays in the cache of a core until its keys are split and hashed */
-    REASON_SIZE = 200
+    REASON_SIZE = 300
 };
+
+#define QUOTES_REMEDY                                                                              \
+    " (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)"
 
 struct keys {
     struct keys_options options;
@@ -124,6 +127,17 @@ static void close_input(struct keys *k)
 static void give_up(struct keys *k, const char *what, const char *reason)
 {
     trouble(k, what, k->path, reason);
+    close_input(k);
+}
+
+/* What can be read, but not used; without a path, the reason names it. */
+static void refuse(struct keys *k, const char *path, const char *reason)
+{
+    const char *between = path[0] != '\0' ? ": " : "";
+    if (!k->options.keep_going)
+        cli_fail(0, "%s%s%s", path, between, reason);
+    cli_warn(0, "%s%s%s", path, between, reason);
+    k->errors++;
     close_input(k);
 }
 
@@ -251,9 +265,9 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     } else if (is_open) {
         char reason[REASON_SIZE];
         snprintf(reason, sizeof(reason),
-                 "the quote that opens a field in line %" PRIu64 " is never closed",
+                 "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
                  k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used));
-        give_up(k, "read", reason);
+        refuse(k, name_of(k->path), reason);
     } else {
         char reason[128];
         snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
@@ -299,7 +313,7 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
 /* The first line of each input; those with another than the first one are given up. */
 static void take_header(struct keys *k, struct keys_piece *p)
 {
-    char reason[HEADER_REASON];
+    char message[HEADER_MESSAGE];
     p->header = 0;
     if (!k->options.fields.header || k->headed || p->size == 0)
         return;
@@ -308,8 +322,9 @@ static void take_header(struct keys *k, struct keys_piece *p)
     const uint8_t *end = memchr(p->bytes, k->split.mark, p->size);
     p->header = f->csv ? csv_first(f->delimiter, p->bytes, p->size) : (size_t)(end + 1 - p->bytes);
     p->is_first_header = k->header.bytes == NULL;
-    if (!header_take(&k->header, name_of(k->path), p->bytes, p->header, reason)) {
-        give_up(k, "read", reason);
+    const struct bloomfile_key line = { p->bytes, p->header - 1 };
+    if (!header_take(&k->header, name_of(k->path), line, k->options.crlf, message)) {
+        refuse(k, "", message);
         p->size = 0;
     }
 }
@@ -374,13 +389,14 @@ static void describe_lacking(const struct split *split, char reason[REASON_SIZE]
     if (split->lacking == FIELDS_MALFORMED) {
         snprintf(reason, REASON_SIZE,
                  "in the record that begins in line %" PRIu64
-                 " a closing quote is followed by something else than a delimiter",
+                 " a closing quote is followed by something else than a delimiter" QUOTES_REMEDY,
                  split->line);
         return;
     }
     snprintf(reason, REASON_SIZE,
              "line %" PRIu64 " has no field %" PRIu32
-             " (--missing skip leaves such lines out, --delimiter says what is between fields)",
+             " (--missing skip leaves such lines out, --missing empty takes the field for empty,"
+             " --delimiter says what is between fields)",
              split->line, split->lacking);
 }
 
@@ -390,7 +406,7 @@ void keys_check_split(const struct split *split, const char *path)
     if (split->lacking == 0)
         return;
     describe_lacking(split, reason);
-    cli_fail(0, "cannot read %s: %s", path, reason);
+    cli_fail(0, "%s: %s", path, reason);
 }
 
 void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
@@ -412,7 +428,7 @@ static void end_at_lacking(struct keys *k)
 {
     char reason[REASON_SIZE];
     describe_lacking(&k->left, reason);
-    give_up(k, "read", reason);
+    refuse(k, name_of(k->path), reason);
     k->next = k->count;
     k->left = (struct split){ 0 };
 }

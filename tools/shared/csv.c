@@ -20,11 +20,11 @@ static enum csv_state pass_plain(enum csv_state state, uint8_t delimiter, const 
     const uint8_t *from = *at;
     const uint8_t *quote = memchr(from, '"', (size_t)(end - from));
     const uint8_t *to = quote != NULL ? quote : end;
-    const uint8_t *last = memrchr(from, '\n', (size_t)(to - from));
-    if (last != NULL)
-        *whole = last + 1;
-    if (to > from)
+    if (to > from) {
+        const uint8_t *last = memrchr(from, '\n', (size_t)(to - from));
+        *whole = last != NULL ? last + 1 : *whole;
         state = behind(to[-1], delimiter);
+    }
     *at = quote != NULL ? quote + 1 : end;
     return quote == NULL ? state : state == CSV_BEGIN ? CSV_QUOTED : CSV_PLAIN;
 }

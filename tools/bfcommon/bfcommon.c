@@ -97,6 +97,7 @@ static int parse(struct job *job, int argc, char **argv)
     const int first = options_parse(&options, job, argc, argv);
     keys_options_check(&job->form);
     job->form.fields.closed = by_fields(job);
+    job->form.no_csv = true;
     check_operands(argv + first, argc - first);
     output_check_inputs("-", argv + first, argc - first);
     if (job->form.record_size >= memory_of_key(job->memory))

@@ -88,8 +88,7 @@ void columns_judge(const char *name, const struct keys_options *options, const u
         cli_warn(0, "%s: no line has a %s, so %s (--delimiter says what is between fields)", name,
                  name_of(f->delimiter, quoted), becomes(f));
     if (!f->csv && has(bytes, size, '"') && any_is_quoted(f, bytes, size, keys_end(options)))
-        cli_warn(0,
-                 "%s: fields are in quotes, which are taken for a part of the key (--csv takes"
-                 " them off)",
-                 name);
+        cli_warn(0, "%s: fields are in quotes, which are taken for a part of the key (%s)", name,
+                 options->no_csv ? "this tool has no --csv to take them off"
+                                 : "--csv takes them off");
 }

@@ -16,6 +16,7 @@ struct keys_options {
     size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
     struct fields fields; /* the keys in what is cut out */
+    bool no_csv;          /* the tool has no such option */
 };
 
 /* The options that tools share, for a struct keys_options in their request. */
@@ -40,7 +41,8 @@ struct keys_options {
                OPTIONS_FLAG(request, field.fields.header))
 
 #define KEYS_CSV_OPTION(request, field)                                                            \
-    OPTION(0, "csv", NULL, "fields may be in quotes, with anything inside (RFC 4180)",             \
+    OPTION(0, "csv", NULL,                                                                         \
+           "fields may be in quotes, with delimiters and newlines inside (RFC 4180)",              \
            OPTIONS_FLAG(request, field.fields.csv))
 
 /* Ends the program by cli_usage() if they do not go together. */

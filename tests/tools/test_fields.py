@@ -293,7 +293,15 @@ class Missing(FieldsTest):
             self.fails("bfquery", *words, "--field", 2, "plain", "bad", "good",
                        stdout=lines(*self.ROWS[:20_000]))
             self.fails("bfuniq", *words, *EXACT, "--field", 2, "bad", "good", stdout=lines(*self.ROWS[:20_000]))
-        self.fails("bfquery", "-c", "--field", 2, "plain", "bad", stdout=b"")
+        self.fails("bfquery", "-c", "--field", 2, "plain", "bad", stdout=b"20000\n")
+
+    def test_damaged_pages_that_answered_before_it_are_told(self):
+        self.filter_of(b"x1")
+        image = bytearray(self.read("plain"))
+        image[4096] ^= 1
+        self.write("torn", bytes(image))
+        self.fails("bfquery", "--field", 2, "torn", "bad", stdout=lines(*self.ROWS[:20_000]),
+                   says="torn: 1 page damaged: keys on it were treated as present\nbfquery: " + self.says)
 
     def test_bfadd_keeps_what_came_before_it(self):
         self.create_live("-n", 30_000, *EXACT)

@@ -46,7 +46,7 @@ class StandardOutput(ToolTest):
                       ["-n", 100], [], ["-q", "-n", 100], ["-v", "-l", "classic", "-p", "1e-9"]):
             for keys in "keys", "/dev/null":
                 to_file = self.run_tool("bfcreate", "-f", "--allow-empty", *words, "new.bloom", keys)
-                piped = self.run_tool("bfcreate", *words, "-", keys)
+                piped = self.run_tool("bfcreate", "--allow-empty", *words, "-", keys)
                 self.assertEqual(to_file.returncode, piped.returncode)
                 self.assertEqual(piped.returncode, 2 if b"overfull" in piped.stderr else 0)
                 self.assertEqual(piped.stderr,

@@ -24,8 +24,8 @@
  *         bloomfile_pinned_contains_digests(&pin, digests + i, n - i < 32 ? n - i : 32, hits + i);
  *     }
  *
- * Nothing overlaps between two small batches otherwise: with it, batches of 32 in a filter of 125
- * MB take 6 ns a key, not 11. Prefetching changes no answer, whatever the layout or the doubts.
+ * Without it the cache misses of two small batches do not overlap: batches of 32 in a filter of 125
+ * MB take 11 ns a key, and 6 with it. It never changes an answer, and works with every layout.
  *
  * Cost. Compiled for AVX-512 (-mavx512f -mbmi2, or -march=native), a lookup in a filter that fits
  * in a cache takes half to three quarters of bloomfile_contains_digest(), and in larger filters
@@ -108,8 +108,8 @@ static inline bool bloomfile_pinned_contains_digest(const struct bloomfile_pinne
     return !bloomfile_pinned_absent_(pin) && bloomfile_contains_digest(pin->f, digest);
 }
 
-/* Has the cache line of a lookup that follows brought near, so that it is not waited for: of the
- * next group of keys while this one is looked up, or while the engine does something else. */
+/* Prefetches the cache line that a later lookup of the digest reads: of the next group of keys
+ * before this one is looked up, or before the engine does something else. */
 static inline void bloomfile_pinned_prefetch(const struct bloomfile_pinned *pin,
                                              bloomfile_digest digest)
 {

@@ -48,10 +48,9 @@
  *
  * Counts. keys, ones and overflow in bloomfile_info are those of the last commits plus what this
  * handle has added since: advisory while other writers are at work. After all have closed they are
- * exact, keys being the number of adds that were new; after a writer was killed, keys_estimated is
- * 1, and so it is if a writer of a counting filter ends while another one has not committed
- * counters that both have raised: what is over the limits of the format then is left out of
- * overflow.
+ * exact, keys being the number of adds that were new. keys_estimated is 1 after a writer was
+ * killed. It can also become 1, and overflow too low, when a writer of a counting filter closes
+ * before another one has committed counters that both have raised.
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its

@@ -27,7 +27,8 @@ void session_free(struct session *s)
         munmap(s, sizeof *s);
 }
 
-/* A thread keeps its identity for as long as it lives, and passes its shard on with it. */
+/* The system gives the identity of a thread that has ended to a new one, which then owns its shard.
+ */
 static uintptr_t self(void)
 {
     return (uintptr_t)pthread_self();

@@ -113,7 +113,7 @@ KERNEL_INLINE void kernel_add_by_rows(uint8_t *part, uint64_t first, uint64_t bl
     }
 }
 
-/* Not inlined: room for the rows is a burden to who adds few. */
+/* Not inlined: the stack for the rows would slow down adding a few digests. */
 KERNEL_TARGET static __attribute__((noinline)) void
 kernel_add_many(uint8_t *part, uint64_t first, uint64_t blocks, unsigned k, const uint64_t *digests,
                 size_t n, bool far, struct kernel_idle *idle)

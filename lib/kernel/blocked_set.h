@@ -216,7 +216,7 @@ KERNEL_TARGET static void add_shared(uint8_t *body, uint64_t blocks, unsigned k,
     }
 }
 
-/* ---- by the only one who changes the body, for whom a change costs no more than a look */
+/* ---- by a sole adder, whose plain stores cost no more than loads */
 
 KERNEL_INLINE bool kernel_set_alone(uint8_t *block, unsigned k, uint64_t digest,
                                     struct kernel_change *change)

@@ -247,7 +247,7 @@ static void answer(void *query, struct batch *b)
     q->matches += matches;
     if (q->request->quiet && q->matches > 0)
         stop(q, b);
-    if ((is_printing(q) && !batch_write_header(b)) || !batch_write(b))
+    if ((is_printing(q) && !batch_write_header(b, STDOUT_FILENO)) || !batch_write(b))
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
         stop(q, b);

@@ -219,7 +219,7 @@ class Trouble(UniqTest):
         messages += [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
                      for words in (["--filter", "seen", "-n", "5000"], [*generations, "2"],
                                    ["-n", "1000", "-p1e-9"],
-                                   ["--filter", "over", "-q", "-n", "100"])]
+                                   ["--filter", "over", "-q", "-n", "100"], ["--repeated-to", "seen"])]
         self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
         messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
         text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()

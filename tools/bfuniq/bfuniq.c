@@ -2,6 +2,7 @@
  *
  * bfuniq - print each line the first time it is seen, in whatever order
  */
+#include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
 #include "shared/cli.h"
 #include "shared/framing.h"
@@ -29,7 +30,8 @@ struct request {
     struct seen seen;
     uint64_t every;
     unsigned threads;
-    bool repeated, count, quiet;
+    bool repeated, count, stats, quiet;
+    struct repeated others;   /* lines that are not printed */
     uint64_t taken, new_ones; /* keys */
 };
 
@@ -50,6 +52,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, repeated)),
     OPTION('c', "count", NULL, "print no lines but, at the end, how many there were",
            OPTIONS_FLAG(struct request, count)),
+    OPTION(0, "stats", NULL, "tell the same on standard error, beside the lines",
+           OPTIONS_FLAG(struct request, stats)),
+    OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE, which is made or emptied",
+           OPTIONS_STRING(struct request, others.path, "the name of a file")),
     OPTION('q', "quiet", NULL,
            "no progress; only errors, and warnings that keys may be lost or never match",
            OPTIONS_FLAG(struct request, quiet)),
@@ -90,6 +96,7 @@ static const struct options options = {
              "filter is"
              " overfull.",
     .examples = "  bfuniq -n 100M urls.txt > different-urls.txt\n"
+                "  bfuniq --stats --repeated-to again.log app.log > once.log\n"
                 "  crawl | bfuniq --filter seen.bloom | fetch\n"
                 "  tail -F log | bfuniq --generations 3 --every 1M\n",
 };
@@ -117,6 +124,8 @@ static void parse(struct request *r, int argc, char **argv)
 {
     const int first = options_parse(&options, r, argc, argv);
     r->seen.quiet = r->quiet;
+    if (r->repeated && r->others.path != NULL)
+        cli_usage("-d/--repeated and --repeated-to exclude one another");
     check_memory_options(r);
     keys_options_check(&r->keys);
     framing_record(&r->seen.plan.params, &r->keys);
@@ -138,12 +147,16 @@ static void check_output(bool good)
     cli_fail(errno, "cannot write to standard output");
 }
 
-static void print_counts(const struct request *r)
+static void tell_counts(const struct request *r)
 {
     const char *what = keys_are_lines(&r->keys) ? "line" : "key";
-    int n = printf("%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated\n", r->taken, what,
-                   cli_s(r->taken), r->new_ones, r->taken - r->new_ones);
-    check_output(n > 0 && fflush(stdout) == 0);
+    char text[128];
+    snprintf(text, sizeof(text), "%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated",
+             r->taken, what, cli_s(r->taken), r->new_ones, r->taken - r->new_ones);
+    if (r->count)
+        check_output(printf("%s\n", text) > 0 && fflush(stdout) == 0);
+    if (r->stats)
+        cli_warn(0, "%s", text);
 }
 
 /* Never marks a line as seen that cannot be printed. */
@@ -155,6 +168,12 @@ static void check_output_file(const struct request *r)
     output_check_inputs("-", r->inputs, r->inputs_count);
     if (r->seen.path != NULL)
         output_check_inputs(r->seen.path, r->inputs, r->inputs_count);
+    if (r->others.path == NULL)
+        return;
+    output_check_inputs(r->others.path, r->inputs, r->inputs_count);
+    output_check_outputs(r->others.path, "-");
+    if (r->seen.path != NULL)
+        output_check_outputs(r->others.path, r->seen.path);
 }
 
 /* ----------------------------------------------------------------------------------------- work */
@@ -183,20 +202,30 @@ static size_t take_keys(struct request *r, struct batch *b, size_t first)
     return n;
 }
 
+static void write_lines(struct request *r, struct batch *b, size_t first, size_t last)
+{
+    repeated_take(&r->others, b, first, last);
+    if (!r->count) {
+        batch_gather(b, first, last);
+        check_output(batch_write(b));
+    }
+    repeated_write(&r->others);
+}
+
 /* Lines go out before more of them are waited for, and before anything else can fail. */
 static void print_new(void *request, struct batch *b)
 {
     struct request *r = request;
     if (!r->count)
-        check_output(batch_write_header(b));
+        check_output(batch_write_header(b, STDOUT_FILENO));
+    repeated_write_header(&r->others, b);
     for (size_t first = 0, n; first < b->count; first += n) {
         n = take_keys(r, b, first);
-        if (!r->count) {
-            batch_gather(b, first, first + n);
-            check_output(batch_write(b));
-        }
+        write_lines(r, b, first, first + n);
         seen_watch(&r->seen, r->taken);
     }
+    if (b->split.lacking != 0)
+        tell_counts(r); /* who calls ends the program, and what was answered stands */
 }
 
 static void filter_lines(struct request *r, struct keys *input)
@@ -226,16 +255,18 @@ int main(int argc, char **argv)
     check_output_file(&r);
     if (r.seen.path != NULL && output_is("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
+    repeated_open(&r.others);
     stop_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
         framing_compare(r.seen.path, r.seen.newest, &r.keys);
     seen_watch(&r.seen, 0);
+    repeated_begin(&r.others);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);
     filter_lines(&r, input);
-    if (r.count)
-        print_counts(&r);
+    tell_counts(&r);
+    repeated_close(&r.others);
     seen_finish(&r.seen);
     seen_close();
     if (stop_signal != 0)

@@ -75,13 +75,15 @@ static bool goes_on(const struct batch *b, size_t i)
     return b->lines == NULL || end_of(b, i - 1) == start_of(b, i);
 }
 
-void batch_gather(struct batch *b, size_t first, size_t last)
+/* Those for which `chosen` is so, to `front`. Returns their size. */
+static size_t move_lines(const struct batch *b, size_t first, size_t last, bool chosen,
+                         uint8_t *front)
 {
-    uint8_t *const front = b->piece.bytes + b->piece.header, *to = front;
+    uint8_t *to = front;
     for (size_t i = first, next; i < last; i = next) {
         for (next = i + 1; next < last && b->chosen[next] == b->chosen[i] && goes_on(b, next);)
             next++;
-        if (!b->chosen[i])
+        if (b->chosen[i] != chosen)
             continue;
         const uint8_t *from = start_of(b, i);
         size_t size = (size_t)(end_of(b, next - 1) - from);
@@ -89,13 +91,23 @@ void batch_gather(struct batch *b, size_t first, size_t last)
             memmove(to, from, size);
         to += size;
     }
-    b->gathered = (size_t)(to - front);
+    return (size_t)(to - front);
 }
 
-static bool write_all(const uint8_t *bytes, size_t size)
+void batch_gather(struct batch *b, size_t first, size_t last)
+{
+    b->gathered = move_lines(b, first, last, true, b->piece.bytes + b->piece.header);
+}
+
+size_t batch_copy_others(const struct batch *b, size_t first, size_t last, uint8_t *to)
+{
+    return move_lines(b, first, last, false, to);
+}
+
+bool batch_write_bytes(int fd, const uint8_t *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t n = write(STDOUT_FILENO, bytes + done, size - done);
+        ssize_t n = write(fd, bytes + done, size - done);
         if (n < 0 && errno != EINTR)
             return false;
         done += n > 0 ? (size_t)n : 0;
@@ -105,12 +117,12 @@ static bool write_all(const uint8_t *bytes, size_t size)
 
 bool batch_write(const struct batch *b)
 {
-    return write_all(b->piece.bytes + b->piece.header, b->gathered);
+    return batch_write_bytes(STDOUT_FILENO, b->piece.bytes + b->piece.header, b->gathered);
 }
 
-bool batch_write_header(const struct batch *b)
+bool batch_write_header(const struct batch *b, int fd)
 {
-    return !b->piece.is_first_header || write_all(b->piece.bytes, b->piece.header);
+    return !b->piece.is_first_header || batch_write_bytes(fd, b->piece.bytes, b->piece.header);
 }
 
 void batch_free(struct batch *b)

@@ -29,11 +29,17 @@ void batch_split(struct batch *b, struct keys *input, uint64_t seed);
  * a header. The keys up to them are overwritten. */
 void batch_gather(struct batch *b, size_t first, size_t last);
 
+/* Copies the others of them, those that are not chosen, to `to`, which has room for the piece.
+ * Returns their size. Before they are gathered. */
+size_t batch_copy_others(const struct batch *b, size_t first, size_t last, uint8_t *to);
+
 /* Writes what was gathered to standard output, past its buffer. false: errno says why not. */
 bool batch_write(const struct batch *b);
 
-/* The same for the header, if it is the first one. */
-bool batch_write_header(const struct batch *b);
+/* The same for the header, if it is the first one, to any file. */
+bool batch_write_header(const struct batch *b, int fd);
+
+bool batch_write_bytes(int fd, const uint8_t *bytes, size_t size);
 
 /* What it holds. */
 void batch_free(struct batch *b);

@@ -6,6 +6,10 @@
 
 #include <string.h>
 
+#define FILTER_MAGIC                                                                               \
+    "\xBF"                                                                                         \
+    "BLM\r\n\x1A\n"
+
 /* What files of other kinds begin with. */
 static const struct mark {
     const char *bytes;
@@ -18,9 +22,8 @@ static const struct mark {
       "7zXZ\0",
       6, "xz data", "xz -dc unpacks it" },
     { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it" },
-    { "\xBF"
-      "BLM\r\n\x1A\n",
-      8, "a Bloom filter", "its keys are not in it; bfmerge joins filters" },
+    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter",
+      "its keys are not in it; bfmerge joins filters" },
 };
 
 /* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
@@ -85,6 +88,12 @@ static bool all_end_in_cr(const uint8_t *bytes, size_t size)
             return false;
     }
     return line > bytes;
+}
+
+bool kind_is_filter(const uint8_t *bytes, size_t size)
+{
+    const size_t magic = sizeof(FILTER_MAGIC) - 1;
+    return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
 }
 
 void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,

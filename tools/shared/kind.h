@@ -13,6 +13,9 @@ enum {
     KIND_SIZE = 1 << 16 /* more bytes than these are not looked at */
 };
 
+/* Whether these bytes are the first ones of a filter file. */
+bool kind_is_filter(const uint8_t *bytes, size_t size);
+
 /* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
  * file, of a filter or of wide characters, if all lines there end in a carriage return that is to
  * be part of the keys, or by columns_judge(). */

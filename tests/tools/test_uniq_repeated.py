@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""bfuniq --repeated-to and --stats: what becomes of the lines that are not printed."""
+
+import os
+import subprocess
+import threading
+import unittest
+
+from support import craft, lines, main, numbered
+from uniq import EXACT, UniqTest, first_ones, repeated_ones
+
+
+def mixed(count):
+    return [b"%d of %d" % (i * i % (count // 3), i % 2) for i in range(count)]
+
+
+class Repeated(UniqTest):
+    def test_the_lines_that_are_not_printed(self):
+        keys = mixed(60_000)
+        first, others = lines(*first_ones(keys)), lines(*repeated_ones(keys))
+        self.assertGreater(len(others), 100_000)
+        for words in ["-j1"], ["-j4"]:
+            self.assertEqual(self.output("bfuniq", *EXACT, *words, "--repeated-to", "again",
+                                         stdin=lines(*keys)), first)
+            self.assertEqual(self.read("again"), others)
+            self.assertEqual(self.output("bfuniq", "-c", *EXACT, *words, "--repeated-to", "again",
+                                         stdin=lines(*keys[:3], *keys[:2])), b"5 lines, 3 new, 2 repeated\n")
+            self.assertEqual(self.read("again"), lines(*keys[:2]))
+
+    def test_forms(self):
+        for options, stdin, others in (
+                (["-0"], b"a\nb\0\0c\0a\nb\0\0d", b"a\nb\0\0"), (["-x3"], b"abcdefabcab\n", b"abc"),
+                (["--crlf"], b"a\r\nb\na\nb\r\nc\r\r\nc\r", b"a\nb\r\n"), ([], b"a\nb\na", b"a\n"),
+                ([], b"", b""), (["--field", 1, "--header"], b"h\t1\na\t1\na\t2", b"h\t1\na\t2\n"),
+                (["--csv", "--field", 2], b'1,"a\nb"\r\n2,"a\nb"\r\n', b'2,"a\nb"\r\n')):
+            with self.subTest(options=options):
+                self.output("bfuniq", *options, "--repeated-to", "again", stdin=stdin)
+                self.assertEqual(self.read("again"), others)
+        self.output("bfuniq", "--missing", "skip", "--field", 2, "--repeated-to", "again", stdin=b"a\tb\nc\nd\tb\n",
+                    says=b"bfuniq: 1 line without the field was left out\n")
+        self.assertEqual(self.read("again"), b"d\tb\n")
+
+    def test_a_header_of_several_inputs_comes_once(self):
+        self.write("one", b"h\na\n")
+        self.write("two", b"h\na\n")
+        self.assertEqual(self.output("bfuniq", "--header", "--repeated-to", "again", "one", "two"), b"h\na\n")
+        self.assertEqual(self.read("again"), b"h\na\n")
+
+    def test_it_is_written_as_lines_come(self):
+        process = self.start("--repeated-to", "again")
+        self.take_turn(process, b"a")
+        process.stdin.write(b"a\nb\n")
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), b"b\n")
+        self.until(lambda: self.read("again") == b"a\n")
+        self.assertEqual(self.finish(process), [])
+
+    def test_a_pipe(self):
+        os.mkfifo(self.folder / "pipe")
+        process = self.start("--repeated-to", "pipe")
+        with open(self.folder / "pipe", "rb") as pipe:
+            process.stdin.write(b"a\na\n")
+            process.stdin.close()
+            self.assertEqual(pipe.read(), b"a\n")
+        self.assertEqual(process.wait(), 0)
+
+    def test_over_generations_and_runs(self):
+        again = ["--repeated-to", "again", "--filter", "seen"]
+        self.output("bfuniq", *again, stdin=b"a\nb\n")
+        self.assertEqual(self.read("again"), b"")
+        self.assertEqual(self.output("bfuniq", *again, stdin=b"b\nc\na\n"), b"c\n")
+        self.assertEqual(self.read("again"), b"b\na\n")
+        keys = numbered(3000)
+        self.output("bfuniq", *EXACT[:2], "--repeated-to", "again", "--generations", 2, "--every", 1000,
+                    stdin=lines(*keys, *keys[-500:], *keys[:500]))
+        self.assertEqual(self.read("again"), lines(*keys[-500:]))
+
+
+class Stats(UniqTest):
+    def test_on_standard_error_beside_lines(self):
+        for options, says in ([], b""), (["-q"], b""), (["-d"], b"a\n"):
+            self.assertEqual(self.output("bfuniq", "--stats", *options, stdin=b"a\nb\na\n",
+                                         says=b"bfuniq: 3 lines, 2 new, 1 repeated\n"), says or b"a\nb\n")
+        self.assertEqual(self.output("bfuniq", "-c0", "--stats", stdin=b"a", says=b"bfuniq: 1 key, 1 new, 0"
+                                     b" repeated\n"), b"1 key, 1 new, 0 repeated\n")
+
+    def test_before_a_missing_field_ends_it(self):
+        keys = numbered(30_000, "k\t")
+        self.write("bad", lines(*keys, *keys[:10], b"nothing", *keys))
+        sums = b"30010 lines, 30000 new, 10 repeated\n"
+        for words in ["-j1"], ["-j4"]:
+            for options, out, says in (["-c"], sums, b""), (["--stats"], lines(*keys), b"bfuniq: " + sums):
+                result = self.run_tool("bfuniq", *words, *options, *EXACT, "--repeated-to", "again", "--field", 2,
+                                       "bad")
+                self.assertEqual((result.returncode, result.stdout), (2, out))
+                self.assertTrue(result.stderr.startswith(says + b"bfuniq: bad: line 30011 has no field 2 ("))
+                self.assertEqual(self.read("again"), lines(*keys[:10]))
+
+    def test_after_a_signal(self):
+        process = self.start("--stats")
+        self.take_turn(process, b"a")
+        process.terminate()
+        self.assertEqual(process.communicate()[1], b"bfuniq: 1 line, 1 new, 0 repeated\n")
+
+
+class Trouble(UniqTest):
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_a_full_disk(self):
+        for words in ["-j1"], ["-j4"]:
+            self.assertEqual(self.output("bfuniq", *words, "--repeated-to", "/dev/full", stdin=b"a\nb\n"),
+                             b"a\nb\n")
+            message = self.trouble("bfuniq", *words, "--repeated-to", "/dev/full", stdin=b"a\nb\na\n",
+                                   out=b"a\nb\n")
+            self.assertEqual(message, "bfuniq: cannot write repeated lines to /dev/full: No space left on device\n")
+        self.output("bfuniq", "--filter", "seen", "--repeated-to", "/dev/full", stdin=b"a\na\n", status=2,
+                    says=message.encode())
+        self.check_closed()
+
+    def test_a_reader_that_goes_away(self):
+        os.mkfifo(self.folder / "pipe")
+        reader = threading.Thread(target=lambda: open(self.folder / "pipe", "rb").close())
+        reader.start()
+        process = self.start("--repeated-to", "pipe")
+        reader.join()
+        out, message = process.communicate(b"a\na\n")
+        self.assertEqual((process.returncode, out, message),
+                         (2, b"a\n", b"bfuniq: cannot write repeated lines to pipe: Broken pipe\n"))
+
+    def test_files_that_are_in_use(self):
+        self.write("keys", lines(*numbered(10)))
+        os.link(self.folder / "keys", self.folder / "link")
+        self.create("keys", name="sealed")
+        self.output("bfuniq", "-c", "--filter", "seen", "--generations", 2, "--every", 1000, "keys")
+        self.create_live("-n", 1000)
+        for words, says in ((["link", "keys"], "cannot read keys: it is also the output"),
+                            (["sealed", "keys"], "it is a filter (write to another file)"),
+                            (["seen.1", "--filter", "seen", "--generations", 2, "--every", 1000],
+                             "it is a filter"),
+                            (["live", "--filter", "live"], "two outputs"),
+                            (["new", "--filter", "new"], "two outputs"),
+                            (["missing/file", "keys"], "No such file or directory"), ([".", "keys"], "s a directory"),
+                            (["", "keys"], "--repeated-to"), (["x", "-d", "keys"], "exclude one another")):
+            with self.subTest(words=words):
+                self.assertIn(says, self.trouble("bfuniq", "--repeated-to", *words))
+        with open(self.folder / "out", "wb") as out:
+            result = self.run_tool("bfuniq", "--repeated-to", "out", "keys", stdout=out)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"cannot write two outputs to one file", result.stderr)
+
+
+if __name__ == "__main__":
+    main()

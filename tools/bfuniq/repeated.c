@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ * A copy of the lines, since those that are printed overwrite them. */
+#include "bfuniq/repeated.h"
+#include "shared/cli.h"
+#include "shared/kind.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static _Noreturn void cannot_write(const struct repeated *r)
+{
+    cli_fail(errno, "cannot write repeated lines to %s", r->path);
+}
+
+static bool is_filter(const char *path)
+{
+    uint8_t bytes[16];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? pread(fd, bytes, sizeof(bytes), 0) : -1;
+    if (fd >= 0)
+        close(fd); /* read only */
+    return n > 0 && kind_is_filter(bytes, (size_t)n);
+}
+
+void repeated_open(struct repeated *r)
+{
+    struct stat st;
+    if (r->path == NULL)
+        return;
+    if (stat(r->path, &st) == 0 && S_ISREG(st.st_mode) && is_filter(r->path))
+        cli_fail(0, "cannot write repeated lines to %s: it is a filter (write to another file)",
+                 r->path);
+    r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    if (r->fd < 0)
+        cannot_write(r);
+}
+
+void repeated_begin(const struct repeated *r)
+{
+    struct stat st;
+    if (r->path == NULL)
+        return;
+    if (fstat(r->fd, &st) != 0 || (S_ISREG(st.st_mode) && ftruncate(r->fd, 0) != 0))
+        cannot_write(r);
+}
+
+void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last)
+{
+    if (r->path == NULL)
+        return;
+    if (b->piece.size > r->room) {
+        free(r->bytes);
+        r->room = b->piece.size;
+        r->bytes = malloc(r->room);
+        if (r->bytes == NULL)
+            cli_fail(ENOMEM, "cannot hold %zu bytes of repeated lines", r->room);
+    }
+    r->size = batch_copy_others(b, first, last, r->bytes);
+}
+
+void repeated_write(const struct repeated *r)
+{
+    if (r->path != NULL && !batch_write_bytes(r->fd, r->bytes, r->size))
+        cannot_write(r);
+}
+
+void repeated_write_header(const struct repeated *r, const struct batch *b)
+{
+    if (r->path != NULL && !batch_write_header(b, r->fd))
+        cannot_write(r);
+}
+
+void repeated_close(struct repeated *r)
+{
+    free(r->bytes);
+    if (r->path != NULL && close(r->fd) != 0)
+        cannot_write(r);
+}

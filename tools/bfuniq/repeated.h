@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The file that repeated lines go to while new ones are printed. It is written as the lines come,
+ * as standard output is, so that others can read along.
+ */
+#ifndef BLOOMFILE_TOOLS_UNIQ_REPEATED_H
+#define BLOOMFILE_TOOLS_UNIQ_REPEATED_H
+
+#include "shared/batch.h"
+
+/* Begins with a path, or NULL: there is none, and nothing below does anything. Trouble ends the
+ * program by cli_fail. */
+struct repeated {
+    const char *path;
+    int fd;
+    uint8_t *bytes; /* to be written, and room for all lines of a piece */
+    size_t size, room;
+};
+
+/* Opens the file, which may be yet to make; a filter is no file to write to. */
+void repeated_open(struct repeated *r);
+
+/* Empties it, once nothing else is in the way. */
+void repeated_begin(const struct repeated *r);
+
+/* Takes those of the lines that are not chosen, before batch_gather(). */
+void repeated_take(struct repeated *r, const struct batch *b, size_t first, size_t last);
+
+/* Writes what was taken. */
+void repeated_write(const struct repeated *r);
+
+/* The header, if it is the first one. */
+void repeated_write_header(const struct repeated *r, const struct batch *b);
+
+void repeated_close(struct repeated *r);
+
+#endif

@@ -69,6 +69,38 @@ static const uint8_t *end_of(const struct batch *b, size_t i)
     return (const uint8_t *)b->lines[i].data + b->lines[i].size;
 }
 
+struct bloomfile_key batch_line(const struct batch *b, size_t i)
+{
+    const uint8_t *start = start_of(b, i);
+    return (struct bloomfile_key){ start, (size_t)(end_of(b, i) - start) };
+}
+
+void batch_scratch(struct batch *b, size_t size)
+{
+    if (size <= b->scratch_size)
+        return;
+    free(b->scratch);
+    b->scratch = malloc(size);
+    if (b->scratch == NULL)
+        cli_fail(ENOMEM, "cannot hold the answers for %zu keys", b->count);
+    b->scratch_size = size;
+}
+
+void batch_put(struct batch *b, const void *bytes, size_t size)
+{
+    if (b->text_room - b->text_size < size) {
+        const size_t room = 2 * (b->text_size + size);
+        uint8_t *text = realloc(b->text, room);
+        if (text == NULL)
+            cli_fail(ENOMEM, "cannot hold %zu bytes of output", room);
+        b->text = text;
+        b->text_room = room;
+    }
+    if (size > 0)
+        memcpy(b->text + b->text_size, bytes, size);
+    b->text_size += size;
+}
+
 /* Lines that were left out may be between two that are there. */
 static bool goes_on(const struct batch *b, size_t i)
 {
@@ -132,4 +164,6 @@ void batch_free(struct batch *b)
     free(b->lines);
     free(b->digests);
     free(b->chosen);
+    free(b->scratch);
+    free(b->text);
 }

@@ -18,11 +18,25 @@ struct batch {
     bool *chosen; /* for the caller; of those keys that are to be printed */
     size_t count, room;
     size_t gathered; /* bytes behind the header at the front of the piece */
+
+    /* For the caller, too: */
+    void *scratch;
+    uint8_t *text;
+    size_t scratch_size, text_size, text_room;
 };
 
 /* Finds the keys of the piece, and their digests. Ends the program by cli_fail for lack of memory.
  */
 void batch_split(struct batch *b, struct keys *input, uint64_t seed);
+
+/* The line that a key is or is a field of, with its end. */
+struct bloomfile_key batch_line(const struct batch *b, size_t i);
+
+/* Makes b->scratch at least so large; what it held is lost. */
+void batch_scratch(struct batch *b, size_t size);
+
+/* Appends to b->text. */
+void batch_put(struct batch *b, const void *bytes, size_t size);
 
 /* Moves those of the keys from `first` to before `last` that are chosen, as they stand in the
  * input, each with its end, or the lines that they are fields of, to the front of the piece, behind

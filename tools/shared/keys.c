@@ -315,6 +315,7 @@ static void take_header(struct keys *k, struct keys_piece *p)
 {
     char message[HEADER_MESSAGE];
     p->header = 0;
+    p->is_first_header = false;
     if (!k->options.fields.header || k->headed || p->size == 0)
         return;
     k->headed = true;
@@ -332,12 +333,13 @@ static void take_header(struct keys *k, struct keys_piece *p)
 /* What splitting it by several threads needs to know. */
 static void prepare(struct keys *k, struct keys_piece *p)
 {
-    if (!split_has_fields(&k->split))
+    p->path = name_of(k->path);
+    p->operand = k->path;
+    if (!split_has_fields(&k->split) && !k->options.numbered)
         return;
     const size_t lines = split_count(&k->split, p->bytes, p->size);
     const size_t room = fields_room(&k->options.fields, p->size, lines);
     p->number = k->pieces++;
-    p->path = name_of(k->path);
     p->line = k->lines + 1;
     k->lines += lines;
     if (room <= p->joined_room && p->joined_room / 4 <= piece_size(k))

@@ -33,12 +33,13 @@ struct keys_piece {
     size_t size, room;
     size_t header;        /* of which so many at the front are the input's, and no keys */
     bool is_first_header; /* the others are the same */
+    const char *path;     /* of the input, as keys_path() */
+    const char *operand;  /* the same as the user named it, "-" too */
 
-    /* Of keys that are fields: */
-    uint64_t number;  /* of the piece */
-    const char *path; /* of the input, as keys_path() */
-    uint64_t line;    /* the number that the first record has there */
-    uint8_t *joined;  /* room for keys of several fields */
+    /* Of keys that are fields, or numbered: */
+    uint64_t number; /* of the piece */
+    uint64_t line;   /* the number that the first record has in the input */
+    uint8_t *joined; /* room for keys of several fields */
     size_t joined_room;
 };
 

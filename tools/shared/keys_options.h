@@ -16,6 +16,7 @@ struct keys_options {
     size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
     struct fields fields; /* the keys in what is cut out */
+    bool numbered;        /* the numbers of lines are asked for */
     bool no_csv;          /* the tool has no such option */
 };
 

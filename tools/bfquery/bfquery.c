@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * bfquery - print the keys that may be, or are certainly not, in a filter
+ * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
+#include "bfquery/print.h"
 #include "shared/cli.h"
-#include "shared/framing.h"
-#include "shared/keys.h"
 #include "shared/list.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/relay.h"
-#include "shared/say.h"
-
-#include <bloomfile.h>
-#include <bloomfile_inspect.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -34,19 +29,19 @@ struct names {
 };
 
 struct request {
-    const char *path;
+    struct filters filters;
     char *const *inputs;
     int inputs_count;
     struct names lists; /* of keys never to print */
     struct keys_options keys;
     unsigned open_flags, threads;
-    bool invert, count, quiet;
+    struct print print;
+    bool invert, count, quiet, any;
     uint64_t most; /* keys to print; 0: all */
 };
 
 struct query {
-    const struct request *request;
-    bloomfile *filter;
+    struct request *request;
     struct list *unless;
     struct keys *input;
     uint64_t matches; /* keys to be printed */
@@ -62,11 +57,27 @@ static void take_list(void *lists, char *value)
     n->list[n->count++] = value;
 }
 
+static void take_filter(void *filters, char *value)
+{
+    if (value[0] == '\0')
+        cli_usage("--filter takes the name of a file, which is missing");
+    filters_name(filters, value);
+}
+
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
     KEYS_CSV_OPTION(struct request, keys),
+    OPTIONS_TITLE("Filters:"),
+    OPTION(0, "filter", "FILE", "ask this filter, instead of the first operand, or several",
+           OPTIONS_CALL(struct request, filters, take_filter)),
+    OPTION(0, "any", NULL, "what may be in one of several is in the filter (default)",
+           OPTIONS_FLAG(struct request, any), .rival = 'a'),
+    OPTION(0, "all", NULL, "what may be in all of them is",
+           OPTIONS_FLAG(struct request, filters.all), .rival = 'a'),
+    OPTION(0, "names", NULL, "begin lines with the filters that they may be in, and a tab",
+           OPTIONS_FLAG(struct request, filters.apart)),
     OPTIONS_TITLE("Output:"),
     OPTION(0, "unless", "LIST",
            "leave out the keys of this file, compared exactly; may be given several times",
@@ -75,6 +86,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, invert)),
     OPTION('c', "count", NULL, "print only how many keys there are to print",
            OPTIONS_FLAG(struct request, count)),
+    OPTION('n', "line-number", NULL, "begin lines with their number in the input",
+           OPTIONS_FLAG(struct request, print.numbers)),
+    OPTION('H', "with-filename", NULL, "begin lines with the name of the input",
+           OPTIONS_FLAG(struct request, print.inputs)),
     OPTION('m', "max-count", "NUM", "stop after NUM keys to print, of all inputs together",
            OPTIONS_COUNT(struct request, most, NULL, 1, INT64_MAX)),
     OPTION('q', "quiet", NULL, "print nothing, stop at the first such key",
@@ -88,7 +103,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 };
 
 static const struct options options = {
-    .usages = { "[options] FILE [KEYFILE...]" },
+    .usages = { "[options] FILE [KEYFILE...]",
+                "[options] --filter FILE [--filter FILE...] [KEYFILE...]" },
     .about = "Print the lines of each KEYFILE, or of standard input, that may be in FILE, a filter"
              " made by bfcreate.",
     .entries = entries,
@@ -97,6 +113,8 @@ static const struct options options = {
                 "  bfquery -v seen.bloom urls.txt           urls that are certainly new\n"
                 "  bfquery --unless good.txt bad.bloom urls.txt\n"
                 "                                           but for known false positives\n"
+                "  bfquery --filter a.bloom --filter b.bloom --names urls.txt\n"
+                "                                           which ones know them\n"
                 "  find . -print0 | bfquery -0 paths.bloom | xargs -0 ls -ld\n",
 };
 
@@ -116,22 +134,41 @@ static void check_standard_input(const struct request *r)
         cli_usage("standard input cannot be both a list and the keys, nor two lists");
 }
 
+/* Lines begin with text then, which records of one size cannot. */
+static void check_print(struct request *r)
+{
+    struct print *p = &r->print;
+    p->filters = r->filters.apart;
+    p->names = &r->filters;
+    const char *option = p->numbers ? "-n/--line-number" : p->inputs ? "-H/--with-filename" : NULL;
+    if (option != NULL && r->count)
+        cli_usage("%s and -c/--count exclude one another", option);
+    if (print_tells(p) && !r->count && r->keys.record_size > 0)
+        cli_usage("-x/--fixed and %s exclude one another", option != NULL ? option : "--names");
+    print_check_names(p);
+    r->keys.numbered = p->numbers;
+}
+
 static void parse(struct request *r, int argc, char **argv)
 {
-    const int first = options_parse(&options, r, argc, argv);
-    if (first == argc || argv[first][0] == '\0')
+    int first = options_parse(&options, r, argc, argv);
+    if (r->filters.count == 0 && (first == argc || argv[first][0] == '\0'))
         cli_usage("the name of the filter file is missing");
     keys_options_check(&r->keys);
-    r->path = argv[first];
-    r->inputs = argv + first + 1;
-    r->inputs_count = argc - first - 1;
+    if (r->filters.count == 0)
+        filters_name(&r->filters, argv[first++]);
+    r->inputs = argv + first;
+    r->inputs_count = argc - first;
     check_standard_input(r);
+    check_print(r);
 }
 
 static void check_output(const struct request *r)
 {
-    if (output_is("-", r->path))
-        cli_fail(0, "cannot write to standard output: it is the filter to ask");
+    for (size_t i = 0; i < r->filters.count; i++) {
+        if (output_is("-", r->filters.list[i].path))
+            cli_fail(0, "cannot write to standard output: it is the filter to ask");
+    }
     output_check_inputs("-", r->inputs, r->inputs_count);
     if (r->lists.count > 0)
         output_check_inputs("-", r->lists.list, r->lists.count);
@@ -145,47 +182,24 @@ static struct list *read_lists(const struct request *r)
     return list;
 }
 
-/* Tells the user if the filter turned out to be damaged, and returns whether. */
-static bool report_damage(const struct request *r, const bloomfile *f)
+static void print_counts(const struct query *q)
 {
-    int error = bloomfile_status(f);
-    if (error == 0)
-        return false;
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(f, &info);
-    if (error == BLOOMFILE_ECHANGED)
-        cli_warn(0,
-                 "%s was overwritten while it was asked, and answers may be wrong: ask again (to"
-                 " replace a filter, rename a new file over it)",
-                 r->path);
-    else if (error == BLOOMFILE_EPOISONED)
-        cli_warn(0,
-                 "%s: a program that adds to it could not write it to disk: keys asked since then"
-                 " were treated as present",
-                 r->path);
-    else if (error == BLOOMFILE_EUNCLEAN)
-        cli_warn(0,
-                 "%s: a program that adds to it died while it wrote it to disk: if the disk failed"
-                 " just then, keys were missed: add those since the last sync again (bfadd"
-                 " --accept-unclean)",
-                 r->path);
-    else if (info.bad_pages == 0)
-        cli_warn(error, "%s is damaged", r->path);
-    else
-        cli_warn(0, "%s: %" PRIu64 " page%s damaged: keys on %s were treated as present", r->path,
-                 info.bad_pages, cli_s(info.bad_pages), info.bad_pages == 1 ? "it" : "them");
-    return true;
+    const struct filters *fs = &q->request->filters;
+    if (!fs->apart)
+        printf("%" PRIu64 "\n", q->matches);
+    for (size_t i = 0; i < fs->count && fs->apart; i++)
+        printf("%s\t%" PRIu64 "\n", fs->list[i].path, fs->list[i].matches);
 }
 
 /* Says what is to be said at the end, and returns the exit status. errors: of inputs that count. */
 static int conclude(const struct query *q, unsigned errors)
 {
     const struct request *r = q->request;
+    bool changed;
     if (r->count && !r->quiet)
-        printf("%" PRIu64 "\n", q->matches);
+        print_counts(q);
     cli_close_stdout();
-    bool damaged = report_damage(r, q->filter);
-    bool changed = damaged && bloomfile_status(q->filter) == BLOOMFILE_ECHANGED;
+    const bool damaged = filters_tell_damage(&r->filters, &changed);
     if (r->quiet && q->matches > 0 && !changed)
         return SOME; /* whatever trouble there was */
     if (damaged || errors > 0)
@@ -200,18 +214,28 @@ static bool is_printing(const struct query *q)
     return !q->request->count && !q->request->quiet;
 }
 
+static void gather(const struct query *q, struct batch *b)
+{
+    if (!is_printing(q))
+        return;
+    if (print_tells(&q->request->print))
+        print_gather(&q->request->print, b);
+    else
+        batch_gather(b, 0, b->count);
+}
+
 /* Which keys are to be printed. */
 static void choose(void *query, struct batch *b)
 {
     const struct query *q = query;
     const bool invert = q->request->invert;
-    bloomfile_contains_digests(q->filter, b->digests, b->count, b->chosen);
+    filters_ask(&q->request->filters, b);
     for (size_t i = 0; i < b->count; i++)
         b->chosen[i] = b->chosen[i] != invert;
     for (size_t i = 0; i < b->count && q->unless != NULL; i++)
         b->chosen[i] = b->chosen[i] && !list_has(q->unless, &b->keys[i]);
-    if (is_printing(q) && q->request->most == 0)
-        batch_gather(b, 0, b->count);
+    if (q->request->most == 0)
+        gather(q, b);
 }
 
 /* Which of them are the last is known when those before them are finished. */
@@ -222,8 +246,30 @@ static void choose_first(const struct query *q, struct batch *b)
         b->chosen[i] = b->chosen[i] && left > 0;
         left -= b->chosen[i];
     }
-    if (is_printing(q))
-        batch_gather(b, 0, b->count);
+    gather(q, b);
+}
+
+/* How many keys there are to print, for each filter too if they are told apart. */
+static size_t count_chosen(const struct query *q, const struct batch *b)
+{
+    const struct filters *fs = &q->request->filters;
+    size_t matches = 0;
+    for (size_t i = 0; i < b->count; i++)
+        matches += b->chosen[i];
+    for (size_t filter = 0; filter < fs->count && fs->apart && q->request->count; filter++) {
+        for (size_t i = 0; i < b->count; i++)
+            fs->list[filter].matches += b->chosen[i] && filters_has(b, filter, i);
+    }
+    return matches;
+}
+
+static bool write_out(const struct query *q, const struct batch *b)
+{
+    if (!is_printing(q))
+        return true;
+    if (print_tells(&q->request->print))
+        return batch_write_bytes(STDOUT_FILENO, b->text, b->text_size);
+    return batch_write_header(b, STDOUT_FILENO) && batch_write(b);
 }
 
 /* Another thread may have had trouble already with what comes behind this batch. */
@@ -239,15 +285,12 @@ static _Noreturn void stop(struct query *q, const struct batch *last)
 static void answer(void *query, struct batch *b)
 {
     struct query *q = query;
-    size_t matches = 0;
     if (q->request->most > 0)
         choose_first(q, b);
-    for (size_t i = 0; i < b->count; i++)
-        matches += b->chosen[i];
-    q->matches += matches;
+    q->matches += count_chosen(q, b);
     if (q->request->quiet && q->matches > 0)
         stop(q, b);
-    if ((is_printing(q) && !batch_write_header(b, STDOUT_FILENO)) || !batch_write(b))
+    if (!write_out(q, b))
         cli_fail(errno, "cannot write to standard output");
     if (q->request->most > 0 && q->matches == q->request->most)
         stop(q, b);
@@ -264,17 +307,13 @@ int main(int argc, char **argv)
     parse(&r, argc, argv);
     if (!r.quiet)
         check_output(&r);
-    cli_catch_bus_error(r.path);
-    int error = bloomfile_open(&q.filter, r.path, r.open_flags);
-    if (error != 0)
-        say_cannot_open(r.path, error);
-    framing_compare(r.path, q.filter, &r.keys);
+    filters_open(&r.filters, r.open_flags, &r.keys);
     q.unless = read_lists(&r);
     q.input = keys_new(&r.keys, r.inputs, r.inputs_count);
     bool silent = r.quiet || (!r.count && isatty(STDOUT_FILENO));
     q.progress = (struct cli_progress){ .total = keys_total(q.input), .shown_ns = silent ? -1 : 0 };
     relay_run(&(struct relay){ .input = q.input,
-                               .seed = bloomfile_seed(q.filter),
+                               .seed = filters_seed(&r.filters),
                                .threads = r.threads,
                                .progress = &q.progress,
                                .job = &q,
@@ -286,6 +325,6 @@ int main(int argc, char **argv)
     keys_free(q.input);
     list_free(q.unless);
     free(r.lists.list);
-    bloomfile_close(q.filter);
+    filters_close(&r.filters);
     return status;
 }

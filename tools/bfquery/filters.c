@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * A row of answers for each filter, and digests anew where the seed is another. */
+#include "bfquery/filters.h"
+#include "shared/cli.h"
+#include "shared/framing.h"
+#include "shared/say.h"
+
+#include <bloomfile_inspect.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------- opening */
+
+static void *grow(void *list, size_t count, size_t size)
+{
+    void *more = reallocarray(list, count, size);
+    if (more == NULL)
+        cli_fail(ENOMEM, "cannot hold %zu filter%s", count, cli_s(count));
+    return more;
+}
+
+void filters_name(struct filters *fs, const char *path)
+{
+    fs->list = grow(fs->list, fs->count + 1, sizeof(*fs->list));
+    fs->list[fs->count++] = (struct filters_one){ .path = path };
+}
+
+/* Behind the last one of the same seed. */
+static void insert(struct filters *fs, size_t filter)
+{
+    size_t at = filter;
+    for (size_t i = 0; i < filter; i++) {
+        if (fs->list[fs->order[i]].seed == fs->list[filter].seed)
+            at = i + 1;
+    }
+    for (size_t i = filter; i > at; i--)
+        fs->order[i] = fs->order[i - 1];
+    fs->order[at] = filter;
+}
+
+void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys)
+{
+    fs->order = grow(NULL, fs->count, sizeof(*fs->order));
+    cli_catch_bus_error(fs->count == 1 ? fs->list[0].path : "one of the filters");
+    for (size_t i = 0; i < fs->count; i++) {
+        struct filters_one *one = &fs->list[i];
+        int error = bloomfile_open(&one->f, one->path, flags);
+        if (error != 0)
+            say_cannot_open(one->path, error);
+        framing_compare(one->path, one->f, keys);
+        one->seed = bloomfile_seed(one->f);
+        insert(fs, i);
+    }
+}
+
+uint64_t filters_seed(const struct filters *fs)
+{
+    return fs->list[fs->order[0]].seed;
+}
+
+void filters_close(struct filters *fs)
+{
+    for (size_t i = 0; i < fs->count; i++)
+        bloomfile_close(fs->list[i].f);
+    free(fs->list);
+    free(fs->order);
+}
+
+/* -------------------------------------------------------------------------------------- asking */
+
+/* The answers of several filters, row by row, behind digests of another seed than the batch's. */
+static bool *rows(const struct batch *b)
+{
+    return (bool *)((bloomfile_digest *)b->scratch + b->count);
+}
+
+static const bloomfile_digest *hash_again(struct batch *b, uint64_t seed)
+{
+    bloomfile_digest *digests = b->scratch;
+    for (size_t i = 0; i < b->count; i++)
+        digests[i] = bloomfile_hash(seed, b->keys[i].data, b->keys[i].size);
+    return digests;
+}
+
+static void ask_each(const struct filters *fs, struct batch *b)
+{
+    const bloomfile_digest *digests = b->digests;
+    uint64_t seed = filters_seed(fs);
+    for (size_t i = 0; i < fs->count; i++) {
+        const struct filters_one *one = &fs->list[fs->order[i]];
+        if (one->seed != seed)
+            digests = hash_again(b, one->seed);
+        seed = one->seed;
+        bloomfile_contains_digests(one->f, digests, b->count, rows(b) + fs->order[i] * b->count);
+    }
+}
+
+void filters_ask(const struct filters *fs, struct batch *b)
+{
+    if (fs->count == 1 && !fs->apart) {
+        bloomfile_contains_digests(fs->list[0].f, b->digests, b->count, b->chosen);
+        return;
+    }
+    batch_scratch(b, b->count * (sizeof(bloomfile_digest) + fs->count * sizeof(bool)));
+    ask_each(fs, b);
+    for (size_t i = 0; i < b->count; i++)
+        b->chosen[i] = rows(b)[i];
+    for (size_t row = 1; row < fs->count; row++) {
+        const bool *hits = rows(b) + row * b->count;
+        for (size_t i = 0; i < b->count; i++)
+            b->chosen[i] = fs->all ? b->chosen[i] & hits[i] : b->chosen[i] | hits[i];
+    }
+}
+
+bool filters_has(const struct batch *b, size_t filter, size_t key)
+{
+    return rows(b)[filter * b->count + key];
+}
+
+/* -------------------------------------------------------------------------------------- damage */
+
+/* Tells the user if the filter turned out to be damaged. Returns the error. */
+static int tell_damage(const char *path, const bloomfile *f)
+{
+    int error = bloomfile_status(f);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (error == 0)
+        return 0;
+    bloomfile_get_info(f, &info);
+    if (error == BLOOMFILE_ECHANGED)
+        cli_warn(0,
+                 "%s was overwritten while it was asked, and answers may be wrong: ask again (to"
+                 " replace a filter, rename a new file over it)",
+                 path);
+    else if (error == BLOOMFILE_EPOISONED)
+        cli_warn(0,
+                 "%s: a program that adds to it could not write it to disk: keys asked since then"
+                 " were treated as present",
+                 path);
+    else if (error == BLOOMFILE_EUNCLEAN)
+        cli_warn(0,
+                 "%s: a program that adds to it died while it wrote it to disk: if the disk failed"
+                 " just then, keys were missed: add those since the last sync again (bfadd"
+                 " --accept-unclean)",
+                 path);
+    else if (info.bad_pages == 0)
+        cli_warn(error, "%s is damaged", path);
+    else
+        cli_warn(0, "%s: %" PRIu64 " page%s damaged: keys on %s were treated as present", path,
+                 info.bad_pages, cli_s(info.bad_pages), info.bad_pages == 1 ? "it" : "them");
+    return error;
+}
+
+bool filters_tell_damage(const struct filters *fs, bool *changed)
+{
+    bool damaged = false;
+    *changed = false;
+    for (size_t i = 0; i < fs->count; i++) {
+        int error = tell_damage(fs->list[i].path, fs->list[i].f);
+        damaged |= error != 0;
+        *changed |= error == BLOOMFILE_ECHANGED;
+    }
+    return damaged;
+}

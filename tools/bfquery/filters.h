@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The filters that are asked: one, or several in one pass over the keys.
+ */
+#ifndef BLOOMFILE_TOOLS_QUERY_FILTERS_H
+#define BLOOMFILE_TOOLS_QUERY_FILTERS_H
+
+#include "shared/batch.h"
+
+#include <bloomfile.h>
+
+struct filters_one {
+    const char *path;
+    bloomfile *f;
+    uint64_t seed;
+    uint64_t matches; /* for the caller */
+};
+
+/* Begins as all zero. */
+struct filters {
+    struct filters_one *list; /* as they were named */
+    size_t count;
+    size_t *order; /* to ask them in: those of one seed follow one another */
+    bool all;      /* a key must be in all of them, and not only in one */
+    bool apart;    /* filters_has() is needed */
+};
+
+void filters_name(struct filters *fs, const char *path);
+
+/* Opens them, and warns of those that were made for other keys. Trouble ends the program by
+ * cli_fail. */
+void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys);
+
+/* The seed of a batch's digests. */
+uint64_t filters_seed(const struct filters *fs);
+
+/* Sets b->chosen[i] to whether the key may be in any filter, or in all. By several threads. */
+void filters_ask(const struct filters *fs, struct batch *b);
+
+/* Whether the key may be in a filter, after filters_ask(). */
+bool filters_has(const struct batch *b, size_t filter, size_t key);
+
+/* Tells the user which ones turned out to be damaged. Returns whether any did; *changed: one was
+ * overwritten meanwhile. */
+bool filters_tell_damage(const struct filters *fs, bool *changed);
+
+void filters_close(struct filters *fs);
+
+#endif

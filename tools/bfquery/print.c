@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ * INPUT:NUMBER:FILTER,FILTER<tab>LINE */
+#include "bfquery/print.h"
+#include "shared/cli.h"
+#include "shared/split.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+bool print_tells(const struct print *p)
+{
+    return p->inputs || p->numbers || p->filters;
+}
+
+void print_check_names(const struct print *p)
+{
+    if (!p->filters)
+        return;
+    for (size_t i = 0; i < p->names->count; i++) {
+        if (strpbrk(p->names->list[i].path, ",\t\n") != NULL)
+            cli_usage("--names cannot print a name with a comma, a tab or a newline: '%s'",
+                      p->names->list[i].path);
+    }
+}
+
+static void put_text(struct batch *b, const char *text)
+{
+    batch_put(b, text, strlen(text));
+}
+
+static void put_place(const struct print *p, struct batch *b, uint64_t number)
+{
+    const char *input = b->piece.operand;
+    char text[32];
+    if (p->inputs) {
+        put_text(b, strcmp(input, "-") == 0 ? "(standard input)" : input);
+        put_text(b, ":");
+    }
+    if (p->numbers) {
+        snprintf(text, sizeof(text), "%" PRIu64 ":", number);
+        put_text(b, text);
+    }
+}
+
+static void put_filters(const struct print *p, struct batch *b, size_t key)
+{
+    const char *between = "";
+    for (size_t i = 0; i < p->names->count; i++) {
+        if (!filters_has(b, i, key))
+            continue;
+        put_text(b, between);
+        put_text(b, p->names->list[i].path);
+        between = ",";
+    }
+}
+
+/* Its column of filters is empty. */
+static void put_header(const struct print *p, struct batch *b)
+{
+    put_place(p, b, 1);
+    if (p->filters)
+        put_text(b, "\t");
+    batch_put(b, b->piece.bytes, b->piece.header);
+}
+
+void print_gather(const struct print *p, struct batch *b)
+{
+    uint64_t number = b->piece.line;
+    const uint8_t *counted = b->piece.bytes;
+    b->text_size = 0;
+    if (b->piece.is_first_header)
+        put_header(p, b);
+    for (size_t i = 0; i < b->count; i++) {
+        if (!b->chosen[i])
+            continue;
+        const struct bloomfile_key line = batch_line(b, i);
+        const uint8_t *start = line.data;
+        if (p->numbers)
+            number += split_count(&b->split, counted, (size_t)(start - counted));
+        counted = start;
+        put_place(p, b, number);
+        if (p->filters) {
+            put_filters(p, b, i);
+            put_text(b, "\t");
+        }
+        batch_put(b, start, line.size);
+    }
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines with what is told of each: its input, its number there, and the filters it may be in.
+ */
+#ifndef BLOOMFILE_TOOLS_QUERY_PRINT_H
+#define BLOOMFILE_TOOLS_QUERY_PRINT_H
+
+#include "bfquery/filters.h"
+
+struct print {
+    bool inputs, numbers, filters;
+    const struct filters *names;
+};
+
+/* Whether anything is told; otherwise lines are printed by batch_gather() and batch_write(). */
+bool print_tells(const struct print *p);
+
+/* Puts the chosen lines into b->text, behind the header, if it is the first one. */
+void print_gather(const struct print *p, struct batch *b);
+
+/* Ends the program by cli_usage() if the name of a filter could not be told from what follows it.
+ */
+void print_check_names(const struct print *p);
+
+#endif

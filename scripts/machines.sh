@@ -86,7 +86,7 @@ glibc_machine() {
             "libgcc-$gcc-dev-$libraries-cross" || return 1
         package_lists "$here/lists" "$1"
         unpack_with_dependencies "$root_of" libc6-dev zlib1g-dev libdeflate-dev libxxhash-dev libcmocka-dev \
-            libbsd-dev libjson-c-dev libpng-dev || return 1
+            libbsd-dev libzstd-dev libjson-c-dev libpng-dev || return 1
     fi
     # The assembler's and linker's own libraries.
     LD_LIBRARY_PATH=$here/tools/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
@@ -153,6 +153,11 @@ libdeflate_library() {
     make -j2 CC="$musl_gcc" CFLAGS='-O2 -fPIC' PREFIX="$root_of" DISABLE_SHARED=1 install
 }
 
+zstd_library() {
+    make -j2 -C lib CC="$musl_gcc" CFLAGS='-O2 -fPIC' PREFIX="$root_of" LIBDIR="$root_of/lib" \
+        install-static install-includes install-pc
+}
+
 # Debian has no libraries for musl: they are built from its source packages.
 musl_machine() {
     musl_gcc=$here/musl-gcc
@@ -177,6 +182,7 @@ musl_machine() {
         package_lists "$here/lists" "$(dpkg --print-architecture)" source
         library zlib configured &&
             library libdeflate libdeflate_library &&
+            library libzstd zstd_library &&
             library cmocka with_cmake &&
             library json-c with_cmake -DBUILD_TESTING=OFF &&
             library libmd configured --disable-static &&

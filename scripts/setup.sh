@@ -8,7 +8,7 @@ cd "$root"
 # Where to build; another place can be chosen, for a tree that must not be written to.
 BUILD=${BUILD:-$root/build}
 
-build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libjson-c-dev libpng-dev"
+build_packages="gcc libc6-dev meson ninja-build pkg-config zlib1g-dev libdeflate-dev libxxhash-dev libbsd-dev libzstd-dev libjson-c-dev libpng-dev"
 
 # need PACKAGE...: installs those that are missing; without root or sudo, prints the command and ends.
 need() {

@@ -28,7 +28,7 @@ class TroubleTest(ToolTest):
 class CommandLine(TroubleTest):
     def test_options(self):
         self.trouble("bfadd")
-        for words in (["-Z"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
+        for words in (["-Y"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
                       ["--sync"], ["--sync", "0"], ["--sync", "-1"], ["--sync=x"], ["--sync="],
                       ["--sync", "1.5"], ["--remove", "--exact"], ["--rescue"], ["--remove=1"]):
             self.assertIn("--help", self.trouble("bfadd", "live", *words, stdin=lines("a")))

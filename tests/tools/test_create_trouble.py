@@ -115,7 +115,7 @@ class CommandLine(TroubleTest):
         self.trouble("bfcreate", "--")
 
     def test_unknown_options(self):
-        for words in ["-Z"], ["--nonsense"], ["-fZ"], ["--null=3"], ["--force=yes"], ["-é"]:
+        for words in ["-Y"], ["--nonsense"], ["-fY"], ["--null=3"], ["--force=yes"], ["-é"]:
             message = self.trouble("bfcreate", *words, "new.bloom", "keys")
             self.assertIn("--help", message)
 

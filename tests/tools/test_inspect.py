@@ -440,7 +440,7 @@ class Verdicts(InspectTest):
 class Trouble(InspectTest):
     def test_command_line(self):
         self.trouble("bfinspect")
-        for words in (["-Z"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
+        for words in (["-Y"], ["--nonsense"], ["--keys"], ["-0"], ["-x4"], ["--crlf"], ["--svg"],
                       ["--quick", "--verify"], ["--verify", "--threads", "0"],
                       ["--verify", "--threads", "1025"], ["--quick", "--map"], ["--json", "-H"], ["--json", "--map"],
                       ["-q", "--json"], ["-q", "-H"], ["-f"], ["--json=1"],

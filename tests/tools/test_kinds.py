@@ -12,10 +12,10 @@ from support import GOLDEN, ToolTest, craft, lines, main, numbered
 TEXT = lines(*numbered(2000))
 ZSTD = bytes.fromhex("28b52ffd") + bytes(range(1, 200))
 WIDE = TEXT.decode().encode("utf-16-le")
-KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "gzip -dc"),
+KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "-Z unpacks it"),
          "bz2": (bz2.compress(TEXT), "bzip2 data", "bzip2 -dc"),
          "xz": (lzma.compress(TEXT), "xz data", "xz -dc"),
-         "zst": (ZSTD, "zstd data", "zstd -dc"),
+         "zst": (ZSTD, "zstd data", "-Z unpacks it"),
          "bloom": ((GOLDEN / "blocked-file.bloom").read_bytes(), "a Bloom filter", "bfmerge"),
          "bom": (b"\xff\xfe" + WIDE, "UTF-16 text", "iconv -f UTF-16 "),
          "big bom": (b"\xfe\xff" + TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv"),

@@ -278,7 +278,7 @@ class Trouble(QueryTest):
     def test_command_line(self):
         self.trouble("bfquery")
         self.trouble("bfquery", "-v")
-        for words in ["-Z"], ["--nonsense"], ["-x"], ["--fixed"], ["-x0"], ["-x", ""], ["-x-1"], [
+        for words in ["-Y"], ["--nonsense"], ["-x"], ["--fixed"], ["-x0"], ["-x", ""], ["-x-1"], [
                 "-0", "-x4"], ["--crlf", "-0"], ["-x4", "--crlf"], ["--verify=1"], ["-x1.5"]:
             message = self.trouble("bfquery", "filter", *words)
             self.assertIn("--help", message)

@@ -70,7 +70,7 @@ static const struct options options = {
     .examples = "  bfcommon monday.urls tuesday.urls             urls seen on both days\n"
                 "  bfcommon -d today.urls *.old                  urls of today that are new\n"
                 "  bfcommon --memory 4Gi --stats a.urls b.urls c.urls\n"
-                "  zcat b.gz | bfcommon -c a.txt -               how many lines are in both\n",
+                "  bfcommon -cZ a.txt b.gz                       how many lines are in both\n",
 };
 
 /* --------------------------------------------------------------------------------- command line */

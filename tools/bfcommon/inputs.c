@@ -3,6 +3,7 @@
 #include "bfcommon/inputs.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
+#include "shared/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,8 @@
 enum {
     ROOM = 1 << 18,
     SAMPLES = 16,
-    SAMPLE_SIZE = 1 << 14
+    SAMPLE_SIZE = 1 << 14,
+    TEXT_PACKS_TO_ONE_IN = 4 /* about */
 };
 
 uint64_t input_size(const struct input *in)
@@ -22,7 +24,8 @@ uint64_t input_size(const struct input *in)
     if (where->piped)
         return UINT64_MAX;
     uint64_t end = in->copy != NULL ? where->to : (uint64_t)in->before.st_size;
-    return end > where->from ? end - where->from : 0;
+    uint64_t size = end > where->from ? end - where->from : 0;
+    return where->packed ? TEXT_PACKS_TO_ONE_IN * size : size;
 }
 
 /* The ends of lines in some pieces of the file tell how many there are in all of it. */
@@ -30,7 +33,7 @@ static uint64_t estimate_lines(const struct input *in, const struct keys_options
 {
     uint64_t size = input_size(in), sampled = 0, ends = 0;
     uint8_t piece[SAMPLE_SIZE];
-    if (size == UINT64_MAX)
+    if (size == UINT64_MAX || in->where.packed)
         return UINT64_MAX;
     if (form->record_size > 0)
         return size / form->record_size + 1;
@@ -53,8 +56,18 @@ static void judge(const struct input *in, const struct keys_options *form)
     uint8_t *bytes = malloc(KIND_SIZE);
     ssize_t n = bytes == NULL ? 0 : pread(in->where.fd, bytes, KIND_SIZE, (off_t)in->where.from);
     if (n > 0)
-        kind_judge(in->where.name, form, bytes, (size_t)n);
+        lines_judge(&in->where, form, bytes, (size_t)n);
     free(bytes);
+}
+
+/* Nobody knows of a pipe. */
+static bool may_be_packed(const struct stretch *where)
+{
+    uint8_t bytes[4];
+    if (where->piped)
+        return true;
+    const ssize_t n = pread(where->fd, bytes, sizeof(bytes), (off_t)where->from);
+    return n > 0 && unpack_is_packed(bytes, (size_t)n);
 }
 
 void input_open(struct input *in, const char *path, const struct keys_options *form, size_t limit)
@@ -75,7 +88,8 @@ void input_open(struct input *in, const char *path, const struct keys_options *f
     off_t at = S_ISREG(in->before.st_mode) ? lseek(in->where.fd, 0, SEEK_CUR) : -1;
     in->where.piped = at < 0;
     in->where.from = at < 0 ? 0 : (uint64_t)at;
-    if (in->where.piped)
+    in->where.packed = form->packed && may_be_packed(&in->where);
+    if (in->where.piped || in->where.packed)
         in->where.judge = form;
     else
         judge(in, form);
@@ -97,7 +111,7 @@ void input_close(struct input *in)
 
 void input_keep(struct input *in, const char *folder, const struct keys_options *form)
 {
-    if (!in->where.piped)
+    if (!in->where.piped && !in->where.packed)
         return;
     struct bloomfile_key keys[LINES_BATCH];
     struct keys_options whole = *form;
@@ -106,6 +120,7 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     struct spool *copy = spool_new(folder, &whole);
     struct header *header = in->where.header;
     in->where.header = NULL;
+    input_begin(in);
     struct lines *l = lines_open(&whole, &in->where);
     for (size_t n; (n = lines_next(l, keys, LINES_BATCH)) > 0;) {
         for (size_t i = 0; i < n; i++)
@@ -113,8 +128,10 @@ void input_keep(struct input *in, const char *folder, const struct keys_options 
     }
     lines_close(l);
     spool_flush(copy);
+    input_check_unchanged(in);
     if (in->where.fd > STDIN_FILENO)
         close(in->where.fd);
+    in->by_turns = false;
     const char *name = in->where.name;
     in->where = spool_all(copy, in->where.room);
     in->where.name = name;

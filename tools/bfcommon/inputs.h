@@ -26,10 +26,10 @@ void input_open(struct input *in, const char *path, const struct keys_options *f
 /* Whether both would read from one pipe, each a part of what comes. */
 bool input_is_same_pipe(const struct input *in, const struct input *other);
 
-/* Copies what can be read only once to a temporary file, and turns to that. */
+/* Copies what can be read only once, or is packed, to a temporary file, and turns to that. */
 void input_keep(struct input *in, const char *folder, const struct keys_options *form);
 
-/* Bytes; UINT64_MAX if that is not known. */
+/* Bytes, of what is packed about; UINT64_MAX if that is not known. */
 uint64_t input_size(const struct input *in);
 
 /* Whether it can be opened again. */

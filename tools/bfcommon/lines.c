@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 #include "shared/kind.h"
 #include "shared/split.h"
+#include "shared/unpack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +16,8 @@
 struct lines {
     struct keys_options form;
     struct stretch where;
-    uint64_t at; /* the place in the file of the next read */
+    struct unpack *unpack; /* NULL: it is not packed */
+    uint64_t at;           /* the place in the file of the next read */
     bool at_end;
     uint8_t *buffer;
     size_t size;        /* of the buffer */
@@ -27,6 +29,20 @@ struct lines {
     size_t start, end; /* in it: the bytes behind them, all but the last read free of ends */
     struct cli_progress progress;
 };
+
+/* As it is in the file. */
+static ssize_t read_bytes(void *lines, uint8_t *to, size_t size)
+{
+    struct lines *l = lines;
+    ssize_t n;
+    do
+        n = l->where.piped ? read(l->where.fd, to, size)
+                           : pread(l->where.fd, to, size, (off_t)l->at);
+    while (n < 0 && errno == EINTR);
+    l->at += n > 0 ? (uint64_t)n : 0;
+    l->progress.bytes += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
 
 struct lines *lines_open(const struct keys_options *form, const struct stretch *where)
 {
@@ -43,6 +59,7 @@ struct lines *lines_open(const struct keys_options *form, const struct stretch *
     l->where = *where;
     l->at = where->from;
     l->at_end = where->fd < 0;
+    l->unpack = where->packed ? unpack_new(read_bytes, l) : NULL;
     l->size = where->room;
     l->buffer = malloc(l->size);
     if (l->buffer == NULL)
@@ -86,29 +103,35 @@ static void check_sum(const struct lines *l)
                     " (--temp names another folder)");
 }
 
+void lines_judge(const struct stretch *where, const struct keys_options *form, const uint8_t *bytes,
+                 size_t size)
+{
+    char reason[KIND_REASON];
+    if (!kind_judge(where->name, form, bytes, size, reason))
+        cli_fail(0, "%s: %s", where->name, reason);
+}
+
 static void read_piece(struct lines *l)
 {
     make_room(l);
     uint64_t left = l->where.to - l->at;
     size_t room = l->size - l->end;
     size_t size = left < room ? (size_t)left : room;
-    ssize_t n;
-    do
-        n = l->where.piped ? read(l->where.fd, l->buffer + l->end, size)
-                           : pread(l->where.fd, l->buffer + l->end, size, (off_t)l->at);
-    while (n < 0 && errno == EINTR);
+    uint8_t *to = l->buffer + l->end;
+    const ssize_t n =
+        l->unpack != NULL ? unpack_read(l->unpack, to, room) : read_bytes(l, to, size);
+    if (n < 0 && l->unpack != NULL && unpack_trouble(l->unpack) != NULL)
+        cli_fail(0, "cannot read %s: %s", l->where.name, unpack_trouble(l->unpack));
     if (n < 0)
         cli_fail(errno, "cannot read %s", l->where.name);
     if (l->where.summed)
         l->sum = libdeflate_crc32(l->sum, l->buffer + l->end, (size_t)n);
     l->at_end = n == 0;
     l->end += (size_t)n;
-    l->at += (uint64_t)n;
     check_sum(l);
     if (l->where.judge != NULL)
-        kind_judge(l->where.name, l->where.judge, l->buffer, l->end);
+        lines_judge(&l->where, l->where.judge, l->buffer, l->end);
     l->where.judge = NULL;
-    l->progress.bytes += (uint64_t)n;
     cli_progress_step(&l->progress);
 }
 
@@ -217,6 +240,7 @@ void lines_close(struct lines *l)
 {
     read_rest(l);
     cli_progress_end(&l->progress);
+    unpack_free(l->unpack);
     free(l->joined);
     free(l->buffer);
     free(l);

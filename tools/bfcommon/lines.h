@@ -17,6 +17,7 @@ struct stretch {
     const char *name; /* for messages */
     int fd;           /* -1: it is empty */
     bool piped;       /* it cannot be read from a place, only from where it stands */
+    bool packed;      /* it is, or may be, gzip or zstd data, of which the lines are */
     bool silent;      /* no progress is shown */
     const struct keys_options *judge; /* what it should look like (kind.h); NULL: never mind */
     struct header *header;            /* what it begins with; NULL: nothing but keys */
@@ -42,6 +43,10 @@ size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloo
 uint64_t lines_skipped(const struct lines *l);
 
 void lines_close(struct lines *l);
+
+/* Looks at what an input begins with; what cannot be keys ends the program by cli_fail. */
+void lines_judge(const struct stretch *where, const struct keys_options *form, const uint8_t *bytes,
+                 size_t size);
 
 /* As memcmp() for whole keys: a key is less than those that it is the beginning of. */
 int lines_compare(const struct bloomfile_key *a, const struct bloomfile_key *b);

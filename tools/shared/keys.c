@@ -5,17 +5,14 @@
 #include "shared/csv.h"
 #include "shared/header.h"
 #include "shared/kind.h"
+#include "shared/source.h"
 #include "shared/stop.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     PIECE_SIZE = 1 << 20, /* stays in the cache of a core until its keys are split and hashed */
@@ -30,7 +27,7 @@ struct keys {
     char *const *paths;
     int count, next;
     const char *path; /* of the open input, as the user named it */
-    int fd;           /* -1: none is open */
+    struct source source;
     bool at_end, judged, headed;
     uint64_t pieces, lines; /* the latter in the input */
     enum csv_state csv;     /* behind all that was read */
@@ -40,52 +37,30 @@ struct keys {
     struct keys_piece rest;  /* read, and not in a piece yet: the beginning of a key */
     struct keys_piece piece; /* of keys_next() */
     struct split left;       /* of it */
-    uint64_t bytes, total;
+    uint64_t total;
     _Atomic unsigned errors; /* another thread may be asking when one of several ends the program */
 };
 
 static char *const standard_input[] = { (char[]){ "-" } };
-
-static bool is_standard_input(const char *path)
-{
-    return strcmp(path, "-") == 0;
-}
-
-static const char *name_of(const char *path)
-{
-    if (path[0] == '\0')
-        return "a file without a name";
-    return is_standard_input(path) ? "standard input" : path;
-}
 
 /* ------------------------------------------------------------------------------------- inputs */
 
 static void trouble(struct keys *k, const char *what, const char *path, const char *reason)
 {
     if (!k->options.keep_going)
-        cli_fail(0, "cannot %s %s: %s", what, name_of(path), reason);
-    cli_warn(0, "cannot %s %s: %s", what, name_of(path), reason);
+        cli_fail(0, "cannot %s %s: %s", what, source_name(path), reason);
+    cli_warn(0, "cannot %s %s: %s", what, source_name(path), reason);
     k->errors++;
 }
 
-/* Looks at an input before any is read. Returns its size, 0 if that is not known. */
+/* Returns its size, 0 if that is not known. */
 static uint64_t survey(struct keys *k, const char *path)
 {
-    struct stat st;
-    bool standard = is_standard_input(path);
-    int error = 0;
-    if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
-        error = errno;
-    else if (S_ISDIR(st.st_mode))
-        error = EISDIR;
-    else if (!standard && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
-        error = errno;
+    uint64_t size;
+    const int error = source_survey(path, &size);
     if (error != 0 && !k->options.keep_going)
         trouble(k, "read", path, bloomfile_strerror(error));
-    if (error != 0 || !S_ISREG(st.st_mode))
-        return 0;
-    off_t at = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-    return at >= 0 && at < st.st_size ? (uint64_t)(st.st_size - at) : 0;
+    return size;
 }
 
 struct keys *keys_new(const struct keys_options *options, char *const *paths, int count)
@@ -97,7 +72,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
     k->paths = count > 0 ? paths : standard_input;
     k->count = count > 0 ? count : 1;
     k->path = k->paths[0];
-    k->fd = -1;
+    k->source = (struct source){ .packed = options->packed, .stoppable = options->stoppable };
     k->split = (struct split){
         .record_size = options->record_size,
         .mark = keys_end(options),
@@ -118,9 +93,7 @@ struct keys *keys_new(const struct keys_options *options, char *const *paths, in
 
 static void close_input(struct keys *k)
 {
-    if (k->fd > STDIN_FILENO)
-        close(k->fd); /* read only: nothing can be lost */
-    k->fd = -1;
+    source_close(&k->source);
     k->rest.size = 0;
 }
 
@@ -146,13 +119,11 @@ static bool open_next(struct keys *k)
 {
     while (k->next < k->count) {
         k->path = k->paths[k->next++];
-        k->fd = is_standard_input(k->path) ? STDIN_FILENO
-                                           : open(k->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (k->fd < 0) {
-            give_up(k, "open", bloomfile_strerror(errno));
+        const int error = source_open(&k->source, k->path);
+        if (error != 0) {
+            give_up(k, "open", bloomfile_strerror(error));
             continue;
         }
-        (void)posix_fadvise(k->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
         k->at_end = k->judged = k->headed = false;
         k->lines = 0;
         k->csv = CSV_BEGIN;
@@ -171,31 +142,18 @@ static bool is_stopped(const struct keys *k)
     return k->options.stoppable && stop_signal != 0;
 }
 
-static void wait_for_input(const struct keys *k)
-{
-    struct pollfd either[] = { { .fd = k->fd, .events = POLLIN },
-                               { .fd = stop_fd, .events = POLLIN } };
-    while (poll(either, 2, -1) < 0 && errno == EINTR)
-        continue;
-}
-
 /* One read to the end of what *p holds; false if it was trouble, or must not be. */
 static bool read_more(struct keys *k, struct keys_piece *p, size_t *used)
 {
-    if (k->options.stoppable)
-        wait_for_input(k);
-    if (is_stopped(k))
+    const char *reason;
+    const ssize_t n = source_read(&k->source, p->bytes + *used, p->room - *used, &reason);
+    if (n < 0 && is_stopped(k))
         return false;
-    ssize_t n;
-    do
-        n = read(k->fd, p->bytes + *used, p->room - *used);
-    while (n < 0 && errno == EINTR);
     if (n < 0) {
-        give_up(k, "read", bloomfile_strerror(errno));
+        give_up(k, "read", reason);
         return false;
     }
     k->at_end = n == 0;
-    k->bytes += (uint64_t)n;
     *used += (size_t)n;
     return true;
 }
@@ -206,7 +164,7 @@ static void resize(const struct keys *k, struct keys_piece *p, size_t room)
 {
     uint8_t *bytes = realloc(p->bytes, room);
     if (bytes == NULL)
-        cli_fail(ENOMEM, "cannot hold %zu bytes of keys from %s", room, name_of(k->path));
+        cli_fail(ENOMEM, "cannot hold %zu bytes of keys from %s", room, source_name(k->path));
     p->bytes = bytes;
     p->room = room;
 }
@@ -267,7 +225,7 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
         snprintf(reason, sizeof(reason),
                  "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
                  k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used));
-        refuse(k, name_of(k->path), reason);
+        refuse(k, source_name(k->path), reason);
     } else {
         char reason[128];
         snprintf(reason, sizeof(reason), "its last record has %zu of %zu bytes", used,
@@ -283,6 +241,20 @@ static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size
         return split_whole(&k->split, bytes, size, seen);
     const size_t whole = csv_whole(&k->csv, k->options.fields.delimiter, bytes + seen, size - seen);
     return whole > 0 ? seen + whole : 0;
+}
+
+/* Once for each input. false: it is none, and the piece is empty. */
+static bool judge(struct keys *k, struct keys_piece *p, size_t used)
+{
+    char reason[KIND_REASON];
+    if (k->judged)
+        return true;
+    k->judged = true;
+    if (kind_judge(source_name(k->path), &k->options, p->bytes, used, reason))
+        return true;
+    refuse(k, source_name(k->path), reason);
+    p->size = 0;
+    return false;
 }
 
 static void fill_piece(struct keys *k, struct keys_piece *p)
@@ -301,9 +273,8 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         if (whole > 0)
             p->size = whole;
     }
-    if (!k->judged)
-        kind_judge(name_of(k->path), &k->options, p->bytes, used);
-    k->judged = true;
+    if (!judge(k, p, used))
+        return;
     if (k->at_end)
         end_input(k, p, used);
     else
@@ -324,7 +295,7 @@ static void take_header(struct keys *k, struct keys_piece *p)
     p->header = f->csv ? csv_first(f->delimiter, p->bytes, p->size) : (size_t)(end + 1 - p->bytes);
     p->is_first_header = k->header.bytes == NULL;
     const struct bloomfile_key line = { p->bytes, p->header - 1 };
-    if (!header_take(&k->header, name_of(k->path), line, k->options.crlf, message)) {
+    if (!header_take(&k->header, source_name(k->path), line, k->options.crlf, message)) {
         refuse(k, "", message);
         p->size = 0;
     }
@@ -333,7 +304,7 @@ static void take_header(struct keys *k, struct keys_piece *p)
 /* What splitting it by several threads needs to know. */
 static void prepare(struct keys *k, struct keys_piece *p)
 {
-    p->path = name_of(k->path);
+    p->path = source_name(k->path);
     p->operand = k->path;
     if (!split_has_fields(&k->split) && !k->options.numbered)
         return;
@@ -354,7 +325,7 @@ static void prepare(struct keys *k, struct keys_piece *p)
 bool keys_next_piece(struct keys *k, struct keys_piece *piece)
 {
     do {
-        if (is_stopped(k) || (k->fd < 0 && !open_next(k)))
+        if (is_stopped(k) || (!k->source.is_open && !open_next(k)))
             return false;
         fill_piece(k, piece);
         take_header(k, piece);
@@ -418,7 +389,7 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
         fields_tell_skipped(NULL, k->skipped);
     if (!all)
         return;
-    fields_tell_none(&k->options.fields, k->count == 1 ? name_of(k->paths[0]) : "all inputs",
+    fields_tell_none(&k->options.fields, k->count == 1 ? source_name(k->paths[0]) : "all inputs",
                      k->options.keep_going);
     k->errors++;
 }
@@ -430,7 +401,7 @@ static void end_at_lacking(struct keys *k)
 {
     char reason[REASON_SIZE];
     describe_lacking(&k->left, reason);
-    refuse(k, name_of(k->path), reason);
+    refuse(k, source_name(k->path), reason);
     k->next = k->count;
     k->left = (struct split){ 0 };
 }
@@ -458,7 +429,7 @@ unsigned keys_errors(const struct keys *k)
 
 uint64_t keys_bytes(const struct keys *k)
 {
-    return k->bytes;
+    return k->source.bytes;
 }
 
 uint64_t keys_total(const struct keys *k)
@@ -468,7 +439,7 @@ uint64_t keys_total(const struct keys *k)
 
 const char *keys_path(const struct keys *k)
 {
-    return name_of(k->path);
+    return source_name(k->path);
 }
 
 void keys_free(struct keys *k)

@@ -10,6 +10,7 @@ struct keys_options {
     bool null;            /* keys end at '\0', not at '\n'; the last may lack either */
     size_t record_size;   /* keys are of that many bytes each; 0: text */
     bool crlf;            /* lines: a '\r' before the end is no part of the key */
+    bool packed;          /* gzip and zstd data are unpacked */
     bool keep_going;      /* trouble with an input is a message, and the next one is read */
     bool no_keys;         /* what looks like something else is no warning: it is a list of names */
     bool stoppable;       /* once there is a stop_signal (stop.h), nothing more is read */
@@ -27,7 +28,9 @@ struct keys_options {
         OPTION('x', "fixed", "N", "keys are binary records of N bytes",                            \
                OPTIONS_COUNT(request, field.record_size, "bytes", 1, PTRDIFF_MAX), .rival = 'k'),  \
         OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
-               OPTIONS_FLAG(request, field.crlf), .rival = 'k')
+               OPTIONS_FLAG(request, field.crlf), .rival = 'k'),                                   \
+        OPTION('Z', "decompress", NULL, "unpack inputs that are gzip or zstd data",                \
+               OPTIONS_FLAG(request, field.packed))
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \

@@ -15,27 +15,28 @@ static const struct mark {
     const char *bytes;
     size_t size;
     const char *what, *remedy;
+    const char *program; /* that unpacks it */
 } marks[] = {
-    { "\x1F\x8B\x08", 3, "gzip data", "gzip -dc unpacks it" },
-    { "\x28\xB5\x2F\xFD", 4, "zstd data", "zstd -dc unpacks it" },
+    { "\x1F\x8B\x08", 3, "gzip data", "-Z unpacks it", "gzip" },
+    { "\x28\xB5\x2F\xFD", 4, "zstd data", "-Z unpacks it", "zstd" },
     { "\xFD"
       "7zXZ\0",
-      6, "xz data", "xz -dc unpacks it" },
-    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it" },
+      6, "xz data", "xz -dc unpacks it", "xz" },
+    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it", "bzip2" },
     { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter",
-      "its keys are not in it; bfmerge joins filters" },
+      "its keys are not in it; bfmerge joins filters", NULL },
 };
 
 /* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
  */
 static const struct mark wide[] = {
-    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
-    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it" },
-    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out" },
+    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL },
+    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL },
+    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out", NULL },
 };
 static const struct mark unmarked[] = {
-    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it" },
-    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it" },
+    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it", NULL },
+    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it", NULL },
 };
 
 static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
@@ -96,20 +97,25 @@ bool kind_is_filter(const uint8_t *bytes, size_t size)
     return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
 }
 
-void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
-                size_t size)
+bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                size_t size, char reason[KIND_REASON])
 {
     if (options->no_keys)
-        return;
+        return true;
     if (size > KIND_SIZE)
         size = KIND_SIZE;
     const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find_wide(bytes, size);
+    if (found != NULL && found->program != NULL && options->packed) {
+        snprintf(reason, KIND_REASON, "what -Z makes of it looks like %s (%s -dc unpacks it)",
+                 found->what, found->program);
+        return false;
+    }
     if (found != NULL) {
         cli_warn(0, "%s looks like %s, and is taken for keys as it is (%s)", name, found->what,
                  found->remedy);
-        return;
+        return true;
     }
     if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
@@ -117,4 +123,5 @@ void kind_judge(const char *name, const struct keys_options *options, const uint
                  " (--crlf takes it off)",
                  name, options->fields.count > 0 ? "last field" : "key");
     columns_judge(name, options, bytes, size);
+    return true;
 }

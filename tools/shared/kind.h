@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 enum {
-    KIND_SIZE = 1 << 16 /* more bytes than these are not looked at */
+    KIND_SIZE = 1 << 16, /* more bytes than these are not looked at */
+    KIND_REASON = 160
 };
 
 /* Whether these bytes are the first ones of a filter file. */
@@ -18,8 +19,9 @@ bool kind_is_filter(const uint8_t *bytes, size_t size);
 
 /* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
  * file, of a filter or of wide characters, if all lines there end in a carriage return that is to
- * be part of the keys, or by columns_judge(). */
-void kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
-                size_t size);
+ * be part of the keys, or by columns_judge(). false: they cannot be keys, and why is in reason:
+ * with options->packed, what is still packed. */
+bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                size_t size, char reason[KIND_REASON]);
 
 #endif

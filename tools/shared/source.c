@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ * read(), behind poll() if it can be stopped. */
+#include "shared/source.h"
+#include "shared/stop.h"
+#include "shared/unpack.h"
+
+#include <bloomfile.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool is_standard_input(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *source_name(const char *path)
+{
+    if (path[0] == '\0')
+        return "a file without a name";
+    return is_standard_input(path) ? "standard input" : path;
+}
+
+int source_survey(const char *path, uint64_t *size)
+{
+    struct stat st;
+    const bool standard = is_standard_input(path);
+    *size = 0;
+    if ((standard ? fstat(STDIN_FILENO, &st) : stat(path, &st)) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    if (!standard && faccessat(AT_FDCWD, path, R_OK, AT_EACCESS) != 0)
+        return errno;
+    const off_t at = standard ? lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+    if (S_ISREG(st.st_mode) && at >= 0 && at < st.st_size)
+        *size = (uint64_t)(st.st_size - at);
+    return 0;
+}
+
+static void wait_for_input(const struct source *s)
+{
+    struct pollfd either[] = { { .fd = s->fd, .events = POLLIN },
+                               { .fd = stop_fd, .events = POLLIN } };
+    while (poll(either, 2, -1) < 0 && errno == EINTR)
+        continue;
+}
+
+static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
+{
+    struct source *s = source;
+    ssize_t n;
+    if (s->stoppable)
+        wait_for_input(s);
+    if (s->stoppable && stop_signal != 0) {
+        errno = ECANCELED;
+        return -1;
+    }
+    do
+        n = read(s->fd, to, size);
+    while (n < 0 && errno == EINTR);
+    s->bytes += n > 0 ? (uint64_t)n : 0;
+    return n;
+}
+
+int source_open(struct source *s, const char *path)
+{
+    s->fd = is_standard_input(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (s->fd < 0)
+        return errno;
+    (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (s->packed)
+        s->unpack = unpack_new(read_bytes, s);
+    s->is_open = true;
+    return 0;
+}
+
+ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **reason)
+{
+    const ssize_t n =
+        s->unpack != NULL ? unpack_read(s->unpack, to, size) : read_bytes(s, to, size);
+    const int error = errno;
+    if (n < 0 && s->unpack != NULL && (*reason = unpack_trouble(s->unpack)) != NULL)
+        return -1;
+    if (n < 0)
+        *reason = bloomfile_strerror(error);
+    return n;
+}
+
+void source_close(struct source *s)
+{
+    unpack_free(s->unpack);
+    s->unpack = NULL;
+    if (s->is_open && s->fd > STDIN_FILENO)
+        close(s->fd); /* read only: nothing can be lost */
+    s->is_open = false;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One input after another as bytes: a file or standard input, as it is or unpacked.
+ */
+#ifndef BLOOMFILE_TOOLS_SOURCE_H
+#define BLOOMFILE_TOOLS_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct unpack;
+
+/* The name for messages: "standard input" for "-". */
+const char *source_name(const char *path);
+
+/* Looks at an input before any is read. Returns 0, or the error that reading it will have; sets
+ * *size, 0 if that is not known. */
+int source_survey(const char *path, uint64_t *size);
+
+/* Begins as all zero, but for the first two. */
+struct source {
+    bool packed;    /* gzip and zstd data are unpacked */
+    bool stoppable; /* a stop_signal (stop.h) ends each wait */
+    bool is_open;
+    int fd;
+    struct unpack *unpack;
+    uint64_t bytes; /* read so far, of all inputs, as they are */
+};
+
+/* Returns 0 or an errno. */
+int source_open(struct source *s, const char *path);
+
+/* As read(2); -1 too if there is a stop_signal, or what is packed is damaged: then the reason. */
+ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **reason);
+
+void source_close(struct source *s);
+
+#endif

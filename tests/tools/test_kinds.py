@@ -16,7 +16,6 @@ KINDS = {"gz": (gzip.compress(TEXT), "gzip data", "-Z unpacks it"),
          "bz2": (bz2.compress(TEXT), "bzip2 data", "bzip2 -dc"),
          "xz": (lzma.compress(TEXT), "xz data", "xz -dc"),
          "zst": (ZSTD, "zstd data", "-Z unpacks it"),
-         "bloom": ((GOLDEN / "blocked-file.bloom").read_bytes(), "a Bloom filter", "bfmerge"),
          "bom": (b"\xff\xfe" + WIDE, "UTF-16 text", "iconv -f UTF-16 "),
          "big bom": (b"\xfe\xff" + TEXT.decode().encode("utf-16-be"), "UTF-16 text", "iconv"),
          "utf-8 bom": (b"\xef\xbb\xbf" + TEXT, "text with a byte order mark", "tail -c +4"),
@@ -56,6 +55,33 @@ class Inputs(KindTest):
                     self.assertIn(remedy, message)
                     self.assertEqual(message.count("looks like"), 1)
                     self.assertEqual(self.said(tool, "-q", *words, name), message)
+                    self.assertNotIn("looks", self.said(tool, "--as-is", *words, name))
+
+    def test_a_filter_is_no_list_of_keys(self):
+        """It is nearly always the wrong operand."""
+        says = ": it is a Bloom filter, and holds no keys (bfmerge joins filters; --as-is takes its bytes for keys)\n"
+        self.create_live("-n", 1000, name="live filter")
+        for image in sorted(GOLDEN.glob("*-file*.bloom")):
+            self.write(image.name, image.read_bytes())
+        names = [name for name in os.listdir(self.folder) if name.endswith(("filter", "-file.bloom"))]
+        self.assertGreater(len(names), 4)
+        for tool, *words in self.commands():
+            if tool == "bfcreate":
+                words = words[1:]
+            for name in names:
+                for more in [], ["-q"], ["-Z"], ["-x8"]:
+                    with self.subTest(tool, words=more, name=name):
+                        result = self.run_tool(tool, *more, *words, name)
+                        if "-q" not in more or "other" in words:
+                            self.assertEqual(result.returncode, 2, result.stderr)
+                        self.assertIn((tool + ": " + name + says).encode(), result.stderr)
+                        self.assertFalse((self.folder / "new").exists())
+            result = self.run_tool(tool, "--as-is", "-q", *words, names[0])
+            self.assertLess(result.returncode, 2, result.stderr)
+            (self.folder / "new").unlink(missing_ok=True)
+        self.assertIn("filter" + says, self.trouble("bfcreate", "-f", "2", "filter"))
+        self.assertIn("standard input" + says, self.trouble("bfcreate", "2", stdin=self.read("filter")))
+        self.output("bfquery", "filter", "filter", "-", stdin=b"key 1\n", status=2, says=("bfquery: filter" + says).encode())
 
     def test_carriage_returns_at_each_end(self):
         self.write("dos", CRLF)

@@ -161,7 +161,7 @@ class Manual(ToolTest):
                "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
-                            "-f --min-keys 200 new keys", "w dos", "z packed",
+                            "-f --min-keys 200 new keys", "w dos", "z packed", "u nul",
                             "--field 1 v quoted"],
                "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",

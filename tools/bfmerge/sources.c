@@ -86,7 +86,7 @@ static void add_listed(struct merge_sources *s, const char *list, const struct b
 
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null)
 {
-    struct keys_options options = { .null = null, .no_keys = true };
+    struct keys_options options = { .null = null, .as_is = true };
     struct bloomfile_key names[BATCH];
     char *copy = strdup(path);
     if (copy == NULL)

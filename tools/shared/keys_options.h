@@ -12,7 +12,7 @@ struct keys_options {
     bool crlf;            /* lines: a '\r' before the end is no part of the key */
     bool packed;          /* gzip and zstd data are unpacked */
     bool keep_going;      /* trouble with an input is a message, and the next one is read */
-    bool no_keys;         /* what looks like something else is no warning: it is a list of names */
+    bool as_is;           /* what looks like something else is taken for keys without a word */
     bool stoppable;       /* once there is a stop_signal (stop.h), nothing more is read */
     size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
@@ -30,7 +30,9 @@ struct keys_options {
         OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
                OPTIONS_FLAG(request, field.crlf), .rival = 'k'),                                   \
         OPTION('Z', "decompress", NULL, "unpack inputs that are gzip or zstd data",                \
-               OPTIONS_FLAG(request, field.packed))
+               OPTIONS_FLAG(request, field.packed)),                                               \
+        OPTION(0, "as-is", NULL, "inputs that look like something else are keys, without a word",  \
+               OPTIONS_FLAG(request, field.as_is))
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \

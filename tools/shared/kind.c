@@ -14,8 +14,8 @@
 static const struct mark {
     const char *bytes;
     size_t size;
-    const char *what, *remedy;
-    const char *program; /* that unpacks it */
+    const char *what, *remedy; /* NULL: it cannot be keys */
+    const char *program;       /* that unpacks it */
 } marks[] = {
     { "\x1F\x8B\x08", 3, "gzip data", "-Z unpacks it", "gzip" },
     { "\x28\xB5\x2F\xFD", 4, "zstd data", "-Z unpacks it", "zstd" },
@@ -23,8 +23,7 @@ static const struct mark {
       "7zXZ\0",
       6, "xz data", "xz -dc unpacks it", "xz" },
     { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it", "bzip2" },
-    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter",
-      "its keys are not in it; bfmerge joins filters", NULL },
+    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter", NULL, NULL },
 };
 
 /* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
@@ -100,13 +99,20 @@ bool kind_is_filter(const uint8_t *bytes, size_t size)
 bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size, char reason[KIND_REASON])
 {
-    if (options->no_keys)
+    if (options->as_is)
         return true;
     if (size > KIND_SIZE)
         size = KIND_SIZE;
     const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find_wide(bytes, size);
+    if (found != NULL && found->remedy == NULL) {
+        snprintf(reason, KIND_REASON,
+                 "it is %s, and holds no keys (bfmerge joins filters; --as-is takes its bytes for"
+                 " keys)",
+                 found->what);
+        return false;
+    }
     if (found != NULL && found->program != NULL && options->packed) {
         snprintf(reason, KIND_REASON, "what -Z makes of it looks like %s (%s -dc unpacks it)",
                  found->what, found->program);

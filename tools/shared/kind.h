@@ -17,10 +17,10 @@ enum {
 /* Whether these bytes are the first ones of a filter file. */
 bool kind_is_filter(const uint8_t *bytes, size_t size);
 
-/* Warns, unless options->no_keys, if the bytes that an input begins with are those of a packed
- * file, of a filter or of wide characters, if all lines there end in a carriage return that is to
- * be part of the keys, or by columns_judge(). false: they cannot be keys, and why is in reason:
- * with options->packed, what is still packed. */
+/* Warns, unless options->as_is, if the bytes that an input begins with are those of a packed file
+ * or of wide characters, if all lines there end in a carriage return that is to be part of the
+ * keys, or by columns_judge(). false: they cannot be keys, and why is in reason: a filter; and with
+ * options->packed, what is still packed. */
 bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size, char reason[KIND_REASON]);
 

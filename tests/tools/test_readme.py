@@ -1,47 +1,19 @@
 # SPDX-License-Identifier: MIT
 """README.md: what its sessions print, in order and in one folder, is what it says they print."""
 
-import os
-import pathlib
 import re
-import subprocess
 
-from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, main
+import sessions
+from support import SOURCE_ROOT, TOOLS, ToolTest, main
 
 README = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
 FAQ = (SOURCE_ROOT / "doc/faq.md").read_text(encoding="utf-8")
-
-
-def sessions():
-    """Of each console block: its commands, each with what it prints."""
-    for block in re.findall(r"^```console\n(.*?)^```$", README, re.M | re.S):
-        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
-            command, _, printed = part.partition("\n")
-            yield command, printed
-
-
-def pattern(printed):
-    """What "..." stands for is not shown: the rest of a line, or any lines."""
-    pieces = re.split(r"^\.\.\.\n|\.\.\.(?=\n)", printed, flags=re.M)
-    marks = re.findall(r"^\.\.\.\n|\.\.\.(?=\n)", printed, flags=re.M)
-    fill = [r"(?:.*\n)*" if mark.endswith("\n") else ".*" for mark in marks] + [""]
-    return "".join(re.escape(piece) + more for piece, more in zip(pieces, fill))
+RECIPES = (SOURCE_ROOT / "doc/recipes.md").read_text(encoding="utf-8")
 
 
 class Readme(ToolTest):
     def test_sessions(self):
-        paths = sorted({str(pathlib.Path(tool).parent) for tool in TOOLS.values()})
-        environment = {**os.environ, "LC_ALL": "C",
-                       "PATH": os.pathsep.join([*paths, os.environ["PATH"]])}
-        count = 0
-        for command, printed in sessions():
-            with self.subTest(command=command):
-                result = subprocess.run(
-                    ["sh", "-c", command], cwd=self.folder, env=environment, timeout=TIMEOUT,
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
-                self.assertRegex(result.stdout, r"\A" + pattern(printed) + r"\Z")
-            count += 1
-        self.assertGreater(count, 18)
+        self.assertGreater(sessions.check(self, README, self.folder), 18)
 
     def test_functions_are_those_of_the_headers(self):
         """And the ways to make and to end a filter that one has to know of are among them."""
@@ -64,7 +36,7 @@ class Readme(ToolTest):
             self.assertRegex(README, rf"\*\*{tool}\*\*|`{tool}`", tool)
 
     def test_links(self):
-        for folder, text in (SOURCE_ROOT, README), (SOURCE_ROOT / "doc", FAQ):
+        for folder, text in (SOURCE_ROOT, README), (SOURCE_ROOT / "doc", FAQ), (SOURCE_ROOT / "doc", RECIPES):
             for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
                 self.assertTrue((folder / target).exists(), target)
 

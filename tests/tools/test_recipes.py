@@ -107,34 +107,47 @@ class Recipes(ToolTest):
         self.crawl()
         self.assertEqual(set(self.fetched()), set(range(PAGES)))
 
-    def crawl(self, seconds=TIMEOUT):
-        """For so long; whether it came to its end."""
+    def crawl(self, kill_at=0):
+        """From where it stands; killed before its command of that number. Whether it came to its end."""
+        self.write("calls", b"0\n")
         path = os.pathsep.join([str(self.bin), *sessions.PATH, os.environ["PATH"]])
-        process = subprocess.Popen(["./crawl"], cwd=self.folder, env={**os.environ, "PATH": path}, start_new_session=True,
-                                   stderr=subprocess.PIPE)
-        try:
-            _, message = process.communicate(timeout=seconds)
-            self.assertEqual((process.returncode, message), (0, b""))
-            return True
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
-            return False
+        process = subprocess.Popen(["./crawl"], cwd=self.folder, start_new_session=True, stderr=subprocess.PIPE,
+                                   env={**os.environ, "PATH": path, "KILL_AT": str(kill_at)})
+        _, message = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(message, b"")
+        self.assertIn(process.returncode, [0, -signal.SIGKILL])
+        return process.returncode == 0
 
     def test_crawler_that_is_killed(self):
-        self.make_site()
+        """Before each of its commands. To each page leads one link only, so that none is found twice."""
+        pages = 108
+        self.script(self.bin / "fetch", '#!/bin/sh\necho "$1" >> fetched\n'
+                                        'while read -r link; do echo "$link"; done < "site/${1##*/}"\n')
+        for page in range(pages):
+            leads_to = range(1, 104) if page == 0 else range(103 + page, pages)[:1]
+            self.write(f"site/{page}", b"".join(b"http://site.example/%d\n" % to for to in leads_to))
+        for command in "mkdir", "find", "bfcreate", "bfadd", "bfquery", "bfuniq", "rm", "split", "sync", "mv":
+            real = shutil.which(command, path=os.pathsep.join([*sessions.PATH, os.environ["PATH"]]))
+            self.script(self.bin / command, '#!/bin/sh\nread -r n < calls\necho $((n + 1)) > calls\n'
+                                            f'[ $((n + 1)) != "$KILL_AT" ] || kill -9 0\nexec "{real}" "$@"\n')
         self.script(self.folder / "crawl", sessions.scripts(PARTS[CRAWLER])["crawl"])
-        self.write("todo/1", b"http://site.example/0\n")
-        kills = 0
-        while kills < 30 and not self.crawl(0.05 + self.random.random() * 0.6):
-            kills += 1
-            if kills % 7 == 0:  # the filter is lost, too
-                (self.folder / "seen.bloom").unlink(missing_ok=True)
-        self.crawl()
-        self.assertGreater(kills, 3)
+        kill_at, came_to_its_end = 0, False
+        while not came_to_its_end:
+            for name in "todo", "done":
+                shutil.rmtree(self.folder / name, ignore_errors=True)
+            for name in "seen.bloom", "fetched":
+                (self.folder / name).unlink(missing_ok=True)
+            self.write("todo/1", b"http://site.example/0\n")
+            kill_at += 1
+            came_to_its_end = self.crawl(kill_at)
+            self.assertTrue(self.crawl())
+            self.check_all_fetched(kill_at, pages)
+        self.assertGreater(kill_at, 30)
+
+    def check_all_fetched(self, kill_at, pages):
         fetched = self.fetched()
-        self.assertEqual(set(fetched), set(range(PAGES)))
-        self.assertLessEqual(len(fetched), PAGES + 101 * kills)
+        self.assertEqual(set(fetched), set(range(pages)), f"killed before command {kill_at}")
+        self.assertLessEqual(len(fetched), pages + 100)
         done = [line for path in (self.folder / "done").iterdir() for line in path.read_bytes().splitlines()]
         self.assertEqual(len(done), len(set(done)))
         self.assertEqual(os.listdir(self.folder / "todo"), [])

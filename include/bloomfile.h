@@ -129,7 +129,11 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EREPLACED, -1043, "replaced or removed while it was open for writing")             \
     X(BLOOMFILE_ECHANGED, -1044, "overwritten while it was open")                                  \
     X(BLOOMFILE_EFILESYSTEM, -1045, "a live filter cannot be shared on this file system")          \
-    X(BLOOMFILE_ENOBOOT, -1046, "this system does not tell which boot it is (no boot_id in /proc)")
+    X(BLOOMFILE_ENOBOOT, -1046,                                                                    \
+      "this system does not tell which boot it is (no boot_id in /proc)")                          \
+    X(BLOOMFILE_ESERIES, -1047, "a layer does not fit into its series")                            \
+    X(BLOOMFILE_ELAYER, -1048, "a layer of the series is missing")                                 \
+    X(BLOOMFILE_ENOTONE, -1049, "a series of layers, where one filter is needed")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
@@ -192,6 +196,10 @@ struct bloomfile_params {
     uint32_t framing, framing_size;  /* how keys were cut from an input: bloomfile_inspect.h */
     uint64_t self_test;              /* with hash_id, 0 without: see bloomfile_hash.h */
     uint32_t hash_id;                /* of an application's own function; 0: bloomfile_hash() */
+
+    /* For new live filters only: BLOOMFILE_EPARAMS elsewhere, unless 0. See bloomfile_live.h. */
+    uint32_t series; /* BLOOMFILE_GROW, or the number of generations, 2 to 1000; 0: one filter */
+    uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
     uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
@@ -292,7 +300,8 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 /* Opens a filter file. Without BLOOMFILE_WRITE for reading: a sealed one, or a live one, whose
  * lookups then see every add as soon as it is made; a live body has no checksums.
  * Errors: those of open, fstat, read and mmap; EISDIR; BLOOMFILE_ENOTREGULAR; BLOOMFILE_EPARAMS for
- * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; BLOOMFILE_ELIVE for
+ * unknown or contradictory flags; every BLOOMFILE_E* from EEMPTY to EPOISONED; of a
+ * series BLOOMFILE_ESERIES, _ELAYER; BLOOMFILE_ELIVE for
  * BLOOMFILE_VERIFY_FULL of a live one; BLOOMFILE_EUNCLEAN, _EFILESYSTEM and _ENOBOOT of a live one
  * (bloomfile_live.h); with BLOOMFILE_VERIFY_FULL also _EPAGE and _EBODY; ENOMEM; BLOOMFILE_ETOOBIG;
  * those of the flags above. With BLOOMFILE_WRITE also BLOOMFILE_ESEALED; EBUSY while it is being

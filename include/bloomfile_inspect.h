@@ -105,11 +105,27 @@ struct bloomfile_info {
                               others went on */
     uint32_t framing;      /* enum bloomfile_framing; one that is not known here: unknown */
     uint32_t framing_size; /* BLOOMFILE_FIXED: bytes of each key; else 0 */
+    /* Of a series; 0 if it is none. Sizes and counts are the sums of its layers, `hashes` and
+     * `layer` those of the newest. */
+    uint32_t layers;      /* there are now */
+    uint32_t generations; /* live: that it remembers; 0: it grows */
+    uint64_t layer;       /* number of the layer, from 0 */
+    uint64_t series;      /* live: its identity */
+    double series_fpr;    /* the rate that all layers keep together; 0: none recorded */
+    uint64_t period;      /* seconds that a generation lasts at most; 0: until it is full */
+    uint64_t began;       /* with a period: when the layer was made, seconds since 1970 */
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 
 /* Fills *info, up to info->struct_size bytes. Error: BLOOMFILE_EPARAMS (struct_size). */
 BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *info);
+
+/* How many layers a series has at the moment, and one of them, the oldest being 0; 0 and NULL if
+ * the filter is no series, or has no such layer. A layer is for the functions of this header only:
+ * it says "no" to the keys of the others. It is valid until the handle of the series is closed or,
+ * if that forgets, used for anything else than inspecting. */
+BLOOMFILE_API size_t bloomfile_layers(const bloomfile *f);
+BLOOMFILE_API const bloomfile *bloomfile_layer(const bloomfile *f, size_t i);
 
 /* What the bits themselves say. Reads the whole body. */
 struct bloomfile_measurement {
@@ -182,11 +198,12 @@ struct bloomfile_field {
     uint32_t kind;    /* enum bloomfile_field_kind */
 };
 
-/* Lists the fields of a header of that size, 4096 or 512, in the order of their offsets; of any
- * other size only those of the static header, whose places do not depend on it. Fills at most
+/* Lists the fields of a header of that size, 4096 or 512, and with those bits of `incompat`, in the
+ * order of their offsets; of any other size only those of the static header, whose places do not
+ * depend on it. Fills at most
  * `room` of them (`fields` may be NULL with 0) and returns how many there are. */
-BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, struct bloomfile_field *fields,
-                                      size_t room);
+BLOOMFILE_API size_t bloomfile_fields(uint32_t header_size, uint32_t incompat,
+                                      struct bloomfile_field *fields, size_t room);
 
 /* The name of the code that answers lookups on this handle: "avx512", "avx2", "neon" or "scalar",
  * the fastest that the processor has; all give the same answers. The environment variable

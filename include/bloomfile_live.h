@@ -52,6 +52,23 @@
  * killed. It can also become 1, and overflow too low, when a writer of a counting filter closes
  * before another one has committed counters that both have raised.
  *
+ * Series. With bloomfile_params.series a filter consists of layers. BLOOMFILE_GROW: when a layer
+ * has its capacity, whoever fills it makes the next one, of twice the capacity and a lower rate, so
+ * that the rates of all of them add up to less than params.fpr, however many there will be. A
+ * number G of generations, 2 to 1000: a layer that is full, or whose params.period is over, is
+ * followed by an empty one of the same size, and of G layers the oldest is forgotten; so a key is
+ * found until at least G - 1 further generations have begun. Layers are files: PATH, PATH.1, PATH.2
+ * and so on, of a series that forgets as many as it has generations. All of them belong together:
+ * they are opened by PATH and found by themselves, while others make new ones too, and one that is
+ * missing or foreign is an error (BLOOMFILE_ELAYER, _ESERIES). A key is new if no layer has it.
+ * What has been said above holds for each layer. If a layer cannot be made, since the disk is full,
+ * say, adds of new keys fail with that error, nothing is lost, and lookups go on. If a lookup finds
+ * that there is a further layer and cannot open it, it answers "maybe", and bloomfile_status() says
+ * why. In memory a series belongs to the process that made it: in a child of fork, once the parent
+ * has made a further layer, lookups are "maybe", and adds BLOOMFILE_ELAYER; a child makes none.
+ * bloomfile_seal_to() writes all layers to one file, which is shipped and opened like any other;
+ * sealing in place, folding and merging are BLOOMFILE_ENOTONE.
+ *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its
  * own. Until then it shares its parent's opening, and if the parent is killed, keeps the locks that
@@ -70,12 +87,16 @@
 extern "C" {
 #endif
 
+#define BLOOMFILE_GROW 1u /* for bloomfile_params.series */
+
 /* Makes a live filter at `path`, atomically, and opens it for writing; params say how large:
  * `capacity` or `bits` must be given.
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
- * the old one (bloomfile_is_stale).
- * Errors as bloomfile_builder_new() and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor
- * bits is given; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
+ * the old one (bloomfile_is_stale). params.series: capacity is that of the first layer; a series
+ * that grows must have it, and takes neither bits nor hashes. Errors as bloomfile_builder_new() and
+ * _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESERIES for a series
+ * in the counting layout, or if a file is where a further layer will be; ENOSPC if the disk cannot
+ * hold all of it; those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 

@@ -2,78 +2,34 @@
  * Adding keys to a live filter, one or many, and taking them back from a counting one. */
 #include <bloomfile_live.h>
 
-#include <string.h>
-
 #include "format/hash.h"
+#include "handle/adding.h"
 #include "handle/join.h"
 #include "handle/keys.h"
-
-#define CHUNK 1024 /* digests added between two checks of the file's state, at most */
+#include "handle/live.h"
+#include "series/series.h"
 
 static int addable(bloomfile *f)
 {
-    return f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
-}
-
-static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
-                        struct kernel_change *change)
-{
-    const struct kernel *kernel = f->kernel;
-    uint8_t *body = map_bytes(&f->map) + f->header.body_offset;
-    (f->alone && kernel->add_alone != NULL ? kernel->add_alone : kernel->add_shared)(
-        body, f->view.units, f->header.k, digests, n, was_new, change);
-}
-
-/* Keys that are there are new to nobody, and adding them again changes nothing. */
-static bool are_there(const bloomfile *f, const uint64_t *digests, size_t n)
-{
-    return !layout_of(f->header.layout)->counts &&
-           (n == 1 ? f->kernel->contains(&f->view, digests[0])
-                   : f->kernel->contains_many(&f->view, digests, n, NULL) == n);
-}
-
-static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
-                       struct kernel_change *change)
-{
-    if (are_there(f, digests, n)) {
-        if (was_new != NULL)
-            memset(was_new, 0, n * sizeof *was_new);
-        return 0;
-    }
-    int error = n == 1 ? session_lock_stripe(f->session, f->fd, digests[0])
-                       : session_lock_stripes(f->session, f->fd);
-    if (error != 0)
-        return error;
-    add_digests(f, digests, n, was_new, change);
-    if (n == 1)
-        session_unlock_stripe(f->session, f->fd, digests[0]);
-    else
-        session_unlock_stripes(f->session, f->fd);
-    return 0;
+    if (f->unnamed)
+        return BLOOMFILE_EHASH;
+    return f->series != NULL ? series_addable(f) : join_writable(f);
 }
 
 /* Adds to *new_keys. */
-static int add_chunk(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
-                     size_t *new_keys)
+static int add_some(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
+                    size_t *new_keys)
 {
-    struct kernel_change change = { 0 };
-    int error = addable(f);
-    if (error != 0)
-        return error;
-    if (f->exact)
-        error = add_exactly(f, digests, n, was_new, &change);
-    else
-        add_digests(f, digests, n, was_new, &change);
-    shared_order(); /* of two who each add a key and look up the other's, at least one finds it */
-    session_count(f->session, &change);
-    *new_keys += (size_t)change.keys;
-    return error;
+    if (f->unnamed)
+        return BLOOMFILE_EHASH;
+    return f->series != NULL ? series_add(f, digests, n, was_new, new_keys)
+                             : adding(f, digests, n, was_new, new_keys);
 }
 
 int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bool *was_new)
 {
     size_t new_keys = 0;
-    int error = add_chunk(f, &digest, 1, NULL, &new_keys);
+    int error = add_some(f, &digest, 1, NULL, &new_keys);
     if (error == 0 && was_new != NULL)
         *was_new = new_keys > 0;
     return error;
@@ -101,9 +57,9 @@ int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t 
 {
     size_t sum = 0;
     int error = n == 0 ? addable(f) : 0;
-    for (size_t start = 0; start < n && error == 0; start += CHUNK)
-        error =
-            add_chunk(f, digests + start, at_most(n - start, CHUNK), from(was_new, start), &sum);
+    for (size_t start = 0; start < n && error == 0; start += ADDING_MOST)
+        error = add_some(f, digests + start, at_most(n - start, ADDING_MOST), from(was_new, start),
+                         &sum);
     if (error == 0 && new_keys != NULL)
         *new_keys = sum;
     return error;
@@ -118,7 +74,7 @@ int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
     for (size_t start = 0; start < n && error == 0; start += KEYS_CHUNK) {
         size_t count = at_most(n - start, KEYS_CHUNK);
         keys_digests(f, keys + start, count, digests);
-        error = add_chunk(f, digests, count, from(was_new, start), &sum);
+        error = add_some(f, digests, count, from(was_new, start), &sum);
     }
     if (error == 0 && new_keys != NULL)
         *new_keys = sum;
@@ -129,7 +85,7 @@ int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
 {
     if (!layout_of(f->header.layout)->counts)
         return BLOOMFILE_ENOTCOUNTING;
-    int error = f->unnamed ? BLOOMFILE_EHASH : join_writable(f);
+    int error = addable(f);
     if (error == 0)
         error = session_lock_removal(f->session, f->fd);
     if (error != 0)

@@ -20,6 +20,8 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);
+    if (error == 0)
+        error = params_refuse_of_live(&p);
     if (error != 0)
         return error;
     if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)

@@ -73,6 +73,8 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     *out = NULL;
     struct bloomfile_params p;
     int error = params_take(&p, params);
+    if (error == 0)
+        error = params_refuse_of_live(&p);
     if (error != 0)
         return error;
     bloomfile_builder *b = calloc(1, sizeof *b);

@@ -11,6 +11,7 @@
 #include "handle/live.h"
 #include "image/body.h"
 #include "os/team.h"
+#include "series/series.h"
 #include "sizing/sizing.h"
 
 /* The structs of version 0.1, the oldest that callers can have. */
@@ -53,17 +54,21 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .writers = r->writers,
         .framing = header_framing_kind(h),
         .framing_size = header_framing_size(h),
+        .layers = h->layers,
+        .generations = h->generations,
+        .layer = h->layer,
+        .series = h->series,
+        .series_fpr = h->series_fpr,
+        .period = h->period,
+        .began = h->began,
     };
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
     memcpy(info->label, h->label, sizeof info->label);
 }
 
-int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+static void get_info(const bloomfile *f, struct bloomfile_info *info)
 {
-    if (!versioned_known(out->struct_size, INFO_LEAST))
-        return BLOOMFILE_EPARAMS;
-    struct bloomfile_info info;
     struct header h = f->header, now;
     if (f->live != NULL && live_load(f, &now) == 0)
         h.record = now.record;
@@ -71,15 +76,67 @@ int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
         struct kernel_change counted = session_counted(f->session);
         h.record = live_add_counts(&h, h.record, &counted);
     }
-    info_from_header(&h, f->geometry.image_size, f->geometry.pages, &info);
-    info.bad_pages = atomic_load(&f->guard->bad);
+    info_from_header(&h, f->geometry.image_size, f->geometry.pages, info);
+    info->bad_pages = atomic_load(&f->guard->bad);
+}
+
+/* What a layer has more; what they all have is that of the first. */
+static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *layer)
+{
+    sum->bits += layer->bits;
+    sum->bits_unfolded += layer->bits_unfolded;
+    sum->body_size += layer->body_size;
+    sum->image_size += layer->image_size;
+    sum->pages += layer->pages;
+    sum->capacity += layer->capacity;
+    sum->keys += layer->keys;
+    sum->ones += layer->ones;
+    sum->bad_pages += layer->bad_pages;
+    sum->keys_estimated |= layer->keys_estimated;
+    sum->hashes = layer->hashes; /* of the newest, as are these */
+    sum->sequence = layer->sequence;
+    sum->writers = layer->writers;
+    sum->layer = layer->layer;
+    if (layer->state == BLOOMFILE_POISONED)
+        sum->state = layer->state;
+}
+
+static void get_info_of_all(const bloomfile *f, struct bloomfile_info *sum)
+{
+    const size_t count = series_count(f);
+    get_info(series_layer(f, 0), sum);
+    for (size_t i = 1; i < count; i++) {
+        struct bloomfile_info layer;
+        get_info(series_layer(f, i), &layer);
+        add_info(sum, &layer);
+    }
+    sum->fpr = sum->series_fpr;
+    sum->layers = (uint32_t)count;
+}
+
+int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
+{
+    if (!versioned_known(out->struct_size, INFO_LEAST))
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_info info;
+    (f->series != NULL ? get_info_of_all : get_info)(f, &info);
     versioned_give(out, out->struct_size, &info, sizeof info);
     return 0;
 }
 
+size_t bloomfile_layers(const bloomfile *f)
+{
+    return f->series != NULL ? series_count(f) : 0;
+}
+
+const bloomfile *bloomfile_layer(const bloomfile *f, size_t i)
+{
+    return f->series != NULL ? series_layer(f, i) : NULL;
+}
+
 const void *bloomfile_body(const bloomfile *f, size_t *size)
 {
-    *size = (size_t)f->geometry.need;
+    *size = f->series != NULL ? 0 : (size_t)f->geometry.need;
     return f->view.body;
 }
 
@@ -113,6 +170,7 @@ int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out
 #define ROW(offset, size, name, type, kind) { #name, -1, offset, size, BLOOMFILE_FIELD_##kind },
 
 static const struct bloomfile_field static_fields[] = { HEADER_FIELDS(ROW) };
+static const struct bloomfile_field layer_fields[] = { SERIES_FIELDS(ROW) };
 static const struct bloomfile_field record_fields[] = { RECORD_FIELDS(ROW) };
 
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
@@ -136,12 +194,16 @@ static void list_checksum(struct field_list *l, const char *name, int record, ui
     list(l, (struct bloomfile_field){ name, -1, end - 4, 4, BLOOMFILE_FIELD_HEX }, record, 0);
 }
 
-size_t bloomfile_fields(uint32_t header_size, struct bloomfile_field *fields, size_t room)
+size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfile_field *fields,
+                        size_t room)
 {
     const struct header h = { .header_size = header_size };
     struct field_list l = { fields, room, 0 };
     for (size_t i = 0; i < COUNT(static_fields); i++)
         list(&l, static_fields[i], -1, 0);
+    const bool layer = (incompat & HEADER_INCOMPAT_LAYER) != 0;
+    for (size_t i = 0; layer && header_size == GEOMETRY_FILE_HEADER && i < COUNT(layer_fields); i++)
+        list(&l, layer_fields[i], -1, 0);
     if (!geometry_header_known(header_size))
         return l.count;
     list_checksum(&l, "header_crc", -1, header_record_offset(&h, 0));
@@ -156,23 +218,41 @@ size_t bloomfile_fields(uint32_t header_size, struct bloomfile_field *fields, si
 
 /* ---- the bits */
 
-int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
+static void measure(const bloomfile *f, struct bloomfile_measurement *m)
 {
-    if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
-        return BLOOMFILE_EPARAMS;
     const struct header *h = &f->header;
     const struct sizing *sizing = sizing_of(h->layout);
     struct kernel_tally tally = { 0 };
     map_expect(&f->map, MAP_SCAN);
     f->kernel->tally(f->view.body, (size_t)f->geometry.need, &tally);
     map_expect(&f->map, MAP_LOOKUPS);
-    struct bloomfile_measurement m = {
-        .struct_size = out->struct_size,
+    *m = (struct bloomfile_measurement){
         .ones = tally.ones,
-        .fill = (double)tally.ones / (double)h->m,
         .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
         .keys_estimate = sizing->estimated_keys(h->m, h->k, tally.ones),
     };
+}
+
+int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
+{
+    if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
+        return BLOOMFILE_EPARAMS;
+    struct bloomfile_measurement m = { 0 };
+    double sure = 1; /* that no layer says "maybe" to an absent key */
+    uint64_t bits = 0;
+    for (size_t i = 0; i < (f->series != NULL ? series_count(f) : 1); i++) {
+        const bloomfile *layer = f->series != NULL ? series_layer(f, i) : f;
+        struct bloomfile_measurement one;
+        measure(layer, &one);
+        m.ones += one.ones;
+        m.keys_estimate += one.keys_estimate;
+        sure *= 1 - one.fpr;
+        bits += layer->header.m;
+        m.fpr = one.fpr;
+    }
+    m.fill = (double)m.ones / (double)bits;
+    if (f->series != NULL)
+        m.fpr = 1 - sure;
     versioned_give(out, out->struct_size, &m, sizeof m);
     return 0;
 }
@@ -185,6 +265,8 @@ static uint64_t share(uint64_t total, uint64_t i, uint64_t cells)
 
 int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
 {
+    if (f->series != NULL)
+        return BLOOMFILE_ENOTONE;
     if (cells == 0)
         return BLOOMFILE_EPARAMS;
     const size_t grain = (size_t)geometry_bytes_of(f->header.layout, 1);
@@ -221,10 +303,8 @@ static int blame_header(const bloomfile *f, struct bloomfile_fault *fault)
     return blame(fault, BLOOMFILE_ECHANGED, "header", 0);
 }
 
-int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+static int verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
 {
-    if (threads > TEAM_MOST)
-        return blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
     if (f->live != NULL)
         return blame(fault, BLOOMFILE_ELIVE, "state",
                      header_record_offset(&f->header, f->header.in_force));
@@ -234,4 +314,31 @@ int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_faul
     int error = body_verify(&f->header, f->view.body, f->guard, threads, fault);
     map_expect(&f->map, MAP_LOOKUPS);
     return changed_header(f) ? blame_header(f, fault) : error;
+}
+
+/* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
+static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    uint64_t start = 0;
+    int first = 0;
+    for (size_t i = 0; i < series_count(f); i++) {
+        const bloomfile *layer = series_layer(f, i);
+        struct bloomfile_fault found;
+        const int error = verify(layer, threads, &found);
+        if (error != 0 && first == 0) {
+            first = error;
+            found.offset += start;
+            if (fault != NULL)
+                *fault = found;
+        }
+        start += layer->geometry.image_size;
+    }
+    return first;
+}
+
+int bloomfile_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
+{
+    if (threads > TEAM_MOST)
+        return blame(fault, BLOOMFILE_EPARAMS, "threads", 0);
+    return (f->series != NULL ? verify_all : verify)(f, threads, fault);
 }

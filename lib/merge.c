@@ -17,6 +17,8 @@
 
 int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {
+    if (header_is_layer(&a->header) || header_is_layer(&b->header))
+        return BLOOMFILE_ENOTONE;
     const struct header *x = &a->header, *y = &b->header;
     if (x->layout != y->layout)
         return BLOOMFILE_EDIFFERENTLAYOUT;
@@ -77,6 +79,8 @@ static void describe_also(struct header *h, const struct header *source)
 static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
                     const struct bloomfile_merge_params *p)
 {
+    if (header_is_layer(&srcs[0]->header))
+        return BLOOMFILE_ENOTONE;
     int error = source_describe(srcs[0], h);
     for (size_t i = 1; error == 0 && i < count; i++) {
         struct header source;

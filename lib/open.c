@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: MIT
  * Opening and closing handles. */
-#include "open.h"
-
 #include <bloomfile_inspect.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "format/hash.h"
-#include "handle/app_hash.h"
-#include "handle/changed.h"
-#include "handle/join.h"
-#include "handle/sealing.h"
-#include "image/body.h"
-#include "kernel/dispatch.h"
+#include "handle/opening.h"
 #include "os/file.h"
-#include "os/filesystem.h"
+#include "series/series.h"
 
 #define OPEN_FLAGS                                                                                 \
     (BLOOMFILE_VERIFY_FULL | BLOOMFILE_VERIFY_NONE | BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN |  \
      BLOOMFILE_ADD_EXACT | BLOOMFILE_PREFAULT | BLOOMFILE_LOCK | BLOOMFILE_COPY |                  \
      BLOOMFILE_APP_HASH)
-#define OPEN_TRIES 100 /* while others replace the file */
 
 static bool flags_valid(unsigned flags, bool by_path)
 {
@@ -38,229 +23,20 @@ static bool flags_valid(unsigned flags, bool by_path)
     return writing || (flags & BLOOMFILE_ADD_EXACT) == 0;
 }
 
-/* Whether these flags may use the filter of a valid header. fd: a whole file, or -1. */
-static int check_state(int fd, const struct header *h, unsigned flags)
-{
-    if (h->record.state == BLOOMFILE_POISONED)
-        return BLOOMFILE_EPOISONED;
-    if (h->record.state == BLOOMFILE_SEALED)
-        return (flags & BLOOMFILE_WRITE) != 0 ? BLOOMFILE_ESEALED : 0;
-    if (fd < 0 || (flags & (BLOOMFILE_VERIFY_FULL | BLOOMFILE_COPY)) != 0)
-        return BLOOMFILE_ELIVE;
-    if ((flags & BLOOMFILE_WRITE) != 0 && h->ro_compat != 0)
-        return BLOOMFILE_EFEATURE;
-    return join_check_clean(fd, h, (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0);
-}
-
-int filter_new(bloomfile **out, const struct header *h, struct map *map, unsigned flags)
-{
-    bloomfile *f = calloc(1, sizeof *f);
-    if (f == NULL) {
-        map_release(map);
-        return ENOMEM;
-    }
-    bool live = h->record.state == BLOOMFILE_LIVE;
-    f->fd = -1;
-    f->map = *map;
-    f->header = *h;
-    f->geometry = geometry_of(h->layout, h->m, h->header_size);
-    f->kernel = kernel_for(h->layout);
-    f->contains = f->kernel->contains;
-    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
-    f->copied = (flags & BLOOMFILE_COPY) != 0;
-    f->guard = &f->guard_storage;
-    f->app_hash = hash_is_applications(h->hash_id);
-    int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
-                            live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
-    if (f->app_hash)
-        app_hash_forget(f);
-    if (live) {
-        f->live = map->bytes;
-        f->state[0] = header_state(f->live, 0);
-        f->state[1] = header_state(f->live, 1);
-        f->accept_unclean = (flags & BLOOMFILE_ACCEPT_UNCLEAN) != 0;
-        if (error == 0)
-            error = session_new(&f->session);
-        if (error == 0)
-            f->session->own = true;
-    }
-    if (error == 0 && (flags & BLOOMFILE_VERIFY_FULL) != 0) {
-        map_expect(&f->map, MAP_SCAN);
-        error = body_verify(h, f->view.body, f->guard, 1, NULL);
-        map_expect(&f->map, MAP_LOOKUPS);
-    }
-    if (error != 0) {
-        bloomfile_close(f);
-        return error;
-    }
-    *out = f;
-    return 0;
-}
-
-int filter_make_writer(bloomfile *f, int fd, unsigned flags)
-{
-    bool layered;
-    f->fd = fd;
-    f->exact = (flags & BLOOMFILE_ADD_EXACT) != 0;
-    f->alone = (flags & BLOOMFILE_SOLE_ADDER) != 0;
-    int error = filesystem_check(fd, &layered);
-    if (error == 0)
-        error = join_writers(f);
-    f->writing = error == 0;
-    return error;
-}
-
-static struct header_faults expected(unsigned flags)
-{
-    return (struct header_faults){ .xxh3_only = (flags & BLOOMFILE_APP_HASH) == 0 };
-}
-
-/* Reads and validates the header of the image at `offset`. */
-static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags, struct header *h,
-                       struct header_faults *faults)
-{
-    for (int tries = 0; tries < HEADER_TRIES; tries++) {
-        uint8_t bytes[HEADER_MAX];
-        size_t size = length < sizeof bytes ? (size_t)length : sizeof bytes;
-        int error = file_read(fd, offset, bytes, size);
-        if (error != 0)
-            return error;
-        *faults = expected(flags);
-        header_decode(bytes, length, h, faults);
-        if (faults->first != BLOOMFILE_ERECORD)
-            break;
-        sched_yield();
-    }
-    return faults->first;
-}
-
-static int map_filter(bloomfile **out, int fd, uint64_t offset, uint64_t length,
-                      const struct header *h, unsigned flags)
-{
-    const struct map_wish wish = { .writable = (flags & BLOOMFILE_WRITE) != 0,
-                                   .copied = (flags & BLOOMFILE_COPY) != 0,
-                                   .resident = (flags & BLOOMFILE_PREFAULT) != 0,
-                                   .locked = (flags & BLOOMFILE_LOCK) != 0 };
-    struct map map;
-    int error = map_file(&map, fd, offset, length, wish);
-    return error != 0 ? error : filter_new(out, h, &map, flags);
-}
-
-/* Opens a live file anew, for reading, so that the kernel reports failed writes to this handle. A
- * layered file is opened for writing first, so that this is the file which writers see. */
-static int own_descriptor(int fd, int *own)
-{
-    bool layered;
-    int error = filesystem_check(fd, &layered);
-    if (error == 0 && layered && file_open_again(fd, true, own) != 0)
-        error = BLOOMFILE_EFILESYSTEM;
-    else if (error == 0 && layered)
-        close(*own);
-    if (error != 0)
-        return error;
-    error = file_open_again(fd, false, own);
-    if (error != EACCES && (error != ENOENT || layered))
-        return error;
-    *own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    return *own < 0 ? errno : 0;
-}
-
-static int map_own(bloomfile **out, int own, uint64_t length, unsigned flags)
-{
-    struct header header;
-    struct header_faults faults;
-    int error = read_header(own, 0, length, flags, &header, &faults);
-    if (error == 0)
-        error = check_state(own, &header, flags);
-    if (error == 0)
-        error = map_filter(out, own, 0, length, &header, flags);
-    return error;
-}
-
-static int open_live(bloomfile **out, int fd, uint64_t length, unsigned flags)
-{
-    int own, error = own_descriptor(fd, &own);
-    if (error != 0)
-        return error;
-    error = map_own(out, own, length, flags);
-    if (error != 0 || (*out)->live == NULL) { /* it was sealed meanwhile */
-        close(own);
-        return error;
-    }
-    (*out)->fd = own;
-    return 0;
-}
-
-static int open_range(bloomfile **out, int fd, const struct stat *status, uint64_t offset,
-                      uint64_t length, unsigned flags)
-{
-    uint64_t file_size = (uint64_t)status->st_size;
-    if (offset > file_size)
-        return BLOOMFILE_ETRUNCATED;
-    if (length == BLOOMFILE_TO_END)
-        length = file_size - offset;
-    if (length > file_size - offset)
-        return BLOOMFILE_ETRUNCATED;
-
-    struct header header;
-    struct header_faults faults;
-    bool writing = (flags & BLOOMFILE_WRITE) != 0;
-    int error = read_header(fd, offset, length, flags, &header, &faults);
-    bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
-    if (writing && was_read && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
-        error = sealing_complete(fd, &header);
-    const bool whole_file = length == file_size;
-    if (error == 0 && header.record.state == BLOOMFILE_LIVE && whole_file && !writing)
-        return open_live(out, fd, length, flags);
-    if (error == 0)
-        error = check_state(whole_file ? fd : -1, &header, flags);
-    if (error != 0)
-        return error;
-    return map_filter(out, fd, offset, length, &header, flags);
-}
-
-static int open_path(bloomfile **out, const char *path, unsigned flags)
-{
-    bool writing = (flags & BLOOMFILE_WRITE) != 0;
-    bloomfile *f = NULL;
-    int fd, error = file_open(path, writing, &fd);
-    if (error != 0)
-        return error;
-    struct stat status;
-    error = file_stat(fd, &status);
-    if (error == 0)
-        error = open_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
-    if (error == 0 && writing)
-        error = filter_make_writer(f, fd, flags);
-    else if (error == 0 && f->copied)
-        f->fd = fd;
-    else
-        close(fd);
-    if (error == 0 && f->live != NULL)
-        error = file_stat(f->fd, &status); /* the inode of a layered file may have changed */
-    if (error == 0)
-        error = changed_note(f, path, &status);
-    if (error != 0)
-        bloomfile_close(f);
-    else
-        *out = f;
-    return error;
-}
-
+/* The layers of a series behind the first one, of which there is a handle; then the handle of all.
+ */
 int bloomfile_open(bloomfile **out, const char *path, unsigned flags)
 {
     *out = NULL;
     if (!flags_valid(flags, true))
         return BLOOMFILE_EPARAMS;
-    for (int tries = 0; tries < OPEN_TRIES; tries++) {
-        int error = open_path(out, path, flags);
-        if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !bloomfile_is_stale(*out))
-            return error;
-        /* Replaced before it was locked: what is added must go to the new one. */
-        bloomfile_close(*out);
-        *out = NULL;
-    }
-    return EBUSY;
+    int rest, error = opening_by_path(out, path, flags, &rest);
+    if (error == 0 && header_is_layer(&(*out)->header))
+        error = (*out)->live != NULL ? series_open_live(out, path, flags)
+                                     : series_open_sealed(out, rest, 0, flags);
+    if (rest >= 0)
+        close(rest);
+    return error;
 }
 
 int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length, unsigned flags)
@@ -270,44 +46,33 @@ int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
         return BLOOMFILE_EPARAMS;
     struct stat status;
     int error = file_stat(fd, &status);
-    return error != 0 ? error : open_range(out, fd, &status, offset, length, flags);
+    if (error == 0)
+        error = opening_range(out, fd, &status, offset, length, flags);
+    return error == 0 && header_is_layer(&(*out)->header)
+               ? series_open_sealed(out, fd, offset, flags)
+               : error;
 }
 
 int bloomfile_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
 {
     *out = NULL;
-    const bool copied = (flags & BLOOMFILE_COPY) != 0, locked = (flags & BLOOMFILE_LOCK) != 0;
-    const bool held = locked || (flags & BLOOMFILE_PREFAULT) != 0;
-    if (!flags_valid(flags, false) || (held && !copied))
+    const bool held = (flags & (BLOOMFILE_LOCK | BLOOMFILE_PREFAULT)) != 0;
+    if (!flags_valid(flags, false) || (held && (flags & BLOOMFILE_COPY) == 0))
         return BLOOMFILE_EPARAMS;
-    uint8_t bytes[HEADER_MAX];
-    if (size > 0)
-        memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
-    struct header header;
-    struct header_faults faults = expected(flags);
-    header_decode(bytes, size, &header, &faults);
-    int error = faults.first != 0 ? faults.first : check_state(-1, &header, flags);
-    if (error != 0)
-        return error;
-    struct map map = { .bytes = image };
-    if (copied)
-        error = map_copy(&map, image, size, locked);
-    return error != 0 ? error : filter_new(out, &header, &map, flags);
+    int error = opening_memory(out, image, size, flags);
+    return error == 0 && header_is_layer(&(*out)->header)
+               ? series_open_memory(out, image, size, flags)
+               : error;
 }
 
 void bloomfile_close(bloomfile *f)
 {
     if (f == NULL)
         return;
-    if (f->writing)
-        join_leave(f);
-    session_free(f->session);
-    guard_release(f->guard);
-    map_release(&f->map);
-    if (f->fd >= 0)
-        close(f->fd);
-    free(f->path);
-    free(f);
+    if (f->series != NULL)
+        series_close(f);
+    else
+        opening_close(f);
 }
 
 uint64_t bloomfile_seed(const bloomfile *f)

@@ -215,6 +215,8 @@ static struct bloomfile_fold_choice choose(const struct header *h, const struct 
 int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fold_choice *choices,
                         size_t *count)
 {
+    if (header_is_layer(&src->header))
+        return BLOOMFILE_ENOTONE;
     if (choices == NULL) {
         *count = divisors_count(src->view.units);
         return 0;

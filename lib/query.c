@@ -1,29 +1,19 @@
 /* SPDX-License-Identifier: MIT
  * Lookups, one or many. */
 #include "handle/app_hash.h"
-#include "handle/doubt.h"
 #include "handle/keys.h"
-#include "handle/live.h"
+#include "handle/lookup.h"
+#include "series/series.h"
 
-static __attribute__((noinline)) bool contains_in_doubt(const bloomfile *f, uint64_t digest)
+static __attribute__((noinline)) bool in_doubt(const bloomfile *f, uint64_t digest)
 {
-    return f->unnamed ? app_hash_missed(f) : doubt_contains(f, digest);
+    return f->series != NULL && !f->unnamed ? series_contains(f, digest)
+                                            : lookup_in_doubt(f, digest);
 }
 
-/* The bits first, then the state of the file. */
-static __attribute__((noinline)) bool contains_live(const bloomfile *f, uint64_t digest)
-{
-    return f->contains(&f->view, digest) || live_in_doubt(f);
-}
-
-/* Few instructions, so that the processor overlaps the cache misses of many calls. */
 bool bloomfile_contains_digest(const bloomfile *f, bloomfile_digest digest)
 {
-    if (!guard_all_good(&f->guard_storage))
-        return contains_in_doubt(f, digest);
-    if (f->live == NULL)
-        return f->contains(&f->view, digest);
-    return contains_live(f, digest);
+    return lookup(f, digest, in_doubt);
 }
 
 bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
@@ -36,24 +26,14 @@ bool bloomfile_contains(const bloomfile *f, const void *key, size_t size)
 static __attribute__((noinline)) size_t many_in_doubt(const bloomfile *f, const uint64_t *digests,
                                                       size_t n, bool *hits)
 {
-    return f->unnamed ? app_hash_missed_many(f, n, hits) : doubt_contains_many(f, digests, n, hits);
-}
-
-static __attribute__((noinline)) size_t many_live(const bloomfile *f, const uint64_t *digests,
-                                                  size_t n, bool *hits)
-{
-    const size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
-    return found < n && live_in_doubt(f) ? doubt_all_maybe(n, hits) : found;
+    return f->series != NULL && !f->unnamed ? series_contains_many(f, digests, n, hits)
+                                            : lookup_many_in_doubt(f, digests, n, hits);
 }
 
 size_t bloomfile_contains_digests(const bloomfile *f, const bloomfile_digest *digests, size_t n,
                                   bool *hits)
 {
-    if (!guard_all_good(&f->guard_storage))
-        return many_in_doubt(f, digests, n, hits);
-    if (f->live != NULL)
-        return many_live(f, digests, n, hits);
-    return f->kernel->contains_many(&f->view, digests, n, hits);
+    return lookup_many(f, digests, n, hits, many_in_doubt);
 }
 
 size_t bloomfile_contains_many(const bloomfile *f, const struct bloomfile_key *keys, size_t n,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
- * Sealing a live file in place. */
+ * Sealing a live file in place, and sealed copies. */
 #include <bloomfile_live.h>
 
+#include "combine/combine.h"
 #include "handle/flush.h"
 #include "handle/join.h"
 #include "handle/record.h"
@@ -9,6 +10,7 @@
 #include "handle/turn.h"
 #include "image/body.h"
 #include "image/image.h"
+#include "series/series.h"
 
 /* Turns the handle into that of a sealed filter. */
 static void become_sealed(bloomfile *f, const struct header *sealed)
@@ -89,6 +91,8 @@ static int seal_in_turn(bloomfile *f)
 int bloomfile_seal(bloomfile *f)
 {
     uint64_t offset;
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
     int error = join_writable(f);
     if (error == 0)
         error = lock_try(f->fd, LOCK_WRITERS, true);
@@ -103,4 +107,32 @@ int bloomfile_seal(bloomfile *f)
     else
         lock_try(f->fd, LOCK_WRITERS, false);
     return error != 0 ? error : join_check_path(f);
+}
+
+/* ---- copies */
+
+static int copy(const bloomfile *f, struct destination to)
+{
+    struct header h;
+    if (f->series != NULL)
+        return series_copy(f, to);
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    int error = source_describe(f, &h);
+    return error != 0 ? error : combine_copy(&h, f, to);
+}
+
+int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags)
+{
+    return copy(f, new_image_to_file(path, flags));
+}
+
+int bloomfile_seal_to_fd(int fd, const bloomfile *f, const char *spool)
+{
+    return copy(f, new_image_to_fd(fd, spool));
+}
+
+int bloomfile_seal_to_memory(void **image, size_t *size, const bloomfile *f)
+{
+    return copy(f, new_image_to_memory(image, size));
 }

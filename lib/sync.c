@@ -1,31 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Syncing a live filter, and the end of writing to it. */
+ * Syncing a live filter, the end of writing to it, and how it is. */
 #include <bloomfile_live.h>
 
 #include "handle/changed.h"
-#include "handle/join.h"
 #include "handle/sync.h"
+#include "series/series.h"
 
 int bloomfile_sync(bloomfile *f)
 {
-    int error = join_writable(f);
-    if (error == 0)
-        error = sync_source(f);
-    if (error == 0)
-        error = changed_or_damaged(f);
-    return error != 0 ? error : join_check_path(f);
+    return f->series != NULL ? series_sync(f) : sync_all(f);
 }
 
 int bloomfile_finish(bloomfile *f)
 {
-    if (!f->writing)
-        return f->finished;
-    const int before = changed_or_damaged(f);
-    int error = join_leave(f);
-    f->writing = false;
-    atomic_store(&f->session->joined, false);
-    if (error == 0)
-        error = before != 0 ? before : join_check_path(f);
-    f->finished = error;
-    return error;
+    return f->series != NULL ? series_finish(f) : sync_finish(f);
+}
+
+int bloomfile_is_stale(const bloomfile *f)
+{
+    return f->series != NULL ? series_is_stale(f) : changed_is_stale(f);
+}
+
+int bloomfile_status(const bloomfile *f)
+{
+    const int error = f->series != NULL ? series_status(f) : changed_or_damaged(f);
+    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }

@@ -64,7 +64,7 @@ static void the_fields_are_those_of_the_tables_in_sections_4_and_5(void **state)
     struct bloomfile_field fields[100];
     for (size_t i = 0; i < ROWS(sizes); i++) {
         const uint32_t size = sizes[i];
-        const size_t count = bloomfile_fields(size, fields, ROWS(fields));
+        const size_t count = bloomfile_fields(size, 0, fields, ROWS(fields));
         size_t first = 0;
         for (int record = -1; record < 2; record++) {
             size_t next = first;
@@ -79,16 +79,30 @@ static void the_fields_are_those_of_the_tables_in_sections_4_and_5(void **state)
     }
 }
 
+static void those_of_a_layer_are_in_section_21_too(void **state)
+{
+    (void)state;
+    struct bloomfile_field fields[100], plain[100];
+    const size_t more = bloomfile_fields(4096, 1, fields, ROWS(fields));
+    const size_t count = bloomfile_fields(4096, 0, plain, ROWS(plain));
+    size_t first = 0;
+    while (strcmp(plain[first].name, "header_crc") != 0)
+        first++;
+    assert_true(more > count);
+    assert_table("21", 4096, 0, fields + first, more - count);
+    assert_int_equal(bloomfile_fields(512, 1, fields, 0), bloomfile_fields(512, 0, fields, 0));
+}
+
 static void no_more_fields_are_listed_than_there_is_room_for(void **state)
 {
     (void)state;
     struct bloomfile_field fields[100], few[3] = { { 0 } };
-    const size_t all = bloomfile_fields(512, fields, ROWS(fields));
-    assert_int_equal(bloomfile_fields(512, NULL, 0), all);
-    assert_int_equal(bloomfile_fields(512, few, 2), all);
+    const size_t all = bloomfile_fields(512, 0, fields, ROWS(fields));
+    assert_int_equal(bloomfile_fields(512, 0, NULL, 0), all);
+    assert_int_equal(bloomfile_fields(512, 0, few, 2), all);
     assert_string_equal(few[1].name, fields[1].name);
     assert_null(few[2].name);
-    const size_t unsized = bloomfile_fields(513, few, 0);
+    const size_t unsized = bloomfile_fields(513, 0, few, 0);
     assert_string_equal(fields[unsized - 1].name, "label");
     assert_string_equal(fields[unsized].name, "header_crc");
 }
@@ -209,6 +223,7 @@ static void annex_C_names_the_rules_of_each_error(void **state)
 {
     (void)state;
     assert_rules_in_annex_C("11", 27);
+    assert_rules_in_annex_C("21", 5);
     assert_rules_in_annex_C("Annex B:", 8);
 }
 
@@ -274,6 +289,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fields_are_those_of_the_tables_in_sections_4_and_5),
+        cmocka_unit_test(those_of_a_layer_are_in_section_21_too),
         cmocka_unit_test(no_more_fields_are_listed_than_there_is_room_for),
         cmocka_unit_test(every_text_mode_damage_of_section_4_is_recognised),
         cmocka_unit_test(every_rule_of_section_11_has_an_error_of_the_library),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/image.h"
 #include "kernel/dispatch.h"
 
 #define PIECE SOURCE_STRETCH /* bytes of the result, in cache */
@@ -114,4 +115,26 @@ void combine_release(struct combination *c)
 {
     for (size_t i = 0; i < c->count; i++)
         source_release(&c->parts[i].source);
+}
+
+int combine_estimate(struct combination *c, const struct kernel_tally *tally)
+{
+    (void)tally;
+    const bool live = c->parts[0].source.f->live != NULL;
+    if (live && (c->h.record.flags & RECORD_N_ESTIMATED) != 0)
+        image_estimate_keys(&c->h);
+    return 0;
+}
+
+int combine_copy(struct header *h, const bloomfile *f, struct destination to)
+{
+    struct combine_part part;
+    struct combination c = { .h = *h, .parts = &part, .settle = combine_estimate };
+    c.h.record.state = BLOOMFILE_SEALED;
+    int error = combine_add(&c, f, 1);
+    if (error == 0)
+        error = combine_make(&c, to);
+    combine_release(&c);
+    *h = c.h;
+    return error;
 }

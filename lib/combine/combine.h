@@ -24,6 +24,13 @@ struct combination {
     double max_fpr; /* for `settle` */
 };
 
+/* A `settle`: where writers of a live source have not committed their counts, an estimate is
+ * closer. */
+int combine_estimate(struct combination *c, const struct kernel_tally *tally);
+
+/* Makes a sealed copy of one image, which source_describe() has described in *h. */
+int combine_copy(struct header *h, const bloomfile *f, struct destination to);
+
 /* Adds a part: starts reading its source. 0 or ENOMEM. */
 int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The header's fields (format-spec.md, sections 4 and 5), said once. From these lists come struct
- * header and struct record, their encoding and decoding, and bloomfile_fields(), by which bfinspect
- * prints a header as text, as JSON and as a hexdump.
+ * The header's fields (format-spec.md, sections 4, 5 and 21), said once. From these lists come
+ * struct header and struct record, their encoding and decoding, and bloomfile_fields(), by which
+ * bfinspect prints a header as text, as JSON and as a hexdump.
  *
  * A row: offset, size, name, type of the member, and how the bytes are read (enum
  * bloomfile_field_kind, without the prefix). The two checksums at the ends are not in the lists,
@@ -40,6 +40,18 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(112, 16, tag, bytes16, BYTES)                                                                \
     X(128, 112, label, label_text, TEXT)
 
+/* Of the static header, too, if it is that of a layer (HEADER_INCOMPAT_LAYER): section 21. */
+#define SERIES_FIELDS(X)                                                                           \
+    X(240, 8, series, uint64_t, HEX)                                                               \
+    X(248, 8, layer, uint64_t, NUMBER)                                                             \
+    X(256, 4, generations, uint32_t, NUMBER)                                                       \
+    X(260, 4, layers, uint32_t, NUMBER)                                                            \
+    X(264, 8, rest_size, uint64_t, NUMBER)                                                         \
+    X(272, 8, link, uint64_t, HEX)                                                                 \
+    X(280, 8, series_fpr, double, REAL)                                                            \
+    X(288, 8, period, uint64_t, NUMBER)                                                            \
+    X(296, 8, began, uint64_t, NUMBER)
+
 /* Of a commit record. */
 #define RECORD_FIELDS(X)                                                                           \
     X(0, 8, sequence, uint64_t, HEX)                                                               \
@@ -60,6 +72,9 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
 /* AT_k is where k is in an image, RECORD_AT_n where n is in a record. */
 enum {
     HEADER_FIELDS(FIELD_OFFSET)
+};
+enum {
+    SERIES_FIELDS(FIELD_OFFSET)
 };
 enum {
     RECORD_FIELDS(RECORD_OFFSET)

@@ -42,6 +42,7 @@ static void copy_field(void *to, const void *from, size_t size, enum bloomfile_f
     _Static_assert(sizeof(type) == (size) + (BLOOMFILE_FIELD_##kind == BLOOMFILE_FIELD_TEXT),      \
                    #name);
 HEADER_FIELDS(FITS)
+SERIES_FIELDS(FITS)
 RECORD_FIELDS(FITS)
 
 #define ENCODE(offset, size, name, type, kind)                                                     \
@@ -84,6 +85,9 @@ uint32_t header_record_offset(const struct header *h, unsigned slot)
 static void encode_static(const struct header *from, uint8_t *bytes)
 {
     HEADER_FIELDS(ENCODE)
+    if (header_is_layer(from)) {
+        SERIES_FIELDS(ENCODE)
+    }
 }
 
 static void encode_record(const struct record *from, uint8_t *bytes)
@@ -125,6 +129,11 @@ static void decode_static(const uint8_t *bytes, struct header *to)
     HEADER_FIELDS(DECODE)
     const bool framed = (to->compat & HEADER_COMPAT_FRAMING) != 0;
     to->framing = framed ? header_framing(header_framing_kind(to), header_framing_size(to)) : 0;
+}
+
+static void decode_layer(const uint8_t *bytes, struct header *to)
+{
+    SERIES_FIELDS(DECODE)
 }
 
 static void decode_record(const uint8_t *bytes, struct record *to)
@@ -215,14 +224,59 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         FIELD_FAULT(BLOOMFILE_ELABEL, label);
 }
 
-/* V19 and V20, once the geometry is known to be sound. */
+/* V28 to V32 of a layer's header, but for the state of its record. */
+static void check_layer(const uint8_t *bytes, const struct header *h, struct header_faults *faults)
+{
+    const bool sealed = h->layers != 0, forgets = h->generations != 0;
+    if (h->header_size != GEOMETRY_FILE_HEADER) {
+        FIELD_FAULT(BLOOMFILE_ESERIES, header_size);
+        return;
+    }
+    if (layout_known(h->layout) && layout_of(h->layout)->counts)
+        FIELD_FAULT(BLOOMFILE_ESERIES, layout);
+    if (sealed != (h->series == 0))
+        FIELD_FAULT(BLOOMFILE_ESERIES, series);
+    if (sealed && h->layer >= h->layers)
+        FIELD_FAULT(BLOOMFILE_ESERIES, layer);
+    if (forgets && (sealed || h->generations < 2 || h->generations > HEADER_MOST_LAYERS))
+        FIELD_FAULT(BLOOMFILE_ESERIES, generations);
+    if (h->layers > HEADER_MOST_LAYERS)
+        FIELD_FAULT(BLOOMFILE_ESERIES, layers);
+    if (!sealed && h->rest_size != 0)
+        FIELD_FAULT(BLOOMFILE_ESERIES, rest_size);
+    if (!sealed && h->link != 0)
+        FIELD_FAULT(BLOOMFILE_ESERIES, link);
+    if (get64(bytes + AT_series_fpr) >= FPR_LIMIT)
+        FIELD_FAULT(BLOOMFILE_ESERIES, series_fpr);
+    if (!forgets && h->period != 0)
+        FIELD_FAULT(BLOOMFILE_ESERIES, period);
+    const uint64_t most = forgets || sealed ? INT64_MAX : HEADER_MOST_LAYERS - 1;
+    if (h->layer > most)
+        FIELD_FAULT(BLOOMFILE_ESERIES, layer);
+    const bool rated = h->fpr != 0 && h->series_fpr != 0;
+    if (!sealed && !forgets && !rated)
+        FIELD_FAULT(BLOOMFILE_ESERIES, series_fpr);
+    if (!forgets && h->began != 0)
+        FIELD_FAULT(BLOOMFILE_ESERIES, began);
+}
+
+uint64_t header_whole_size(const struct header *h)
+{
+    return h->layers != 0 ? h->rest_size : geometry_of(h->layout, h->m, h->header_size).image_size;
+}
+
+/* V31, V19 and V20, once the geometry is known to be sound. */
 static void check_size(const struct header *h, uint64_t image_size, struct header_faults *faults)
 {
-    struct geometry g = geometry_of(h->layout, h->m, h->header_size);
-    if (image_size < g.image_size)
+    const uint64_t own = geometry_of(h->layout, h->m, h->header_size).image_size;
+    const uint64_t whole = header_whole_size(h);
+    const bool last = h->layer + 1 == h->layers;
+    if (whole < own || (h->layers != 0 && last != (whole == own)))
+        FIELD_FAULT(BLOOMFILE_ESERIES, rest_size);
+    if (image_size < own || image_size < whole)
         fault(faults, BLOOMFILE_ETRUNCATED, image_size, "size");
-    if (image_size > g.image_size)
-        fault(faults, BLOOMFILE_ETRAILING, g.image_size, "size");
+    if (image_size > whole)
+        fault(faults, BLOOMFILE_ETRAILING, whole, "size");
 }
 
 /* V22 and V23. */
@@ -283,6 +337,14 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
     bool sealed = h->record.state == BLOOMFILE_SEALED;
     if (sealed && !identical && !seal_under_way && !contradictory)
         fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);
+}
+
+/* V29 and V30: what the static header says of the state, which it never changes. */
+static void check_layer_state(const struct header *h, struct header_faults *faults)
+{
+    const bool sealed = h->record.state == BLOOMFILE_SEALED;
+    if (sealed != (h->layers != 0))
+        FIELD_FAULT(BLOOMFILE_ESERIES, layers);
 }
 
 bool header_seal_unfinished(const struct header *h, const struct header_faults *faults)
@@ -349,10 +411,17 @@ void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
         if (!damaged)
             return; /* the fields of a newer version may mean something else */
     }
-    if (h->incompat != 0)
+    if ((h->incompat & ~HEADER_INCOMPAT_LAYER) != 0)
         FIELD_FAULT(BLOOMFILE_EFEATURE, incompat);
+    const bool layer = header_is_layer(h);
+    if (layer && h->header_size == GEOMETRY_FILE_HEADER)
+        decode_layer(bytes, h);
     check_fields(bytes, h, faults);
+    if (layer)
+        check_layer(bytes, h, faults);
     if (geometry_is_sound(h->layout, h->m, h->header_size))
         check_size(h, image_size, faults);
     check_records(bytes, h, faults);
+    if (layer)
+        check_layer_state(h, faults);
 }

@@ -9,6 +9,7 @@
 
 #include "format/fields.h"
 #include "format/geometry.h"
+#include "format/shared.h"
 
 #define HEADER_MAX             GEOMETRY_FILE_HEADER
 #define HEADER_VERSION         1u
@@ -22,16 +23,22 @@
 /* Bits of `flags`. */
 #define RECORD_N_ESTIMATED 1u
 #define RECORD_SYNC_BEGUN  2u
+#define RECORD_SUCCEEDED   4u /* a layer that is not the newest any more */
 
 #define HEADER_COMPAT_FRAMING 1u /* bit of `compat`: the field `framing` is one */
 
-/* Their members are the fields. A boot_id of zeros: clean. A framing that is not known is 0. */
+#define HEADER_MOST_LAYERS    1000u
+#define HEADER_INCOMPAT_LAYER 1u /* bit of `incompat`: the image is a layer of a series */
+
+/* Their members are the fields; those of a layer are 0 in any other image. A boot_id of zeros:
+ * clean. A framing that is not known is 0. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
 };
 
 struct header {
     HEADER_FIELDS(FIELD_MEMBER)
+    SERIES_FIELDS(FIELD_MEMBER)
     uint32_t crc; /* of all that */
     struct record
         record; /* the one in force; poisoned if the other one is and this one is not sealed */
@@ -77,6 +84,23 @@ bool header_is_still(const struct header *h, const uint8_t *image);
 
 /* Where a record of a live or once live image says its state, 4 bytes little-endian. */
 const uint8_t *header_state(const uint8_t *image, unsigned slot);
+
+/* Whether a record of a live layer, intact or not, has RECORD_SUCCEEDED. */
+static inline bool header_has_successor(const uint8_t *image)
+{
+    const uint8_t *flags[2];
+    for (unsigned slot = 0; slot < 2; slot++)
+        flags[slot] = image + HEADER_MAX / 2 + slot * HEADER_RECORD_MAX + RECORD_AT_flags;
+    return ((shared_load32(flags[0]) | shared_load32(flags[1])) & RECORD_SUCCEEDED) != 0;
+}
+
+static inline bool header_is_layer(const struct header *h)
+{
+    return (h->incompat & HEADER_INCOMPAT_LAYER) != 0;
+}
+
+/* The size of an image by its header, which is valid; of a sealed layer, with the layers behind. */
+uint64_t header_whole_size(const struct header *h);
 
 /* Whether the image is a sealed one but for its other record, which sealing in place was about to
  * write (format-spec.md, section 13). `faults` are those of header_decode(). */

@@ -92,11 +92,11 @@ static bool sealed_since(const bloomfile *f)
     return f->live != NULL && live_load(f, &now) == 0 && now.record.state == BLOOMFILE_SEALED;
 }
 
-int bloomfile_is_stale(const bloomfile *f)
+bool changed_is_stale(const bloomfile *f)
 {
     struct stat now;
     if (f->path == NULL)
-        return 0;
+        return false;
     if (stat(f->path, &now) != 0)
         return errno == ENOENT || errno == ENOTDIR;
     return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
@@ -151,10 +151,4 @@ int changed_or_damaged(const bloomfile *f)
     }
     error = changed_or_damaged_so_far(f);
     return error == 0 && f->live != NULL ? check_abandoned(f, &now) : error;
-}
-
-int bloomfile_status(const bloomfile *f)
-{
-    const int error = changed_or_damaged(f);
-    return error == 0 && atomic_load(&f->guard->unhashed) ? BLOOMFILE_EHASH : error;
 }

@@ -14,6 +14,9 @@ int changed_note(bloomfile *f, const char *path, const struct stat *status);
  * part that others never change. Never true for a copy. */
 bool changed_header(const bloomfile *f);
 
+/* Whether the path is to be opened anew, as bloomfile_is_stale() says. */
+bool changed_is_stale(const bloomfile *f);
+
 /* Why the body cannot be trusted, as bloomfile_status() returns it; 0: no reason known. */
 int changed_or_damaged(const bloomfile *f);
 

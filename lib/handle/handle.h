@@ -23,6 +23,8 @@ struct file_looks {
     struct timespec modified, touched; /* its contents; those, or its owner, mode or links */
 };
 
+struct series;
+
 struct bloomfile {
     struct kernel_view view;
     bool (*contains)(const struct kernel_view *view, uint64_t digest); /* the kernel's */
@@ -31,17 +33,19 @@ struct bloomfile {
     const uint8_t *live;     /* the mapped header of a live file; NULL: sealed */
     const uint8_t *state[2]; /* where its records say what they are */
     struct session *session; /* of a live file */
-    int fd;                  /* of a live file, which nobody else has, or of what was copied, whose
-                                inode it holds; -1 */
-    bool writing;            /* one of the file's writers */
-    int finished;            /* result of bloomfile_finish() */
-    bool exact;              /* BLOOMFILE_ADD_EXACT */
-    bool alone;              /* BLOOMFILE_SOLE_ADDER */
-    bool accept_unclean;     /* BLOOMFILE_ACCEPT_UNCLEAN */
-    bool copied;             /* BLOOMFILE_COPY: the file may change */
-    bool app_hash;           /* the application hashes: keys have no digest here */
-    bool unnamed;            /* the application's hash is not named yet: digests mean nothing */
-    struct header header;    /* as it was when opened */
+    struct series *series; /* the layers; NULL: one filter. Of what else is here, it has the header
+                              of the first layer, and `guard` as one that is always in doubt */
+    int fd;                /* of a live file, which nobody else has, or of what was copied, whose
+                              inode it holds; -1 */
+    bool writing;          /* one of the file's writers */
+    int finished;          /* result of bloomfile_finish() */
+    bool exact;            /* BLOOMFILE_ADD_EXACT */
+    bool alone;            /* BLOOMFILE_SOLE_ADDER */
+    bool accept_unclean;   /* BLOOMFILE_ACCEPT_UNCLEAN */
+    bool copied;           /* BLOOMFILE_COPY: the file may change */
+    bool app_hash;         /* the application hashes: keys have no digest here */
+    bool unnamed;          /* the application's hash is not named yet: digests mean nothing */
+    struct header header;  /* as it was when opened */
     struct geometry geometry;
     struct map map;
     char *path;             /* NULL: not opened by path */

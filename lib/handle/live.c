@@ -69,9 +69,12 @@ static struct place place_of(const bloomfile *f)
 /* Over the record that is not in force. */
 static int write_record(struct place at, const struct header *now, const struct record *next)
 {
+    struct record r = *next;
     if (next->sequence == HEADER_SEALED_SEQUENCE)
         return EOVERFLOW;
-    return record_write(at.fd, now, next, at.map->bytes, now->in_force, 1 - now->in_force);
+    if (header_is_layer(now) && header_has_successor(at.map->bytes))
+        r.flags |= RECORD_SUCCEEDED; /* for good, even if the record that said so was torn */
+    return record_write(at.fd, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
 static void poison(struct place at, struct header *now)

@@ -35,6 +35,14 @@ static inline bool live_in_doubt(const bloomfile *f)
     return true;
 }
 
+/* Whether the layer is not the newest any more. Ask after the bits have said no, or before adding.
+ */
+static inline bool live_succeeded(const bloomfile *f)
+{
+    shared_order();
+    return header_has_successor(f->live);
+}
+
 /* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);

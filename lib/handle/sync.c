@@ -2,8 +2,7 @@
  * As a writer with a commit, as a reader without. */
 #include "handle/sync.h"
 
-#include <bloomfile.h>
-
+#include "handle/changed.h"
 #include "handle/flush.h"
 #include "handle/join.h"
 
@@ -26,5 +25,29 @@ int sync_source(const bloomfile *f)
     if (error == 0)
         error = atomic_load(&f->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
     pthread_mutex_unlock(&f->session->syncs);
+    return error;
+}
+
+int sync_all(bloomfile *f)
+{
+    int error = join_writable(f);
+    if (error == 0)
+        error = sync_source(f);
+    if (error == 0)
+        error = changed_or_damaged(f);
+    return error != 0 ? error : join_check_path(f);
+}
+
+int sync_finish(bloomfile *f)
+{
+    if (!f->writing)
+        return f->finished;
+    const int before = changed_or_damaged(f);
+    int error = join_leave(f);
+    f->writing = false;
+    atomic_store(&f->session->joined, false);
+    if (error == 0)
+        error = before != 0 ? before : join_check_path(f);
+    f->finished = error;
     return error;
 }

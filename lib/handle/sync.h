@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Syncing for the sake of a copy. */
+ * Syncing, of a writer or for the sake of a copy. */
 #ifndef BLOOMFILE_SYNC_H
 #define BLOOMFILE_SYNC_H
 
@@ -13,5 +13,9 @@ int sync_prepare(const bloomfile *f);
 /* Makes sure, for a copy, that all bits that a live handle can see are on disk. A writer commits.
  * BLOOMFILE_EPOISONED, _EUNCLEAN; in a child of fork() the errors of joining; an errno. */
 int sync_source(const bloomfile *f);
+
+/* As bloomfile_sync() and _finish() say. */
+int sync_all(bloomfile *f);
+int sync_finish(bloomfile *f);
 
 #endif

@@ -95,6 +95,12 @@ int turn_read(struct turn *t, int fd)
     return lock_wait_shared(t->fd, LOCK_SYNCS);
 }
 
+int turn_commit(struct turn *t, int fd)
+{
+    start(t, fd, false);
+    return turn_lock_records(t);
+}
+
 int turn_lock_records(const struct turn *t)
 {
     return lock_wait(t->fd, LOCK_RECORDS, 1);

@@ -26,6 +26,9 @@ int turn_take(struct turn *t, int fd);
 int turn_join(struct turn *t, int fd);
 int turn_read(struct turn *t, int fd);
 
+/* Waits for LOCK_RECORDS alone. */
+int turn_commit(struct turn *t, int fd);
+
 /* Waits for LOCK_RECORDS as well, which takes a descriptor for writing; drops it. */
 int turn_lock_records(const struct turn *t);
 void turn_unlock_records(const struct turn *t);

@@ -15,7 +15,8 @@ void image_describe(struct header *h)
 {
     h->version = HEADER_VERSION;
     h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
-    h->ro_compat = h->incompat = 0;
+    h->ro_compat = 0;
+    h->incompat = h->series != 0 || h->layers != 0 ? HEADER_INCOMPAT_LAYER : 0;
     h->body_offset = h->header_size;
     h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
 }
@@ -61,7 +62,6 @@ int image_encode(struct header *h, uint8_t *bytes)
     struct header decoded;
     struct header_faults faults = { 0 };
     header_encode(h, bytes);
-    header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &decoded,
-                  &faults);
+    header_decode(bytes, header_whole_size(h), &decoded, &faults);
     return faults.first;
 }

@@ -41,6 +41,10 @@ static int start_in_file(struct new_image *r, const struct geometry *g)
         return BLOOMFILE_ETOOBIG;
     if (!live && (r->checksums = malloc((size_t)g->pages * 4)) == NULL)
         return ENOMEM;
+    if (r->to.kind == DESTINATION_PART) {
+        r->fd = r->to.fd;
+        return 0;
+    }
     int error = start_publication(r);
     return error != 0 ? error : publish_allocate(r->fd, g->image_size, live);
 }
@@ -65,7 +69,7 @@ uint8_t *new_image_body(const struct new_image *r)
 static int put_bytes(const struct new_image *r, const uint8_t *pages, size_t size)
 {
     if (r->image == NULL)
-        return file_write(r->fd, r->h->body_offset + r->at, pages, size);
+        return file_write(r->fd, r->to.at + r->h->body_offset + r->at, pages, size);
     const uint64_t rest = r->h->body_size - r->at;
     memcpy(new_image_body(r) + r->at, pages, rest < size ? (size_t)rest : size);
     return 0;
@@ -99,11 +103,11 @@ static int publish(struct new_image *r, const uint8_t *header)
     const struct header *h = r->h;
     int error = 0;
     if (r->checksums != NULL)
-        error = file_write(r->fd, h->body_offset + h->body_size, r->checksums,
+        error = file_write(r->fd, r->to.at + h->body_offset + h->body_size, r->checksums,
                            4 * (size_t)r->pass.geometry.pages);
     if (error == 0)
-        error = file_write(r->fd, 0, header, h->header_size);
-    if (error != 0)
+        error = file_write(r->fd, r->to.at, header, h->header_size);
+    if (error != 0 || r->to.kind == DESTINATION_PART)
         return error;
     struct publication *complete = r->publication;
     r->publication = NULL;

@@ -14,11 +14,13 @@ struct destination {
         DESTINATION_FILE,       /* of that path */
         DESTINATION_DESCRIPTOR, /* a copy, made in the folder `spool` */
         DESTINATION_MEMORY, /* as an embedded image, which the caller gets when it is complete */
+        DESTINATION_PART,   /* of what somebody else publishes: behind `at` bytes of `fd` */
     } kind;
     const char *path;
     unsigned flags;
     const char *spool;
     int fd;
+    uint64_t at;
     void **image;
     size_t *size;
 };
@@ -38,6 +40,11 @@ static inline struct destination new_image_to_memory(void **image, size_t *size)
     *image = NULL;
     *size = 0;
     return (struct destination){ .kind = DESTINATION_MEMORY, .image = image, .size = size };
+}
+
+static inline struct destination new_image_to_part(int fd, uint64_t at)
+{
+    return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at };
 }
 
 struct new_image {

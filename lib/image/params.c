@@ -53,6 +53,11 @@ int params_refuse_of_builder(const struct bloomfile_params *p)
     return p->memory != 0 || p->spool != NULL || p->threads != 0 ? BLOOMFILE_EPARAMS : 0;
 }
 
+int params_refuse_of_live(const struct bloomfile_params *p)
+{
+    return p->series != 0 || p->period != 0 ? BLOOMFILE_EPARAMS : 0;
+}
+
 bool params_need_keys(const struct bloomfile_params *p)
 {
     return p->capacity == 0 && (p->bits == 0 || p->hashes == 0);

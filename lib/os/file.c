@@ -5,7 +5,10 @@
 #include <bloomfile.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
@@ -83,4 +86,19 @@ int file_flush(int fd)
         result = fdatasync(fd);
     while (result != 0 && errno == EINTR);
     return result == 0 ? 0 : errno;
+}
+
+int file_flush_directory(const char *path)
+{
+    char *folder = strdup(path);
+    if (folder == NULL)
+        return ENOMEM;
+    int fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int error = fd < 0 ? errno : 0;
+    if (error == 0 && fsync(fd) != 0 && errno != EINVAL)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return error;
 }

@@ -35,6 +35,7 @@ struct publication {
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
+    const char *like; /* the path of a file in the same folder whose rights it gets; or NULL */
     bool signals_held;
     sigset_t signals_before;
 };
@@ -120,10 +121,16 @@ static int hold_created(const struct publication *p, unsigned attempt)
     return error;
 }
 
+/* Until it has got the rights of another file. */
+static bool is_private(const struct publication *p)
+{
+    return p->target_exists || p->like != NULL;
+}
+
 static int create_named(struct publication *p, unsigned attempt)
 {
     p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
-                   p->target_exists ? 0600 : 0666);
+                   is_private(p) ? 0600 : 0666);
     if (p->fd < 0)
         return errno;
     int error = hold_created(p, attempt);
@@ -158,8 +165,18 @@ static int open_temporary(struct publication *p)
     return make_named(p, create_named);
 }
 
+static int take_rights(const struct publication *p)
+{
+    const char *slash = strrchr(p->like, '/');
+    struct rights_of like = { p->directory, slash == NULL ? p->like : slash + 1, p->like,
+                              p->target };
+    return stat(p->like, &like.status) != 0 ? errno : rights_keep(p->fd, &like);
+}
+
 static int keep_rights(const struct publication *p)
 {
+    if (!p->target_exists && p->like != NULL)
+        return take_rights(p);
     const struct rights_of old = { p->directory, p->name, p->path, p->target };
     return p->target_exists ? rights_keep(p->fd, &old) : 0;
 }
@@ -274,11 +291,18 @@ static int started(struct publication **out, struct publication *p, int error, i
 
 int publish_start(struct publication **out, const char *path, bool replace, int *fd)
 {
+    return publish_start_like(out, path, replace, NULL, fd);
+}
+
+int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
+                       int *fd)
+{
     *out = NULL;
     struct publication *p = new_publication();
     if (p == NULL)
         return ENOMEM;
     p->replace = replace;
+    p->like = like;
     int error = locate(p, path);
     if (error == 0)
         error = check_target(p);

@@ -17,6 +17,11 @@ struct publication;
  * a name, the calling thread's signals are held back from here to the end. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
+/* The same with the rights of `like`, another file in that folder, unless one is replaced. That
+ * path must last until the end. NULL: with those that a new file has. */
+int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
+                       int *fd);
+
 /* The same for output to a descriptor, from its current offset: made in an unnamed file, in a
  * folder as for spool_folder(), and copied at the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);

@@ -29,11 +29,11 @@ static bool keeps_place(const struct bloomfile_field *field)
 
 void inspect_list_fields(struct inspect_report *r)
 {
-    const size_t all = bloomfile_fields(r->info.header_size, NULL, 0);
+    const size_t all = bloomfile_fields(r->info.header_size, r->info.incompat, NULL, 0);
     r->fields = calloc(all, sizeof(*r->fields));
     if (r->fields == NULL)
         text_no_memory();
-    bloomfile_fields(r->info.header_size, r->fields, all);
+    bloomfile_fields(r->info.header_size, r->info.incompat, r->fields, all);
     r->field_count = 0;
     for (size_t i = 0; i < all; i++) {
         const struct bloomfile_field field = r->fields[i];

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ * The file is laid out and opened before it gets its name. */
+#include "handle/creating.h"
+
+#include <bloomfile_hash.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "handle/opening.h"
+#include "image/image.h"
+#include "image/params.h"
+#include "os/file.h"
+#include "os/publish.h"
+
+int creating_plan(const struct bloomfile_params *p, struct header *h)
+{
+    if (p->capacity == 0 && p->bits == 0)
+        return BLOOMFILE_ECAPACITY;
+    int error = params_plan(p, 0, GEOMETRY_FILE_HEADER, h);
+    if (error == 0)
+        creating_describe(h);
+    return error;
+}
+
+void creating_describe(struct header *h)
+{
+    image_describe(h);
+    h->record = (struct record){ .state = BLOOMFILE_LIVE, .sequence = 1 };
+}
+
+/* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
+static int reserve_memory(int fd, uint64_t size)
+{
+    if (size > SIZE_MAX / 2)
+        return BLOOMFILE_ETOOBIG;
+    void *trial =
+        mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (trial == MAP_FAILED)
+        return errno;
+    munmap(trial, (size_t)size);
+    return ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
+}
+
+/* Writes an empty live image to the new file. */
+static int lay_out(int fd, bool on_disk, struct header *h, uint64_t size)
+{
+    uint8_t bytes[HEADER_MAX];
+    header_encode(h, bytes);
+    int error = on_disk ? publish_allocate(fd, size, true) : reserve_memory(fd, size);
+    return error != 0 ? error : file_write(fd, 0, bytes, sizeof bytes);
+}
+
+/* Opens a writer of the new file; the descriptor stays the caller's. */
+static int open_new(bloomfile **out, int fd, const char *path, struct header *h, unsigned flags)
+{
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    struct map map;
+    struct stat status;
+    bloomfile *f;
+    int error = lay_out(fd, path != NULL, h, size);
+    if (error == 0)
+        error = map_file(&map, fd, 0, size, (struct map_wish){ .writable = true });
+    if (error == 0)
+        error = opening_new(&f, h, &map, 0);
+    if (error == 0)
+        error = bloomfile_name_hash(f, h->hash_id, h->self_test);
+    if (error != 0)
+        return error;
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    error = own < 0 ? errno : opening_join(f, own, flags);
+    if (error == 0 && path != NULL)
+        error = file_stat(own, &status);
+    if (error == 0 && path != NULL)
+        error = changed_note(f, path, &status);
+    if (error != 0)
+        opening_close(f);
+    else
+        *out = f;
+    return error;
+}
+
+int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
+                  unsigned flags)
+{
+    struct publication *p;
+    int fd, error = publish_start_like(&p, path, (flags & BLOOMFILE_REPLACE) != 0, like, &fd);
+    if (error != 0)
+        return error;
+    error = open_new(out, fd, path, h, flags);
+    if (error != 0) {
+        publish_abandon(p);
+        return error;
+    }
+    error = publish_finish(p);
+    if (error != 0) {
+        opening_close(*out);
+        *out = NULL;
+    }
+    return error;
+}
+
+int creating_memory(bloomfile **out, struct header *h, unsigned flags)
+{
+    int fd = memfd_create("bloomfile", MFD_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    int error = open_new(out, fd, NULL, h, flags);
+    close(fd);
+    return error;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * New live images: of one filter, or of a layer. */
+#ifndef BLOOMFILE_CREATING_H
+#define BLOOMFILE_CREATING_H
+
+#include "handle/handle.h"
+
+/* The header for parameters that params_take() has checked. */
+int creating_plan(const struct bloomfile_params *p, struct header *h);
+
+/* Completes a header that says what the filter is like. */
+void creating_describe(struct header *h);
+
+/* Makes the file and opens it for writing; flags as bloomfile_create(). `like`: a file whose rights
+ * it gets, or NULL. */
+int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
+                  unsigned flags);
+
+/* The same in memory. */
+int creating_memory(bloomfile **out, struct header *h, unsigned flags);
+
+#endif

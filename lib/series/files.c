@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * By their names: NAME, NAME.1, NAME.2 and so on. */
+#include "series/files.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bloomfile_hash.h>
+
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "handle/opening.h"
+#include "os/file.h"
+
+#define TRIES   100 /* while layers come and go */
+#define AT_ONCE 10  /* of these; then it waits between them */
+
+char *files_path(const struct series *s, uint64_t layer)
+{
+    const uint64_t slot = files_slot(s, layer);
+    char *path;
+    if (slot == 0)
+        return strdup(s->path);
+    return asprintf(&path, "%s.%" PRIu64, s->path, slot) < 0 ? NULL : path;
+}
+
+bool files_same_series(const struct header *a, const struct header *b)
+{
+    return a->series == b->series && a->generations == b->generations && a->layers == b->layers &&
+           a->period == b->period && a->series_fpr == b->series_fpr && a->layout == b->layout &&
+           a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
+           a->compat == b->compat && a->framing == b->framing &&
+           memcmp(a->tag, b->tag, sizeof a->tag) == 0 && strcmp(a->label, b->label) == 0;
+}
+
+/* ---- one layer */
+
+static int open_layer(const struct series *s, const struct header *like, uint64_t slot,
+                      bloomfile **out)
+{
+    *out = NULL;
+    char *path = files_path(s, slot);
+    if (path == NULL)
+        return ENOMEM;
+    int rest, error = opening_by_path(out, path, s->flags, &rest);
+    free(path);
+    if (rest >= 0)
+        close(rest);
+    if (error != 0)
+        return error;
+    const struct header *h = &(*out)->header;
+    if (header_is_layer(h) && files_same_series(h, like) && files_slot(s, h->layer) == slot) {
+        if ((*out)->app_hash) /* the handle of the series asks whether it is the right one */
+            bloomfile_name_hash(*out, h->hash_id, h->self_test);
+        return 0;
+    }
+    opening_close(*out);
+    *out = NULL;
+    return BLOOMFILE_ESERIES;
+}
+
+int files_look(const struct series *s, const struct header *like, uint64_t layer)
+{
+    uint8_t bytes[HEADER_MAX];
+    struct header h;
+    struct header_faults faults = { 0 };
+    struct stat status;
+    char *path = files_path(s, layer);
+    if (path == NULL)
+        return ENOMEM;
+    int fd, error = file_open(path, false, &fd);
+    free(path);
+    if (error != 0)
+        return error;
+    error = file_stat(fd, &status);
+    if (error == 0 && status.st_size < HEADER_MAX)
+        error = BLOOMFILE_ESERIES;
+    if (error == 0)
+        error = file_read(fd, 0, bytes, sizeof bytes);
+    close(fd);
+    if (error != 0)
+        return error;
+    header_decode(bytes, (uint64_t)status.st_size, &h, &faults);
+    const bool known = faults.first == 0 || faults.first == BLOOMFILE_ERECORD;
+    if (!known || !header_is_layer(&h) || !files_same_series(&h, like))
+        return BLOOMFILE_ESERIES;
+    if (h.layer == layer)
+        return 0;
+    return s->generations != 0 && h.layer + s->generations == layer ? ENOENT : BLOOMFILE_ESERIES;
+}
+
+static void wait_for_others(int tries)
+{
+    if (tries < AT_ONCE)
+        sched_yield();
+    else
+        usleep(1000);
+}
+
+/* ---- growing: one behind the other */
+
+static struct layers *with(struct layers *l, bloomfile *layer)
+{
+    struct layers *more = layers_copy(l, 1);
+    if (more != NULL)
+        more->list[more->count++] = layer;
+    else
+        opening_close(layer);
+    return more;
+}
+
+static int find_next(const struct series *s, struct layers **l)
+{
+    bloomfile *next;
+    const uint64_t slot = (*l)->count;
+    int error =
+        slot < HEADER_MOST_LAYERS ? open_layer(s, &(*l)->list[0]->header, slot, &next) : ENOENT;
+    if (error != 0)
+        return error;
+    struct layers *more = with(*l, next);
+    if (more == NULL)
+        return ENOMEM;
+    free(*l);
+    *l = more;
+    return 0;
+}
+
+static int find_growing(const struct series *s, struct layers **l)
+{
+    int error = 0;
+    for (int tries = 0; tries < TRIES;) {
+        error = find_next(s, l);
+        if (error == ENOENT && !live_succeeded(layers_newest(*l)))
+            return 0;
+        if (error != 0 && error != ENOENT)
+            return error;
+        if (error == ENOENT) { /* its successor had a name before it was marked */
+            wait_for_others(tries++);
+        }
+    }
+    return BLOOMFILE_ELAYER;
+}
+
+/* ---- forgetting: a ring, in which a newer layer takes the place of an older one */
+
+static bloomfile *known_one(const struct series *s, const struct layers *known, uint64_t slot)
+{
+    for (size_t i = 0; i < known->count; i++)
+        if (files_slot(s, known->list[i]->header.layer) == slot)
+            return changed_is_stale(known->list[i]) ? NULL : known->list[i];
+    return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = (*(bloomfile *const *)a)->header.layer;
+    const uint64_t y = (*(bloomfile *const *)b)->header.layer;
+    return (x > y) - (x < y);
+}
+
+static int find_all(const struct series *s, const struct layers *known, struct layers *l)
+{
+    l->count = 0;
+    for (uint64_t slot = 0; slot < s->generations; slot++) {
+        bloomfile *layer = known_one(s, known, slot);
+        int error = 0;
+        if (layer == NULL)
+            error = open_layer(s, &known->list[0]->header, slot, &layer);
+        if (error == 0)
+            l->list[l->count++] = layer;
+        else if (error != ENOENT)
+            return error;
+    }
+    if (l->count == 0)
+        return BLOOMFILE_ELAYER;
+    qsort(l->list, l->count, sizeof l->list[0], by_number);
+    const uint64_t last = layers_newest(l)->header.layer;
+    const uint64_t due = last < s->generations ? last + 1 : s->generations;
+    if (l->count != due || l->list[0]->header.layer + due != last + 1)
+        return BLOOMFILE_ELAYER;
+    return live_succeeded(layers_newest(l)) ? BLOOMFILE_ELAYER : 0;
+}
+
+static int find_forgetting(const struct series *s, const struct layers *known, struct layers **out)
+{
+    int error = BLOOMFILE_ELAYER;
+    for (int tries = 0; tries < TRIES && error == BLOOMFILE_ELAYER; tries++) {
+        if (tries > 0)
+            wait_for_others(tries);
+        struct layers *l = layers_copy(known, s->generations);
+        if (l == NULL)
+            return ENOMEM;
+        error = find_all(s, known, l);
+        if (error == 0)
+            *out = l;
+        else
+            layers_free(l, known);
+    }
+    return error;
+}
+
+int files_find(const struct series *s, const struct layers *known, struct layers **out)
+{
+    if (s->generations != 0)
+        return find_forgetting(s, known, out);
+    struct layers *l = layers_copy(known, 0);
+    if (l == NULL)
+        return ENOMEM;
+    int error = find_growing(s, &l);
+    for (size_t i = 0; error == 0 && i + 2 < l->count; i++)
+        if (!live_succeeded(l->list[i]))
+            error = BLOOMFILE_ESERIES; /* an older copy of it */
+    if (error == 0)
+        *out = l;
+    else
+        layers_free(l, known);
+    return error;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ * The files of a live series. */
+#ifndef BLOOMFILE_SERIES_FILES_H
+#define BLOOMFILE_SERIES_FILES_H
+
+#include "series/layers.h"
+
+/* The path of a layer's file, for free(); NULL: no memory. */
+char *files_path(const struct series *s, uint64_t layer);
+
+/* The number of its file. */
+static inline uint64_t files_slot(const struct series *s, uint64_t layer)
+{
+    return s->generations != 0 ? layer % s->generations : layer;
+}
+
+/* Finds all layers that there are, those of `known` among them, which holds the first one at least.
+ * The newest one has no successor. BLOOMFILE_ESERIES, _ELAYER, or what a layer is refused for. */
+int files_find(const struct series *s, const struct layers *known, struct layers **out);
+
+/* Whether the file of a layer's slot is that layer, of the series of `like`; ENOENT: there is none,
+ * or of a forgetting series, only the one that it replaces. BLOOMFILE_ESERIES, an errno. */
+int files_look(const struct series *s, const struct header *like, uint64_t layer);
+
+/* Whether all headers but for the layer's number, size and rate are the same. */
+bool files_same_series(const struct header *a, const struct header *b);
+
+#endif

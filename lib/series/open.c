@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ * From the first layer to all of them. */
+#include <bloomfile_hash.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "handle/creating.h"
+#include "handle/opening.h"
+#include "os/file.h"
+#include "series/files.h"
+#include "series/identity.h"
+#include "series/series.h"
+#include "series/succession.h"
+#include "series/writers.h"
+
+/* ---- live */
+
+static int find(bloomfile *f)
+{
+    struct series *s = f->series;
+    struct layers *first = atomic_load(&s->now), *all;
+    s->writing = (s->flags & BLOOMFILE_WRITE) != 0;
+    int error = writers_find(f, first, &all);
+    if (error != 0)
+        return error;
+    layers_replace(f, all);
+    return s->writing ? writers_clean(all, s->flags) : 0;
+}
+
+static int opened(bloomfile **out, bloomfile *f, int error)
+{
+    *out = error == 0 ? f : NULL;
+    if (error != 0 && f != NULL)
+        layers_close(f);
+    return error;
+}
+
+int series_open_live(bloomfile **out, const char *path, unsigned flags)
+{
+    bloomfile *f, *first = *out;
+    const struct header *h = &first->header;
+    const bool fits = h->generations != 0 ? h->layer % h->generations == 0 : h->layer == 0;
+    if (!fits) {
+        opening_close(first);
+        return opened(out, NULL, BLOOMFILE_ESERIES);
+    }
+    if (first->app_hash)
+        bloomfile_name_hash(first, h->hash_id, h->self_test);
+    int error = layers_start(&f, first, path, flags);
+    if (error == 0)
+        error = find(f);
+    return opened(out, f, error);
+}
+
+static int check_free(const char *path, unsigned slot)
+{
+    struct stat status;
+    char *name;
+    if (asprintf(&name, "%s.%u", path, slot) < 0)
+        return ENOMEM;
+    const int error = lstat(name, &status) == 0 ? BLOOMFILE_ESERIES : errno;
+    free(name);
+    return error == ENOENT ? 0 : error;
+}
+
+/* Layers of another series, such as one that was replaced, would stand in the way. */
+static int check_names(const char *path, const struct header *h)
+{
+    char *real = realpath(path, NULL);
+    const unsigned end = h->generations > 2 ? h->generations : 2;
+    int error = 0;
+    for (unsigned slot = 1; slot < end && error == 0; slot++)
+        error = check_free(real != NULL ? real : path, slot);
+    free(real);
+    return error;
+}
+
+static int create(bloomfile **first, const char *path, struct header *h, unsigned flags)
+{
+    int error = path != NULL ? check_names(path, h) : 0;
+    if (error == 0)
+        error = path != NULL ? creating_file(first, path, NULL, h, flags)
+                             : creating_memory(first, h, flags);
+    return error;
+}
+
+int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
+                  unsigned flags)
+{
+    struct header h;
+    uint64_t identity = 0;
+    bloomfile *first, *f = NULL;
+    int error = identity_new(&identity);
+    if (error == 0)
+        error = succession_first(p, identity, &h);
+    if (error == 0)
+        error = create(&first, path, &h, flags);
+    if (error != 0)
+        return error;
+    error = layers_start(&f, first, path,
+                         (flags & ~BLOOMFILE_REPLACE) | (path != NULL ? BLOOMFILE_WRITE : 0) |
+                             (first->app_hash ? BLOOMFILE_APP_HASH : 0));
+    if (error == 0)
+        f->series->writing = true;
+    if (error == 0)
+        error = bloomfile_name_hash(f, h.hash_id, h.self_test);
+    if (error == 0 && path != NULL)
+        error = find(f);
+    return opened(out, f, error);
+}
+
+/* ---- sealed: behind one another */
+
+struct place {
+    int fd;
+    const uint8_t *bytes; /* NULL: in the file */
+    uint64_t at;          /* of the layer */
+    struct stat status;
+};
+
+static int open_at(bloomfile **out, const struct place *p, uint64_t size, unsigned flags)
+{
+    return p->bytes != NULL ? opening_memory(out, p->bytes + p->at, (size_t)size, flags)
+                            : opening_range(out, p->fd, &p->status, p->at, size, flags);
+}
+
+static uint64_t link_of(const struct header *h)
+{
+    return h->crc | (uint64_t)h->record.body_crc << 32;
+}
+
+static int open_next(struct layers **l, struct place *p, unsigned flags)
+{
+    const bloomfile *last = layers_newest(*l);
+    const struct header *before = &last->header;
+    bloomfile *next;
+    p->at += last->geometry.image_size;
+    int error = open_at(&next, p, before->rest_size - last->geometry.image_size, flags);
+    if (error != 0)
+        return error;
+    const struct header *h = &next->header;
+    if (!header_is_layer(h) || !files_same_series(h, before) || h->layer != before->layer + 1 ||
+        h->link != link_of(before)) {
+        opening_close(next);
+        return BLOOMFILE_ESERIES;
+    }
+    if (next->app_hash)
+        bloomfile_name_hash(next, h->hash_id, h->self_test);
+    struct layers *more = layers_copy(*l, 1);
+    if (more == NULL) {
+        opening_close(next);
+        return ENOMEM;
+    }
+    more->list[more->count++] = next;
+    free(*l);
+    *l = more;
+    return 0;
+}
+
+/* Takes over *out, the first layer. */
+static int open_rest(bloomfile **out, struct place *p, unsigned flags)
+{
+    bloomfile *f, *first = *out;
+    const struct header *h = &first->header;
+    if (h->layers == 0 || h->layer != 0 || h->link != 0) {
+        const int error = h->layers == 0 ? BLOOMFILE_ELIVE : BLOOMFILE_ESERIES;
+        opening_close(first);
+        return opened(out, NULL, error);
+    }
+    if (first->app_hash)
+        bloomfile_name_hash(first, h->hash_id, h->self_test);
+    int error = layers_start(&f, first, NULL, flags);
+    if (error != 0)
+        return opened(out, NULL, error);
+    struct layers *known = atomic_load(&f->series->now), *l = layers_copy(known, 0);
+    error = l == NULL ? ENOMEM : 0;
+    while (error == 0 && l->count < h->layers)
+        error = open_next(&l, p, flags);
+    if (error == 0)
+        layers_replace(f, l);
+    else if (l != NULL)
+        layers_free(l, known);
+    return opened(out, f, error);
+}
+
+int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags)
+{
+    struct place p = { .fd = fd, .at = offset };
+    if ((*out)->header.layers > 1) {
+        int error = file_stat(fd, &p.status);
+        if (error != 0) {
+            opening_close(*out);
+            return opened(out, NULL, error);
+        }
+    }
+    return open_rest(out, &p, flags);
+}
+
+int series_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags)
+{
+    (void)size; /* it was compared with what the first header says */
+    struct place p = { .fd = -1, .bytes = image };
+    return open_rest(out, &p, flags);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ * What the public functions do with a handle that has layers. */
+#ifndef BLOOMFILE_SERIES_H
+#define BLOOMFILE_SERIES_H
+
+#include <bloomfile_inspect.h>
+
+#include "handle/handle.h"
+#include "image/new_image.h"
+
+/* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
+ * it to NULL. */
+int series_open_live(bloomfile **f, const char *path, unsigned flags);
+int series_open_sealed(bloomfile **f, int fd, uint64_t offset, unsigned flags);
+int series_open_memory(bloomfile **f, const void *image, size_t size, unsigned flags);
+
+/* A new live series with its first layer; path NULL: in memory. `p` is checked. */
+int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
+                  unsigned flags);
+
+void series_close(bloomfile *f);
+
+bool series_contains(const bloomfile *f, uint64_t digest);
+size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
+
+/* 0, or the error that adding would return. */
+int series_addable(bloomfile *f);
+
+/* As adding(). */
+int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, size_t *new_keys);
+
+int series_sync(bloomfile *f);
+int series_finish(bloomfile *f);
+int series_status(const bloomfile *f);
+bool series_is_stale(const bloomfile *f);
+int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
+
+/* How many layers there are now, and one of them, from the oldest on; NULL: it is not there. */
+size_t series_count(const bloomfile *f);
+const bloomfile *series_layer(const bloomfile *f, size_t i);
+
+/* A sealed copy of all layers; a live copy, whatever state they are in. */
+int series_copy(const bloomfile *f, struct destination to);
+int series_rescue(const bloomfile *f, const char *path, unsigned flags);
+
+#endif

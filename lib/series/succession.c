@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ * The file and its name first, then the mark, then adds to it: so whoever misses a key that
+ * somebody was told of finds the mark, and by that the file (format-spec.md, 21.4). */
+#include "series/succession.h"
+
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "handle/creating.h"
+#include "handle/live.h"
+#include "handle/opening.h"
+#include "handle/turn.h"
+#include "image/params.h"
+#include "os/file.h"
+#include "series/files.h"
+#include "sizing/sizing.h"
+
+/* ---- what the next layer is like: format-spec.md, 21.5. Factor 2 and 7/8 were chosen by
+ * bench/growth.py */
+
+static const double tightening = 7.0 / 8;
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    return clock_gettime(CLOCK_REALTIME, &t) == 0 && t.tv_sec > 0 ? (uint64_t)t.tv_sec : 1;
+}
+
+int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h)
+{
+    struct bloomfile_params p = *given;
+    const bool grows = p.series == BLOOMFILE_GROW;
+    const double fpr = p.fpr != 0 ? p.fpr : SIZING_DEFAULT_FPR;
+    if (layout_of(p.layout)->counts)
+        return BLOOMFILE_ESERIES;
+    if (p.series > HEADER_MOST_LAYERS || (grows && (p.bits != 0 || p.hashes != 0 || p.period != 0)))
+        return BLOOMFILE_EPARAMS;
+    if (p.capacity == 0)
+        return BLOOMFILE_ECAPACITY;
+    if (p.bits == 0)
+        p.fpr = grows ? fpr * (1 - tightening) : fpr / p.series;
+    int error = creating_plan(&p, h);
+    if (error != 0)
+        return error;
+    h->series = identity;
+    h->generations = grows ? 0 : p.series;
+    h->series_fpr = p.bits == 0 ? fpr : given->fpr;
+    h->period = p.period;
+    h->began = p.period != 0 ? now() : 0;
+    creating_describe(h);
+    return 0;
+}
+
+static int plan_larger(const struct header *from, struct header *h)
+{
+    struct bloomfile_params p = BLOOMFILE_PARAMS_INIT;
+    p.layout = from->layout;
+    p.capacity = 2 * from->capacity;
+    p.fpr = tightening * from->fpr;
+    if (p.capacity > GEOMETRY_MAX_CAPACITY)
+        return BLOOMFILE_ECAPACITY;
+    int error = params_plan(&p, 0, GEOMETRY_FILE_HEADER, h);
+    if (error != 0)
+        return error;
+    struct header sized = *h;
+    *h = *from;
+    h->m = h->m_unfolded = sized.m;
+    h->k = sized.k;
+    h->capacity = sized.capacity;
+    h->fpr = sized.fpr;
+    return 0;
+}
+
+/* When the generation began: where periods have gone by, but not more of them than there are
+ * generations. */
+static uint64_t beginning(const struct header *from)
+{
+    const uint64_t time = now();
+    if (from->period == 0)
+        return 0;
+    if (time < from->began || time - from->began < from->period)
+        return time; /* it was full before */
+    const uint64_t gone = (time - from->began) / from->period;
+    const uint64_t skipped = gone > from->generations ? gone - from->generations : 0;
+    return from->began + (skipped + 1) * from->period;
+}
+
+static int plan_next(const struct header *from, struct header *h)
+{
+    *h = *from;
+    int error = from->generations == 0 ? plan_larger(from, h) : 0;
+    h->layer = from->layer + 1;
+    h->began = beginning(from);
+    h->provenance = 0;
+    if (error == 0)
+        creating_describe(h);
+    return error;
+}
+
+/* ---- making it */
+
+static int make_file(const struct series *s, struct header *h)
+{
+    bloomfile *f;
+    char *path = files_path(s, h->layer);
+    if (path == NULL)
+        return ENOMEM;
+    const bool replaces = s->generations != 0 && h->layer >= s->generations;
+    int error = creating_file(&f, path, s->path, h, replaces ? BLOOMFILE_REPLACE : 0);
+    if (error == 0)
+        opening_close(f);
+    free(path);
+    return error == EEXIST ? BLOOMFILE_ESERIES : error;
+}
+
+/* Another process may have given it its name, and died before that was on disk. */
+static int flush_name(const struct series *s)
+{
+    return file_flush_directory(s->path);
+}
+
+static int see_to_file(const struct series *s, const bloomfile *newest)
+{
+    struct header h;
+    int error = files_look(s, &newest->header, newest->header.layer + 1);
+    if (error == 0)
+        return flush_name(s);
+    if (error != ENOENT)
+        return error;
+    error = plan_next(&newest->header, &h);
+    return error != 0 ? error : make_file(s, &h);
+}
+
+/* In memory there is no name to find it by: children of fork() do not learn of it. */
+static int make_in_memory(const bloomfile *f, const struct layers *l, struct layers **out)
+{
+    struct header h;
+    bloomfile *layer;
+    const uint32_t generations = f->series->generations;
+    if (!f->series->process->own)
+        return BLOOMFILE_ELAYER;
+    struct layers *next = layers_copy(l, 1);
+    if (next == NULL)
+        return ENOMEM;
+    int error = plan_next(&layers_newest(l)->header, &h);
+    if (error == 0)
+        error = creating_memory(&layer, &h, f->series->flags);
+    if (error != 0) {
+        free(next);
+        return error;
+    }
+    next->list[next->count++] = layer;
+    if (generations != 0 && next->count > generations)
+        memmove(next->list, next->list + 1, --next->count * sizeof next->list[0]);
+    *out = next;
+    return 0;
+}
+
+/* ---- the mark */
+
+static int mark(const bloomfile *newest)
+{
+    struct header now;
+    int error = live_load_to_commit(newest, &now);
+    if (error == 0)
+        error = session_lock_stripes(newest->session, newest->fd);
+    if (error != 0)
+        return error;
+    struct record next = now.record;
+    next.flags |= RECORD_SUCCEEDED;
+    error = live_commit(newest, &now, next);
+    session_unlock_stripes(newest->session, newest->fd);
+    return error;
+}
+
+/* Holds the lock of records, so that one process at a time makes the file. */
+static int succeed(const bloomfile *f, const struct layers *l)
+{
+    const bloomfile *newest = layers_newest(l);
+    struct layers *next = NULL;
+    if (live_succeeded(newest))
+        return 0;
+    int error =
+        f->series->path != NULL ? see_to_file(f->series, newest) : make_in_memory(f, l, &next);
+    if (error == 0)
+        error = mark(newest);
+    if (error == 0 && next != NULL)
+        layers_replace(f, next);
+    else if (next != NULL)
+        layers_free(next, l);
+    return error;
+}
+
+static int in_turn(const bloomfile *f, const struct layers *l)
+{
+    const bloomfile *newest = layers_newest(l);
+    struct turn turn;
+    pthread_mutex_lock(&newest->session->syncs);
+    int error = turn_commit(&turn, newest->fd);
+    if (error == 0)
+        error = succeed(f, l);
+    turn_end(&turn);
+    pthread_mutex_unlock(&newest->session->syncs);
+    return error;
+}
+
+int succession(const bloomfile *f, const struct layers *l)
+{
+    struct series_process *p = f->series->process;
+    pthread_mutex_lock(&p->finding);
+    const bool changed = atomic_load(&f->series->now) != l;
+    int error = changed ? 0 : in_turn(f, l);
+    pthread_mutex_unlock(&p->finding);
+    return error;
+}
+
+int succession_settle(const bloomfile *f, const struct layers *l)
+{
+    struct layers *before = l->count > 1 ? layers_copy(l, 0) : NULL;
+    if (l->count < 2)
+        return 0;
+    if (before == NULL)
+        return ENOMEM;
+    before->count--;
+    bloomfile *last = layers_newest(before);
+    int error = 0;
+    if (!live_succeeded(last)) {
+        error = last->writing ? 0 : opening_join(last, last->fd, f->series->flags);
+        if (error == 0)
+            error = in_turn(f, before);
+    }
+    free(before);
+    return error;
+}

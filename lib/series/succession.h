@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * Making the next layer. */
+#ifndef BLOOMFILE_SUCCESSION_H
+#define BLOOMFILE_SUCCESSION_H
+
+#include "series/layers.h"
+
+/* The header of layer 0. The parameters are checked. BLOOMFILE_ESERIES, _EPARAMS and those of
+ * sizing. */
+int succession_first(const struct bloomfile_params *p, uint64_t identity, struct header *h);
+
+/* Gives the newest layer of a set a successor, unless it has one: in files, which the caller then
+ * finds. 0, or why that cannot be. */
+int succession(const bloomfile *f, const struct layers *l);
+
+/* Sees to it that all layers before the newest one are marked. */
+int succession_settle(const bloomfile *f, const struct layers *l);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ * What is done to each layer in turn. */
+#include <bloomfile_combine.h>
+#include <string.h>
+
+#include "handle/changed.h"
+#include "handle/join.h"
+#include "handle/live.h"
+#include "handle/sync.h"
+#include "series/lookup.h"
+#include "series/series.h"
+
+/* ---- layers, as they are now */
+
+size_t series_count(const bloomfile *f)
+{
+    return atomic_load(&f->series->now)->count;
+}
+
+const bloomfile *series_layer(const bloomfile *f, size_t i)
+{
+    const struct layers *l = atomic_load(&f->series->now);
+    return i < l->count ? l->list[i] : NULL;
+}
+
+/* ---- syncing */
+
+static bool is_clean(const bloomfile *layer)
+{
+    static const uint8_t clean[sizeof layer->header.record.boot_id];
+    struct header now;
+    return live_load(layer, &now) == 0 && now.record.state == BLOOMFILE_LIVE &&
+           memcmp(now.record.boot_id, clean, sizeof clean) == 0;
+}
+
+static int sync_layer(const bloomfile *layer)
+{
+    int error = is_clean(layer) ? 0 : sync_source(layer);
+    return error != 0 ? error : changed_or_damaged(layer);
+}
+
+/* Of a series that forgets, a newer generation may have the name of an older one by now. */
+static int check_paths(const struct layers *l, bool forgets)
+{
+    int error = 0;
+    for (size_t i = forgets ? l->count - 1 : 0; i < l->count && error == 0; i++)
+        error = join_check_path(l->list[i]);
+    return error;
+}
+
+static int sync_layers(const struct layers *l, bool forgets)
+{
+    int error = join_writable(layers_newest(l));
+    for (size_t i = l->count; i-- > 0 && error == 0;)
+        error = sync_layer(l->list[i]);
+    return error != 0 ? error : check_paths(l, forgets);
+}
+
+int series_sync(bloomfile *f)
+{
+    const struct layers *l;
+    if (!f->series->writing)
+        return f->series->live ? BLOOMFILE_EREADONLY : BLOOMFILE_ESEALED;
+    for (;;) {
+        int error = lookup_enter_all(f, &l);
+        if (error != 0)
+            return error;
+        error = sync_layers(l, f->series->generations != 0);
+        const bool moved = error == BLOOMFILE_EREPLACED && live_succeeded(layers_newest(l));
+        layers_leave(f);
+        if (!moved)
+            return error;
+    }
+}
+
+/* Those that were replaced by a newer generation have nothing left to say. */
+int series_finish(bloomfile *f)
+{
+    struct series *s = f->series;
+    if (!s->writing)
+        return s->finished;
+    const struct layers *l = layers_enter(f);
+    int error = atomic_load(&f->guard->error);
+    for (size_t i = 0; i < l->count; i++) {
+        const bool forgets = s->generations != 0;
+        int of_layer = l->list[i]->writing ? sync_finish(l->list[i]) : 0;
+        if (of_layer == BLOOMFILE_EREPLACED && forgets && live_succeeded(l->list[i]))
+            of_layer = 0;
+        error = error == 0 ? of_layer : error;
+    }
+    layers_leave(f);
+    s->writing = false;
+    return s->finished = error;
+}
+
+void series_close(bloomfile *f)
+{
+    layers_close(f);
+}
+
+/* ---- looking */
+
+int series_status(const bloomfile *f)
+{
+    const struct layers *l;
+    int error = lookup_enter_all(f, &l);
+    if (error != 0)
+        return error;
+    error = atomic_load(&f->guard->error);
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = changed_or_damaged(l->list[i]);
+    layers_leave(f);
+    return error;
+}
+
+bool series_is_stale(const bloomfile *f)
+{
+    const struct layers *l;
+    if (lookup_enter_all(f, &l) != 0)
+        return true;
+    bool stale = false;
+    for (size_t i = 0; i < l->count && !stale; i++)
+        stale = changed_is_stale(l->list[i]);
+    const bool moved = f->series->live && live_succeeded(layers_newest(l));
+    layers_leave(f);
+    return stale && !moved;
+}

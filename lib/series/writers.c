@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ * Joining and leaving layers. */
+#include "series/writers.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "handle/changed.h"
+#include "handle/live.h"
+#include "handle/opening.h"
+#include "handle/sync.h"
+#include "series/files.h"
+#include "series/succession.h"
+
+#define TRIES 100 /* while others replace layers */
+
+static int join(bloomfile *layer, unsigned flags)
+{
+    return layer->writing ? 0 : opening_join(layer, layer->fd, flags);
+}
+
+int writers_find(const bloomfile *f, const struct layers *known, struct layers **out)
+{
+    const struct series *s = f->series;
+    for (int tries = 0; tries < TRIES; tries++) {
+        struct layers *l;
+        int error = files_find(s, known, &l);
+        if (error != 0)
+            return error;
+        if (s->writing)
+            error = succession_settle(f, l);
+        if (error == 0 && s->writing)
+            error = join(layers_newest(l), s->flags);
+        if (error == 0 && !(s->writing && changed_is_stale(layers_newest(l)))) {
+            *out = l;
+            return 0;
+        }
+        layers_free(l, known);
+        if (error != 0)
+            return error;
+    }
+    return EBUSY;
+}
+
+int writers_clean(const struct layers *l, unsigned flags)
+{
+    static const uint8_t clean[sizeof l->list[0]->header.record.boot_id];
+    int error = 0;
+    for (size_t i = 0; i + 1 < l->count && error == 0; i++) {
+        struct header now;
+        error = live_load(l->list[i], &now);
+        if (error != 0 || memcmp(now.record.boot_id, clean, sizeof clean) == 0)
+            continue;
+        error = join(l->list[i], flags);
+        if (error == 0)
+            error = sync_finish(l->list[i]);
+    }
+    return error;
+}

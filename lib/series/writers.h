@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT
+ * Who writes to a live series is one of the writers of its newest layer. */
+#ifndef BLOOMFILE_SERIES_WRITERS_H
+#define BLOOMFILE_SERIES_WRITERS_H
+
+#include "series/layers.h"
+
+/* As files_find(); joins the newest layer, if the handle writes, once all before it are marked. */
+int writers_find(const bloomfile *f, const struct layers *known, struct layers **out);
+
+/* At opening: marks the older layers clean that are not. */
+int writers_clean(const struct layers *l, unsigned flags);
+
+#endif

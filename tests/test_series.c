@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: MIT
+ * Filters of several layers: growing, forgetting, sealed; and what is wrong with their files. */
+#include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/header.h"
+#include "live_support.h"
+
+enum {
+    FIRST = 500, /* capacity of the first layer */
+    MANY = 20000
+};
+
+static struct bloomfile_params series_params(uint32_t series)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = 0.01;
+    params.series = series;
+    return params;
+}
+
+static bloomfile *create(const char *path, uint32_t series)
+{
+    bloomfile *f;
+    struct bloomfile_params params = series_params(series);
+    assert_error(path != NULL ? bloomfile_create(&f, path, &params, 0)
+                              : bloomfile_create_memory(&f, &params, 0),
+                 0);
+    return f;
+}
+
+/* Returns how many were new. */
+static size_t add_numbers_to(bloomfile *f, uint64_t from, uint64_t to, size_t batch)
+{
+    uint64_t digests[5000];
+    size_t sum = 0;
+    assert_true(batch <= ROWS(digests));
+    while (from < to) {
+        size_t n = 0, new_keys = 0;
+        for (; n < batch && from < to; n++)
+            digests[n] = number(0, from++);
+        assert_error(bloomfile_add_digests(f, digests, n, NULL, &new_keys), 0);
+        sum += new_keys;
+    }
+    return sum;
+}
+
+static size_t absent_of(const bloomfile *f, uint64_t from, uint64_t to)
+{
+    uint64_t digests[1000];
+    size_t found = 0;
+    for (uint64_t at = from; at < to; at += ROWS(digests)) {
+        size_t n = 0;
+        bool hits[ROWS(digests)];
+        while (n < ROWS(digests) && at + n < to) {
+            digests[n] = number(0, at + n);
+            n++;
+        }
+        const size_t these = bloomfile_contains_digests(f, digests, n, hits);
+        size_t told = 0;
+        for (size_t i = 0; i < n; i++) {
+            assert_int_equal(hits[i], bloomfile_contains_digest(f, digests[i]));
+            told += hits[i];
+        }
+        assert_int_equal(told, these);
+        found += these;
+    }
+    return to - from - found;
+}
+
+static void finish(bloomfile *f)
+{
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+}
+
+static void make_grown(const char *path)
+{
+    bloomfile *f = create(path, BLOOMFILE_GROW);
+    add_numbers_to(f, 0, MANY, 300);
+    finish(f);
+}
+
+/* ---- growing */
+
+static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
+{
+    (void)state;
+    bloomfile *f = create("grow", BLOOMFILE_GROW);
+    const size_t new_keys = add_numbers_to(f, 0, MANY, 1);
+    struct bloomfile_info sum = info_of(f);
+    assert_true(new_keys <= MANY && new_keys > MANY * 0.99);
+    assert_int_equal(sum.keys, new_keys);
+    assert_int_equal(sum.layers, 6);
+    assert_true(sum.fpr == 0.01);
+    double rates = 0;
+    for (size_t i = 0; i < bloomfile_layers(f); i++) {
+        struct bloomfile_info layer = info_of(bloomfile_layer(f, i));
+        assert_int_equal(layer.layer, i);
+        assert_int_equal(layer.capacity, FIRST << i);
+        assert_int_equal(layer.series, sum.series);
+        if (i + 1 < bloomfile_layers(f))
+            assert_int_equal(layer.keys, layer.capacity);
+        rates += layer.fpr;
+    }
+    assert_true(rates < 0.01);
+    assert_null(bloomfile_layer(f, 6));
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    const size_t others = 100000;
+    assert_true((double)(others - absent_of(f, ABSENT, ABSENT + others)) < 0.011 * (double)others);
+    finish(f);
+    assert_int_equal(entries_in_dir(), 6);
+}
+
+static void what_is_made_does_not_depend_on_batches_or_on_where(void **state)
+{
+    (void)state;
+    static const size_t batches[] = { 1, 7, 256, 5000 };
+    struct bytes expected = { 0 };
+    for (size_t i = 0; i < ROWS(batches); i++)
+        for (int in_memory = 0; in_memory < 2; in_memory++) {
+            char path[20];
+            snprintf(path, sizeof path, "batches-%zu", i);
+            bloomfile *f = create(in_memory ? NULL : path, BLOOMFILE_GROW);
+            add_numbers_to(f, 0, MANY, batches[i]);
+            add_numbers_to(f, 0, MANY, batches[i]);
+            struct bytes sealed;
+            assert_error(bloomfile_seal_to("sealed", f, BLOOMFILE_REPLACE), 0);
+            sealed = read_file("sealed");
+            void *image;
+            size_t size;
+            assert_error(bloomfile_seal_to_memory(&image, &size, f), 0);
+            assert_int_equal(size, sealed.size);
+            assert_memory_equal(image, sealed.data, size);
+            bloomfile_free(image);
+            if (expected.data == NULL)
+                expected = sealed;
+            else
+                assert_bytes(sealed, (struct bytes){ expected.data, expected.size });
+            finish(f);
+        }
+    free(expected.data);
+}
+
+static void a_key_is_new_only_if_no_layer_has_it(void **state)
+{
+    (void)state;
+    bloomfile *f = create("new", BLOOMFILE_GROW);
+    const size_t new_keys = add_numbers_to(f, 0, MANY, 64);
+    const struct bloomfile_info before = info_of(f);
+    assert_int_equal(add_numbers_to(f, 0, MANY, 100), 0);
+    assert_int_equal(info_of(f).keys, before.keys);
+    assert_int_equal(before.keys, new_keys);
+    bool was_new = true;
+    assert_error(bloomfile_add_digest(f, number(0, 3), &was_new), 0);
+    assert_false(was_new);
+    uint64_t twice[2] = { number(0, ABSENT), number(0, ABSENT) };
+    bool both[2];
+    assert_error(bloomfile_add_digests(f, twice, 2, both, NULL), 0);
+    assert_true(both[0]);
+    assert_false(both[1]);
+    finish(f);
+}
+
+static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
+{
+    (void)state;
+    bloomfile *f = create("read", BLOOMFILE_GROW), *r = opened("read", 0);
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+        assert_true(bloomfile_contains_digest(r, number(0, i)));
+    }
+    assert_int_equal(bloomfile_layers(r), bloomfile_layers(f));
+    assert_error(bloomfile_status(r), 0);
+    assert_int_equal(bloomfile_is_stale(r), 0);
+    assert_error(bloomfile_add_digest(r, 1, NULL), BLOOMFILE_EREADONLY);
+    bloomfile_close(r);
+    finish(f);
+}
+
+static void the_next_run_goes_on(void **state)
+{
+    (void)state;
+    make_grown("again");
+    bloomfile *f = opened("again", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
+    assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 0.99);
+    assert_error(bloomfile_sync(f), 0);
+    finish(f);
+    f = opened("again", 0);
+    assert_int_equal(absent_of(f, 0, 2 * MANY), 0);
+    for (size_t i = 0; i < bloomfile_layers(f); i++)
+        assert_int_equal(info_of(bloomfile_layer(f, i)).writers, 0);
+    bloomfile_close(f);
+}
+
+/* ---- forgetting */
+
+static void a_key_stays_for_its_generations(void **state)
+{
+    (void)state;
+    static const uint32_t generations[] = { 2, 3, 7 };
+    for (size_t g = 0; g < ROWS(generations); g++) {
+        char path[20];
+        snprintf(path, sizeof path, "forget-%zu", g);
+        const uint32_t all = generations[g];
+        bloomfile *f = create(path, all), *r = opened(path, 0);
+        const uint64_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
+        bool *was_new = calloc(end, sizeof *was_new);
+        for (uint64_t i = 0; i < end; i++) {
+            assert_error(bloomfile_add_digest(f, number(0, i), &was_new[i]), 0);
+            assert_true(bloomfile_contains_digest(r, number(0, i)));
+            if (i >= least && was_new[i - least]) /* one that was found is not renewed */
+                assert_true(bloomfile_contains_digest(r, number(0, i - least)));
+            assert_true(bloomfile_layers(f) <= all);
+        }
+        free(was_new);
+        assert_error(bloomfile_status(r), 0);
+        const uint64_t most = all * FIRST + FIRST;
+        assert_true(absent_of(r, 0, end - most) > (end - most) * 97 / 100);
+        assert_int_equal(bloomfile_layers(r), all);
+        assert_int_equal(bloomfile_is_stale(r), 0);
+        bloomfile_close(r);
+        finish(f);
+        assert_int_equal(info_of(f = opened(path, BLOOMFILE_WRITE)).generations, all);
+        assert_true(absent_of(f, end - least, end) < least / 50);
+        finish(f);
+    }
+}
+
+static void a_generation_ends_when_its_time_is_up(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = series_params(3);
+    params.period = 1;
+    assert_error(bloomfile_create(&f, "time", &params, 0), 0);
+    assert_error(bloomfile_add_digest(f, number(0, 1), NULL), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, 1)));
+    sleep(5);
+    assert_error(bloomfile_add_digest(f, number(0, 2), NULL), 0);
+    assert_false(bloomfile_contains_digest(f, number(0, 1)));
+    assert_true(bloomfile_contains_digest(f, number(0, 2)));
+    const uint64_t layer = info_of(f).layer;
+    assert_true(layer >= 2 && layer <= 4);
+    finish(f);
+}
+
+/* ---- files that are not as they should be */
+
+static int open_error(const char *path, unsigned flags)
+{
+    bloomfile *f;
+    int error = bloomfile_open(&f, path, flags);
+    bloomfile_close(f);
+    return error;
+}
+
+static void a_layer_that_is_missing_or_foreign_is_refused(void **state)
+{
+    (void)state;
+    make_grown("a");
+    make_grown("b");
+    for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE) {
+        assert_error(open_error("a.1", flags), BLOOMFILE_ESERIES);
+        assert_int_equal(rename("a.2", "kept"), 0);
+        assert_error(open_error("a", flags), BLOOMFILE_ELAYER);
+        assert_int_equal(link("b.2", "a.2"), 0);
+        assert_error(open_error("a", flags), BLOOMFILE_ESERIES);
+        assert_int_equal(unlink("a.2"), 0);
+        assert_int_equal(link("a.3", "a.2"), 0);
+        assert_error(open_error("a", flags), BLOOMFILE_ESERIES);
+        assert_int_equal(unlink("a.2"), 0);
+        write_file("a.2", "no filter", 9);
+        assert_error(open_error("a", flags), BLOOMFILE_EMAGIC);
+        assert_int_equal(rename("kept", "a.2"), 0);
+        assert_int_equal(rename("a.5", "kept"), 0);
+        assert_error(open_error("a", flags), BLOOMFILE_ELAYER);
+        assert_int_equal(rename("kept", "a.5"), 0);
+        make_live("a.6", BLOOMFILE_BLOCKED);
+        assert_error(open_error("a", flags), BLOOMFILE_ESERIES);
+        assert_int_equal(unlink("a.6"), 0);
+        assert_error(open_error("a", flags), 0);
+    }
+    bloomfile *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    assert_int_equal(unlink("b"), 0);
+    assert_error(bloomfile_create(&f, "b", &params, 0), BLOOMFILE_ESERIES);
+    params.series = 3;
+    assert_error(bloomfile_create(&f, "b", &params, 0), BLOOMFILE_ESERIES);
+}
+
+static void a_hole_in_the_ring_is_refused(void **state)
+{
+    (void)state;
+    bloomfile *f = create("ring", 3);
+    add_numbers_to(f, 0, 7 * FIRST + 10, 100);
+    finish(f);
+    static const char *const names[] = { "ring", "ring.1", "ring.2" };
+    for (size_t i = 0; i < ROWS(names); i++) {
+        assert_int_equal(rename(names[i], "kept"), 0);
+        assert_error(open_error("ring", 0), i == 0 ? ENOENT : BLOOMFILE_ELAYER);
+        assert_int_equal(rename("kept", names[i]), 0);
+    }
+    assert_error(open_error("ring", 0), 0);
+}
+
+static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
+{
+    (void)state;
+    bloomfile *f = create("gone", BLOOMFILE_GROW), *r = opened("gone", 0);
+    add_numbers_to(f, 0, FIRST + 10, 10);
+    assert_int_equal(unlink("gone.1"), 0);
+    assert_true(bloomfile_contains_digest(r, number(0, FIRST + 5)));
+    assert_error(bloomfile_status(r), BLOOMFILE_ELAYER);
+    bloomfile_close(r);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    bloomfile_close(f);
+}
+
+static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
+{
+    (void)state;
+    bloomfile *f = create("full", BLOOMFILE_GROW);
+    assert_int_equal(mkdir("full.1", 0700), 0);
+    uint64_t i = 0;
+    int error = 0;
+    while (error == 0)
+        error = bloomfile_add_digest(f, number(0, i++), NULL);
+    assert_error(error, EISDIR);
+    assert_int_equal(absent_of(f, 0, i - 1), 0);
+    assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
+    bool was_new = true;
+    assert_error(bloomfile_add_digest(f, number(0, 1), &was_new), EISDIR);
+    assert_int_equal(rmdir("full.1"), 0);
+    assert_error(bloomfile_status(f), 0);
+    assert_error(bloomfile_add_digest(f, number(0, i - 1), &was_new), 0);
+    assert_int_equal(absent_of(f, 0, i), 0);
+    finish(f);
+}
+
+static void new_layers_have_the_rights_of_the_first(void **state)
+{
+    (void)state;
+    bloomfile *f = create("rights", BLOOMFILE_GROW);
+    struct stat status;
+    assert_int_equal(chmod("rights", 0640), 0);
+    add_numbers_to(f, 0, FIRST + 10, 10);
+    assert_int_equal(stat("rights.1", &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    finish(f);
+}
+
+/* A maker that was killed between the two. */
+static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
+{
+    (void)state;
+    bloomfile *f = create("mark", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, FIRST + 10, 10);
+    finish(f);
+    struct bytes first = read_file("mark");
+    for (unsigned slot = 0; slot < 2; slot++) {
+        record_at(first.data, slot)[RECORD_AT_flags] &= (uint8_t)~RECORD_SUCCEEDED;
+        reseal_record(first.data, slot);
+    }
+    write_file("mark", first.data, first.size);
+    free(first.data);
+    f = opened("mark", 0);
+    assert_int_equal(bloomfile_layers(f), 2);
+    assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
+    bloomfile_close(f);
+    f = opened("mark", BLOOMFILE_WRITE); /* which sets it */
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
+    finish(f);
+    assert_int_equal(unlink("mark.1"), 0);
+    assert_error(open_error("mark", 0), BLOOMFILE_ELAYER);
+}
+
+/* ---- what a series does not do */
+
+static void what_needs_one_filter_refuses_a_series(void **state)
+{
+    (void)state;
+    make_grown("many");
+    bloomfile *f = opened("many", BLOOMFILE_WRITE);
+    const bloomfile *const both[2] = { f, f };
+    const struct bloomfile_merge_params merge = BLOOMFILE_MERGE_PARAMS_INIT;
+    size_t count = 0, size;
+    double fill[3];
+    for (int layer = 0; layer < 2; layer++) {
+        const bloomfile *one = layer ? bloomfile_layer(f, 0) : f;
+        assert_error(bloomfile_fold("x", one, 1, 0), BLOOMFILE_ENOTONE);
+        assert_error(bloomfile_fold_plan(one, 0, NULL, &count), BLOOMFILE_ENOTONE);
+        assert_error(bloomfile_compatible(one, one), BLOOMFILE_ENOTONE);
+        assert_error(bloomfile_project("x", one, 0), BLOOMFILE_ENOTCOUNTING);
+    }
+    assert_error(bloomfile_merge("x", both, 1, &merge, 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_merge("x", both, 2, &merge, 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_seal_to("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_seal(f), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_remove_digest(f, 1), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
+    assert_null(bloomfile_body(f, &size));
+    assert_int_equal(size, 0);
+    finish(f);
+    assert_int_not_equal(access("x", F_OK), 0);
+}
+
+static void parameters_that_contradict_a_series_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t series, layout, hashes;
+        uint64_t bits, period, capacity;
+        int error;
+    } rows[] = {
+        { BLOOMFILE_GROW, BLOOMFILE_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
+        { 2, BLOOMFILE_COUNTING, 0, 0, 0, 10, BLOOMFILE_ESERIES },
+        { BLOOMFILE_GROW, 0, 3, 0, 0, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_GROW, 0, 0, 512, 0, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_GROW, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
+        { BLOOMFILE_GROW, 0, 0, 0, 0, 0, BLOOMFILE_ECAPACITY },
+        { 2, 0, 0, 512, 0, 0, BLOOMFILE_ECAPACITY },
+        { 1001, 0, 0, 0, 0, 10, BLOOMFILE_EPARAMS },
+        { 0, 0, 0, 0, 5, 10, BLOOMFILE_EPARAMS },
+        { 2, 0, 4, 512, 5, 10, 0 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        params.series = rows[i].series;
+        params.layout = rows[i].layout;
+        params.hashes = rows[i].hashes;
+        params.bits = rows[i].bits;
+        params.period = rows[i].period;
+        params.capacity = rows[i].capacity;
+        bloomfile *f;
+        assert_error(bloomfile_create_memory(&f, &params, 0), rows[i].error);
+        bloomfile_close(f);
+    }
+    bloomfile_builder *b;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EPARAMS);
+}
+
+/* ---- sealed */
+
+static struct bytes sealed_series(void)
+{
+    make_grown("live");
+    bloomfile *f = opened("live", 0);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    bloomfile_close(f);
+    return read_file("sealed");
+}
+
+static int memory_error(struct bytes image)
+{
+    bloomfile *f;
+    int error = bloomfile_open_memory(&f, image.data, image.size, 0);
+    bloomfile_close(f);
+    return error;
+}
+
+static void assert_sealed_series(bloomfile *f)
+{
+    assert_int_equal(bloomfile_layers(f), 6);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    assert_true(absent_of(f, ABSENT, ABSENT + 1000) > 900);
+    assert_error(bloomfile_verify(f, 2, NULL), 0);
+    assert_error(bloomfile_status(f), 0);
+    assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    assert_error(bloomfile_add_digest(f, 1, NULL), BLOOMFILE_ESEALED);
+    bloomfile_close(f);
+}
+
+static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
+{
+    (void)state;
+    struct bytes image = sealed_series();
+    bloomfile *f;
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
+                                      BLOOMFILE_COPY, BLOOMFILE_PREFAULT };
+    for (size_t i = 0; i < ROWS(flags); i++)
+        assert_sealed_series(opened("sealed", flags[i]));
+    assert_error(open_error("sealed", BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+    for (size_t i = 0; i < 4; i++) {
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]), 0);
+        assert_sealed_series(f);
+    }
+    FILE *other = fopen("other", "w+");
+    fprintf(other, "before");
+    fwrite(image.data, 1, image.size, other);
+    fprintf(other, "behind");
+    fflush(other);
+    assert_error(bloomfile_open_fd(&f, fileno(other), 6, image.size, 0), 0);
+    assert_sealed_series(f);
+    assert_error(bloomfile_open_fd(&f, fileno(other), 6, BLOOMFILE_TO_END, 0), BLOOMFILE_ETRAILING);
+    fclose(other);
+    free(image.data);
+}
+
+static uint64_t whole_size_of(const uint8_t *image)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_inspect(image, IN_FILE, &info, NULL, NULL);
+    return info.image_size;
+}
+
+static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)
+{
+    (void)state;
+    struct bytes image = sealed_series(), other = { malloc(image.size), image.size };
+    const size_t first = whole_size_of(image.data);
+    for (size_t size = 0; size < image.size; size += 997)
+        assert_true(memory_error((struct bytes){ image.data, size }) != 0);
+    assert_error(memory_error((struct bytes){ image.data, first }), BLOOMFILE_ETRUNCATED);
+    assert_error(memory_error((struct bytes){ image.data + first, image.size - first }),
+                 BLOOMFILE_ESERIES);
+    /* Of another series of the same shape; its bits differ. */
+    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    void *foreign;
+    size_t size;
+    add_numbers_to(f, MANY, 2 * MANY, 300);
+    assert_error(bloomfile_seal_to_memory(&foreign, &size, f), 0);
+    bloomfile_close(f);
+    assert_int_equal(size, image.size);
+    memcpy(other.data, image.data, image.size);
+    memcpy(other.data + first, (uint8_t *)foreign + first, whole_size_of(image.data + first));
+    assert_error(memory_error(other), BLOOMFILE_ESERIES);
+    bloomfile_free(foreign);
+    free(other.data);
+    free(image.data);
+}
+
+static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
+{
+    (void)state;
+    struct bytes image = sealed_series();
+    const size_t first = whole_size_of(image.data);
+    memset(image.data + first + IN_FILE, 0, 512);
+    bloomfile *f;
+    struct bloomfile_fault fault;
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_verify(f, 1, &fault), BLOOMFILE_EPAGE);
+    assert_int_equal(fault.offset, first + IN_FILE);
+    assert_int_equal(fault.page, 0);
+    bloomfile_close(f);
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
+                 BLOOMFILE_EPAGE);
+    free(image.data);
+}
+
+/* ---- processes */
+
+static void a_rescued_series_has_all_keys_and_another_identity(void **state)
+{
+    (void)state;
+    make_grown("old");
+    bloomfile *f = opened("old", BLOOMFILE_WRITE);
+    assert_error(bloomfile_rescue("new", f, 0), 0);
+    assert_error(bloomfile_rescue("new", f, 0), EEXIST);
+    assert_error(bloomfile_rescue("new", f, BLOOMFILE_REPLACE), 0);
+    const uint64_t identity = info_of(f).series;
+    finish(f);
+    f = opened("new", BLOOMFILE_WRITE);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    assert_true(info_of(f).series != identity);
+    add_numbers_to(f, MANY, 3 * MANY, 100);
+    assert_int_equal(absent_of(f, 0, 3 * MANY), 0);
+    finish(f);
+}
+
+static void wait_for(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_child_makes_layers_that_its_parent_finds(void **state)
+{
+    (void)state;
+    bloomfile *f = create("family", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, FIRST / 2, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        add_numbers_to(f, FIRST / 2, MANY, 100);
+        _exit(bloomfile_finish(f) != 0);
+    }
+    wait_for(child);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    assert_true(add_numbers_to(f, 0, MANY + 500, 100) < 500 + 1);
+    finish(f);
+}
+
+static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
+{
+    (void)state;
+    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    int go[2], ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(ready), 0);
+    add_numbers_to(f, 0, FIRST / 2, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        bool good = bloomfile_add_digest(f, number(0, ABSENT), NULL) == 0;
+        good &= !bloomfile_contains_digest(f, number(0, ABSENT + 1));
+        good &= write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1;
+        good &= bloomfile_contains_digest(f, number(0, MANY - 1));
+        good &= bloomfile_status(f) == BLOOMFILE_ELAYER;
+        good &= bloomfile_add_digest(f, number(0, MANY + 1), NULL) == BLOOMFILE_ELAYER;
+        bloomfile_close(f);
+        _exit(!good);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    add_numbers_to(f, FIRST / 2, MANY, 100);
+    assert_int_equal(write(go[1], &byte, 1), 1);
+    wait_for(child);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    close(go[0]);
+    close(go[1]);
+    close(ready[0]);
+    close(ready[1]);
+    bloomfile_close(f);
+}
+
+static void an_application_s_hash_is_named_once_for_all_layers(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    params.hash_id = 0x80000005;
+    params.self_test = 77;
+    assert_error(bloomfile_create(&f, "hash", &params, 0), 0);
+    add_numbers_to(f, 0, MANY, 100);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    finish(f);
+    assert_error(open_error("hash", 0), BLOOMFILE_EHASH);
+    f = opened("hash", BLOOMFILE_APP_HASH);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_error(bloomfile_name_hash(f, 0x80000005, 78), BLOOMFILE_ESELFTEST);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
+    assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    bloomfile_close(f);
+}
+
+static void nothing_is_left_open(void **state)
+{
+    (void)state;
+    const size_t before = open_descriptors();
+    for (uint32_t series = BLOOMFILE_GROW; series < 4; series++) {
+        bloomfile *f = create(NULL, series);
+        add_numbers_to(f, 0, MANY, 100);
+        bloomfile_close(f);
+        f = create("open", series);
+        bloomfile *r = opened("open", 0);
+        add_numbers_to(f, 0, MANY, 100);
+        assert_error(bloomfile_status(r), 0);
+        absent_of(r, 0, MANY);
+        if (series > 1)
+            assert_true(open_descriptors() < before + 4 * series + 4);
+        bloomfile_close(r);
+        bloomfile_close(f);
+        assert_int_equal(system("rm open*"), 0);
+    }
+    assert_int_equal(open_descriptors(), before);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(each_layer_is_twice_as_large_and_all_keep_the_rate),
+        TEST(what_is_made_does_not_depend_on_batches_or_on_where),
+        TEST(a_key_is_new_only_if_no_layer_has_it),
+        TEST(a_reader_finds_what_was_added_to_layers_it_does_not_know),
+        TEST(the_next_run_goes_on),
+        TEST(a_key_stays_for_its_generations),
+        TEST(a_generation_ends_when_its_time_is_up),
+        TEST(a_layer_that_is_missing_or_foreign_is_refused),
+        TEST(a_hole_in_the_ring_is_refused),
+        TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
+        TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
+        TEST(new_layers_have_the_rights_of_the_first),
+        TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),
+        TEST(what_needs_one_filter_refuses_a_series),
+        TEST(parameters_that_contradict_a_series_are_refused),
+        TEST(a_sealed_series_is_one_file_or_a_part_of_one),
+        TEST(a_sealed_series_that_lacks_a_layer_is_refused),
+        TEST(damage_in_one_layer_makes_only_its_page_doubtful),
+        TEST(a_rescued_series_has_all_keys_and_another_identity),
+        TEST(a_child_makes_layers_that_its_parent_finds),
+        TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
+        TEST(an_application_s_hash_is_named_once_for_all_layers),
+        TEST(nothing_is_left_open),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * Many processes and threads grow one series at once, and are killed while they do: what was told
+ * is found, each key is new to one, and no layer gets much more than it has room for. */
+#include <bloomfile_live.h>
+#include <math.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "support.h"
+
+enum {
+    KEYS = 60000, /* of each worker */
+    FIRST = 2000,
+    BATCH = 50
+};
+
+static void make(uint32_t series, uint64_t capacity)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = capacity;
+    params.fpr = 0.01;
+    params.series = series;
+    assert_error(bloomfile_create(&f, "series", &params, 0), 0);
+    bloomfile_close(f);
+}
+
+/* ---- keys of their own */
+
+static int add_own(bloomfile *f, unsigned worker, void *context)
+{
+    const uint64_t first = (uint64_t)worker * KEYS;
+    (void)context;
+    for (uint64_t i = first; i < first + KEYS; i += BATCH) {
+        uint64_t digests[BATCH];
+        for (unsigned j = 0; j < BATCH; j++)
+            digests[j] = number(0, i + j);
+        if (bloomfile_add_digests(f, digests, BATCH, NULL, NULL) != 0)
+            return 1;
+        if (bloomfile_contains_digests(f, digests, BATCH, NULL) != BATCH)
+            return 2;
+        if (i % 20000 == 0 && bloomfile_sync(f) != 0)
+            return 3;
+    }
+    return bloomfile_contains_digest(f, number(0, first)) ? 0 : 4;
+}
+
+static void assert_layers_are_full_and_no_more(const bloomfile *f, uint64_t all)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < bloomfile_layers(f); i++) {
+        struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+        const struct bloomfile_info info = info_of(bloomfile_layer(f, i));
+        assert_error(bloomfile_measure(bloomfile_layer(f, i), &m), 0);
+        const double capacity = (double)info.capacity, noise = 4 / sqrt(capacity);
+        assert_true(m.keys_estimate < capacity * (1.01 + noise) + 100);
+        if (i + 1 < bloomfile_layers(f))
+            assert_true(m.keys_estimate > capacity * (0.985 - noise));
+        sum += info.keys;
+    }
+    assert_true(sum > all * 985 / 1000 && sum <= all);
+}
+
+static void nothing_is_lost_and_layers_are_filled(void **state)
+{
+    (void)state;
+    static const unsigned crews[][2] = { { 1, 4 }, { 6, 1 }, { 3, 3 } };
+    for (size_t i = 0; i < ROWS(crews); i++) {
+        const unsigned workers = crews[i][0] * crews[i][1];
+        make(BLOOMFILE_GROW, FIRST);
+        crew_run(&(struct crew){
+            .processes = crews[i][0], .threads = crews[i][1], .path = "series", .work = add_own });
+        bloomfile *f;
+        assert_error(bloomfile_open(&f, "series", 0), 0);
+        for (uint64_t key = 0; key < (uint64_t)workers * KEYS; key++)
+            if (!bloomfile_contains_digest(f, number(0, key)))
+                fail_msg("key %u is lost", (unsigned)key);
+        assert_layers_are_full_and_no_more(f, (uint64_t)workers * KEYS);
+        bloomfile_close(f);
+        assert_int_equal(system("rm series*"), 0);
+    }
+}
+
+/* ---- the same keys */
+
+static int add_same(bloomfile *f, unsigned worker, void *context)
+{
+    atomic_uint *new_to = context;
+    for (uint64_t i = 0; i < KEYS / 4; i++) {
+        const uint64_t key = worker % 2 ? i : i ^ 31;
+        bool was_new;
+        if (bloomfile_add_digest(f, number(0, key), &was_new) != 0)
+            return 1;
+        if (was_new)
+            atomic_fetch_add(&new_to[key], 1);
+    }
+    return 0;
+}
+
+static void each_key_is_new_to_exactly_one(void **state)
+{
+    (void)state;
+    const size_t size = (KEYS / 4 + 32) * sizeof(atomic_uint);
+    atomic_uint *new_to = shared_memory(size);
+    make(BLOOMFILE_GROW, 100);
+    crew_run(&(struct crew){ .processes = 4,
+                             .threads = 2,
+                             .path = "series",
+                             .flags = BLOOMFILE_ADD_EXACT,
+                             .work = add_same,
+                             .context = new_to });
+    unsigned missing = 0;
+    for (unsigned i = 0; i < KEYS / 4; i++) {
+        assert_true(new_to[i] <= 1);
+        missing += new_to[i] == 0;
+    }
+    assert_true(missing < KEYS / 4 / 50);
+    release_shared_memory(new_to, size);
+}
+
+/* ---- forgetting */
+
+static int add_and_look(bloomfile *f, unsigned worker, void *context)
+{
+    (void)context;
+    const uint64_t first = (uint64_t)worker * KEYS;
+    bloomfile *reader;
+    if (bloomfile_open(&reader, "series", 0) != 0)
+        return 1;
+    for (uint64_t i = first; i < first + KEYS / 4; i++) {
+        bool was_new;
+        if (bloomfile_add_digest(f, number(0, i), &was_new) != 0)
+            return 2;
+        if (was_new && !bloomfile_contains_digest(reader, number(0, i)))
+            return 3;
+        if (i % 1000 == 0 && bloomfile_sync(f) != 0)
+            return 4;
+    }
+    bloomfile_close(reader);
+    return 0;
+}
+
+static void a_key_just_added_is_found_while_others_forget(void **state)
+{
+    (void)state;
+    for (uint32_t generations = 2; generations <= 8; generations *= 2) {
+        make(generations, 3000);
+        crew_run(
+            &(struct crew){ .processes = 3, .threads = 2, .path = "series", .work = add_and_look });
+        assert_int_equal(system("rm series*"), 0);
+    }
+}
+
+/* ---- killed */
+
+struct adder {
+    atomic_ullong added, first;
+    pid_t pid;
+};
+
+static _Noreturn void add_for_ever(struct adder *a, unsigned flags)
+{
+    bloomfile *f;
+    alarm(200);
+    if (bloomfile_open(&f, "series", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags) != 0)
+        _exit(1);
+    for (unsigned i = 0;; i++) {
+        if (bloomfile_add_digest(f, number(0, a->first + i), NULL) != 0)
+            _exit(2);
+        atomic_store(&a->added, i + 1);
+        if (i % 3000 == 2999 && bloomfile_sync(f) != 0)
+            _exit(3);
+    }
+}
+
+static uint64_t start(struct adder *a, uint64_t first, unsigned flags)
+{
+    a->added = 0;
+    a->first = first;
+    const pid_t child = fork(); /* not in memory that is the child's, too */
+    assert_true(child >= 0);
+    if (child == 0)
+        add_for_ever(a, flags);
+    a->pid = child;
+    return first + ((uint64_t)1 << 32);
+}
+
+static void killed_growers_lose_nothing(void **state)
+{
+    (void)state;
+    enum {
+        ADDERS = 3,
+        ROUNDS = 60
+    };
+    struct adder *adders = shared_memory(ADDERS * sizeof *adders);
+    uint64_t next = 0, random = 7;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        bloomfile *r;
+        make(BLOOMFILE_GROW, 64); /* most of the time it grows */
+        assert_error(bloomfile_open(&r, "series", 0), 0);
+        for (unsigned i = 0; i < ADDERS; i++)
+            next = start(&adders[i], next, round % 2 ? BLOOMFILE_ADD_EXACT : 0);
+        usleep((useconds_t)(random64(&random) % 30000));
+        for (unsigned i = 0; i < ADDERS; i++) {
+            int status;
+            kill(adders[i].pid, SIGKILL);
+            assert_int_equal(waitpid(adders[i].pid, &status, 0), adders[i].pid);
+            if (!WIFSIGNALED(status))
+                fail_msg("an adder ended with %d", WEXITSTATUS(status));
+        }
+        bloomfile *f;
+        assert_error(bloomfile_open(&f, "series", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN), 0);
+        for (unsigned i = 0; i < ADDERS; i++)
+            for (uint64_t key = 0; key < adders[i].added; key++) {
+                assert_true(bloomfile_contains_digest(r, number(0, adders[i].first + key)));
+                assert_true(bloomfile_contains_digest(f, number(0, adders[i].first + key)));
+            }
+        assert_error(bloomfile_add_digest(f, number(0, next), NULL), 0);
+        assert_error(bloomfile_finish(f), 0);
+        bloomfile_close(f);
+        bloomfile_close(r);
+        assert_int_equal(system("rm series*"), 0);
+    }
+    release_shared_memory(adders, ADDERS * sizeof *adders);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_lost_and_layers_are_filled),
+        TEST(each_key_is_new_to_exactly_one),
+        TEST(a_key_just_added_is_found_while_others_forget),
+        TEST(killed_growers_lose_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -13,9 +13,10 @@
  *     bloomfile_close(f);
  *
  * This header builds, opens and asks filters. Beside it, each complete in itself: bloomfile_live.h
- * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_view.h (tiny filters without
- * a file), bloomfile_inline.h (lookups compiled into the caller), bloomfile_inspect.h (sizing,
- * measuring, verifying), bloomfile_hash.h (a hash of your own). The bytes: format-spec.md.
+ * (adding in place), bloomfile_combine.h (folding, merging), bloomfile_delta.h (patches),
+ * bloomfile_view.h (tiny filters without a file), bloomfile_inline.h (lookups compiled into the
+ * caller), bloomfile_inspect.h (sizing, measuring, verifying), bloomfile_hash.h (a hash of your
+ * own). The bytes: format-spec.md.
  *
  * The one rule. A wrong "maybe" costs a disk read, a wrong "no" loses a row. So a file that is
  * damaged or not understood is refused when it is opened. Damage found later turns the answers that
@@ -133,7 +134,11 @@ template <typename T> static inline T bloomfile_init_()
       "this system does not tell which boot it is (no boot_id in /proc)")                          \
     X(BLOOMFILE_ESERIES, -1047, "a layer does not fit into its series")                            \
     X(BLOOMFILE_ELAYER, -1048, "a layer of the series is missing")                                 \
-    X(BLOOMFILE_ENOTONE, -1049, "a series of layers, where one filter is needed")
+    X(BLOOMFILE_ENOTONE, -1049, "a series of layers, where one filter is needed")                  \
+    X(BLOOMFILE_EDIFFERENTBITS, -1050, "the numbers of bits m differ")                             \
+    X(BLOOMFILE_EDIFFERENTFORM, -1051, "one is a file, the other an embedded image")               \
+    X(BLOOMFILE_EPATCH, -1052, "not a patch for filters, or a damaged one")                        \
+    X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),

@@ -36,15 +36,29 @@ bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
     return used == 0 || shared_load8(body + last) >> used == 0;
 }
 
-bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
+/* The bytes are those of the body from `first` on. */
+static bool is_clean_from(const struct header *h, const uint8_t *bytes, uint64_t first,
+                          uint64_t *offset)
 {
+    const unsigned used = h->m * layout_of(h->layout)->cell_bits % 8;
     *offset = geometry_of(h->layout, h->m, h->header_size).need - 1;
-    if (!body_last_byte_is_clean(h, body))
+    if (used != 0 && shared_load8(bytes + (*offset - first)) >> used != 0)
         return false;
     for (++*offset; *offset < h->body_size; ++*offset)
-        if (shared_load8(body + *offset) != 0)
+        if (shared_load8(bytes + (*offset - first)) != 0)
             return false;
     return true;
+}
+
+bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset)
+{
+    return is_clean_from(h, body, 0, offset);
+}
+
+bool body_last_page_is_clean(const struct header *h, const uint8_t *page)
+{
+    uint64_t offset;
+    return is_clean_from(h, page, (h->body_size - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE, &offset);
 }
 
 /* The first field in which body and record differ, or NULL. */
@@ -111,26 +125,36 @@ int body_check_end(struct body_check *check, struct bloomfile_fault *fault)
 
 /* ---- by several */
 
-static uint64_t offset_of(const struct body_check *check, uint64_t page)
+static uint64_t offset_of(const struct body_pass *pass, uint64_t page)
 {
     const uint64_t offset = page * CHECKSUM_PAGE;
-    return offset < check->h->body_size ? offset : check->h->body_size;
+    return offset < pass->geometry.body_size ? offset : pass->geometry.body_size;
 }
 
 /* A CRC-32 is linear: that of the whole is the XOR of its parts', each taken with zeros for the
  * rest. */
+void body_pass_skip(struct body_pass *pass, uint64_t page)
+{
+    const uint64_t size = offset_of(pass, page) - offset_of(pass, pass->page);
+    checksum_append(&pass->sum, 0, (size_t)size);
+    pass->page = page;
+}
+
+void body_pass_join(struct body_pass *pass, const struct body_pass *other)
+{
+    pass->sum.crc ^= other->sum.crc;
+    pass->tally.ones += other->tally.ones;
+    pass->tally.overflow += other->tally.overflow;
+}
+
 void body_check_skip(struct body_check *check, uint64_t page)
 {
-    const uint64_t size = offset_of(check, page) - offset_of(check, check->pass.page);
-    checksum_append(&check->pass.sum, 0, (size_t)size);
-    check->pass.page = page;
+    body_pass_skip(&check->pass, page);
 }
 
 void body_check_join(struct body_check *check, const struct body_check *other)
 {
-    check->pass.sum.crc ^= other->pass.sum.crc;
-    check->pass.tally.ones += other->pass.tally.ones;
-    check->pass.tally.overflow += other->pass.tally.overflow;
+    body_pass_join(&check->pass, &other->pass);
     if (other->first_bad < check->first_bad)
         check->first_bad = other->first_bad;
 }

@@ -21,12 +21,19 @@ struct body_pass {
 void body_pass_start(struct body_pass *pass, const struct header *h);
 uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns its CRC-32 */
 
+/* Skips to a later page, which somebody else must have passed; and joins the two in the end. */
+void body_pass_skip(struct body_pass *pass, uint64_t page);
+void body_pass_join(struct body_pass *pass, const struct body_pass *other);
+
 /* Whether all bits beyond m are zero in the last byte that m uses. Others may be adding. */
 bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
 
 /* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,
  * *offset tells in which. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
+
+/* The same of the last page alone, in which all of them are. */
+bool body_last_page_is_clean(const struct header *h, const uint8_t *page);
 
 /* body_verify() in pieces: what has been read of a sealed body so far. */
 struct body_check {

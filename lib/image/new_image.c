@@ -24,14 +24,13 @@ static int start_in_memory(struct new_image *r, const struct geometry *g)
     return 0;
 }
 
-static int start_publication(struct new_image *r)
+int new_image_publication(struct publication **p, const struct destination *to, int *fd)
 {
-    const struct destination *to = &r->to;
     if (to->kind == DESTINATION_DESCRIPTOR)
-        return publish_to_stream(&r->publication, to->fd, to->spool, &r->fd);
+        return publish_to_stream(p, to->fd, to->spool, fd);
     if (to->path == NULL || (to->flags & ~BLOOMFILE_REPLACE) != 0)
         return BLOOMFILE_EPARAMS;
-    return publish_start(&r->publication, to->path, to->flags != 0, &r->fd);
+    return publish_start(p, to->path, to->flags != 0, fd);
 }
 
 static int start_in_file(struct new_image *r, const struct geometry *g)
@@ -45,7 +44,7 @@ static int start_in_file(struct new_image *r, const struct geometry *g)
         r->fd = r->to.fd;
         return 0;
     }
-    int error = start_publication(r);
+    int error = new_image_publication(&r->publication, &r->to, &r->fd);
     return error != 0 ? error : publish_allocate(r->fd, g->image_size, live);
 }
 

@@ -47,6 +47,9 @@ static inline struct destination new_image_to_part(int fd, uint64_t at)
     return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at };
 }
 
+/* Starts what will be published at a file or descriptor, of whatever bytes. */
+int new_image_publication(struct publication **p, const struct destination *to, int *fd);
+
 struct new_image {
     struct destination to;
     struct publication *publication;

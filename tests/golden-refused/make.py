@@ -10,12 +10,16 @@ import pathlib
 import re
 import struct
 import sys
+from zlib import crc32
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "golden"))
 
 from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entries,  # noqa: E402
                    field, flip, make, write_folder)
+import spec_patch  # noqa: E402
+from spec_patch import variable  # noqa: E402
+from spec_reader import Image  # noqa: E402
 
 COLUMNS = ["file", "error", "rule"]
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
@@ -257,6 +261,164 @@ def body(out):
             counter_beyond_m=edit(COUNTING, body=flip(body_of(COUNTING), 50)))
 
 
+# --- Patches: of two embedded images, changed in one thing ---
+
+BASE = "classic-embedded.bloom", "blocked-embedded.bloom", "counting-embedded.bloom"
+OLD = [Image((FOLDER.parent / "golden" / name).read_bytes(), name) for name in BASE]
+CLASSIC_OLD, BLOCKED_OLD, COUNTING_OLD = OLD
+NEW = [edit(bytes(image.data), header={"capacity": 77}) for image in OLD]
+
+
+class Patches:
+    def __init__(self):
+        self.files, self.rows = {}, [["patch", "base", "error", "rule"]]
+
+    def add(self, error, rule, base=0, **patches):
+        for name, patch in patches.items():
+            file = "patch-" + name.replace("_", "-") + ".patch"
+            self.files[file] = patch
+            self.rows.append([file, BASE[base], "BLOOMFILE_" + error, rule])
+
+    def index(self):
+        return "".join("\t".join(row) + "\n" for row in self.rows).encode()
+
+
+def with_crc(data):
+    return data + struct.pack("<I", crc32(data))
+
+
+def head(image=CLASSIC_OLD, result=None, **changes):
+    """The head of a patch from an image to `result` (bytes), but for what is changed."""
+    new = Image(result or bytes(image.data), "result", True)
+    crcs = image.record["body_crc"], new.record["body_crc"]
+    headers = [spec_patch.header_of(each) for each in (image, new)]
+    edits = spec_patch.edits_between(*map(spec_patch.reduced, headers, crcs))
+    given = {"magic": spec_patch.MAGIC, "version": 1, "features": 0, "layout": image.header["layout"],
+             "names": [spec_patch.name_of(headers[0]), crcs[0], spec_patch.name_of(headers[1]), crcs[1]],
+             "body_size": image.header["body_size"], "edits": edits, **changes}
+    return with_crc(given["magic"] + bytes([given["version"], given["features"], given["layout"]])
+                    + struct.pack("<4I", *given["names"]) + variable(given["body_size"])
+                    + variable(len(given["edits"])) + given["edits"])
+
+
+def strings(*units):
+    """Of each kind of change: nothing, or the numbers before its size and the bits of its string."""
+    heads, strings_ = b"", b""
+    for what in units:
+        if what is None:
+            heads += variable(0)
+            continue
+        count, parameters, bits = what
+        bits = bits.replace(" ", "")
+        string = bytes(int(bits[at:at + 8][::-1].rjust(8, "0"), 2) for at in range(0, len(bits), 8))
+        heads += variable(count) + parameters + variable(len(string))
+        strings_ += string
+    return heads + strings_
+
+
+def part(*units, skip=0, span=1):
+    return with_crc(variable(skip) + variable(span) + strings(*units))
+
+
+END = b"\0"
+SET_FIRST = 1, b"\0", "1"  # one change, of the first cell that is eligible
+
+
+def wrong_heads(out):
+    good = head() + b"\1"
+    out.add("ETRUNCATED", "E.5", empty=b"", start=good[:20], no_end=good[:-1], no_head_crc=good[:-2])
+    out.add("EPATCH", "P1", no_magic=b"B" + good[1:], filter=bytes(CLASSIC_OLD.data), text=b"apple\n" * 9)
+    out.add("EVERSION", "P2", version_0=head(version=0), version_2=head(version=2))
+    out.add("EFEATURE", "P3", feature_0=head(features=1), feature_7=head(features=128))
+    out.add("ELAYOUT", "P4", layout_0=head(layout=0), layout_4=head(layout=4))
+    at = len(good) - 5
+    out.add("EPATCH", "P5", body_size_0=head(body_size=0), body_size_63=head(body_size=63),
+            edits_too_large=good[:27] + b"\x80\x01" + variable(8193),
+            body_size_in_too_many_bytes=good[:27] + b"\xc0\x81\x80\x00" + good[29:],
+            body_size_of_65_bits=good[:27] + b"\xff" * 9 + b"\x02" + good[29:],
+            head_crc_flipped=flip(good, at))
+    names = struct.unpack("<4I", good[11:27])
+    out.add("EOTHERBASE", "P6", other_header=head(names=[names[0] ^ 1, *names[1:]]) + b"\1",
+            other_body=head(names=[names[0], names[1] ^ 1, *names[2:]]) + b"\1")
+    out.add("EPATCH", "P7", other_layout=head(layout=1) + b"\1", other_body_size=head(body_size=256) + b"\1")
+    H = 512
+    out.add("EPATCH", "P8", edits_not_applied=head(result=NEW[0], edits=b"") + b"\1",
+            edit_beyond_the_header=head(edits=variable(H) + variable(1) + b"x") + b"\1",
+            edit_longer_than_the_edits=head(edits=variable(0) + variable(9) + b"x") + b"\1",
+            edit_without_a_size=head(edits=variable(1)) + b"\1",
+            result_header_invalid=head(**header_without_k()) + b"\1")
+
+
+def header_without_k():
+    """The names and the edits of a result with k = 0, which nobody can open."""
+    crc = CLASSIC_OLD.record["body_crc"]
+    old = spec_patch.reduced(spec_patch.header_of(CLASSIC_OLD), crc)
+    new = bytearray(old)
+    new[40] = 0
+    names = [spec_patch.name_of(spec_patch.header_of(CLASSIC_OLD)), crc,
+             spec_patch.name_of(spec_patch.restored(new, crc)), crc]
+    return {"names": names, "edits": spec_patch.edits_between(old, new)}
+
+
+def wrong_parts(out):
+    start, good = head(), part(SET_FIRST, None)
+    out.add("ETRUNCATED", "E.5", part_cut=start + good[:-1], string_cut=start + good[:-5],
+            part_without_numbers=start + good[:2])
+    out.add("EPATCH", "P10", span_0=start + part(None, None, span=0), skip_too_far=start + b"\2",
+            span_too_far=start + part(None, None, span=2), span_huge=start + part(None, None, span=2**63),
+            skip_huge=start + variable(2**64 - 1),
+            gap_bits_57=start + part((1, b"\x39", "1"), None),
+            part_crc_flipped=start + flip(good, len(good) - 1) + END,
+            number_in_too_many_bytes=start + with_crc(b"\0\x81\0" + strings(SET_FIRST, None)) + END,
+            strings_too_large=start + variable(0) + variable(1) + b"\1\0" + variable(2**20) + b"\1\0\1")
+    out.add("EPATCH", "P10", base=1,
+            typical_0=head(BLOCKED_OLD) + part((1, b"\0\0\0", "1 1"), None),
+            typical_513=head(BLOCKED_OLD) + part((1, b"\0" + variable(513) + b"\0", "1 1"), None),
+            count_bits_57=head(BLOCKED_OLD) + part((1, b"\0\1\x39", "1 1"), None))
+    out.add("ETRAILING", "P11", byte_behind_the_end=start + b"\1\0")
+
+
+def wrong_strings(out):
+    start = head()
+    out.add("EPATCH", "P10", string_without_an_end=start + part((1, b"\0", "0" * 8), None) + END,
+            string_without_its_low_bits=start + part((1, b"\x08", "1"), None) + END,
+            string_with_a_one_behind=start + part((1, b"\0", "1 1"), None) + END,
+            string_with_a_byte_behind=start + part((1, b"\0", "1" + "0" * 8), None) + END,
+            string_of_too_few=start + part((3, b"\0", "1" * 2), None) + END,
+            cell_beyond_the_part=start + part((1, b"\x0b", "01" + "0" * 11), None) + END,
+            gap_of_62_bits=start + part((1, b"\x38", "0" * 64 + "1" + "0" * 56), None) + END)
+    blocked = head(BLOCKED_OLD)
+    nine = "0" * 9 + "1"
+    out.add("EPATCH", "P10", base=1,
+            block_beyond_the_part=blocked + part((1, b"\0\1\0", nine + "1" + "0" * 9), None) + END,
+            count_0=blocked + part((1, b"\0\1\0", "1 001"), None) + END,
+            count_above_the_block=blocked + part((1, b"\0" + variable(512) + b"\0", "1 01"), None) + END,
+            skip_above_the_block=blocked + part((1, b"\0\2\0", "1 1" + "0" * 40 + "1" + "0" * 9), None) + END)
+    counting = head(COUNTING_OLD)
+    out.add("EPATCH", "P10", base=2,
+            moved_above_15=counting + part(None, None, (1, b"\0", "1" + "0" * 28 + "1")) + END,
+            moved_below_0=counting + part(None, None, (1, b"\0", "1" + "0" * 29 + "1")) + END)
+
+
+def wrong_results(out):
+    def patch(image, result, *units):
+        return head(image, result=result) + part(*units) + END
+
+    old = bytes(CLASSIC_OLD.data)
+    changed = bytearray(body_of(old))
+    place = next(i for i in range(1003) if not changed[i // 8] >> i % 8 & 1)
+    changed[place // 8] |= 1 << place % 8
+    ones = field(old, "ones", 0)
+    said = edit(old, body=bytes(changed), record={"ones": ones + 1})
+    beyond = flip(body_of(old), 1003 // 8, 1003 % 8)
+    free = sum(not body_of(old)[i // 8] >> i % 8 & 1 for i in range(1003))
+    out.add("EPATCH", "P12", another_cell=patch(CLASSIC_OLD, said, (1, b"\0", "01"), None),
+            nothing_changed=head(result=said) + b"\1",
+            ones_not_counted=patch(CLASSIC_OLD, edit(said, record={"ones": ones}), SET_FIRST, None),
+            bit_beyond_m=patch(CLASSIC_OLD, edit(old, body=beyond, record={"ones": ones}),
+                               (1, b"\0", "0" * free + "1"), None))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true")
@@ -264,8 +426,12 @@ def main():
     out = Folder()
     for add in not_images, truncated, header, records, not_sealed, body:
         add(out)
+    patches = Patches()
+    for add in wrong_heads, wrong_parts, wrong_strings, wrong_results:
+        add(patches)
     index = "".join("\t".join(cells) + "\n" for cells in [COLUMNS, *out.rows])
-    files = {**out.files, "index.tsv": index.encode()}
+    files = {**out.files, **patches.files, "index.tsv": index.encode(),
+             "patches.tsv": patches.index()}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

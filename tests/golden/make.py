@@ -19,6 +19,9 @@ sys.path.insert(0, str(FOLDER))
 from craft import (LIVE, body_of, derive, edit, field, framing_words, hash_words,  # noqa: E402
                    header_size, lines, make, named, write_folder)
 
+import spec_patch  # noqa: E402
+from spec_reader import Image  # noqa: E402
+
 COLUMNS = "file keys n layout m k seed hash framing sha256 form maybes bfcreate".split()
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
@@ -180,6 +183,36 @@ def odd_but_valid(out):
                              "ones": 2000, "body_crc": 0, "boot_id": bytes(range(16))}))
 
 
+def patched(out):
+    """Images of the shape of others, with other keys, for patches."""
+    out.make("patched-blocked.bloom", "three.keys", "blocked", 9 * 512, 13, True)
+    out.make("patched-blocked-file.bloom", "few.keys", "blocked", 80 * 512, 7, fpr=0.01)
+    out.make("patched-classic.bloom", "three.keys", "classic", 1003, 4, True, label=LABEL)
+    out.make("patched-counting.bloom", "urls.keys", "counting", 1001, 6, True)
+    out.make("patched-counting-two-pages.bloom", "few.keys", "counting", 8321, 3, True)
+
+
+PATCHES = [
+    ("blocked-embedded", "patched-blocked"), ("patched-blocked", "blocked-embedded"),
+    ("blocked-file", "patched-blocked-file"), ("classic-embedded", "patched-classic"),
+    ("counting-embedded", "patched-counting"), ("patched-counting", "counting-embedded"),
+    ("counting-two-pages-embedded", "patched-counting-two-pages"),
+    ("blocked-embedded", "blocked-embedded"), ("reserved-embedded", "unknown-record-flags"),
+    ("n-estimated", "unknown-compat"), ("interrupted-seal-0", "reserved-file"),
+    ("reserved-file", "interrupted-seal-1"), ("application-blocked", "application-blocked")]
+
+
+def add_patches(out):
+    """The patches, and their index."""
+    rows = [["patch", "base", "result", "sha256"]]
+    for base, result in PATCHES:
+        old, new = (Image(out.files[f"{name}.bloom"], name, True) for name in (base, result))
+        name, patch = f"{base}-to-{result}.patch", spec_patch.make(old, new)
+        out.files[name] = patch
+        rows.append([name, f"{base}.bloom", f"{result}.bloom", hashlib.sha256(patch).hexdigest()])
+    out.files["patches.tsv"] = "".join("\t".join(row) + "\n" for row in rows).encode()
+
+
 def row(name, keys, image, bfcreate):
     slot = int(field(image, "state", 0) == LIVE)
     layout = ("blocked", "classic", "counting")[field(image, "layout") - 1]
@@ -203,6 +236,8 @@ def main():
     hashes_of_applications(out)
     operations(out)
     odd_but_valid(out)
+    patched(out)
+    add_patches(out)
     rows = [COLUMNS, *(row(*image) for image in out.images)]
     index = "".join("\t".join(map(str, cells)) + "\n" for cells in rows)
     files = {**out.files, "index.tsv": index.encode()}

@@ -44,13 +44,15 @@ class Options(ToolTest):
         self.create("-q", "key", name="big")
         for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "new", "big"]),
                             ("bffold", ["-f", "--factor", 1, "big", "new"]),
+                            ("bfdelta", ["-f", "big", "big", "patch"]),
                             ("bfseal", ["-f", "live", "new"])):
             for options in (["-v", "-q"], ["-vq"], ["--verbose", "--quiet"], ["-vqvq"]):
                 self.output(tool, *options, *words)
             for options in (["-q", "-v"], ["-qv"], ["--quiet", "--verbose"], ["-vqv"]):
                 result = self.run_tool(tool, *options, *words)
                 self.assertEqual(result.returncode, 0)
-                self.assertIn(b"new: " if tool != "bffold" else b"big: ", result.stderr)
+                told = {"bffold": b"big: ", "bfdelta": b"patch: "}.get(tool, b"new: ")
+                self.assertIn(told, result.stderr)
 
 
     def test_wrong_ones_are_named(self):

@@ -29,6 +29,8 @@ STUBS = {
 SHARDS = ["hosts/a", "hosts/b", "hosts/c"]
 GIVEN = {
     "bfadd": [[], ["clients.bloom"], [], ["seen.bloom"]],
+    "bfdelta": [["monday.bloom", "tuesday.bloom"], ["monday.bloom", "tuesday.bloom", "hosts/edge"],
+                ["monday.bloom", "tuesday.bloom"]],
     "bffold": [[], ["urls.bloom"], ["urls.bloom"]],
     "bfinspect": [["words.bloom"]] * 3,
     "bfmerge": [SHARDS] * 3,
@@ -106,6 +108,9 @@ class Examples(ToolTest):
         live = "bfcreate --live -n 10k {0} && bfadd -q {0} good-urls.txt"
         make = {"words.bloom": "bfcreate {0} words",
                 "urls.bloom": "bfcreate -n 100k {0} urls.txt",
+                "monday.bloom": "bfcreate -m 1M -k 6 {0} mon.urls",
+                "tuesday.bloom": "bfcreate -m 1M -k 6 {0} tue.urls",
+                "hosts/edge": "mkdir -p {0} && cp monday.bloom {0}/urls.bloom",
                 "seen.bloom": live, "clients.bloom": live,
                 "sessions.bloom": live.replace("--live", "--live -l counting"),
                 **{host: "mkdir -p {0} shards && split -n l/3 urls.txt {0}/part. && "

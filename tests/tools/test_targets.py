@@ -22,6 +22,7 @@ FILTERS = {
     "project": ["bfmerge", "--project", DEST, "counts"],
     "fold": ["bffold", "--factor", 2, "a", DEST],
     "seal": ["bfseal", "live", DEST],
+    "patch": ["bfdelta", "--apply", "a", "a-b.patch", DEST],
     "seal projected": ["bfseal", "--project", "counts", DEST],
 }
 IMAGES = {
@@ -36,10 +37,12 @@ LARGE = {
     "intersect": ["bfmerge", "--intersect", DEST, "large", "large2"],
     "fold": ["bffold", "--factor", 2, "large", DEST],
     "seal": ["bfseal", "large", DEST],
+    "patch": ["bfdelta", "--apply", "large", "large.patch", DEST],
 }
 # What goes to standard output as well, and its word for a source that is the output.
 PIPED = {"create": "", "merge": "one of the filters", "intersect": "one of the filters",
-         "fold": "the filter to fold", "seal": "the filter to seal"}
+         "fold": "the filter to fold", "seal": "the filter to seal",
+         "patch": "the filter to change"}
 
 NOT_MADE = ("folder", "folder/", "folder/.", ".", "..", "/", "new/", "fifo", "link to fifo", "/dev/null",
             "/dev/full", "/dev/zero", "/dev/stdin", "circle", "no/such", "keys/new", "x" * 256,
@@ -58,6 +61,7 @@ class TargetTest(ToolTest):
         self.write("old", OLD)
         for name, keys in ("a", KEYS[::2]), ("b", KEYS[1::2]):
             self.create("-q", "-k", 5, "-m", 512 * 60, "-p", 0.05, "-n", 3000, stdin=lines(*keys), name=name)
+        self.output("bfdelta", "-q", "a", "b", "a-b.patch")
         self.create_live("-n", 3000)
         self.output("bfadd", "-q", "live", "keys")
         self.create("-q", "-l", "counting", "-n", 3000, "keys", name="counts")
@@ -65,6 +69,7 @@ class TargetTest(ToolTest):
     def make_large(self):
         for name in "large", "large2":
             self.create("-q", "-m", "32M", "-n", "1M", "keys", name=name)
+        self.output("bfdelta", "-q", "large", "large2", "large.patch")
 
     def each(self, check, *tables):
         """A check of each command of the tables, by its name."""
@@ -280,7 +285,7 @@ class StandardOutput(TargetTest):
             source = {"create": "keys", "seal": "live"}.get(name, "a")
             sources = ["-"] if name == "create" else ["b", "-"]
             commands = [with_dest(FILTERS[name], "-")]
-            if name != "seal" and name != "fold":
+            if name not in ("seal", "fold", "patch"):
                 commands.append([*commands[0][:1], "-", *sources])
             for command in commands:
                 with open(self.folder / source, "ab") as same, open(self.folder / source, "rb") as stdin:

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static const char *const kinds[] = { [SINK_FILTER] = "filter", [SINK_PATCH] = "patch" };
+
 bool sink_is_stdout(const char *dest)
 {
     return strcmp(dest, "-") == 0;
@@ -30,12 +32,17 @@ static void check_folder(void)
 
 void sink_check(const char *dest, bool force)
 {
+    sink_check_kind(dest, force, SINK_FILTER);
+}
+
+void sink_check_kind(const char *dest, bool force, enum sink_kind kind)
+{
     if (!sink_is_stdout(dest)) {
-        target_check(dest, force);
+        (kind == SINK_PATCH ? target_check_patch : target_check)(dest, force);
         return;
     }
     if (isatty(STDOUT_FILENO))
-        cli_usage("a filter is not written to a terminal");
+        cli_usage("a %s is not written to a terminal", kinds[kind]);
     int flags = fcntl(STDOUT_FILENO, F_GETFL);
     if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
         cli_fail(EBADF, "cannot write to standard output");
@@ -45,8 +52,13 @@ void sink_check(const char *dest, bool force)
 
 void sink_check_again(const char *dest)
 {
+    sink_check_kind_again(dest, SINK_FILTER);
+}
+
+void sink_check_kind_again(const char *dest, enum sink_kind kind)
+{
     if (!sink_is_stdout(dest))
-        target_check_old(dest);
+        (kind == SINK_PATCH ? target_check_old_patch : target_check_old)(dest);
 }
 
 unsigned sink_flags(bool force)
@@ -61,10 +73,15 @@ const char *sink_name(const char *dest)
 
 void sink_fail(const char *dest, int error)
 {
+    sink_fail_kind(dest, error, SINK_FILTER);
+}
+
+void sink_fail_kind(const char *dest, int error, enum sink_kind kind)
+{
     if (sink_is_stdout(dest) && error == ENOSPC)
         cli_fail(ENOSPC, "cannot write to standard output, or to a temporary file in %s",
                  spool_folder(NULL));
     if (sink_is_stdout(dest))
-        cli_fail(error, "cannot write the filter to standard output");
+        cli_fail(error, "cannot write the %s to standard output", kinds[kind]);
     say_cannot_create(dest, error);
 }

@@ -65,6 +65,22 @@ static int check_is_filter(const char *path)
     return error;
 }
 
+/* The same of a patch. A few bytes tell, since nobody but bfdelta writes them. */
+static int check_is_patch(const char *path)
+{
+    static const uint8_t magic[] = { 0xBF, 'D', 'L', 'T' };
+    uint8_t start[sizeof(magic)];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno;
+    const ssize_t size = read(fd, start, sizeof(start));
+    const int error = size < 0 ? errno : 0;
+    close(fd);
+    if (size > 0 && memcmp(start, magic, (size_t)size) != 0)
+        cli_fail(0, "cannot replace %s: it is not a patch (remove it first)", path);
+    return error;
+}
+
 static void check_unused(const char *path)
 {
     if (writers_have_file(path))
@@ -74,7 +90,8 @@ static void check_unused(const char *path)
                  path);
 }
 
-void target_check(const char *path, bool force)
+/* `check_kind` ends the program for a file of another kind, and returns an error of opening it. */
+static void check(const char *path, bool force, int (*check_kind)(const char *path))
 {
     struct stat st;
     if (stat(path, &st) != 0) {
@@ -85,7 +102,7 @@ void target_check(const char *path, bool force)
     }
     if (!S_ISREG(st.st_mode))
         say_cannot_create(path, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
-    const int error = check_is_filter(path);
+    const int error = check_kind(path);
     if (!force)
         say_cannot_create(path, EEXIST);
     if (error == EACCES)
@@ -95,7 +112,22 @@ void target_check(const char *path, bool force)
         say_cannot_create(path, errno);
     check_folder(path, resolved);
     free(resolved);
+}
+
+void target_check(const char *path, bool force)
+{
+    check(path, force, check_is_filter);
     check_unused(path);
+}
+
+void target_check_patch(const char *path, bool force)
+{
+    check(path, force, check_is_patch);
+}
+
+void target_check_old_patch(const char *path)
+{
+    check_is_patch(path);
 }
 
 void target_check_old(const char *path)

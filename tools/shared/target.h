@@ -17,6 +17,10 @@ void target_check(const char *path, bool force);
  */
 void target_check_old(const char *path);
 
+/* The same for a file that holds a patch (bfdelta). */
+void target_check_patch(const char *path, bool force);
+void target_check_old_patch(const char *path);
+
 /* Whether it is a symbolic link to nothing. */
 bool target_leads_nowhere(const char *path);
 

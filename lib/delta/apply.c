@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads take what the patch says in order: pages that are as before, in stretches, and parts.
+ * Each copies a stretch of the base, checks it, changes the copy, and writes it with its checksums,
+ * which are bound to the body_crc that the patch names. Whether that is right shows when all are
+ * done.
+ */
+#include "delta/apply.h"
+
+#include <bloomfile_delta.h>
+#include <bloomfile_inspect.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "delta/steps.h"
+#include "handle/changed.h"
+#include "image/body.h"
+#include "os/file.h"
+#include "os/team.h"
+
+#define STRETCH       64u  /* pages that a thread copies at once */
+#define UNCHANGED     256u /* pages that it takes at once, where nothing changes */
+#define STRETCH_BYTES ((size_t)STRETCH * CHECKSUM_PAGE)
+
+struct work {
+    const bloomfile *base;
+    const struct steps *steps;
+    enum cells_kind kind;
+    uint64_t pages;
+    struct patch_head head;
+    uint8_t bytes[HEADER_MAX]; /* of the result's header */
+    struct header result;
+    int fd;
+    pthread_mutex_t lock; /* on what follows */
+    struct input *in;
+    uint64_t page, unchanged; /* the next one; how many from there are as before */
+    bool in_part;             /* a part comes behind them; otherwise their number */
+    bool ended;
+    int error;
+    struct body_check check; /* of the base */
+    struct body_pass pass;   /* of the result */
+};
+
+/* What a thread has taken. */
+struct share {
+    uint64_t page, count;
+    struct part part; /* without units: nothing changes */
+    uint8_t *strings; /* room for those of a part */
+    size_t size;
+    uint32_t crc_so_far, crc;
+};
+
+/* What a thread works with. */
+struct hands {
+    struct work *work;
+    uint8_t *copy; /* of a stretch */
+    uint8_t entries[STRETCH * 4];
+    struct body_check check;
+    struct body_pass pass;
+    struct steps_stream streams[CELLS_CHANGES];
+};
+
+/* ---- taking, one thread at a time */
+
+static int take_unchanged(struct work *w, struct share *share)
+{
+    share->page = w->page;
+    share->count = w->unchanged < UNCHANGED ? w->unchanged : UNCHANGED;
+    memset(&share->part, 0, sizeof share->part);
+    w->page += share->count;
+    w->unchanged -= share->count;
+    return 0;
+}
+
+static int take_part(struct work *w, struct share *share)
+{
+    int error = input_part(w->in, w->kind, w->pages - w->page, &share->part);
+    if (error != 0)
+        return error;
+    share->page = w->page;
+    share->count = share->part.span;
+    share->crc_so_far = w->in->crc;
+    share->size = part_size(&share->part);
+    w->page += share->count;
+    w->in_part = false;
+    return input_strings(w->in, share->strings, share->size, &share->crc);
+}
+
+/* share->count 0: all is taken. */
+static int take(struct work *w, struct share *share)
+{
+    share->count = 0;
+    if (w->unchanged == 0 && !w->in_part && !w->ended) {
+        int error = input_skip(w->in, &w->unchanged);
+        if (error == 0 && w->unchanged > w->pages - w->page)
+            error = BLOOMFILE_EPATCH;
+        if (error != 0)
+            return error;
+        w->ended = w->unchanged == w->pages - w->page;
+        w->in_part = !w->ended;
+        if (w->ended)
+            error = input_end(w->in);
+        if (error != 0)
+            return error;
+    }
+    if (w->unchanged > 0)
+        return take_unchanged(w, share);
+    return w->in_part ? take_part(w, share) : 0;
+}
+
+static bool take_share(struct work *w, struct share *share)
+{
+    pthread_mutex_lock(&w->lock);
+    if (w->error == 0)
+        w->error = take(w, share);
+    const bool taken = w->error == 0 && share->count > 0;
+    pthread_mutex_unlock(&w->lock);
+    return taken;
+}
+
+/* ---- a part's changes */
+
+static bool start_streams(struct hands *h, const struct share *share)
+{
+    uint64_t at = 0;
+    if (share->part.span > 0 &&
+        checksum_more(share->crc_so_far, share->strings, share->size) != share->crc)
+        return false;
+    for (unsigned i = 0; i < CELLS_CHANGES; i++) {
+        const struct part_stream *from = &share->part.streams[i];
+        struct steps_stream *s = &h->streams[i];
+        *s = (struct steps_stream){ .bits = { .bytes = share->strings, .at = 8 * at },
+                                    .units = from->units,
+                                    .gap_bits = from->gap_bits,
+                                    .count_bits = from->count_bits,
+                                    .typical = from->typical };
+        at += from->size;
+        s->bits.end = 8 * at;
+        s->skip = from->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0;
+    }
+    return true;
+}
+
+static bool streams_ended(const struct hands *h, const struct share *share)
+{
+    for (unsigned i = 0; i < CELLS_CHANGES; i++)
+        if (share->part.streams[i].units > 0 &&
+            (h->streams[i].units > 0 || !bits_at_end(&h->streams[i].bits)))
+            return false;
+    return true;
+}
+
+static bool change(struct hands *h, const uint8_t *old, uint8_t *copy, size_t size)
+{
+    const struct work *w = h->work;
+    for (unsigned i = 0; i < CELLS_CHANGES; i++) {
+        if (h->streams[i].units == 0)
+            continue;
+        w->steps->make(w->kind, i, old, copy, size, &h->streams[i]);
+        if (h->streams[i].bits.wrong)
+            return false;
+    }
+    return true;
+}
+
+/* ---- a stretch, each page of it while it is in cache */
+
+static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry)
+{
+    const struct work *w = h->work;
+    const uint8_t *old = w->base->view.body + page * CHECKSUM_PAGE;
+    const size_t size = checksum_page_size(w->result.body_size, page);
+    body_check_pages(&h->check, 1);
+    if (h->check.first_bad != UINT64_MAX)
+        return BLOOMFILE_EPAGE;
+    memcpy(copy, old, size);
+    if (!change(h, old, copy, size))
+        return BLOOMFILE_EPATCH;
+    put32(entry, body_pass_page(&h->pass, copy) ^ w->head.result.body);
+    return page + 1 == w->pages && !body_last_page_is_clean(&w->result, copy) ? BLOOMFILE_EPATCH
+                                                                              : 0;
+}
+
+static int do_stretch(struct hands *h, uint64_t page, uint64_t count)
+{
+    const struct work *w = h->work;
+    const uint64_t at = w->result.body_offset + page * CHECKSUM_PAGE;
+    const uint64_t end = w->result.body_offset + w->result.body_size, left = end - at;
+    const size_t size = left < count * CHECKSUM_PAGE ? (size_t)left : (size_t)count * CHECKSUM_PAGE;
+    int error = 0;
+    for (uint64_t i = 0; error == 0 && i < count; i++)
+        error = do_page(h, page + i, h->copy + i * CHECKSUM_PAGE, h->entries + 4 * i);
+    if (error == 0)
+        error = file_write(w->fd, at, h->copy, size);
+    return error == 0 ? file_write(w->fd, end + 4 * page, h->entries, 4 * (size_t)count) : error;
+}
+
+static int do_share(struct hands *h, const struct share *share)
+{
+    if (!start_streams(h, share))
+        return BLOOMFILE_EPATCH;
+    body_check_skip(&h->check, share->page);
+    body_pass_skip(&h->pass, share->page);
+    int error = 0;
+    for (uint64_t done = 0; error == 0 && done < share->count; done += STRETCH) {
+        const uint64_t left = share->count - done;
+        error = do_stretch(h, share->page + done, left < STRETCH ? left : STRETCH);
+    }
+    return error == 0 && !streams_ended(h, share) ? BLOOMFILE_EPATCH : error;
+}
+
+/* ---- a thread */
+
+static void start_passes(const struct work *w, struct body_check *check, struct body_pass *pass)
+{
+    body_check_start(check, &w->base->header, w->base->view.body, w->base->guard);
+    body_pass_start(pass, &w->result);
+}
+
+static void finish(struct hands *h, int error)
+{
+    struct work *w = h->work;
+    body_check_skip(&h->check, w->pages);
+    body_pass_skip(&h->pass, w->pages);
+    pthread_mutex_lock(&w->lock);
+    body_check_join(&w->check, &h->check);
+    body_pass_join(&w->pass, &h->pass);
+    if (w->error == 0)
+        w->error = error;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void work(void *context)
+{
+    struct hands h = { .work = context };
+    struct share share = { .count = 0 };
+    start_passes(h.work, &h.check, &h.pass);
+    h.copy = malloc(STRETCH_BYTES);
+    share.strings = calloc(PART_STRINGS_MOST + BITS_SLACK, 1);
+    int error = h.copy == NULL || share.strings == NULL ? ENOMEM : 0;
+    while (error == 0 && take_share(h.work, &share))
+        error = do_share(&h, &share);
+    free(h.copy);
+    free(share.strings);
+    finish(&h, error);
+}
+
+/* ---- the whole */
+
+/* Whether the body is that of the header, as bloomfile_verify() would ask. */
+static bool result_is_whole(const struct work *w)
+{
+    const struct record *r = &w->result.record;
+    return w->pass.sum.crc == r->body_crc && w->pass.tally.ones == r->ones &&
+           w->pass.tally.overflow == r->overflow;
+}
+
+static int make_body(struct work *w, unsigned threads)
+{
+    start_passes(w, &w->check, &w->pass);
+    team_run(team_size(threads, w->pages / STRETCH), work, w);
+    if (w->check.first_bad == UINT64_MAX && w->error != 0)
+        return w->error;
+    int error = body_check_end(&w->check, NULL);
+    if (error == 0 || changed_header(w->base))
+        error = changed_or_damaged(w->base);
+    return error == 0 && !result_is_whole(w) ? BLOOMFILE_EPATCH : error;
+}
+
+static int make_file(struct work *w, unsigned threads)
+{
+    int error = publish_allocate(w->fd, w->base->geometry.image_size, false);
+    if (error == 0)
+        error = make_body(w, threads);
+    if (error == 0)
+        error = file_write(w->fd, 0, w->bytes, w->result.header_size);
+    return error;
+}
+
+static bool same_shape(const struct header *a, const struct header *b)
+{
+    return a->layout == b->layout && a->m == b->m && a->header_size == b->header_size &&
+           !header_is_layer(b);
+}
+
+/* Makes the header of the result, once the base is known to be the right one. */
+static int make_header(struct work *w)
+{
+    const struct header *base = &w->base->header;
+    const uint32_t size = base->header_size;
+    uint8_t bytes[HEADER_MAX];
+    memcpy(bytes, w->base->map.bytes, size);
+    if (!header_is_still(base, bytes))
+        return BLOOMFILE_ECHANGED;
+    if (w->head.base.header != patch_name_header(bytes, size) ||
+        w->head.base.body != base->record.body_crc)
+        return BLOOMFILE_EOTHERBASE;
+    if (w->head.layout != base->layout || w->head.body_size != base->body_size)
+        return BLOOMFILE_EPATCH;
+    int error = patch_apply_edits(&w->head, bytes, w->bytes, size);
+    if (error != 0)
+        return error;
+    struct header_faults faults = { .list = NULL };
+    header_decode(w->bytes, w->base->geometry.image_size, &w->result, &faults);
+    const bool sound = faults.first == 0 && w->result.record.state == BLOOMFILE_SEALED &&
+                       w->result.record.body_crc == w->head.result.body;
+    return sound && same_shape(base, &w->result) ? 0 : BLOOMFILE_EPATCH;
+}
+
+int apply_patch(struct destination to, const bloomfile *base, struct input *in, unsigned threads)
+{
+    struct publication *publication;
+    struct work w = { .base = base,
+                      .steps = steps_best(),
+                      .kind = part_kind(base->header.layout),
+                      .pages = base->geometry.pages,
+                      .in = in,
+                      .lock = PTHREAD_MUTEX_INITIALIZER };
+    int error = input_head(in, &w.head);
+    if (error == 0)
+        error = make_header(&w);
+    if (error == 0)
+        error = new_image_publication(&publication, &to, &w.fd);
+    if (error != 0)
+        return error;
+    map_expect(&base->map, MAP_SCAN);
+    error = make_file(&w, threads);
+    map_expect(&base->map, MAP_LOOKUPS);
+    if (error == 0)
+        return publish_finish(publication);
+    publish_abandon(publication);
+    return error;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ * A filter and a patch become a filter. */
+#ifndef BLOOMFILE_APPLY_H
+#define BLOOMFILE_APPLY_H
+
+#include "delta/input.h"
+#include "handle/handle.h"
+#include "image/new_image.h"
+
+/* `in` is at its start; the base is sealed. */
+int apply_patch(struct destination to, const bloomfile *base, struct input *in, unsigned threads);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ * Numbers of few bits, packed from the lowest bit of each byte on (format-spec.md, E.4). */
+#ifndef BLOOMFILE_BITS_H
+#define BLOOMFILE_BITS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "format/bytes.h"
+
+#define BITS_SLACK      8u  /* bytes behind a string that the reader may look at */
+#define BITS_PARAMETER  56u /* the greatest parameter of a Rice code */
+#define BITS_AT_ONCE    57u /* that one look at the string shows */
+#define BITS_VALUE_MOST 62u /* bits of a value */
+
+/* The best parameter for n numbers of that sum. */
+static inline unsigned bits_parameter(uint64_t sum, uint64_t n)
+{
+    const uint64_t twice = 2 * sum + n;
+    if (twice < 4 * n)
+        return 0;
+    const unsigned k = (unsigned)(__builtin_clzll(2 * n) - __builtin_clzll(twice));
+    return (n << (k + 1)) > twice ? k - 1 : k;
+}
+
+/* How many bits a number from 0 to size - 1 has at least; from `short_ones` on it has one more. */
+static inline unsigned bits_truncated(unsigned size, unsigned *short_ones)
+{
+    const unsigned bits = 31 - (unsigned)__builtin_clz(size);
+    *short_ones = (2u << bits) - size;
+    return bits;
+}
+
+/* ---- writing */
+
+/* The caller knows that there is room, and for BITS_SLACK more. */
+struct bits_writer {
+    uint8_t *at;
+    uint64_t held;
+    unsigned count; /* of bits in `held`, below 8 between calls */
+};
+
+/* At most 56 bits. */
+static inline void bits_put(struct bits_writer *w, uint64_t value, unsigned count)
+{
+    w->held |= value << w->count;
+    w->count += count;
+    put64(w->at, w->held);
+    w->at += w->count / 8;
+    w->held >>= w->count & ~7u;
+    w->count %= 8;
+}
+
+static inline void bits_put_rice(struct bits_writer *w, uint64_t value, unsigned k)
+{
+    uint64_t zeros = value >> k;
+    for (; zeros >= 32; zeros -= 32)
+        bits_put(w, 0, 32);
+    bits_put(w, 1ull << zeros, (unsigned)zeros + 1);
+    if (k > 32)
+        bits_put(w, value & 0xFFFFFFFF, 32);
+    const unsigned left = k > 32 ? k - 32 : k;
+    bits_put(w, (k > 32 ? value >> 32 : value) & ((1ull << left) - 1), left);
+}
+
+static inline void bits_put_truncated(struct bits_writer *w, unsigned value, unsigned size)
+{
+    unsigned short_ones;
+    const unsigned bits = bits_truncated(size, &short_ones);
+    if (value < short_ones) {
+        bits_put(w, value, bits);
+        return;
+    }
+    bits_put(w, (value + short_ones) >> 1, bits);
+    bits_put(w, (value + short_ones) & 1, 1);
+}
+
+/* Fills the last byte; returns where the string ends. */
+static inline uint8_t *bits_end(struct bits_writer *w)
+{
+    if (w->count > 0)
+        bits_put(w, 0, 8 - w->count);
+    return w->at;
+}
+
+/* ---- reading: what is wrong is remembered, and then all is 0 */
+
+struct bits_reader {
+    const uint8_t *bytes;
+    uint64_t at, end; /* bits */
+    bool wrong;
+};
+
+static inline uint64_t bits_look(const struct bits_reader *r)
+{
+    return get64(r->bytes + r->at / 8) >> r->at % 8;
+}
+
+static inline uint64_t bits_wrong(struct bits_reader *r)
+{
+    r->wrong = true;
+    r->at = r->end;
+    return 0;
+}
+
+static inline uint64_t bits_get(struct bits_reader *r, unsigned count)
+{
+    if (r->end - r->at < count)
+        return bits_wrong(r);
+    const uint64_t value = bits_look(r) & ((1ull << count) - 1);
+    r->at += count;
+    return value;
+}
+
+/* Zeros, and the one behind them. */
+static inline uint64_t bits_get_zeros(struct bits_reader *r)
+{
+    const uint64_t from = r->at;
+    uint64_t next;
+    while ((next = bits_look(r) & ((1ull << BITS_AT_ONCE) - 1)) == 0) {
+        if (r->end - r->at <= BITS_AT_ONCE)
+            return bits_wrong(r);
+        r->at += BITS_AT_ONCE;
+    }
+    const unsigned zeros = (unsigned)__builtin_ctzll(next);
+    if (r->end - r->at <= zeros)
+        return bits_wrong(r);
+    r->at += zeros + 1;
+    return r->at - from - 1;
+}
+
+static inline uint64_t bits_get_rice(struct bits_reader *r, unsigned k)
+{
+    const uint64_t zeros = bits_get_zeros(r);
+    if (zeros >> (BITS_VALUE_MOST - k) != 0)
+        return bits_wrong(r);
+    return zeros << k | bits_get(r, k);
+}
+
+static inline unsigned bits_get_truncated(struct bits_reader *r, unsigned size)
+{
+    unsigned short_ones;
+    const unsigned bits = bits_truncated(size, &short_ones);
+    const unsigned value = (unsigned)bits_get(r, bits);
+    return value < short_ones ? value : 2 * value + (unsigned)bits_get(r, 1) - short_ones;
+}
+
+/* Whether all of the string was read, but for zeros in its last byte. */
+static inline bool bits_at_end(const struct bits_reader *r)
+{
+    return !r->wrong && r->end - r->at < 8 &&
+           (bits_look(r) & ((1ull << (r->end - r->at)) - 1)) == 0;
+}
+
+#endif

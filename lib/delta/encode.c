@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ * Changes are found first, since the parameters of their codes follow from them. */
+#include "delta/encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "format/checksum.h"
+
+enum {
+    CHANGES_MOST = ENCODE_MANY + 8 * CHECKSUM_PAGE, /* the last page may change in every bit */
+};
+
+/* By the rule for parameters, numbers have two zeros each on average before their one, and those in
+ * a block 30; so a change takes less than 16 bytes, with a gap of 60 bits, a count or a move. */
+_Static_assert(CHANGES_MOST * 16 <= PART_STRINGS_MOST, "the strings of a part fit");
+
+/* ---- room */
+
+static int start(struct steps_found *found, bool blocks, bool moves)
+{
+    found->gaps = malloc(CHANGES_MOST * sizeof *found->gaps);
+    if (found->gaps == NULL)
+        return ENOMEM;
+    if (blocks) {
+        found->counts = malloc(3 * CHANGES_MOST * sizeof *found->counts);
+        if (found->counts == NULL)
+            return ENOMEM;
+        found->eligible = found->counts + CHANGES_MOST;
+        found->skips = found->eligible + CHANGES_MOST;
+    }
+    found->moves = moves ? malloc(CHANGES_MOST) : NULL;
+    return moves && found->moves == NULL ? ENOMEM : 0;
+}
+
+int encoder_start(struct encoder *e, enum cells_kind kind)
+{
+    *e = (struct encoder){ .kind = kind, .steps = steps_best() };
+    e->bytes = malloc(PART_HEAD_MOST + PART_STRINGS_MOST + BITS_SLACK);
+    int error = e->bytes == NULL ? ENOMEM : 0;
+    for (unsigned i = 0; error == 0 && i < part_streams(kind); i++)
+        error = start(&e->found[i], kind == CELLS_OF_BLOCKS, i == CELLS_MOVED);
+    return error;
+}
+
+void encoder_release(struct encoder *e)
+{
+    for (unsigned i = 0; i < CELLS_CHANGES; i++) {
+        free(e->found[i].gaps);
+        free(e->found[i].counts);
+        free(e->found[i].moves);
+    }
+    free(e->bytes);
+}
+
+/* ---- finding */
+
+static void find(struct encoder *e, const struct encode_source *source, uint64_t page,
+                 uint64_t span)
+{
+    const uint64_t end = page + span;
+    for (unsigned i = 0; i < part_streams(e->kind); i++)
+        e->found[i].units = e->found[i].cells = e->found[i].skipped = 0;
+    for (; page < end; page++) {
+        const size_t size = checksum_page_size(source->body_size, page);
+        const uint64_t at = page * CHECKSUM_PAGE;
+        if (e->kind == CELLS_OF_BLOCKS && source->changes[page] == 0) {
+            e->found[CELLS_RAISED].skipped += size / CELLS_UNIT_SIZE;
+            e->found[CELLS_LOWERED].skipped += size / CELLS_UNIT_SIZE;
+        } else {
+            e->steps->find(e->kind, source->old + at, source->new + at, size, e->found);
+        }
+    }
+}
+
+/* ---- parameters and strings */
+
+static uint64_t count_code(uint64_t count, uint64_t typical)
+{
+    return count > typical ? 2 * (count - typical) - 1 : 2 * (typical - count);
+}
+
+static void set_parameters(struct part_stream *s, const struct steps_found *found, bool blocks)
+{
+    uint64_t gaps = 0, codes = 0;
+    s->units = found->units;
+    for (size_t i = 0; i < found->units; i++)
+        gaps += found->gaps[i];
+    s->gap_bits = (uint8_t)bits_parameter(gaps, found->units);
+    if (!blocks)
+        return;
+    s->typical = (2 * found->cells + found->units) / (2 * found->units);
+    for (size_t i = 0; i < found->units; i++)
+        codes += count_code(found->counts[i], s->typical);
+    s->count_bits = (uint8_t)bits_parameter(codes, found->units);
+}
+
+static const uint16_t *put_block(struct bits_writer *w, const struct part_stream *s,
+                                 const uint16_t *skips, unsigned count, unsigned left)
+{
+    bits_put_rice(w, count_code(count, s->typical), s->count_bits);
+    for (; count > 1; count--) {
+        bits_put_rice(w, *skips, bits_parameter(left - count, count + 1));
+        left -= *skips++ + 1u;
+    }
+    bits_put_truncated(w, *skips++, left);
+    return skips;
+}
+
+static void put_string(struct bits_writer *w, struct part_stream *s,
+                       const struct steps_found *found, enum cells_kind kind, unsigned change)
+{
+    const uint8_t *begin = w->at;
+    const uint16_t *skips = found->skips;
+    for (size_t i = 0; i < found->units; i++) {
+        bits_put_rice(w, found->gaps[i], s->gap_bits);
+        if (kind == CELLS_OF_BLOCKS)
+            skips = put_block(w, s, skips, found->counts[i], found->eligible[i]);
+        else if (change == CELLS_MOVED)
+            bits_put_rice(w, found->moves[i], 0);
+    }
+    s->size = (uint64_t)(bits_end(w) - begin);
+}
+
+/* ---- the whole */
+
+static size_t put_head(uint8_t *bytes, const struct part *p, enum cells_kind kind)
+{
+    uint8_t *at = bytes;
+    at += patch_put_number(at, p->skip);
+    at += patch_put_number(at, p->span);
+    for (unsigned i = 0; i < part_streams(kind); i++) {
+        const struct part_stream *s = &p->streams[i];
+        at += patch_put_number(at, s->units);
+        if (s->units == 0)
+            continue;
+        *at++ = s->gap_bits;
+        if (kind == CELLS_OF_BLOCKS) {
+            at += patch_put_number(at, s->typical);
+            *at++ = s->count_bits;
+        }
+        at += patch_put_number(at, s->size);
+    }
+    return (size_t)(at - bytes);
+}
+
+const uint8_t *encode_part(struct encoder *e, const struct encode_source *source, uint64_t page,
+                           uint64_t skip, uint64_t span, size_t *size)
+{
+    uint8_t head[PART_HEAD_MOST], *strings = e->bytes + PART_HEAD_MOST;
+    struct part p = { .skip = skip, .span = span };
+    struct bits_writer w = { .at = strings };
+    find(e, source, page, span);
+    for (unsigned i = 0; i < part_streams(e->kind); i++) {
+        if (e->found[i].units == 0)
+            continue;
+        set_parameters(&p.streams[i], &e->found[i], e->kind == CELLS_OF_BLOCKS);
+        put_string(&w, &p.streams[i], &e->found[i], e->kind, i);
+    }
+    const size_t head_size = put_head(head, &p, e->kind);
+    uint8_t *begin = strings - head_size;
+    memcpy(begin, head, head_size);
+    put32(w.at, checksum(begin, (size_t)(w.at - begin)));
+    *size = (size_t)(w.at - begin) + PART_CRC;
+    return begin;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ * Nothing is believed before it was compared with a limit. */
+#include "delta/input.h"
+
+#include <bloomfile.h>
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "delta/bits.h"
+#include "format/checksum.h"
+
+void input_start(struct input *in, int fd)
+{
+    in->fd = fd;
+    in->taken = 0;
+    in->crc = 0;
+    in->at = in->end = 0;
+}
+
+/* ---- bytes */
+
+/* What there is, of at most `most` bytes; 0 at the end. */
+static int read_some(const struct input *in, uint8_t *to, size_t most, size_t *size)
+{
+    for (;;) {
+        const ssize_t got = read(in->fd, to, most);
+        if (got >= 0) {
+            *size = (size_t)got;
+            return 0;
+        }
+        if (errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = in->fd, .events = POLLIN }, 1, -1);
+        else if (errno != EINTR)
+            return errno;
+    }
+}
+
+static int fill(struct input *in)
+{
+    in->at = in->end = 0;
+    return read_some(in, in->buffer, sizeof in->buffer, &in->end);
+}
+
+static int take(struct input *in, uint8_t *to, size_t size)
+{
+    while (size > 0) {
+        int error = in->at == in->end ? fill(in) : 0;
+        if (error != 0)
+            return error;
+        if (in->at == in->end)
+            return BLOOMFILE_ETRUNCATED;
+        const size_t have = in->end - in->at, now = have < size ? have : size;
+        memcpy(to, in->buffer + in->at, now);
+        in->at += now;
+        in->taken += now;
+        to += now;
+        size -= now;
+    }
+    return 0;
+}
+
+/* Into the checksum, too. */
+static int take_checked(struct input *in, uint8_t *to, size_t size)
+{
+    int error = take(in, to, size);
+    if (error == 0)
+        in->crc = checksum_more(in->crc, to, size);
+    return error;
+}
+
+static int take_number(struct input *in, uint64_t *number)
+{
+    *number = 0;
+    for (unsigned at = 0;; at++) {
+        uint8_t byte;
+        int error = take_checked(in, &byte, 1);
+        if (error != 0)
+            return error;
+        switch (patch_take_number(number, at, byte)) {
+        case PATCH_TAKEN:
+            return 0;
+        case PATCH_WRONG:
+            return BLOOMFILE_EPATCH;
+        case PATCH_MORE:
+            break;
+        }
+    }
+}
+
+static int take_checksum(struct input *in, uint32_t *crc)
+{
+    uint8_t bytes[4];
+    int error = take(in, bytes, sizeof bytes);
+    *crc = error == 0 ? get32(bytes) : 0;
+    return error;
+}
+
+/* ---- the head */
+
+int input_head(struct input *in, struct patch_head *head)
+{
+    uint8_t bytes[PATCH_START];
+    uint64_t edits_size = 0;
+    uint32_t crc = 0;
+    int error = take_checked(in, bytes, sizeof bytes);
+    if (error == 0)
+        error = patch_decode_start(bytes, head);
+    if (error == 0)
+        error = take_number(in, &head->body_size);
+    if (error == 0)
+        error = take_number(in, &edits_size);
+    if (error == 0 && (edits_size > PATCH_EDITS_MOST || head->body_size == 0 ||
+                       head->body_size % CELLS_UNIT_SIZE != 0))
+        error = BLOOMFILE_EPATCH;
+    head->edits_size = (size_t)edits_size;
+    if (error == 0)
+        error = take_checked(in, head->edits, head->edits_size);
+    if (error == 0)
+        error = take_checksum(in, &crc);
+    return error == 0 && crc != in->crc ? BLOOMFILE_EPATCH : error;
+}
+
+/* ---- a part */
+
+int input_skip(struct input *in, uint64_t *skip)
+{
+    in->crc = 0;
+    return take_number(in, skip);
+}
+
+static int take_parameter(struct input *in, uint8_t *parameter)
+{
+    int error = take_checked(in, parameter, 1);
+    return error == 0 && *parameter > BITS_PARAMETER ? BLOOMFILE_EPATCH : error;
+}
+
+static int take_stream(struct input *in, enum cells_kind kind, struct part_stream *s)
+{
+    int error = take_number(in, &s->units);
+    if (error != 0 || s->units == 0)
+        return error;
+    error = take_parameter(in, &s->gap_bits);
+    if (error == 0 && kind == CELLS_OF_BLOCKS) {
+        error = take_number(in, &s->typical);
+        if (error == 0)
+            error = take_parameter(in, &s->count_bits);
+        if (error == 0 && (s->typical == 0 || s->typical > CELLS_UNIT))
+            error = BLOOMFILE_EPATCH;
+    }
+    return error == 0 ? take_number(in, &s->size) : error;
+}
+
+int input_part(struct input *in, enum cells_kind kind, uint64_t pages, struct part *part)
+{
+    uint64_t size = 0;
+    int error = take_number(in, &part->span);
+    if (error == 0 && (part->span == 0 || part->span > pages))
+        error = BLOOMFILE_EPATCH;
+    memset(part->streams, 0, sizeof part->streams);
+    for (unsigned i = 0; error == 0 && i < part_streams(kind); i++) {
+        error = take_stream(in, kind, &part->streams[i]);
+        if (error == 0 && part->streams[i].size > PART_STRINGS_MOST - size)
+            error = BLOOMFILE_EPATCH;
+        size += part->streams[i].size;
+    }
+    return error;
+}
+
+int input_strings(struct input *in, uint8_t *strings, size_t size, uint32_t *crc)
+{
+    int error = take(in, strings, size);
+    return error == 0 ? take_checksum(in, crc) : error;
+}
+
+int input_end(struct input *in)
+{
+    int error = in->at == in->end ? fill(in) : 0;
+    return error == 0 && in->at < in->end ? BLOOMFILE_ETRAILING : error;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ * A patch as it comes from a descriptor, in order. */
+#ifndef BLOOMFILE_INPUT_H
+#define BLOOMFILE_INPUT_H
+
+#include "delta/part.h"
+
+struct input {
+    int fd;
+    uint64_t taken; /* bytes */
+    uint32_t crc;   /* of what was taken since input_restart() */
+    size_t at, end;
+    uint8_t buffer[1 << 14];
+};
+
+void input_start(struct input *in, int fd);
+
+/* Reads and checks the head. 0; BLOOMFILE_EPATCH, _EVERSION, _EFEATURE, _ETRUNCATED; or an error of
+ * read(). */
+int input_head(struct input *in, struct patch_head *head);
+
+/* Reads how many pages before the next part, or the end, are as before. */
+int input_skip(struct input *in, uint64_t *skip);
+
+/* The head of a part but for part->skip, once that was read. Checks what it says; `pages` are left.
+ */
+int input_part(struct input *in, enum cells_kind kind, uint64_t pages, struct part *part);
+
+/* Reads the strings of a part, of `size` bytes together, without taking them into the checksum; and
+ * that of the part. */
+int input_strings(struct input *in, uint8_t *strings, size_t size, uint32_t *crc);
+
+/* BLOOMFILE_ETRAILING if there are more bytes. */
+int input_end(struct input *in);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two passes. The first one checks both bodies and counts the changes of each page; from the counts
+ * follow the parts, whoever makes them. In the second one each thread encodes a part, and writes it
+ * when its turn has come.
+ */
+#include "delta/make.h"
+
+#include <bloomfile_delta.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "delta/encode.h"
+#include "format/patch.h"
+#include "handle/changed.h"
+#include "image/body.h"
+#include "os/file.h"
+#include "os/team.h"
+
+#define STRETCH 64u /* pages that a thread compares at once */
+
+enum {
+    BASE,
+    RESULT,
+    BOTH,
+};
+
+struct work {
+    const bloomfile *filters[BOTH];
+    struct encode_source source;
+    enum cells_kind kind;
+    uint64_t pages;
+    uint16_t *changes; /* of each page: cells that differ */
+    pthread_mutex_t lock;
+    pthread_cond_t written;
+    int error;
+
+    /* First pass: */
+    uint64_t compared; /* pages */
+    struct body_check checks[BOTH];
+
+    /* Second pass: */
+    int fd;
+    uint64_t page, skip;  /* where the next part is looked for, what lies behind the last one */
+    uint64_t parts, turn; /* taken; written */
+    uint64_t size;        /* of the patch so far */
+};
+
+static void fail(struct work *w, int error)
+{
+    pthread_mutex_lock(&w->lock);
+    if (w->error == 0)
+        w->error = error;
+    pthread_cond_broadcast(&w->written);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the first pass */
+
+static void start_check(const bloomfile *f, struct body_check *check)
+{
+    body_check_start(check, &f->header, f->view.body, f->guard);
+}
+
+static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
+{
+    pthread_mutex_lock(&w->lock);
+    *page = w->compared;
+    *count = w->pages - *page < STRETCH ? w->pages - *page : STRETCH;
+    w->compared += *count;
+    pthread_mutex_unlock(&w->lock);
+    return *count > 0;
+}
+
+static void compare_page(struct work *w, const struct steps *steps, uint64_t page)
+{
+    const struct encode_source *s = &w->source;
+    const uint64_t at = page * CHECKSUM_PAGE;
+    w->changes[page] = (uint16_t)steps->compare(w->kind, s->old + at, s->new + at,
+                                                checksum_page_size(s->body_size, page));
+}
+
+static void compare(void *context)
+{
+    struct work *w = context;
+    const struct steps *steps = steps_best();
+    struct body_check own[BOTH];
+    uint64_t page, count;
+    for (int i = 0; i < BOTH; i++)
+        start_check(w->filters[i], &own[i]);
+    while (take_stretch(w, &page, &count)) {
+        for (int i = 0; i < BOTH; i++)
+            body_check_skip(&own[i], page);
+        for (const uint64_t end = page + count; page < end; page++) {
+            body_check_pages(&own[BASE], 1);
+            body_check_pages(&own[RESULT], 1);
+            compare_page(w, steps, page);
+        }
+    }
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < BOTH; i++) {
+        body_check_skip(&own[i], w->pages);
+        body_check_join(&w->checks[i], &own[i]);
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int verdict(struct work *w)
+{
+    int error = 0;
+    for (int i = 0; i < BOTH; i++) {
+        const int damage = body_check_end(&w->checks[i], NULL);
+        const int changed = changed_or_damaged(w->filters[i]);
+        if (error == 0)
+            error = changed == BLOOMFILE_ECHANGED ? changed : damage;
+    }
+    return error;
+}
+
+static int first_pass(struct work *w, unsigned threads)
+{
+    for (int i = 0; i < BOTH; i++)
+        start_check(w->filters[i], &w->checks[i]);
+    team_run(team_size(threads, w->pages / STRETCH), compare, w);
+    return verdict(w);
+}
+
+/* ---- the second pass */
+
+/* Where the part that begins at `page` ends. */
+static uint64_t end_of_part(const struct work *w, uint64_t page)
+{
+    uint64_t changes = 0, last = page;
+    for (const uint64_t begin = page; page < w->pages; page++) {
+        changes += w->changes[page];
+        last = w->changes[page] > 0 ? page : last;
+        if (changes >= ENCODE_MANY || (changes >= ENCODE_SOME && page + 1 - begin >= ENCODE_PAGES))
+            return page + 1;
+    }
+    return last + 1;
+}
+
+struct assignment {
+    uint64_t number, page, skip, span;
+};
+
+static bool take_part(struct work *w, struct assignment *a)
+{
+    pthread_mutex_lock(&w->lock);
+    const uint64_t from = w->page;
+    while (w->page < w->pages && w->changes[w->page] == 0)
+        w->page++;
+    *a = (struct assignment){ .number = w->parts, .page = w->page, .skip = w->page - from };
+    const bool taken = w->error == 0 && w->page < w->pages;
+    if (taken) {
+        a->span = end_of_part(w, w->page) - w->page;
+        w->page += a->span;
+        w->parts++;
+    } else {
+        w->skip += a->skip;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return taken;
+}
+
+/* Waits for the parts before this one. */
+static int write_part(struct work *w, const struct assignment *a, const uint8_t *part, size_t size)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->error == 0 && w->turn != a->number)
+        pthread_cond_wait(&w->written, &w->lock);
+    const uint64_t at = w->size;
+    int error = w->error;
+    pthread_mutex_unlock(&w->lock);
+    if (error == 0)
+        error = file_write(w->fd, at, part, size);
+    if (error != 0)
+        return error;
+    pthread_mutex_lock(&w->lock);
+    w->size += size;
+    w->turn++;
+    pthread_cond_broadcast(&w->written);
+    pthread_mutex_unlock(&w->lock);
+    return 0;
+}
+
+static void encode(void *context)
+{
+    struct work *w = context;
+    struct encoder e;
+    struct assignment a;
+    int error = encoder_start(&e, w->kind);
+    while (error == 0 && take_part(w, &a)) {
+        size_t size;
+        const uint8_t *part = encode_part(&e, &w->source, a.page, a.skip, a.span, &size);
+        error = write_part(w, &a, part, size);
+    }
+    encoder_release(&e);
+    if (error != 0)
+        fail(w, error);
+}
+
+static int write_head(struct work *w)
+{
+    const bloomfile *base = w->filters[BASE], *result = w->filters[RESULT];
+    const uint32_t size = base->header.header_size;
+    uint8_t headers[BOTH][HEADER_MAX], bytes[PATCH_HEAD_MOST];
+    struct patch_head head;
+    memcpy(headers[BASE], base->map.bytes, size);
+    memcpy(headers[RESULT], result->map.bytes, size);
+    if (!header_is_still(&base->header, headers[BASE]) ||
+        !header_is_still(&result->header, headers[RESULT]))
+        return BLOOMFILE_ECHANGED;
+    head.base =
+        (struct patch_name){ patch_name_header(headers[BASE], size), base->header.record.body_crc };
+    head.result = (struct patch_name){ patch_name_header(headers[RESULT], size),
+                                       result->header.record.body_crc };
+    head.layout = base->header.layout;
+    head.body_size = base->geometry.body_size;
+    patch_make_edits(&head, headers[BASE], headers[RESULT], size);
+    w->size = patch_encode_head(&head, bytes);
+    return file_write(w->fd, 0, bytes, (size_t)w->size);
+}
+
+/* What is left behind the last part is as before. */
+static int write_end(struct work *w)
+{
+    uint8_t bytes[PATCH_NUMBER_MOST];
+    return file_write(w->fd, w->size, bytes, patch_put_number(bytes, w->skip));
+}
+
+static int second_pass(struct work *w, unsigned threads)
+{
+    int error = write_head(w);
+    if (error != 0)
+        return error;
+    team_run(team_size(threads, w->pages / STRETCH), encode, w);
+    error = w->error;
+    return error == 0 ? write_end(w) : error;
+}
+
+/* ---- both */
+
+static int make(struct work *w, struct destination to, unsigned threads)
+{
+    struct publication *publication;
+    int error = first_pass(w, threads);
+    if (error != 0)
+        return error;
+    error = new_image_publication(&publication, &to, &w->fd);
+    if (error != 0)
+        return error;
+    error = second_pass(w, threads);
+    /* What was encoded is what was checked, unless it changed in between. */
+    for (int i = 0; error == 0 && i < BOTH; i++)
+        error = changed_or_damaged(w->filters[i]);
+    if (error == 0)
+        return publish_finish(publication);
+    publish_abandon(publication);
+    return error;
+}
+
+int make_patch(struct destination to, const bloomfile *base, const bloomfile *result,
+               unsigned threads)
+{
+    struct work w = { .filters = { base, result },
+                      .kind = part_kind(base->header.layout),
+                      .pages = base->geometry.pages,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .written = PTHREAD_COND_INITIALIZER,
+                      .source = { .old = base->view.body,
+                                  .new = result->view.body,
+                                  .body_size = base->geometry.body_size } };
+    if (w.pages > SIZE_MAX / sizeof *w.changes)
+        return BLOOMFILE_ETOOBIG;
+    w.changes = malloc((size_t)w.pages * sizeof *w.changes);
+    if (w.changes == NULL)
+        return ENOMEM;
+    w.source.changes = w.changes;
+    map_expect(&base->map, MAP_SCAN);
+    map_expect(&result->map, MAP_SCAN);
+    int error = make(&w, to, threads);
+    map_expect(&base->map, MAP_LOOKUPS);
+    map_expect(&result->map, MAP_LOOKUPS);
+    free(w.changes);
+    return error;
+}

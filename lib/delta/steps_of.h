@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ * The code of `steps`, for the instruction set of STEPS_TARGET; STEPS_SELECT(word, n) says where
+ * the n-th one bit of a word is. */
+#ifndef BLOOMFILE_STEPS_OF_H
+#define BLOOMFILE_STEPS_OF_H
+
+#include "delta/steps.h"
+
+#define STEPS_INLINE STEPS_TARGET static inline __attribute__((always_inline))
+#define STEPS_WORDS  (CELLS_UNIT_SIZE / CELLS_WORD)
+
+STEPS_INLINE unsigned ones_of(uint64_t word)
+{
+    return (unsigned)__builtin_popcountll(word);
+}
+
+/* ---- comparing */
+
+STEPS_INLINE uint64_t changed(uint64_t old, uint64_t new, enum cells_change change, bool counters)
+{
+    if (!counters)
+        return change == CELLS_RAISED ? new & ~old : old & ~new;
+    const uint64_t can_rise = cells_eligible(old, CELLS_RAISED, true);
+    const uint64_t can_fall = cells_eligible(old, CELLS_LOWERED, true);
+    const uint64_t raised = can_rise & ~cells_not_zero((old + can_rise) ^ new);
+    const uint64_t lowered = can_fall & ~cells_not_zero((old - can_fall) ^ new);
+    if (change == CELLS_MOVED)
+        return cells_not_zero(old ^ new) & ~raised & ~lowered;
+    return change == CELLS_RAISED ? raised : lowered;
+}
+
+STEPS_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                                     size_t size)
+{
+    unsigned count = 0;
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t differ = get64(old + at) ^ get64(new + at);
+        count += ones_of(kind == CELLS_OF_COUNTERS ? cells_not_zero(differ) : differ);
+    }
+    return count;
+}
+
+/* ---- finding */
+
+STEPS_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
+{
+    const int by = (int)(new >> at & 15) - (int)(old >> at & 15);
+    return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
+}
+
+STEPS_INLINE void find_in_word(enum cells_change change, bool counters, uint64_t from, uint64_t to,
+                               struct steps_found *found)
+{
+    const uint64_t eligible = cells_eligible(from, change, counters);
+    unsigned past = 0; /* eligible cells of this word up to the last change */
+    for (uint64_t bits = changed(from, to, change, counters); bits != 0; bits &= bits - 1) {
+        const unsigned before = ones_of(eligible & ((bits & -bits) - 1));
+        if (change == CELLS_MOVED)
+            found->moves[found->units] = move_of(from, to, (unsigned)__builtin_ctzll(bits));
+        found->gaps[found->units++] = found->skipped + before - past;
+        found->skipped = 0;
+        past = before + 1;
+    }
+    found->skipped += ones_of(eligible) - past;
+}
+
+STEPS_INLINE void find_cells(bool counters, const uint8_t *old, const uint8_t *new, size_t size,
+                             struct steps_found *found)
+{
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at), to = get64(new + at);
+        find_in_word(CELLS_RAISED, counters, from, to, &found[CELLS_RAISED]);
+        find_in_word(CELLS_LOWERED, counters, from, to, &found[CELLS_LOWERED]);
+        if (counters)
+            find_in_word(CELLS_MOVED, counters, from, to, &found[CELLS_MOVED]);
+    }
+}
+
+/* Those in one block, which has some. */
+STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, const uint8_t *new,
+                                struct steps_found *found)
+{
+    unsigned eligible = 0, past = 0;
+    const size_t first = found->cells;
+    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at);
+        const uint64_t can = cells_eligible(from, change, false);
+        uint64_t bits = changed(from, get64(new + at), change, false);
+        for (; bits != 0; bits &= bits - 1) {
+            const unsigned before = eligible + ones_of(can & ((bits & -bits) - 1));
+            found->skips[found->cells++] = (uint16_t)(before - past);
+            past = before + 1;
+        }
+        eligible += ones_of(can);
+    }
+    found->gaps[found->units] = found->skipped;
+    found->counts[found->units] = (uint16_t)(found->cells - first);
+    found->eligible[found->units++] = (uint16_t)eligible;
+    found->skipped = 0;
+}
+
+STEPS_INLINE bool has_change(enum cells_change change, const uint8_t *old, const uint8_t *new)
+{
+    uint64_t any = 0;
+    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD)
+        any |= changed(get64(old + at), get64(new + at), change, false);
+    return any != 0;
+}
+
+STEPS_INLINE void find_in_blocks(enum cells_change change, const uint8_t *old, const uint8_t *new,
+                                 size_t size, struct steps_found *found)
+{
+    for (size_t at = 0; at < size; at += CELLS_UNIT_SIZE)
+        if (has_change(change, old + at, new + at))
+            find_in_block(change, old + at, new + at, found);
+        else
+            found->skipped++;
+}
+
+STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
+                              size_t size, struct steps_found *found)
+{
+    if (kind == CELLS_OF_BLOCKS) {
+        find_in_blocks(CELLS_RAISED, old, new, size, &found[CELLS_RAISED]);
+        find_in_blocks(CELLS_LOWERED, old, new, size, &found[CELLS_LOWERED]);
+    } else if (kind == CELLS_OF_BITS) {
+        find_cells(false, old, new, size, found);
+    } else {
+        find_cells(true, old, new, size, found);
+    }
+}
+
+/* ---- making */
+
+/* The counter moved as its code says; with others of the word unchanged. */
+STEPS_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct steps_stream *s)
+{
+    const uint64_t code = bits_get_rice(&s->bits, 0), by = code / 2 + 2, is = old >> at & 15;
+    const uint64_t value = code % 2 == 0 ? is + by : is - by;
+    if (value > 15) {
+        bits_wrong(&s->bits);
+        return word;
+    }
+    return (word & ~(15ull << at)) | value << at;
+}
+
+STEPS_INLINE uint64_t make_change(enum cells_change change, uint64_t old, uint64_t word,
+                                  unsigned at, struct steps_stream *s)
+{
+    if (change == CELLS_MOVED)
+        return move(old, word, at, s);
+    return change == CELLS_RAISED ? word + (1ull << at) : word - (1ull << at);
+}
+
+STEPS_INLINE void make_cells(enum cells_change change, bool counters, const uint8_t *old,
+                             uint8_t *to, size_t size, struct steps_stream *s)
+{
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at);
+        const uint64_t eligible = cells_eligible(from, change, counters);
+        const unsigned count = ones_of(eligible);
+        if (s->skip < count) {
+            uint64_t word = get64(to + at);
+            do {
+                const unsigned place = STEPS_SELECT(eligible, (unsigned)s->skip);
+                word = make_change(change, from, word, place, s);
+                s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
+            } while (s->units > 0 && s->skip < count);
+            put64(to + at, word);
+        }
+        s->skip -= count;
+    }
+}
+
+/* How many cells of a block with so many eligible ones change; 0: that is wrong. */
+STEPS_INLINE unsigned take_count(struct steps_stream *s, unsigned eligible)
+{
+    const uint64_t code = bits_get_rice(&s->bits, s->count_bits), by = code / 2;
+    const uint64_t count = code % 2 == 0 ? s->typical - by : s->typical + by + 1;
+    return count <= eligible ? (unsigned)count : 0;
+}
+
+STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                struct steps_stream *s)
+{
+    uint64_t can[STEPS_WORDS];
+    unsigned left = 0, word = 0;
+    for (unsigned i = 0; i < STEPS_WORDS; i++) {
+        can[i] = cells_eligible(get64(old + CELLS_WORD * i), change, false);
+        left += ones_of(can[i]);
+    }
+    const unsigned count = take_count(s, left);
+    if (count == 0)
+        bits_wrong(&s->bits);
+    for (unsigned i = count; i > 0; i--) {
+        const uint64_t skip = i == 1 ? bits_get_truncated(&s->bits, left)
+                                     : bits_get_rice(&s->bits, bits_parameter(left - i, i + 1));
+        if (skip > left - i) {
+            bits_wrong(&s->bits);
+            return;
+        }
+        left -= (unsigned)skip + 1;
+        unsigned n = (unsigned)skip, ones;
+        for (; (ones = ones_of(can[word])) <= n; word++)
+            n -= ones;
+        const unsigned place = STEPS_SELECT(can[word], n);
+        can[word] &= ~((2ull << place) - 1);
+        put64(to + CELLS_WORD * word, get64(to + CELLS_WORD * word) ^ 1ull << place);
+    }
+}
+
+STEPS_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint8_t *to,
+                              size_t size, struct steps_stream *s)
+{
+    const uint64_t blocks = size / CELLS_UNIT_SIZE;
+    while (s->units > 0 && s->skip < blocks) {
+        const size_t at = (size_t)s->skip * CELLS_UNIT_SIZE;
+        make_in_block(change, old + at, to + at, s);
+        s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
+        if (s->bits.wrong)
+            return;
+    }
+    s->skip -= s->skip < blocks ? s->skip : blocks;
+}
+
+STEPS_TARGET static void make(enum cells_kind kind, enum cells_change change, const uint8_t *old,
+                              uint8_t *to, size_t size, struct steps_stream *stream)
+{
+    if (kind == CELLS_OF_BLOCKS)
+        make_blocks(change, old, to, size, stream);
+    else if (kind == CELLS_OF_BITS)
+        make_cells(change, false, old, to, size, stream);
+    else
+        make_cells(change, true, old, to, size, stream);
+}
+
+#define STEPS                                                                                      \
+    {                                                                                              \
+        compare, find, make                                                                        \
+    }
+
+#endif

@@ -1,0 +1,592 @@
+/* SPDX-License-Identifier: MIT
+ * Patches (format-spec.md, annex E): what comes out of them, and what is refused. */
+#include "spec_text.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "delta/encode.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+
+static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+
+/* ---- patches in memory */
+
+static int new_fd(struct bytes content)
+{
+    const int fd = memfd_create("test", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.data, content.size), content.size);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static struct bytes all_of(int fd)
+{
+    struct bytes b = { NULL, (size_t)lseek(fd, 0, SEEK_END) };
+    b.data = malloc(b.size + 1);
+    assert_non_null(b.data);
+    assert_int_equal(pread(fd, b.data, b.size, 0), b.size);
+    close(fd);
+    return b;
+}
+
+static int delta_of(struct bytes *patch, struct bytes base, struct bytes result, unsigned threads)
+{
+    bloomfile *a = open_image(base, BLOOMFILE_APP_HASH),
+              *b = open_image(result, BLOOMFILE_APP_HASH);
+    const int fd = new_fd((struct bytes){ NULL, 0 });
+    int error = bloomfile_delta_fd(fd, a, b, threads, NULL);
+    *patch = all_of(fd);
+    bloomfile_close(a);
+    bloomfile_close(b);
+    return error;
+}
+
+static int patched(struct bytes *result, struct bytes base, struct bytes patch, unsigned threads)
+{
+    bloomfile *a = open_image(base, BLOOMFILE_APP_HASH);
+    const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
+    int error = bloomfile_patch_fd(to, a, from, threads, NULL);
+    *result = all_of(to);
+    if (error != 0)
+        assert_int_equal(result->size, 0);
+    close(from);
+    bloomfile_close(a);
+    return error;
+}
+
+static struct bytes delta(struct bytes base, struct bytes result)
+{
+    struct bytes patch;
+    assert_error(delta_of(&patch, base, result, 1), 0);
+    return patch;
+}
+
+static void assert_refused(struct bytes base, struct bytes patch, int expected)
+{
+    struct bytes nothing;
+    assert_error(patched(&nothing, base, patch, 1), expected);
+    free(nothing.data);
+}
+
+static void assert_trip(struct bytes base, struct bytes result)
+{
+    struct bytes patch = delta(base, result), again;
+    for (unsigned threads = 1; threads <= 5; threads += 2) {
+        assert_error(delta_of(&again, base, result, threads), 0);
+        assert_int_equal(again.size, patch.size);
+        assert_memory_equal(again.data, patch.data, patch.size);
+        free(again.data);
+        assert_error(patched(&again, base, patch, threads), 0);
+        assert_int_equal(again.size, result.size);
+        assert_memory_equal(again.data, result.data, result.size);
+        free(again.data);
+    }
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    const int fd = new_fd(patch);
+    assert_error(bloomfile_get_patch_info(&info, fd), 0);
+    assert_int_equal(info.patch_size, patch.size);
+    close(fd);
+    free(patch.data);
+}
+
+/* ---- what comes out */
+
+static uint64_t bits_of(uint32_t layout, uint64_t pages)
+{
+    const uint64_t bits = pages * 32768;
+    return layout == BLOOMFILE_COUNTING  ? bits / 4 - 3
+           : layout == BLOOMFILE_CLASSIC ? bits - 7
+                                         : bits;
+}
+
+/* A body in which each cell is as likely to be set as `odds` of 256 says. */
+static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odds, uint64_t seed,
+                                    uint32_t hash_seed)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.bits = bits;
+    params.hashes = 3;
+    params.seed = hash_seed;
+    const unsigned cell = layout == BLOOMFILE_COUNTING ? 4 : 1;
+    uint8_t *body = calloc(1, (size_t)(bits * cell / 8 + 1));
+    assert_non_null(body);
+    for (uint64_t i = 0; i < bits; i++)
+        if ((random64(&seed) >> 33) % 256 < odds)
+            body[i * cell / 8] |=
+                (uint8_t)((cell == 1 ? 1 : (random64(&seed) >> 40) % 16) << i * cell % 8);
+    struct bytes image;
+    void *at;
+    assert_error(bloomfile_assemble_memory(&at, &image.size, &params, body, 0, odds), 0);
+    image.data = malloc(image.size);
+    assert_non_null(image.data);
+    memcpy(image.data, at, image.size);
+    bloomfile_free(at);
+    free(body);
+    return image;
+}
+
+/* From all to nothing, half to half, few to few: the last ones have parts of few and of many
+ * changes. */
+static void any_two_bodies_make_a_patch(void **state)
+{
+    (void)state;
+    static const unsigned odds[][2] = { { 0, 0 }, { 0, 256 },   { 256, 0 },  { 128, 128 },
+                                        { 0, 1 }, { 255, 254 }, { 200, 60 }, { 1, 1 } };
+    static const uint64_t pages[] = { 1, 5 };
+    for (size_t l = 0; l < ROWS(layouts); l++)
+        for (size_t p = 0; p < ROWS(pages); p++)
+            for (size_t i = 0; i < ROWS(odds); i++) {
+                const uint64_t bits = bits_of(layouts[l], pages[p]);
+                struct bytes base = image_of_chance(layouts[l], bits, odds[i][0], 1, 0),
+                             result = image_of_chance(layouts[l], bits, odds[i][1], 2, 0);
+                assert_trip(base, result);
+                struct bytes base_file = with_file_header(base),
+                             result_file = with_file_header(result);
+                assert_trip(base_file, result_file);
+                free(base_file.data);
+                free(result_file.data);
+            }
+}
+
+static struct bytes with_keys(uint32_t layout, uint64_t bits, uint64_t from, uint64_t to)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.bits = bits;
+    params.hashes = 6;
+    params.capacity = to;
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, from, to);
+    return last_image(b);
+}
+
+/* Many pages: parts that end for their changes, for their pages, and where nothing changes. */
+static void keys_come_and_go(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const uint64_t bits = bits_of(layouts[l], 3000);
+        struct bytes base = with_keys(layouts[l], bits, 0, 100000),
+                     more = with_keys(layouts[l], bits, 0, 101000),
+                     others = with_keys(layouts[l], bits, 30000, 130000),
+                     few = with_keys(layouts[l], bits, 0, 100003);
+        assert_trip(base, more);
+        assert_trip(more, base);
+        assert_trip(base, others);
+        assert_trip(base, few);
+        free(base.data);
+        free(more.data);
+        free(others.data);
+        free(few.data);
+    }
+}
+
+/* Bytes of a header that no field names come along, and the record that is not in force. */
+static void every_byte_of_the_header_comes_out(void **state)
+{
+    (void)state;
+    struct bytes base = with_file_header(image_from(small_recipes[1])),
+                 result = with_file_header(image_from(small_recipes[1]));
+    for (size_t at = 244; at < 2044; at += 5)
+        result.data[at] = (uint8_t)(at / 5 % 3);
+    result.data[16] |= 0x40;     /* compat */
+    result.data[2048 + 300] = 7; /* of both records */
+    result.data[3072 + 300] = 7;
+    reseal_header(result.data);
+    assert_trip(base, result);
+    assert_trip(result, base);
+
+    struct bytes cut_off = with_file_header(image_from(small_recipes[1]));
+    put64(cut_off.data + 3072, 9); /* sealing was interrupted: the other record is a live one */
+    put32(cut_off.data + 3072 + 8, 1);
+    put32(cut_off.data + 3072 + 56, 0);
+    reseal_record(cut_off.data, 1);
+    assert_trip(base, cut_off);
+    assert_trip(cut_off, base);
+    struct bytes patch = delta(base, result);
+    assert_refused(cut_off, patch, BLOOMFILE_EOTHERBASE);
+    free(patch.data);
+    free(cut_off.data);
+    free(base.data);
+    free(result.data);
+}
+
+static void all_processors_find_and_make_the_same(void **state)
+{
+    (void)state;
+#ifdef __x86_64__
+    if (steps_best() == &steps_plain)
+        skip();
+    enum {
+        SIZE = 4096,
+        ROOM = 8 * SIZE
+    };
+    static uint8_t old[SIZE], new[SIZE], to[2][SIZE];
+    static uint64_t gaps[2][3][ROOM];
+    static uint16_t numbers[2][3][3][ROOM];
+    static uint8_t moves[2][ROOM];
+    const struct steps *const both[] = { &steps_plain, &steps_bmi2 };
+    uint64_t seed = 5;
+    for (unsigned round = 0; round < 60; round++) {
+        const enum cells_kind kind = round % 3;
+        for (size_t i = 0; i < SIZE; i++) {
+            old[i] = (uint8_t)(random64(&seed) >> 30);
+            new[i] = old[i] ^
+                     ((random64(&seed) >> 40) % 64 < round ? (uint8_t)(random64(&seed) >> 50) : 0);
+        }
+        struct steps_found found[2][CELLS_CHANGES] = { 0 };
+        for (int s = 0; s < 2; s++) {
+            for (int i = 0; i < CELLS_CHANGES; i++)
+                found[s][i] = (struct steps_found){ .gaps = gaps[s][i],
+                                                    .counts = numbers[s][i][0],
+                                                    .eligible = numbers[s][i][1],
+                                                    .skips = numbers[s][i][2],
+                                                    .moves = moves[s] };
+            both[s]->find(kind, old, new, SIZE, found[s]);
+        }
+        assert_int_equal(both[0]->compare(kind, old, new, SIZE),
+                         both[1]->compare(kind, old, new, SIZE));
+        for (int i = 0; i < CELLS_CHANGES; i++) {
+            assert_int_equal(found[0][i].units, found[1][i].units);
+            assert_int_equal(found[0][i].cells, found[1][i].cells);
+            assert_int_equal(found[0][i].skipped, found[1][i].skipped);
+            assert_memory_equal(gaps[0][i], gaps[1][i], 8 * found[0][i].units);
+            assert_memory_equal(numbers[0][i], numbers[1][i], sizeof numbers[0][i]);
+        }
+        assert_memory_equal(moves[0], moves[1], sizeof moves[0]);
+        /* Any bits are a string. */
+        for (int s = 0; s < 2; s++) {
+            memcpy(to[s], old, SIZE);
+            struct steps_stream stream = { .bits = { .bytes = new, .end = 8 * (SIZE - 8) },
+                                           .units = 3000,
+                                           .gap_bits = 2,
+                                           .count_bits = 1,
+                                           .typical = 5 };
+            both[s]->make(kind, round % (kind == CELLS_OF_COUNTERS ? 3 : 2), old, to[s], SIZE,
+                          &stream);
+        }
+        assert_memory_equal(to[0], to[1], SIZE);
+    }
+#endif
+}
+
+/* ---- the vectors of the text */
+
+static struct bytes vector_image(const char *layout, uint64_t m, unsigned k, uint64_t seed,
+                                 unsigned header_size, unsigned keys)
+{
+    static uint8_t test_string[4096];
+    for (size_t i = 0; i < sizeof test_string; i++)
+        test_string[i] = (uint8_t)(128 + 157 * i);
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    for (uint32_t l = 1; l <= 3; l++)
+        if (strcmp(bloomfile_traits_of(l)->name, layout) == 0)
+            params.layout = l;
+    params.bits = m;
+    params.hashes = k;
+    params.seed = seed;
+    bloomfile_builder *b = new_builder(params);
+    for (unsigned i = 0; i < keys; i++)
+        assert_error(bloomfile_builder_add(b, test_string, i), 0);
+    if (header_size == EMBEDDED)
+        return last_image(b);
+    struct bytes file = finish_file(b);
+    bloomfile_builder_free(b);
+    return file;
+}
+
+static void patches_are_those_of_the_text(void **state)
+{
+    (void)state;
+    struct bytes text = spec_section("Annex E:");
+    const unsigned vectors = lines_beginning_with("patch ", text);
+    unsigned found = 0;
+    for_each_line(line, text)
+    {
+        char layout[16], seed[17];
+        unsigned long long m;
+        unsigned k, header_size, from, to;
+        int length = 0;
+        if (sscanf(line,
+                   "patch %15[a-z] m=%llu k=%u seed=%16[0-9a-f] header_size=%u from=%u to=%u : %n",
+                   layout, &m, &k, seed, &header_size, &from, &to, &length) != 7 ||
+            length == 0)
+            continue;
+        struct bytes base = vector_image(layout, m, k, hex(seed), header_size, from),
+                     result = vector_image(layout, m, k, hex(seed), header_size, to),
+                     patch = delta(base, result);
+        assert_int_equal(strlen(line + length), 2 * patch.size);
+        for (size_t i = 0; i < patch.size; i++) {
+            const char digits[] = { line[length + 2 * i], line[length + 2 * i + 1], '\0' };
+            assert_int_equal(hex(digits), patch.data[i]);
+        }
+        assert_trip(base, result);
+        free(patch.data);
+        free(base.data);
+        free(result.data);
+        found++;
+    }
+    assert_true(found >= 10);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+/* ---- what is refused */
+
+static void filters_of_another_shape_are_refused(void **state)
+{
+    (void)state;
+    const struct recipe recipe = { BLOOMFILE_CLASSIC, EMBEDDED, 1000, 3, 10, 0 };
+    struct recipe others[] = { recipe, recipe, recipe, recipe };
+    others[0].layout = BLOOMFILE_COUNTING;
+    others[1].k = 4;
+    others[2].seed = 1;
+    others[3].m = 1001;
+    static const int errors[] = { BLOOMFILE_EDIFFERENTLAYOUT, BLOOMFILE_EDIFFERENTHASHES,
+                                  BLOOMFILE_EDIFFERENTSEED, BLOOMFILE_EDIFFERENTBITS };
+    struct bytes base = image_from(recipe), patch;
+    for (size_t i = 0; i < ROWS(others); i++) {
+        struct bytes other = image_from(others[i]);
+        assert_error(delta_of(&patch, base, other, 1), errors[i]);
+        assert_int_equal(patch.size, 0);
+        free(patch.data);
+        free(other.data);
+    }
+    struct bytes file = with_file_header(image_from(recipe));
+    assert_error(delta_of(&patch, base, file, 1), BLOOMFILE_EDIFFERENTFORM);
+    free(patch.data);
+    assert_error(delta_of(&patch, base, base, 1025), BLOOMFILE_EPARAMS);
+    free(patch.data);
+    free(file.data);
+    free(base.data);
+}
+
+static void live_filters_are_refused(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.bits = 512;
+    params.hashes = 3;
+    bloomfile *live, *sealed;
+    assert_error(bloomfile_create(&live, "live.bloom", &params, 0), 0);
+    assert_int_equal(publish_filter("sealed.bloom", 0, 10), 0);
+    assert_error(bloomfile_open(&sealed, "sealed.bloom", 0), 0);
+    assert_error(bloomfile_delta("p", live, sealed, 1, 0), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_delta("p", sealed, live, 1, 0), BLOOMFILE_ELIVE);
+    assert_error(bloomfile_patch("p", live, 0, 1, 0), BLOOMFILE_ELIVE);
+    assert_int_equal(access("p", F_OK), -1);
+    assert_error(bloomfile_delta("p", sealed, sealed, 1, 1), BLOOMFILE_EPARAMS);
+    bloomfile_close(live);
+    bloomfile_close(sealed);
+}
+
+static void a_damaged_filter_is_refused(void **state)
+{
+    (void)state;
+    struct bytes base = with_keys(BLOOMFILE_BLOCKED, 512 * 500, 0, 9000),
+                 result = with_keys(BLOOMFILE_BLOCKED, 512 * 500, 0, 9100),
+                 patch = delta(base, result), nothing;
+    for (size_t at = EMBEDDED; at < base.size; at += 977) {
+        base.data[at] ^= 4;
+        assert_error(delta_of(&nothing, base, result, 2), BLOOMFILE_EPAGE);
+        assert_int_equal(nothing.size, 0);
+        free(nothing.data);
+        assert_error(delta_of(&nothing, result, base, 2), BLOOMFILE_EPAGE);
+        free(nothing.data);
+        assert_error(patched(&nothing, base, patch, 2), BLOOMFILE_EPAGE);
+        free(nothing.data);
+        base.data[at] ^= 4;
+    }
+    /* Pages that fit their checksums, and not the whole. */
+    for (unsigned slot = 0; slot < 2; slot++) {
+        uint8_t *ones = record_at(base.data, slot) + 24;
+        put64(ones, get64(ones) + 1);
+        reseal_record(base.data, slot);
+    }
+    assert_error(delta_of(&nothing, base, result, 1), BLOOMFILE_EBODY);
+    free(nothing.data);
+    free(patch.data);
+    free(base.data);
+    free(result.data);
+}
+
+static void another_base_is_refused(void **state)
+{
+    (void)state;
+    struct bytes base = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 500),
+                 result = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 501),
+                 third = with_keys(BLOOMFILE_CLASSIC, 9999, 0, 502), patch = delta(base, result);
+    assert_refused(result, patch, BLOOMFILE_EOTHERBASE);
+    assert_refused(third, patch, BLOOMFILE_EOTHERBASE);
+    base.data[128] = 'x'; /* the label: the same keys, but not that file */
+    reseal_header(base.data);
+    assert_refused(base, patch, BLOOMFILE_EOTHERBASE);
+    free(patch.data);
+    free(base.data);
+    free(result.data);
+    free(third.data);
+}
+
+static void every_damaged_byte_and_every_cut_is_refused(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const uint64_t bits = bits_of(layouts[l], 3);
+        struct bytes base = with_keys(layouts[l], bits, 0, 900),
+                     result = with_keys(layouts[l], bits, 20, 920), patch = delta(base, result);
+        for (size_t at = 0; at < patch.size; at++) {
+            struct bytes nothing;
+            patch.data[at] ^= (uint8_t)(1 << at % 8);
+            const int error = patched(&nothing, base, patch, 1);
+            assert_true(error == BLOOMFILE_EPATCH || error == BLOOMFILE_EVERSION ||
+                        error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT ||
+                        error == BLOOMFILE_ETRUNCATED || error == BLOOMFILE_ETRAILING);
+            free(nothing.data);
+            patch.data[at] ^= (uint8_t)(1 << at % 8);
+            struct bytes shorter = { patch.data, at };
+            assert_refused(base, shorter, BLOOMFILE_ETRUNCATED);
+        }
+        patch.data[patch.size] = 0; /* all_of() has room */
+        patch.size++;
+        assert_refused(base, patch, BLOOMFILE_ETRAILING);
+        free(patch.data);
+        free(base.data);
+        free(result.data);
+    }
+}
+
+static size_t size_of_head(struct bytes patch)
+{
+    size_t at = 27;
+    while (patch.data[at++] >= 128)
+        ;
+    assert_true(patch.data[at] < 128);
+    return at + 1 + patch.data[at] + 4;
+}
+
+/* A string that is no code: the checksum of its part is right. */
+static void what_no_writer_makes_is_refused(void **state)
+{
+    (void)state;
+    uint64_t seed = 77;
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        const uint64_t bits = bits_of(layouts[l], 2);
+        struct bytes base = with_keys(layouts[l], bits, 0, 900),
+                     result = with_keys(layouts[l], bits, 5, 905), patch = delta(base, result);
+        const size_t head = size_of_head(patch);
+        for (unsigned round = 0; round < 1000; round++) {
+            struct bytes bad = { malloc(patch.size), patch.size }, out;
+            assert_non_null(bad.data);
+            memcpy(bad.data, patch.data, patch.size);
+            const size_t end = patch.size - 1 - 4; /* one part, then the end, of one byte */
+            bad.data[head + random64(&seed) % (end - head)] ^= (uint8_t)(1u << random64(&seed) % 8);
+            put32(bad.data + end, checksum(bad.data + head, end - head));
+            const int error = patched(&out, base, bad, 1);
+            assert_true(error == BLOOMFILE_EPATCH || error == BLOOMFILE_ETRUNCATED ||
+                        error == BLOOMFILE_ETRAILING);
+            free(out.data);
+            free(bad.data);
+        }
+        free(patch.data);
+        free(base.data);
+        free(result.data);
+    }
+}
+
+/* ---- files */
+
+static void the_result_may_take_the_place_of_its_base(void **state)
+{
+    (void)state;
+    assert_int_equal(publish_filter("old.bloom", 0, 1000), 0);
+    struct bytes old = read_file("old.bloom");
+    bloomfile *base, *result, *reader;
+    assert_error(bloomfile_open(&base, "old.bloom", 0), 0);
+    struct bloomfile_info info = info_of(base);
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = info.layout;
+    params.bits = info.bits;
+    params.hashes = info.hashes;
+    params.seed = info.seed;
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, 1100);
+    assert_error(bloomfile_builder_finish(b, "new.bloom", 0), 0);
+    bloomfile_builder_free(b);
+    assert_error(bloomfile_open(&result, "new.bloom", 0), 0);
+    assert_error(bloomfile_delta("patch", base, result, 1, 0), 0);
+    assert_error(bloomfile_delta("patch", base, result, 1, 0), EEXIST);
+    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_open(&reader, "old.bloom", 0), 0);
+
+    int fd = open("patch", O_RDONLY);
+    assert_error(bloomfile_patch("old.bloom", base, fd, 1, 0), EEXIST);
+    assert_file_holds("old.bloom", old.data, old.size);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    assert_error(bloomfile_patch("old.bloom", base, fd, 1, BLOOMFILE_REPLACE), 0);
+    close(fd);
+    struct bytes new = read_file("new.bloom");
+    assert_file_holds("old.bloom", new.data, new.size);
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    assert_error(bloomfile_verify(reader, 1, NULL), 0);
+    assert_int_equal(info_of(reader).keys, 1000);
+    assert_int_equal(entries_in_dir(), 3);
+    bloomfile_close(reader);
+    bloomfile_close(base);
+    bloomfile_close(result);
+    free(old.data);
+    free(new.data);
+}
+
+static void descriptors_that_cannot_be_read_are_an_error(void **state)
+{
+    (void)state;
+    struct bytes base = image_from(small_recipes[0]);
+    bloomfile *f = open_image(base, 0);
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    const size_t before = open_descriptors();
+    assert_error(bloomfile_patch("x", f, -1, 1, 0), EBADF);
+    assert_error(bloomfile_get_patch_info(&info, -1), EBADF);
+    info.struct_size = 3;
+    assert_error(bloomfile_get_patch_info(&info, -1), BLOOMFILE_EPARAMS);
+    const int folder = open(".", O_RDONLY | O_DIRECTORY);
+    assert_error(bloomfile_patch("x", f, folder, 1, 0), EISDIR);
+    close(folder);
+    assert_int_equal(open_descriptors(), before);
+    bloomfile_close(f);
+    free(base.data);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_two_bodies_make_a_patch),
+        cmocka_unit_test(keys_come_and_go),
+        cmocka_unit_test(every_byte_of_the_header_comes_out),
+        cmocka_unit_test(all_processors_find_and_make_the_same),
+        cmocka_unit_test_setup_teardown(patches_are_those_of_the_text, enter_temp_dir,
+                                        leave_temp_dir),
+        cmocka_unit_test(filters_of_another_shape_are_refused),
+        cmocka_unit_test_setup_teardown(live_filters_are_refused, enter_temp_dir, leave_temp_dir),
+        cmocka_unit_test(a_damaged_filter_is_refused),
+        cmocka_unit_test(another_base_is_refused),
+        cmocka_unit_test(every_damaged_byte_and_every_cut_is_refused),
+        cmocka_unit_test(what_no_writer_makes_is_refused),
+        cmocka_unit_test_setup_teardown(the_result_may_take_the_place_of_its_base, enter_temp_dir,
+                                        leave_temp_dir),
+        cmocka_unit_test_setup_teardown(descriptors_that_cannot_be_read_are_an_error,
+                                        enter_temp_dir, leave_temp_dir),
+    };
+    return spec_test_main(argc, argv, tests);
+}

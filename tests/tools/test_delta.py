@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""bfdelta: patches by both implementations, what is said of those that do not fit, and that nothing is
+half made."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, ToolTest, craft, lines, main,
+                     numbered, sha256, table)
+
+KEYS = numbered(2000)
+GOOD = table(GOLDEN / "patches.tsv")
+BAD = table(REFUSED / "patches.tsv")
+LAYOUTS = "blocked", "classic", "counting"
+
+
+class DeltaTest(ToolTest):
+    def build(self, name, keys, *options, bits=512 * 40, layout="blocked"):
+        return self.create("-q", "-l", layout, "-m", bits, "-k", 5, *options, stdin=lines(*keys),
+                           name=name)
+
+    def setUp(self):
+        super().setUp()
+        self.old = self.build("old", KEYS[:1000])
+        self.new = self.build("new", KEYS[20:1020])
+        self.build("third", KEYS[:900])
+
+    def delta(self, old="old", new="new", *options):
+        return self.output("bfdelta", *options, old, new, "-")
+
+    def python(self, *words):
+        result = subprocess.run(
+            [sys.executable, "-B", SOURCE_ROOT / "tests" / "spec_patch.py", *words],
+            cwd=self.folder, stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+        return result.stderr.decode()
+
+
+class Patches(DeltaTest):
+    def test_both_implementations_make_and_apply_the_same(self):
+        """Few changes and many, of keys that come, go, or are all others."""
+        for layout in LAYOUTS:
+            bits = 512 * 50 if layout == "blocked" else 12347
+            for old, new in ((0, 100), (0, 130)), ((20, 500), (0, 480)), ((0, 0), (0, 2000)), (
+                    (0, 900), (900, 1900)), ((5, 6), (5, 6)):
+                with self.subTest(layout, old=old, new=new):
+                    self.build("old", KEYS[slice(*old)], layout=layout, bits=bits)
+                    result = self.build("new", KEYS[slice(*new)], "--label", "ship it", layout=layout,
+                                        bits=bits)
+                    self.output("bfdelta", "-q", "-f", "old", "new", "patch")
+                    self.assertEqual(self.python("delta", "old", "new", "other"), "")
+                    self.assertEqual(self.read("other"), self.read("patch"))
+                    self.assertEqual(self.python("apply", "old", "patch", "other"), "")
+                    self.assertEqual(self.read("other"), result)
+                    self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "applied")
+                    self.assertEqual(self.read("applied"), result)
+
+    def test_vectors(self):
+        self.assertEqual(self.python("vectors", SOURCE_ROOT / "format-spec.md"), "")
+
+    def test_threads_change_nothing(self):
+        for name, keys in ("a", KEYS[:900]), ("b", KEYS):
+            self.build(name, keys, bits=512 * 30000)
+        patch = self.delta("a", "b", "-j", 1)
+        for threads in 2, 7:
+            self.assertEqual(self.delta("a", "b", "-j", threads), patch)
+            made = self.output("bfdelta", "--apply", "-j", threads, "a", "-", "-", stdin=patch)
+            self.assertEqual(made, self.read("b"))
+
+    def test_the_result_takes_the_place_of_its_base(self):
+        self.write("patch", self.delta())
+        self.assertIn("File exists (--force replaces it)",
+                      self.trouble("bfdelta", "--apply", "old", "patch", "old"))
+        with open(self.folder / "old", "rb") as reader:
+            self.output("bfdelta", "--apply", "-q", "-f", "old", "patch", "old")
+            self.assertEqual(reader.read(), self.old)
+        self.assertEqual(self.read("old"), self.new)
+        self.assertEqual(self.trouble("bfdelta", "--apply", "-f", "old", "patch", "old"),
+                         "bfdelta: cannot apply patch to old: it was applied already, this is its result\n")
+
+    def test_through_pipes(self):
+        command = '"$0" old new - | "$0" --apply old - - | cmp - new'
+        result = subprocess.run(["sh", "-c", command, self.command("bfdelta")[0]], cwd=self.folder,
+                                timeout=TIMEOUT, check=False)
+        self.assertEqual(result.returncode, 0)
+
+    def test_summary(self):
+        result = self.run_tool("bfdelta", "-v", "old", "new", "patch")
+        self.assertRegex(result.stderr.decode(),
+                         r"^bfdelta: patch: \d+ bytes, \d+\.\d+ % of new \(8\.0 KiB\)\n$")
+        result = self.run_tool("bfdelta", "-v", "--apply", "old", "patch", "made")
+        self.assertRegex(result.stderr.decode(), r"^bfdelta: made: 1000 keys, 20\.48 bits each, .*\n$")
+
+    def test_info(self):
+        patch = self.delta()
+        self.write("patch", patch)
+        report = json.loads(self.output("bfdelta", "--info", "--json", "patch"))
+        crcs = [self.inspected(name)["record"]["body_crc"] for name in ("old", "new")]
+        self.assertEqual((report["version"], report["layout"], report["patch_size"], report["parts"]),
+                         (1, "blocked", len(patch), 1))
+        self.assertEqual([f"{report[which]['body_crc']:08x}" for which in ("base", "result")],
+                         [crc if isinstance(crc, str) else f"{crc:08x}" for crc in crcs])
+        page = self.output("bfdelta", "--info", "-", stdin=patch).decode()
+        self.assertIn(f"patch:   version 1, {len(patch)} bytes, 1 part of 1 pages\n", page)
+        self.assertIn(f"base:    body_crc {report['base']['body_crc']:08x}, header ", page)
+        for cut in 0, 5, 30, len(patch) - 1:
+            self.assertIn("the file is truncated (copy it again, or make it anew)",
+                          self.trouble("bfdelta", "--info", "-", stdin=patch[:cut]))
+
+    def test_golden_patches(self):
+        for row in GOOD:
+            with self.subTest(row["patch"]):
+                base, result, patch = (GOLDEN / row[name] for name in ("base", "result", "patch"))
+                self.assertEqual(sha256(patch.read_bytes()), row["sha256"])
+                self.assertEqual(self.delta(base, result), patch.read_bytes())
+                made = self.output("bfdelta", "--apply", base, patch, "-")
+                self.assertEqual(made, result.read_bytes())
+                self.assertEqual(self.python("apply", base, patch, "made"), "")
+                self.assertEqual(self.read("made"), made)
+
+    def test_refused_patches(self):
+        for row in BAD:
+            with self.subTest(row["patch"]):
+                base, patch = GOLDEN / row["base"], REFUSED / row["patch"]
+                self.assertEqual(self.python("apply", base, patch, "made"), row["error"] + "\n")
+                message = self.trouble("bfdelta", "--apply", base, patch, "made")
+                self.assertRegex(message, "applied already|is for a filter of header"
+                                 if row["error"].endswith("EOTHERBASE") else row["patch"])
+                self.assertFalse((self.folder / "made").exists())
+
+
+class Trouble(DeltaTest):
+    def test_names(self):
+        for words, says in (
+                ([], "the name of OLD is missing"), (["old"], "the name of NEW is missing"),
+                (["old", "new"], "the name of PATCH is missing"),
+                (["old", "", "p"], "the name of NEW is empty"),
+                (["--apply", "old"], "the name of PATCH is missing"),
+                (["--apply", "old", "p"], "the name of NEW is missing"),
+                (["--info"], "the name of PATCH is missing"),
+                (["--info", "a", "b"], "too many names of files, from 'b' on"),
+                (["old", "new", "p", "q"], "too many names of files, from 'q' on"),
+                (["--json", "old", "new", "p"], "--json needs --info"),
+                (["--apply", "--info", "p"], "--apply and --info exclude one another")):
+            self.assertEqual(self.trouble("bfdelta", *words),
+                             f"bfdelta: {says} (try 'bfdelta --help')\n")
+
+    def test_another_shape(self):
+        shape = "as OLD: bfcreate -l blocked -m 20480 -k 5 -s 0)"
+        for options, says in (({"bits": 512 * 41}, "the numbers of bits m differ"),
+                              ({"layout": "classic"}, "the layouts differ")):
+            self.build("other", KEYS, **options)
+            message = self.trouble("bfdelta", "old", "other", "patch")
+            self.assertIn(f"cannot make a patch from old to other: {says} (build both alike", message)
+            self.assertIn(shape, message)
+        for options, says in (["-k", 6], "the numbers of hashes k differ"), (["-s", 9], "the seeds differ"):
+            self.create("-q", "-m", 512 * 40, "-k", 5, *options, stdin=b"a\n", name="other")
+            self.assertIn(says, self.trouble("bfdelta", "old", "other", "patch"))
+
+    def test_live_filters(self):
+        self.create_live("-m", 512 * 40, "-k", 5)
+        for words in ["live", "new", "p"], ["old", "live", "p"], ["--apply", "live", "p", "q"]:
+            self.write("p", b"")
+            message = self.trouble("bfdelta", *words)
+            self.assertIn("live: it is live, and patches are for sealed filters (bfseal live COPY", message)
+
+    def test_another_base(self):
+        self.write("patch", self.delta())
+        message = self.trouble("bfdelta", "--apply", "third", "patch", "made")
+        self.assertRegex(message, "cannot apply patch to third: it is for a filter of header [0-9a-f]{8} and "
+                                  r"body_crc [0-9a-f]{8}, and this one has body_crc [0-9a-f]{8} \(copy all of NEW")
+        message = self.trouble("bfdelta", "--apply", "third", "-", "made", stdin=self.delta())
+        self.assertIn("cannot apply standard input to third: the patch is for another filter", message)
+
+    def test_damage(self):
+        patch = self.delta()
+        self.write("patch", patch)
+        self.write("hurt", craft.flip(self.new, 4096 + 500))
+        self.assertIn("cannot read hurt: a page of the body is damaged",
+                      self.trouble("bfdelta", "old", "hurt", "p"))
+        self.write("hurt", craft.flip(self.old, 4096 + 500))
+        for words in ["hurt", "new", "p"], ["--apply", "hurt", "patch", "made"]:
+            self.assertIn("cannot read hurt: a page of the body is damaged", self.trouble("bfdelta", *words))
+        for name, data, says in (("cut", patch[:-9], "the file is truncated"),
+                                 ("longer", patch + b"x", "extra bytes"),
+                                 ("flipped", craft.flip(patch, len(patch) // 2), "or a damaged one"),
+                                 ("text", b"apple\n" * 9, "not a patch for filters"),
+                                 ("empty", b"", "the file is truncated")):
+            self.write(name, data)
+            for words in ["--apply", "old", name, "made"], ["--info", name]:
+                message = self.trouble("bfdelta", *words)
+                self.assertIn(f"cannot use the patch {name}: ", message)
+                self.assertIn(says, message)
+                self.assertIn("(copy it again, or make it anew)", message)
+        later = patch[:8] + b"\2" + patch[9:]
+        self.assertIn("written in a newer format version (use a later release)",
+                      self.trouble("bfdelta", "--apply", "old", "-", "made", stdin=later))
+
+    def test_no_such_file(self):
+        self.write("patch", self.delta())
+        (self.folder / "folder").mkdir()
+        for words in (["none", "new", "p"], ["old", "none", "p"], ["--apply", "none", "patch", "m"],
+                      ["--apply", "old", "none", "m"], ["--info", "none"]):
+            self.assertIn("cannot open none: No such file", self.trouble("bfdelta", *words))
+        for words in ["--apply", "old", "folder", "m"], ["--info", "folder"]:
+            self.assertIn("cannot read folder: Is a directory", self.trouble("bfdelta", *words))
+
+    def test_only_patches_are_replaced_by_a_patch(self):
+        for old in b"a\nb\n", self.old, b"x":
+            self.write("mine", old)
+            for force in [], ["-f"]:
+                self.assertEqual(self.trouble("bfdelta", *force, "old", "new", "mine"),
+                                 "bfdelta: cannot replace mine: it is not a patch (remove it first)\n")
+        for old in b"", self.delta(), self.delta()[:9], craft.flip(self.delta(), 60):
+            self.write("mine", old)
+            self.assertIn("File exists (--force replaces it)",
+                          self.trouble("bfdelta", "old", "new", "mine"))
+            self.output("bfdelta", "-q", "-f", "old", "new", "mine")
+            self.assertEqual(self.read("mine"), self.delta())
+        for dest in "old", "new":
+            self.assertIn(f"cannot create {dest}: it is one of the filters to compare",
+                          self.trouble("bfdelta", "-f", "old", "new", dest))
+        self.assertIn("cannot create mine: it is the patch",
+                      self.trouble("bfdelta", "--apply", "-f", "old", "mine", "mine"))
+
+    def test_a_full_disk(self):
+        (self.folder / "disk").mkdir()
+        script = 'mount -t tmpfs -o size=8k none disk || exit 77; "$@"; status=$?; ls -A disk; exit $status'
+        large = [self.build(name, numbered(60000, name), bits=512 * 2000) for name in ("a", "b")]
+        self.assertEqual(len(large[0]), len(large[1]))
+        self.output("bfdelta", "-q", "a", "b", "patch")
+        for words in ["a", "b", "disk/p"], ["--apply", "a", "patch", "disk/made"]:
+            result = self.run_tool("bfdelta", *words, before=[*NAMESPACE, "sh", "-c", script, "sh"])
+            if result.returncode not in (0, 2):
+                self.skipTest("no file system can be mounted here")
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.check_message("bfdelta", result.stderr, f"cannot create {words[-1]}: No space left on device")
+
+
+class Meanwhile(DeltaTest):
+    """The patch comes slowly, and things happen."""
+
+    def setUp(self):
+        super().setUp()
+        self.patch = self.delta()
+
+    def apply_slowly(self, *options):
+        process = self.start("bfdelta", "--apply", *options)
+        process.stdin.write(self.patch[:60])
+        process.stdin.flush()
+        time.sleep(0.3)
+        return process
+
+    def test_the_base_is_replaced(self):
+        """What was opened is what is changed."""
+        process = self.apply_slowly("-q", "old", "-", "made")
+        self.write("other", self.new)
+        (self.folder / "other").rename(self.folder / "old")
+        self.assertEqual(self.result(process, self.patch[60:]), (0, b"", b""))
+        self.assertEqual(self.read("made"), self.new)
+
+    def test_the_base_is_overwritten(self):
+        process = self.apply_slowly("-q", "old", "-", "made")
+        with open(self.folder / "old", "r+b") as file:
+            file.write(self.new)
+        status, _, message = self.result(process, self.patch[60:])
+        self.assertEqual(status, 2)
+        self.assertRegex(message, rb"^bfdelta: cannot (read old|apply standard input to old): ")
+        self.assertFalse((self.folder / "made").exists())
+
+    def test_signals_leave_nothing(self):
+        for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
+            before = self.snapshot()
+            for options in ["old", "-", "made"], ["-f", "old", "-", "old"]:
+                process = self.apply_slowly(*options)
+                process.send_signal(number)
+                process.wait(TIMEOUT)
+                self.assertEqual(process.returncode, -number)
+                self.assertEqual(self.snapshot(), before)
+
+    def test_nothing_is_made_before_the_base_is_known(self):
+        os.chmod(self.folder, 0o700)
+        process = self.start("bfdelta", "--apply", "third", "-", "made")
+        status, _, message = self.result(process, self.patch)
+        self.assertEqual(status, 2)
+        self.assertIn(b"the patch is for another filter", message)
+
+
+if __name__ == "__main__":
+    main()

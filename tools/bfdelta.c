@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bfdelta - what changed between two filters, as a small patch; and its application
+ */
+#include "shared/cli.h"
+#include "shared/output.h"
+#include "shared/params.h"
+#include "shared/say.h"
+#include "shared/sink.h"
+#include "shared/text.h"
+
+#include <bloomfile.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_inspect.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAKE = 0,
+    APPLY = 1,
+    INFO = 2
+};
+
+struct request {
+    unsigned mode;
+    const char *old, *new, *patch;
+    uint32_t threads;
+    bool json, force, quiet, verbose;
+};
+
+static const struct options_entry entries[OPTIONS_MOST] = {
+    OPTIONS_TITLE("Instead of making PATCH:"),
+    OPTION(0, "apply", NULL, "make NEW of OLD and PATCH", OPTIONS_BITS(struct request, mode, APPLY),
+           .rival = 'm'),
+    OPTION(0, "info", NULL, "check PATCH, and print what it says of itself",
+           OPTIONS_BITS(struct request, mode, INFO), .rival = 'm'),
+    OPTIONS_TITLE("Options:"),
+    OPTION(0, "json", NULL, "with --info: print a JSON object", OPTIONS_FLAG(struct request, json)),
+    PARAMS_THREADS(struct request, threads, ""),
+    OPTION('f', "force", NULL,
+           "replace PATCH if it is a patch, or NEW, which may be OLD, if it is a filter; or either"
+           " if it is empty",
+           OPTIONS_FLAG(struct request, force)),
+    PARAMS_QUIET_VERBOSE(struct request, "errors only: no progress and no summary"),
+    OPTIONS_END,
+};
+
+static const struct options options = {
+    .usages = { "[options] OLD NEW PATCH", "--apply [options] OLD PATCH NEW",
+                "--info [--json] PATCH" },
+    .about = "Write to PATCH what turns the sealed filter OLD into the sealed filter NEW, in as few"
+             " bytes as what changed takes. Both have the same layout, -m, -k and seed. Applied to"
+             " OLD, the patch makes NEW, byte for byte; any other filter is refused.",
+    .entries = entries,
+    .notes =
+        "What is made appears complete or not at all, and '-' is standard output. PATCH '-' is"
+        " standard input where it is read. The exit status is 0 if all is well, 2 for trouble.",
+    .examples = "  bfdelta monday.bloom tuesday.bloom tuesday.patch\n"
+                "  bfdelta --apply -f urls.bloom tuesday.patch urls.bloom\n",
+};
+
+/* ------------------------------------------------------------------------------- command line */
+
+static void check_name(const char *name, const char *what)
+{
+    if (name == NULL || name[0] == '\0')
+        cli_usage("the name of %s is %s", what, name == NULL ? "missing" : "empty");
+}
+
+static void parse(struct request *r, int argc, char **argv)
+{
+    const int first = options_parse(&options, r, argc, argv);
+    const int most = r->mode == INFO ? 1 : 3;
+    if (argc - first > most)
+        cli_usage("too many names of files, from '%s' on", argv[first + most]);
+    if (r->mode == INFO) {
+        check_name(r->patch = argv[first], "PATCH");
+        return;
+    }
+    if (r->json)
+        cli_usage("--json needs --info");
+    const char **const places[2][3] = {
+        [MAKE] = { &r->old, &r->new, &r->patch }, [APPLY] = { &r->old, &r->patch, &r->new }
+    };
+    for (int i = 0; i < argc - first; i++)
+        *places[r->mode][i] = argv[first + i];
+    check_name(r->old, "OLD");
+    check_name(*places[r->mode][1], r->mode == APPLY ? "PATCH" : "NEW");
+    check_name(*places[r->mode][2], r->mode == APPLY ? "NEW" : "PATCH");
+}
+
+/* ------------------------------------------------------------------------------------- shared */
+
+static void progress(const struct request *r, struct cli_progress *p, const char *doing)
+{
+    *p = (struct cli_progress){ .doing = doing, .shown_ns = r->quiet ? -1 : 0 };
+    cli_progress_step(p);
+}
+
+static bloomfile *open_filter(const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
+    if (error != 0)
+        say_cannot_open(path, error);
+    bloomfile_get_info(f, &info);
+    if (info.state != BLOOMFILE_SEALED)
+        cli_fail(0,
+                 "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"
+                 " makes one)",
+                 path, path);
+    return f;
+}
+
+/* Ends the program if one of the filters is what went wrong. */
+static void check_damage(const char *path, const bloomfile *f)
+{
+    const int error = bloomfile_status(f);
+    if (error != 0)
+        cli_fail(error, "cannot read %s", path);
+}
+
+static uint64_t file_size(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+static bool tells(const struct request *r)
+{
+    return !r->quiet && (r->verbose || isatty(STDERR_FILENO));
+}
+
+/* ------------------------------------------------------------------------------------- making */
+
+/* What to build anew, so that there can be a patch. */
+static _Noreturn void fail_for_shape(const struct request *r, int error, const bloomfile *old)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(old, &info);
+    cli_fail(0,
+             "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"
+             " -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64 ")",
+             r->old, r->new, bloomfile_strerror(error), bloomfile_traits_of(info.layout)->name,
+             info.bits, info.hashes, info.seed);
+}
+
+static bool is_of_shape(int error)
+{
+    return error == BLOOMFILE_EDIFFERENTLAYOUT || error == BLOOMFILE_EDIFFERENTHASH ||
+           error == BLOOMFILE_EDIFFERENTHASHES || error == BLOOMFILE_EDIFFERENTSEED ||
+           error == BLOOMFILE_EDIFFERENTBITS || error == BLOOMFILE_EDIFFERENTFORM;
+}
+
+static void report_patch(const struct request *r, const bloomfile *new)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    char size[32], whole[32], share[32];
+    bloomfile_get_info(new, &info);
+    const uint64_t bytes = file_size(r->patch);
+    if (tells(r))
+        cli_warn(0, "%s: %s, %s of %s (%s)", r->patch, cli_bytes(size, sizeof(size), bytes),
+                 cli_percent(share, sizeof(share), (double)bytes / (double)info.image_size), r->new,
+                 cli_bytes(whole, sizeof(whole), info.image_size));
+}
+
+static void make(const struct request *r)
+{
+    struct cli_progress p;
+    bloomfile *old = open_filter(r->old), *new = open_filter(r->new);
+    const char *inputs[] = { r->old, r->new };
+    for (int i = 0; i < 2; i++)
+        if (output_is(r->patch, inputs[i]))
+            cli_fail(0, "cannot create %s: it is one of the filters to compare", r->patch);
+    sink_check_kind(r->patch, r->force, SINK_PATCH);
+    progress(r, &p, "comparing ...");
+    sink_check_kind_again(r->patch, SINK_PATCH);
+    int error = sink_is_stdout(r->patch)
+                    ? bloomfile_delta_fd(STDOUT_FILENO, old, new, r->threads, NULL)
+                    : bloomfile_delta(r->patch, old, new, r->threads, sink_flags(r->force));
+    if (is_of_shape(error))
+        fail_for_shape(r, error, old);
+    if (error != 0) {
+        check_damage(r->old, old);
+        check_damage(r->new, new);
+        sink_fail_kind(r->patch, error, SINK_PATCH);
+    }
+    cli_progress_end(&p);
+    if (!sink_is_stdout(r->patch))
+        report_patch(r, new);
+    bloomfile_close(old);
+    bloomfile_close(new);
+}
+
+/* ----------------------------------------------------------------------------------- patches */
+
+static const char *patch_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static int open_patch(const char *path)
+{
+    struct stat st;
+    const bool standard = strcmp(path, "-") == 0;
+    const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        cli_fail(errno, "cannot open %s", path);
+    if (S_ISDIR(st.st_mode))
+        cli_fail(EISDIR, "cannot read %s", patch_name(path));
+    if (isatty(fd))
+        cli_usage("a patch is not read from a terminal");
+    return fd;
+}
+
+/* Ends the program if the patch itself is what went wrong. */
+static void check_patch(const char *path, int error)
+{
+    const char *name = patch_name(path), *words = bloomfile_strerror(error);
+    if (error == BLOOMFILE_EVERSION || error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT)
+        cli_fail(0, "cannot use the patch %s: %s (use a later release)", name, words);
+    if (error == BLOOMFILE_EPATCH || error == BLOOMFILE_ETRUNCATED || error == BLOOMFILE_ETRAILING)
+        cli_fail(0, "cannot use the patch %s: %s (copy it again, or make it anew)", name, words);
+}
+
+/* --------------------------------------------------------------------------------- describing */
+
+static void print_json(FILE *out, const struct bloomfile_patch_info *info)
+{
+    fprintf(out,
+            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"patch_size\":%" PRIu64
+            ",\"body_size\":%" PRIu64 ",\"parts\":%" PRIu64 ",\"changed_pages\":%" PRIu64 ",",
+            info->version, bloomfile_traits_of(info->layout)->name, info->patch_size,
+            info->body_size, info->parts, info->changed_pages);
+    fprintf(out,
+            "\"base\":{\"header\":%" PRIu32 ",\"body_crc\":%" PRIu32
+            "},\"result\":{\"header\":%" PRIu32 ",\"body_crc\":%" PRIu32 "}}\n",
+            info->base_header, info->base_body, info->result_header, info->result_body);
+}
+
+static void print_text(FILE *out, const struct bloomfile_patch_info *info)
+{
+    fprintf(out,
+            "patch:   version %" PRIu32 ", %" PRIu64 " bytes, %" PRIu64 " part%s of %" PRIu64
+            " pages\n",
+            info->version, info->patch_size, info->parts, cli_s(info->parts), info->changed_pages);
+    fprintf(out, "filters: %s, %" PRIu64 " bytes of body\n",
+            bloomfile_traits_of(info->layout)->name, info->body_size);
+    fprintf(out, "base:    body_crc %08" PRIx32 ", header %08" PRIx32 "\n", info->base_body,
+            info->base_header);
+    fprintf(out, "result:  body_crc %08" PRIx32 ", header %08" PRIx32 "\n", info->result_body,
+            info->result_header);
+}
+
+static void describe(const struct request *r)
+{
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    struct cli_page page;
+    int error = bloomfile_get_patch_info(&info, open_patch(r->patch));
+    check_patch(r->patch, error);
+    if (error != 0)
+        cli_fail(error, "cannot read %s", patch_name(r->patch));
+    cli_page_start(&page);
+    (r->json ? print_json : print_text)(page.out, &info);
+    cli_page_print(&page);
+    cli_close_stdout();
+}
+
+/* ----------------------------------------------------------------------------------- applying */
+
+/* A patch that was applied before is the likely reason. */
+static _Noreturn void fail_for_base(const struct request *r, const bloomfile *old)
+{
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    struct bloomfile_info is = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(old, &is);
+    if (strcmp(r->patch, "-") == 0 || bloomfile_get_patch_info(&info, open_patch(r->patch)) != 0)
+        cli_fail(0, "cannot apply %s to %s: %s (copy all of NEW)", patch_name(r->patch), r->old,
+                 bloomfile_strerror(BLOOMFILE_EOTHERBASE));
+    if (info.result_body == is.body_crc && info.base_body != is.body_crc)
+        cli_fail(0, "cannot apply %s to %s: it was applied already, this is its result", r->patch,
+                 r->old);
+    cli_fail(0,
+             "cannot apply %s to %s: it is for a filter of header %08" PRIx32
+             " and body_crc %08" PRIx32 ", and this one has body_crc %08" PRIx32
+             " (copy all of NEW)",
+             r->patch, r->old, info.base_header, info.base_body, is.body_crc);
+}
+
+static void report_result(const struct request *r)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_measurement measure = BLOOMFILE_MEASUREMENT_INIT;
+    int error = bloomfile_open(&f, r->new, BLOOMFILE_APP_HASH);
+    if (error != 0)
+        cli_fail(error, "%s is made, but cannot be opened", r->new);
+    if (tells(r)) {
+        bloomfile_get_info(f, &info);
+        bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
+        say_summary(r->new, &info, (struct say_rate){ measure.fpr, true }, 0);
+    }
+    bloomfile_close(f);
+}
+
+static void apply(const struct request *r)
+{
+    struct cli_progress p;
+    bloomfile *old = open_filter(r->old);
+    const int patch = open_patch(r->patch);
+    if (sink_is_stdout(r->new) && output_is(r->new, r->old))
+        cli_fail(0, "cannot write to standard output: it is the filter to change");
+    if (output_is(r->new, r->patch))
+        cli_fail(0, "cannot create %s: it is the patch", sink_name(r->new));
+    sink_check(r->new, r->force);
+    progress(r, &p, "applying ...");
+    sink_check_again(r->new);
+    int error = sink_is_stdout(r->new)
+                    ? bloomfile_patch_fd(STDOUT_FILENO, old, patch, r->threads, NULL)
+                    : bloomfile_patch(r->new, old, patch, r->threads, sink_flags(r->force));
+    if (error == BLOOMFILE_EOTHERBASE)
+        fail_for_base(r, old);
+    if (error != 0)
+        check_damage(r->old, old);
+    check_patch(r->patch, error);
+    if (error != 0)
+        sink_fail(r->new, error);
+    cli_progress_end(&p);
+    if (!sink_is_stdout(r->new))
+        report_result(r);
+    bloomfile_close(old);
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = { .threads = params_default_threads() };
+    cli_start(argv[0]);
+    parse(&r, argc, argv);
+    if (r.mode == INFO) {
+        describe(&r);
+        return 0;
+    }
+    cli_catch_bus_error(r.mode == MAKE ? "OLD or NEW" : r.old);
+    if (r.mode == MAKE)
+        make(&r);
+    else
+        apply(&r);
+    return 0;
+}

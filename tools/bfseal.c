@@ -113,6 +113,11 @@ static void seal_in_place(const struct request *r)
                  "cannot seal %s: other programs have it open for writing (DEST makes a sealed"
                  " copy)",
                  r->path);
+    if (error == BLOOMFILE_ENOTONE)
+        cli_fail(0,
+                 "cannot seal %s in place: it is a series of layers, each a file: seal it to one"
+                 " file (bfseal %s DEST)",
+                 r->path, r->path);
     if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
         cli_fail(
             0,

@@ -154,9 +154,12 @@ class Manual(ToolTest):
         self.create("-q", "-0", stdin=b"a", name="nul")
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
+        self.create_live("--grow", "-n", 100, name="grows")
+        self.run_tool("bfadd", "-q", "grows", "more")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
                          "-q live more", "-0 live keys"],
-               "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy"],
+               "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy",
+                          "grows"],
                "bfcommon": ["--memory 16Mi long keys"],
                "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",

@@ -45,14 +45,25 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Recorded in the file:"),
     PARAMS_LABEL(struct create, params.label),
     PARAMS_TAG(struct create, params.tag, params_take_tag),
-    OPTIONS_TITLE("Other:"),
+    OPTIONS_TITLE("Resources:"),
     PARAMS_THREADS(struct create, threads, ""),
     OPTION(0, "memory", "SIZE",
            "take no more, and temporary files beside FILE beyond it (default: a quarter of the"
            " machine's)",
            OPTIONS_COUNT(struct create, memory, "bytes", CREATE_LEAST_MEMORY, UINT64_MAX)),
+    OPTIONS_TITLE("Filters to which programs add:"),
     OPTION(0, "live", NULL, "make an empty filter to which bfadd adds; needs -n or -m",
            OPTIONS_FLAG(struct create, live)),
+    OPTION(0, "grow", NULL,
+           "with --live: it grows, by further files, as keys are added; -n sizes the first"
+           " (default 1M)",
+           OPTIONS_FLAG(struct create, grow)),
+    OPTION(0, "generations", "G", "with --live: it forgets; of G generations the oldest is dropped",
+           OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
+    OPTION(0, "every", "EVERY",
+           "a generation ends after so many keys, or so much time (30s, 10min, 6h, 7d) or -n keys",
+           OPTIONS_STRING(struct create, every, NULL)),
+    OPTIONS_TITLE("Other:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
            OPTIONS_FLAG(struct create, force)),
     PARAMS_QUIET_VERBOSE(struct create,
@@ -63,7 +74,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]", "[options] - [KEYFILE...] >FILE",
-                "--live -n N [options] FILE" },
+                "--live -n N [options] FILE",
+                "--live {--grow | --generations G --every EVERY} [options] FILE" },
     .about = "Make the Bloom filter FILE from the lines of each KEYFILE, or of standard input.",
     .entries = entries,
     .notes = "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete or"
@@ -71,7 +83,9 @@ static const struct options options = {
              " trouble or if it is overfull.",
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
                 "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n"
-                "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n",
+                "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n"
+                "  bfcreate --live --grow urls.bloom && bfadd urls.bloom urls.txt\n"
+                "  bfcreate --live --generations 8 --every 1d -n 5M week.bloom\n",
 };
 
 /* ------------------------------------------------------------------------------- command line */
@@ -87,7 +101,8 @@ static void check_live(const struct create *c)
             "--live reads no keys: --min-keys, --allow-empty and --overfull are for filters of"
             " keys");
     if (c->params.capacity == 0 && c->params.bits == 0)
-        cli_usage("--live needs -n/--capacity or -m/--bits");
+        cli_usage("--live needs -n/--capacity or -m/--bits, or --grow if nobody knows how many keys"
+                  " there will be");
     if (sink_is_stdout(c->path))
         cli_usage("a live filter cannot be written to standard output");
 }
@@ -101,6 +116,7 @@ static void parse(struct create *c, int argc, char **argv)
     c->path = argv[first];
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;
+    create_check_series(c);
     if (c->live)
         check_live(c);
     if (c->params.layout == 0)

@@ -7,8 +7,10 @@
 
 #include <bloomfile.h>
 
-#define CREATE_DEFAULT_FPR  0.01
-#define CREATE_LEAST_MEMORY (16u << 20)
+#define CREATE_DEFAULT_FPR      0.01
+#define CREATE_LEAST_MEMORY     (16u << 20)
+#define CREATE_FIRST_LAYER      1000000 /* keys */
+#define CREATE_MOST_GENERATIONS 1000
 
 struct create {
     const char *path; /* "-": standard output */
@@ -19,8 +21,12 @@ struct create {
     uint64_t memory;   /* bytes; 0: the default */
     uint64_t min_keys; /* fewer different ones are trouble */
     uint32_t threads;  /* 0: the default */
-    bool live, force, allow_empty, overfull, quiet, verbose;
+    const char *every; /* N or TIME of a series that forgets; NULL: none */
+    bool live, grow, force, allow_empty, overfull, quiet, verbose;
 };
+
+/* Checks what is said of a series, and puts it into the params; ends the program by cli_usage(). */
+void create_check_series(struct create *c);
 
 /* Each makes it and tells about it, or ends the program by cli_fail(). */
 int create_sealed(const struct create *c); /* returns the exit status */

@@ -12,11 +12,18 @@
 
 static void summarize(const struct create *c, const struct bloomfile_info *info)
 {
-    char size[32], rate[32];
-    cli_warn(0, "%s: live, room for %" PRIu64 " key%s at a false-positive rate of %s, %s", c->path,
-             info->capacity, cli_s(info->capacity),
-             cli_percent(rate, sizeof(rate), say_promised(info)),
-             cli_bytes(size, sizeof(size), info->image_size));
+    char size[32], rate[32], room[80];
+    const bool forgets = info->generations > 0, grows = info->layers > 0 && !forgets;
+    if (forgets)
+        snprintf(room, sizeof(room), "%" PRIu32 " generations of %" PRIu64, info->generations,
+                 info->capacity);
+    else
+        snprintf(room, sizeof(room), "%sroom for %" PRIu64, grows ? "grows, at first with " : "",
+                 info->capacity);
+    cli_warn(0, "%s: live, %s key%s at a false-positive rate of %s%s, %s%s", c->path, room,
+             cli_s(info->capacity), cli_percent(rate, sizeof(rate), say_promised(info)),
+             info->layers > 0 ? " in all" : "", cli_bytes(size, sizeof(size), info->image_size),
+             forgets ? " each" : "");
 }
 
 static double rate_of(const struct bloomfile_params *p, uint64_t keys)
@@ -49,7 +56,7 @@ void create_live(const struct create *c)
                                      .shown_ns = c->quiet ? -1 : 0 };
     target_check(c->path, c->force);
     framing_record(&params, &c->keys);
-    if (params.capacity == 0)
+    if (params.capacity == 0 && params.series == 0)
         params.capacity = room_for(&params);
     cli_progress_step(&progress);
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);

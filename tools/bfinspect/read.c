@@ -226,14 +226,24 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
     bloomfile_get_info(f, &r->info);
 }
 
+static void salvage_body(const bloomfile *f)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    size_t used;
+    const uint8_t *body = bloomfile_body(f, &used);
+    bloomfile_get_info(f, &info);
+    salvage_add(body - info.body_offset, (size_t)info.image_size);
+}
+
 /* What was read of a file that shrank is forgotten. */
 static void read_shrinking(struct inspect_report *r, const bloomfile *f,
                            const struct inspect_options *options)
 {
     const struct inspect_report before = *r;
-    size_t used;
-    const uint8_t *body = bloomfile_body(f, &used);
-    salvage_begin(body - r->info.body_offset, (size_t)r->info.image_size);
+    const size_t layers = bloomfile_layers(f);
+    salvage_begin();
+    for (size_t i = 0; i < (layers > 0 ? layers : 1); i++)
+        salvage_body(layers > 0 ? bloomfile_layer(f, i) : f);
     read_mapping(r, f, options);
     if (salvage_end()) {
         inspect_free(r);
@@ -243,14 +253,21 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
     }
 }
 
+/* The layers of a live series are found by its name. */
+static int open_as(const struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
+{
+    return r->info.series != 0 ? bloomfile_open(f, r->path, flags)
+                               : bloomfile_open_fd(f, fd, 0, BLOOMFILE_TO_END, flags);
+}
+
 static bloomfile *open_filter(struct inspect_report *r, int fd, unsigned open_flags)
 {
     bloomfile *f;
     r->in_use = r->info.state == BLOOMFILE_LIVE && writers_have(fd);
-    r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH);
+    r->error = open_as(r, fd, BLOOMFILE_APP_HASH, &f);
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && open_flags != 0)
-        r->error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH | open_flags);
+        r->error = open_as(r, fd, BLOOMFILE_APP_HASH | open_flags, &f);
     return f;
 }
 

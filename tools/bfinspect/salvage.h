@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reading a mapped file that may shrink meanwhile, or whose disk may fail. That is no error code
+ * Reading mapped files that may shrink meanwhile, or whose disk may fail. That is no error code
  * but the signal SIGBUS, in whichever thread reads.
  */
 #ifndef BLOOMFILE_TOOLS_SALVAGE_H
@@ -9,9 +9,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* From now on, unreadable bytes of the mapping, and all behind them, read as zeros. One mapping at
- * a time; it begins at a page. */
-void salvage_begin(const void *mapping, size_t size);
+enum {
+    SALVAGE_MOST = 1000 /* mappings */
+};
+
+/* From now on, unreadable bytes of the mappings that are added, and all behind them in the same
+ * one, read as zeros. Those beyond SALVAGE_MOST are left alone. */
+void salvage_begin(void);
+void salvage_add(const void *mapping, size_t size);
 
 /* Ends that. true: there were some, and what has been read is worthless. */
 bool salvage_end(void);

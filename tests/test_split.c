@@ -63,6 +63,45 @@ static void check_finder(marks_find *find, const uint8_t *bytes, size_t size, ui
 }
 #endif
 
+/* Some marks by their numbers: neighbours, the first ones, and far ones. */
+static void check_picker(marks_pick *pick, const uint8_t *bytes, size_t size, const uint8_t *limit,
+                         uint8_t mark)
+{
+    static const uint32_t sets[][4] = {
+        { 1, 2, 3, 4 },     { 1, 3, 4, 70 },   { 2, 5, 6, 7 },
+        { 63, 64, 65, 66 }, { 7, 30, 90, 91 }, { 1, 64, 128, 129 }
+    };
+    for (size_t set = 0; set < ROWS(sets); set++) {
+        for (size_t count = 0; count <= 4; count++) {
+            const uint8_t *found[4];
+            const size_t n = pick(bytes, bytes + size, limit, mark, sets[set], count, found);
+            uint32_t number = 0;
+            size_t there = 0;
+            for (size_t i = 0; i < size && there < count; i++) {
+                number += bytes[i] == mark;
+                if (bytes[i] != mark || number != sets[set][there])
+                    continue;
+                if (there < n)
+                    assert_ptr_equal(found[there], bytes + i);
+                there++;
+            }
+            assert_int_equal(n, there);
+        }
+    }
+}
+
+static void check_pickers(const uint8_t *bytes, size_t size, const uint8_t *limit, uint8_t mark)
+{
+    check_picker(marks_pick_plain, bytes, size, limit, mark);
+#ifdef __SSE2__
+    check_picker(marks_pick_sse2, bytes, size, limit, mark);
+#endif
+#ifdef __x86_64__
+    if (marks_picker() == marks_pick_pdep)
+        check_picker(marks_pick_pdep, bytes, size, limit, mark);
+#endif
+}
+
 /* The definition. */
 static size_t split_bytewise(const struct split *s, struct bloomfile_key *keys)
 {
@@ -105,6 +144,21 @@ static void check_bytes(const uint8_t *bytes, size_t size, uint8_t mark)
             check_split(
                 (struct split){ .at = bytes, .end = bytes + size, .mark = mark, .crlf = crlf != 0 },
                 maxima[i]);
+    }
+}
+
+static void marks_by_their_numbers(void **state)
+{
+    (void)state;
+    static const uint64_t rarities[] = { 1, 2, 20, UINT64_MAX };
+    for (size_t r = 0; r < ROWS(rarities); r++) {
+        for (size_t size = 0; size <= LONGEST; size++) {
+            fill(page, PAGE, '\t', rarities[r], size);
+            for (size_t at = 0; at < MARKS_BLOCK; at += 7)
+                check_pickers(page + at, size, page + PAGE, '\t');
+            check_pickers(page + PAGE - size, size, page + PAGE, '\t');
+            check_pickers(page + PAGE - size - 9, size, page + PAGE, '\t');
+        }
     }
 }
 
@@ -158,6 +212,7 @@ static void whole_keys_end_with_the_last_mark(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(marks_by_their_numbers),
         cmocka_unit_test(at_every_alignment_and_of_every_length),
         cmocka_unit_test(at_every_single_place),
         cmocka_unit_test(every_byte_can_be_the_mark),

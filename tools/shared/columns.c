@@ -54,7 +54,8 @@ static bool has_quoted(const struct fields *f, const uint8_t *line, const uint8_
         struct bloomfile_key key;
         uint8_t *no_room = NULL;
         one.steps[0].number = f->steps[i].number;
-        fields_find(&one, line, end, &no_room, &key);
+        fields_prepare(&one);
+        fields_find(&one, line, end, end, &no_room, &key);
         if (key.size > 0 && *(const uint8_t *)key.data == '"')
             return true;
     }

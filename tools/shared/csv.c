@@ -209,5 +209,5 @@ uint32_t csv_find(const struct fields *f, const uint8_t **at, const uint8_t *end
         return find_in_quotes(f, at, end, room, key);
     *at = line_end;
     const bool cr = line_end > start && line_end[-1] == '\r';
-    return fields_find(f, start, line_end - cr, room, key);
+    return fields_find(f, start, line_end - cr, end, room, key);
 }

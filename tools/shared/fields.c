@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
- * By a search for each delimiter; only keys of several fields are copied. */
+ * By the delimiters around fields; only keys of several fields are copied. */
 #include "shared/fields.h"
 #include "shared/cli.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+enum {
+    SLACK = 32 /* bytes of room beyond the last key */
+};
 
 /* ------------------------------------------------------------------------------------- options */
 
@@ -35,7 +39,7 @@ static bool insert(struct fields *f, uint32_t number)
             return false;
         f->steps[i] = f->steps[i - 1];
     }
-    f->steps[i] = (struct fields_step){ number, f->count++ };
+    f->steps[i] = (struct fields_step){ .number = number, .place = f->count++ };
     return true;
 }
 
@@ -89,34 +93,48 @@ void fields_check(struct fields *f, char mark, bool fixed)
         cli_usage("--delimiter cannot be a quote or a carriage return with --csv");
     if (f->count > 0 && f->delimiter == (uint8_t)mark)
         cli_usage("--delimiter cannot be what ends a line");
+    fields_prepare(f);
 }
 
 /* ----------------------------------------------------------------------------------- extraction */
 
-static const uint8_t *end_of_field(const struct fields *f, const uint8_t *at, const uint8_t *end)
+/* Returns its place among those to be found. */
+static uint32_t want_delimiter(struct fields *f, uint32_t number)
 {
-    const uint8_t *found = memchr(at, f->delimiter, (size_t)(end - at));
-    return found != NULL ? found : end;
+    const uint32_t n = f->delimiters_count;
+    if (n > 0 && f->delimiters[n - 1] == number)
+        return n - 1;
+    f->delimiters[n] = number;
+    return f->delimiters_count++;
+}
+
+void fields_prepare(struct fields *f)
+{
+    f->pick = marks_picker();
+    f->delimiters_count = 0;
+    for (uint32_t i = 0; i < f->count; i++) {
+        struct fields_step *step = &f->steps[i];
+        if (step->number > 1)
+            step->from = want_delimiter(f, step->number - 1);
+        step->to = want_delimiter(f, step->number);
+    }
 }
 
 /* The fields, by their places in the key. */
 static uint32_t find_all(const struct fields *f, const uint8_t *at, const uint8_t *end,
-                         struct bloomfile_key *found)
+                         const uint8_t *limit, struct bloomfile_key *found)
 {
-    const uint8_t *field_end = end_of_field(f, at, end);
-    uint32_t number = 1;
+    const uint8_t *delimiters[2 * FIELDS_MOST];
+    const size_t n =
+        f->pick(at, end, limit, f->delimiter, f->delimiters, f->delimiters_count, delimiters);
     for (uint32_t i = 0; i < f->count; i++) {
         const struct fields_step *step = &f->steps[i];
-        for (; number < step->number && field_end < end; number++) {
-            at = field_end + 1;
-            field_end = end_of_field(f, at, end);
-        }
-        if (number == step->number)
-            found[step->place] = (struct bloomfile_key){ at, (size_t)(field_end - at) };
-        else if (f->missing == FIELDS_EMPTY)
-            found[step->place] = (struct bloomfile_key){ end, 0 };
-        else
+        const bool is_first = step->number == 1;
+        const uint8_t *start = is_first ? at : step->from < n ? delimiters[step->from] + 1 : end;
+        const uint8_t *field_end = step->to < n ? delimiters[step->to] : end;
+        if (!is_first && step->from >= n && f->missing != FIELDS_EMPTY)
             return step->number;
+        found[step->place] = (struct bloomfile_key){ start, (size_t)(field_end - start) };
     }
     return 0;
 }
@@ -126,18 +144,29 @@ static bool is_copied(const struct fields *f)
     return f->count > 1 || f->closed;
 }
 
+/* Most fields are short, and a copy of fixed size is no call; what it writes beyond the field is
+ * overwritten, or in the slack. */
+static void copy(uint8_t *to, struct bloomfile_key field, const uint8_t *limit)
+{
+    const uint8_t *from = field.data;
+    if (field.size <= SLACK && limit - from >= SLACK)
+        memcpy(to, from, SLACK);
+    else
+        memcpy(to, from, field.size);
+}
+
 static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     uint8_t **room, struct bloomfile_key *key)
+                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
 {
     struct bloomfile_key found[FIELDS_MOST];
     uint8_t *to = *room;
-    const uint32_t lacking = find_all(f, start, end, found);
+    const uint32_t lacking = find_all(f, start, end, limit, found);
     if (lacking != 0)
         return lacking;
     for (uint32_t i = 0; i < f->count; i++) {
         if (i > 0)
             *to++ = f->delimiter;
-        memcpy(to, found[i].data, found[i].size);
+        copy(to, found[i], limit);
         to += found[i].size;
     }
     if (f->closed)
@@ -148,16 +177,17 @@ static uint32_t join(const struct fields *f, const uint8_t *start, const uint8_t
 }
 
 uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     uint8_t **room, struct bloomfile_key *key)
+                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key)
 {
-    return is_copied(f) ? join(f, start, end, room, key) : find_all(f, start, end, key);
+    return is_copied(f) ? join(f, start, end, limit, room, key)
+                        : find_all(f, start, end, limit, key);
 }
 
 size_t fields_room(const struct fields *f, size_t bytes, size_t records)
 {
     if (f->csv) /* a byte that becomes a quoted pair, two quotes around it and a delimiter */
-        return 2 * bytes + 3 * records * f->count;
-    return is_copied(f) ? bytes + records * f->count : 0;
+        return 2 * bytes + 3 * records * f->count + SLACK;
+    return is_copied(f) ? bytes + records * f->count + SLACK : 0;
 }
 
 void fields_tell_skipped(const char *path, uint64_t records)

@@ -6,6 +6,8 @@
 #ifndef BLOOMFILE_TOOLS_FIELDS_H
 #define BLOOMFILE_TOOLS_FIELDS_H
 
+#include "shared/marks.h"
+
 #include <bloomfile.h>
 
 #define FIELDS_MALFORMED UINT32_MAX /* in place of the number of a missing field */
@@ -24,9 +26,13 @@ enum {
 struct fields {
     uint32_t count; /* 0: the whole record is the key */
     struct fields_step {
-        uint32_t number;  /* of the field, from 1 */
-        uint32_t place;   /* in the key */
-    } steps[FIELDS_MOST]; /* as the fields follow one another in a record */
+        uint32_t number;   /* of the field, from 1 */
+        uint32_t place;    /* in the key */
+        uint32_t from, to; /* of the delimiters below, those before it, if it is not the first one,
+                            * and behind it */
+    } steps[FIELDS_MOST];  /* as the fields follow one another in a record */
+    uint32_t delimiters[2 * FIELDS_MOST], delimiters_count; /* to be found in a record, by number */
+    marks_pick *pick;
     uint32_t missing;
     uint8_t delimiter;
     bool has_delimiter; /* it was given */
@@ -44,11 +50,15 @@ const char *fields_missing(uint32_t word);
  * `mark`: what ends a record; `fixed`: nothing does. */
 void fields_check(struct fields *f, char mark, bool fixed);
 
+/* Once the steps are there. fields_check() does it. */
+void fields_prepare(struct fields *f);
+
 /* Sets *key to the key in the record [start, end): the field, or if there are several all of them
  * in the order that was asked for, with delimiters between them, in *room, which moves on. Returns
- * 0, or the number of a field that the record lacks, and must not. */
+ * 0, or the number of a field that the record lacks, and must not. Bytes up to `limit` can be read.
+ */
 uint32_t fields_find(const struct fields *f, const uint8_t *start, const uint8_t *end,
-                     uint8_t **room, struct bloomfile_key *key);
+                     const uint8_t *limit, uint8_t **room, struct bloomfile_key *key);
 
 /* How many bytes of room the keys of so many records, of so many bytes in all, need at most. */
 size_t fields_room(const struct fields *f, size_t bytes, size_t records);

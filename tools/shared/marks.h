@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the ends of lines are, with what the processor has for that.
+ * Where the ends of lines are, and what is between fields, with what the processor has for that.
  */
 #ifndef BLOOMFILE_TOOLS_MARKS_H
 #define BLOOMFILE_TOOLS_MARKS_H
@@ -24,6 +24,22 @@ marks_find *marks_finder(void);
 marks_find marks_find_none;
 #ifdef __SSE2__
 marks_find marks_find_sse2, marks_find_avx2;
+#endif
+
+/* Finds some of the marks in [at, end) by their numbers, of which the first one is 1: sets found[i]
+ * to where the numbers[i]th is. The numbers ascend. Returns how many there are; the others are
+ * beyond the end. Up to `limit`, at least `end`, there are bytes that can be read. */
+typedef size_t marks_pick(const uint8_t *at, const uint8_t *end, const uint8_t *limit, uint8_t mark,
+                          const uint32_t *numbers, size_t count, const uint8_t **found);
+
+marks_pick *marks_picker(void);
+
+marks_pick marks_pick_plain;
+#ifdef __SSE2__
+marks_pick marks_pick_sse2;
+#endif
+#ifdef __x86_64__
+marks_pick marks_pick_pdep;
 #endif
 
 #endif

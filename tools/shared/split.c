@@ -60,7 +60,7 @@ static size_t take_fields(struct split *s, struct bloomfile_key *keys, struct bl
         const uint8_t *next = end < s->end ? end + 1 : end;
         const struct bloomfile_key whole = key_between(start, end, s->crlf);
         const uint32_t lacking =
-            fields_find(s->fields, start, start + whole.size, &s->room, &keys[n]);
+            fields_find(s->fields, start, start + whole.size, s->end, &s->room, &keys[n]);
         if (lacking != 0 && s->fields->missing == FIELDS_SKIP) {
             s->skipped++;
             continue;

@@ -331,7 +331,7 @@ static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fau
             if (fault != NULL)
                 *fault = found;
         }
-        start += layer->geometry.image_size;
+        start += header_layer_stride(&layer->header);
     }
     return first;
 }

@@ -514,7 +514,7 @@ static uint64_t whole_size_of(const uint8_t *image)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_inspect(image, IN_FILE, &info, NULL, NULL);
-    return info.image_size;
+    return (info.image_size + 4095) / 4096 * 4096;
 }
 
 static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)

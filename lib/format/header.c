@@ -260,6 +260,12 @@ static void check_layer(const uint8_t *bytes, const struct header *h, struct hea
         FIELD_FAULT(BLOOMFILE_ESERIES, began);
 }
 
+uint64_t header_layer_stride(const struct header *h)
+{
+    const uint64_t size = geometry_of(h->layout, h->m, h->header_size).image_size;
+    return (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
+}
+
 uint64_t header_whole_size(const struct header *h)
 {
     return h->layers != 0 ? h->rest_size : geometry_of(h->layout, h->m, h->header_size).image_size;
@@ -271,7 +277,7 @@ static void check_size(const struct header *h, uint64_t image_size, struct heade
     const uint64_t own = geometry_of(h->layout, h->m, h->header_size).image_size;
     const uint64_t whole = header_whole_size(h);
     const bool last = h->layer + 1 == h->layers;
-    if (whole < own || (h->layers != 0 && last != (whole == own)))
+    if (h->layers != 0 && (last ? whole != own : whole <= header_layer_stride(h)))
         FIELD_FAULT(BLOOMFILE_ESERIES, rest_size);
     if (image_size < own || image_size < whole)
         fault(faults, BLOOMFILE_ETRUNCATED, image_size, "size");

@@ -99,6 +99,9 @@ static inline bool header_is_layer(const struct header *h)
     return (h->incompat & HEADER_INCOMPAT_LAYER) != 0;
 }
 
+/* From the beginning of a sealed layer to that of the next one. */
+uint64_t header_layer_stride(const struct header *h);
+
 /* The size of an image by its header, which is valid; of a sealed layer, with the layers behind. */
 uint64_t header_whole_size(const struct header *h);
 

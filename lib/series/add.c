@@ -111,7 +111,7 @@ static int add_absent(const bloomfile *f, const struct layers *l, struct task *t
     uint64_t absent[ADDING_MOST];
     size_t at[ADDING_MOST], first = 0;
     bool was_new[ADDING_MOST];
-    const size_t n = lookup_absent(l, 0, l->count - 1, t->digests, at, absent, t->n);
+    const size_t n = lookup_absent(l, t->digests, t->n, at, absent);
     int error = 0;
     if (n < t->n && f->series->generations != 0 && moved(layers_newest(l)))
         return MOVED; /* what has them may be given up already */

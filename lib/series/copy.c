@@ -11,10 +11,18 @@
 #include "series/lookup.h"
 #include "series/series.h"
 
+/* Where a layer ends, and where the one behind it begins. */
 static uint64_t image_size(const bloomfile *layer)
 {
     const struct header *h = &layer->header;
     return geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
+}
+
+static uint64_t stride(const struct layers *l, size_t i)
+{
+    struct header h = l->list[i]->header;
+    h.header_size = GEOMETRY_FILE_HEADER;
+    return i + 1 < l->count ? header_layer_stride(&h) : image_size(l->list[i]);
 }
 
 static void describe(struct header *h, const struct layers *l, size_t i, uint64_t rest)
@@ -38,7 +46,7 @@ static int copy_layers(const struct layers *l, int fd, uint64_t size)
         if (error == 0)
             error = combine_copy(&h, l->list[i], new_image_to_part(fd, at));
         link = h.crc | (uint64_t)h.record.body_crc << 32;
-        at += image_size(l->list[i]);
+        at += stride(l, i);
     }
     return error;
 }
@@ -95,7 +103,7 @@ int series_copy(const bloomfile *f, struct destination to)
     if (error != 0)
         return error;
     for (size_t i = 0; i < l->count; i++)
-        size += image_size(l->list[i]);
+        size += stride(l, i);
     error = to.kind == DESTINATION_MEMORY ? copy_to_memory(l, to, size) : copy_to_file(l, to, size);
     layers_leave(f);
     return error;

@@ -131,31 +131,12 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 
 /* ---- use */
 
-static bool may_lose_layers(const struct series *s)
-{
-    return s->generations != 0;
-}
-
-const struct layers *layers_enter(const bloomfile *f)
-{
-    struct series *s = f->series;
-    if (may_lose_layers(s))
-        pthread_rwlock_rdlock(&s->process->use);
-    return atomic_load_explicit(&s->now, memory_order_acquire);
-}
-
-void layers_leave(const bloomfile *f)
-{
-    if (may_lose_layers(f->series))
-        pthread_rwlock_unlock(&f->series->process->use);
-}
-
 void layers_replace(const bloomfile *f, struct layers *next)
 {
     struct series *s = f->series;
     next->replaced = atomic_load(&s->now);
     atomic_store_explicit(&s->now, next, memory_order_release);
-    if (!may_lose_layers(s) || pthread_rwlock_trywrlock(&s->process->use) != 0)
+    if (s->generations == 0 || pthread_rwlock_trywrlock(&s->process->use) != 0)
         return; /* next time */
     struct layers *unused = next->replaced;
     pthread_rwlock_unlock(&s->process->use);

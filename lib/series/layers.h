@@ -46,9 +46,20 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 /* The same set with room for more; NULL: no memory. */
 struct layers *layers_copy(const struct layers *l, size_t more);
 
-/* The set, whose layers stay open until layers_leave(). */
-const struct layers *layers_enter(const bloomfile *f);
-void layers_leave(const bloomfile *f);
+/* The set, whose layers stay open until layers_leave(). A growing series never closes any. */
+static inline const struct layers *layers_enter(const bloomfile *f)
+{
+    struct series *s = f->series;
+    if (s->generations != 0)
+        pthread_rwlock_rdlock(&s->process->use);
+    return atomic_load_explicit(&s->now, memory_order_acquire);
+}
+
+static inline void layers_leave(const bloomfile *f)
+{
+    if (f->series->generations != 0)
+        pthread_rwlock_unlock(&f->series->process->use);
+}
 
 /* Makes `next` the set. Layers that are not in it any more are closed as soon as nobody uses them.
  * Called by one thread at a time. */

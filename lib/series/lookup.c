@@ -2,15 +2,11 @@
  * All layers, then whether there are more of them by now. */
 #include "series/lookup.h"
 
-#include <string.h>
-
 #include "handle/doubt.h"
 #include "handle/live.h"
 #include "handle/lookup.h"
 #include "series/series.h"
 #include "series/writers.h"
-
-#define CHUNK 256
 
 /* ---- layers that have come since */
 
@@ -60,12 +56,17 @@ static bool is_newest(const bloomfile *layer)
 
 /* ---- one */
 
+/* The bits of all layers first: the processor fetches their lines side by side. */
 static bool one(const struct layers *l, uint64_t digest)
 {
+    for (size_t i = l->count; i-- > 0;) {
+        const bloomfile *layer = l->list[i];
+        if (guard_all_good(&layer->guard_storage) ? layer->contains(&layer->view, digest)
+                                                  : lookup_in_doubt(layer, digest))
+            return true;
+    }
     for (size_t i = l->count; i-- > 0;)
-        l->list[i]->kernel->expect(&l->list[i]->view, &digest, 1);
-    for (size_t i = l->count; i-- > 0;)
-        if (lookup(l->list[i], digest, lookup_in_doubt))
+        if (l->list[i]->live != NULL && live_in_doubt(l->list[i]))
             return true;
     return false;
 }
@@ -85,61 +86,88 @@ bool series_contains(const bloomfile *f, uint64_t digest)
 
 /* ---- many */
 
-size_t lookup_absent(const struct layers *l, size_t from, size_t to, const uint64_t *digests,
-                     size_t *at, uint64_t *absent, size_t n)
+static size_t many(const bloomfile *layer, const uint64_t *digests, size_t n, bool *hits)
 {
-    bool hits[ADDING_MOST];
-    for (size_t i = 0; i < n; i++) {
-        absent[i] = digests[i];
-        at[i] = i;
-    }
-    for (size_t i = to; i-- > from && n > 0;) {
-        if (lookup_many(l->list[i], absent, n, hits, lookup_many_in_doubt) == 0)
-            continue;
-        size_t left = 0;
-        for (size_t j = 0; j < n; j++) {
-            absent[left] = absent[j];
-            at[left] = at[j];
-            left += !hits[j];
-        }
-        n = left;
-    }
-    return n;
+    return lookup_many(layer, digests, n, hits, lookup_many_in_doubt);
 }
 
-static void expect(const struct layers *l, const uint64_t *digests, size_t n)
+/* Moves those that were not found to the front. */
+static size_t keep_absent(const uint64_t *digests, const bool *hits, size_t n, size_t *at,
+                          uint64_t *absent)
 {
-    for (size_t i = 0; i + 1 < l->count; i++)
-        l->list[i]->kernel->expect(&l->list[i]->view, digests, n);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        absent[left] = digests[i];
+        at[left] = i;
+        left += !hits[i];
+    }
+    return left;
+}
+
+/* Sets hits[i] for what a layer before `to` has. Returns how many of hits[] are set. */
+static size_t ask(const struct layers *l, size_t to, const uint64_t *digests, size_t n, bool *hits)
+{
+    bool more[ADDING_MOST];
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found += hits[i];
+    while (to-- > 0 && found < n) {
+        if (many(l->list[to], digests, n, more) == 0)
+            continue;
+        found = 0;
+        for (size_t i = 0; i < n; i++)
+            found += hits[i] |= more[i];
+    }
+    return found;
+}
+
+/* Where most keys are found in the newest and largest layer, only the others are asked for in the
+ * older ones. */
+static size_t ask_all(const struct layers *l, const uint64_t *digests, size_t n, bool *hits)
+{
+    uint64_t absent[ADDING_MOST];
+    size_t at[ADDING_MOST];
+    bool rest[ADDING_MOST] = { false };
+    const size_t found = many(layers_newest(l), digests, n, hits);
+    if (l->count == 1 || found == n)
+        return found;
+    if (found < n / 4)
+        return ask(l, l->count - 1, digests, n, hits);
+    const size_t left = keep_absent(digests, hits, n, at, absent);
+    const size_t also = ask(l, l->count - 1, absent, left, rest);
+    for (size_t i = 0; i < left; i++)
+        hits[at[i]] = rest[i];
+    return found + also;
+}
+
+size_t lookup_absent(const struct layers *l, const uint64_t *digests, size_t n, size_t *at,
+                     uint64_t *absent)
+{
+    bool hits[ADDING_MOST] = { false };
+    ask(l, l->count - 1, digests, n, hits);
+    return keep_absent(digests, hits, n, at, absent);
 }
 
 static size_t chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    uint64_t absent[CHUNK];
-    size_t at[CHUNK];
     for (;;) {
         const struct layers *l = layers_enter(f);
-        expect(l, digests, n < 16 ? n : 16);
-        const size_t left = lookup_absent(l, 0, l->count, digests, at, absent, n);
-        const bool known = left == 0 || is_newest(layers_newest(l));
+        const size_t found = ask_all(l, digests, n, hits);
+        const bool known = found == n || is_newest(layers_newest(l));
         layers_leave(f);
-        if (!known && lookup_follow(f, l) != 0)
+        if (known)
+            return found;
+        if (lookup_follow(f, l) != 0)
             return doubt_all_maybe(n, hits);
-        if (!known)
-            continue;
-        if (hits != NULL)
-            memset(hits, true, n);
-        for (size_t i = 0; hits != NULL && i < left; i++)
-            hits[at[i]] = false;
-        return n - left;
     }
 }
 
 size_t series_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
+    bool own[ADDING_MOST];
     size_t found = 0;
-    for (size_t start = 0; start < n; start += CHUNK)
-        found += chunk(f, digests + start, n - start < CHUNK ? n - start : CHUNK,
-                       hits != NULL ? hits + start : NULL);
+    for (size_t start = 0; start < n; start += ADDING_MOST)
+        found += chunk(f, digests + start, n - start < ADDING_MOST ? n - start : ADDING_MOST,
+                       hits != NULL ? hits + start : own);
     return found;
 }

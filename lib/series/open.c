@@ -136,8 +136,9 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
     const bloomfile *last = layers_newest(*l);
     const struct header *before = &last->header;
     bloomfile *next;
-    p->at += last->geometry.image_size;
-    int error = open_at(&next, p, before->rest_size - last->geometry.image_size, flags);
+    const uint64_t stride = header_layer_stride(before);
+    p->at += stride;
+    int error = open_at(&next, p, before->rest_size - stride, flags);
     if (error != 0)
         return error;
     const struct header *h = &next->header;

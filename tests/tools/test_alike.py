@@ -75,9 +75,9 @@ class Options(ToolTest):
                 (["bfcreate", "-p", "1"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
                                           "not '1'"),
                 (["bfcreate", "--memory", "15Mi"], "--memory takes a number of bytes from 16Mi, not '15Mi'"),
-                (["bfquery", "-x", "0"], "-x/--fixed takes a number of bytes from 1, not '0'"),
+                (["bfquery", "-x", "0"], "-x/--record-size takes a number of bytes from 1, not '0'"),
                 (["bfuniq", "-n", "0"], "-n/--capacity takes a number from 1 to 2^60, not '0'"),
-                (["bfquery", "-0", "-x1"], "-0/--null, -x/--fixed and --crlf exclude one another"),
+                (["bfquery", "-0", "-x1"], "-0/--null, -x/--record-size and --crlf exclude one another"),
                 (["bffold", "-p1%", "--max-b", "9"],
                  "-p/--fpr, --factor and --max-bytes exclude one another"),
                 (["bfmerge", "--project", "--union"],

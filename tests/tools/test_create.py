@@ -152,7 +152,7 @@ class OtherForms(ToolTest):
     def test_fixed_records(self):
         records = [struct.pack("<I", i * 0x0A000A) for i in range(100)]
         expected = filter_of(*records, framing="fixed", framing_size=4)
-        for words in ["-x4"], ["-x", 4], ["--fixed", 4], ["--fixed=4"]:
+        for words in ["-x4"], ["-x", 4], ["--record-size", 4], ["--record-size=4"]:
             self.assertEqual(self.make(*words, stdin=b"".join(records)), expected)
         self.write("one", b"".join(records[:50]))
         self.write("two", b"".join(records[50:]))
@@ -171,7 +171,7 @@ class OtherForms(ToolTest):
         self.trouble("bfcreate", "-x4", "new.bloom", stdin=b"123", names=["standard input"])
 
     def test_forms_exclude_one_another(self):
-        for words in "-0 -x4", "-x4 -0", "--crlf -0", "-0 --crlf", "-x4 --crlf", "--crlf --fixed 4":
+        for words in "-0 -x4", "-x4 -0", "--crlf -0", "-0 --crlf", "-x4 --crlf", "--crlf --record-size 4":
             self.trouble("bfcreate", *words.split(), "new.bloom")
 
 

@@ -74,7 +74,7 @@ class Numbers(TroubleTest):
                 self.assertIn("label", self.refused("--label", value))
 
     def test_record_size(self):
-        self.values_refused("-x", "--fixed", ["0", "-1", "", "x", "1.5", "18446744073709551615",
+        self.values_refused("-x", "--record-size", ["0", "-1", "", "x", "1.5", "18446744073709551615",
                                               "9223372036854775808", "0x4"])
 
     def test_no_size_will_do(self):

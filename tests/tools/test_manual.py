@@ -71,6 +71,12 @@ class Manual(ToolTest):
             self.assertGreater(len(of_help), 1)
             self.assertEqual(of_help, of_manual, tool)
 
+    def test_no_option_comes_twice(self):
+        """getopt would know only the first one of a name."""
+        for tool in TOOLS:
+            names = re.findall(r"^  (?:-\w, |    )(--[\w-]+)", self.help(tool), re.M)
+            self.assertEqual(len(set(names)), len(names), tool)
+
     def test_every_line_of_help_is_understood(self):
         """Usage, about, titles, options and what goes on in their second column, notes, examples."""
         for tool in TOOLS:

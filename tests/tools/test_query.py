@@ -98,7 +98,7 @@ class Answers(QueryTest):
         keys = [struct.pack("<I", 10 * i) for i in range(40)]
         self.write("filter", file_form("classic", 8000, 9, keys))
         others = [struct.pack("<I", 10 * i + 1) for i in range(40)]
-        for words in ["-x4"], ["--fixed", "4"]:
+        for words in ["-x4"], ["--record-size", "4"]:
             self.assertEqual(self.output("bfquery", *words, "filter",
                                          stdin=b"".join(keys + others)), b"".join(keys))
             self.assertEqual(self.output("bfquery", "-v", *words, "filter",
@@ -278,7 +278,7 @@ class Trouble(QueryTest):
     def test_command_line(self):
         self.trouble("bfquery")
         self.trouble("bfquery", "-v")
-        for words in ["-Y"], ["--nonsense"], ["-x"], ["--fixed"], ["-x0"], ["-x", ""], ["-x-1"], [
+        for words in ["-Y"], ["--nonsense"], ["-x"], ["--record-size"], ["-x0"], ["-x", ""], ["-x-1"], [
                 "-0", "-x4"], ["--crlf", "-0"], ["-x4", "--crlf"], ["--verify=1"], ["-x1.5"]:
             message = self.trouble("bfquery", "filter", *words)
             self.assertIn("--help", message)

@@ -71,8 +71,8 @@ class Places(QueryTest):
 
     def test_what_excludes_what(self):
         for words, says in ((["-cn"], "-n/--line-number and -c/--count exclude one another"),
-                            (["-cH"], "-H/--with-filename and -c/--count"), (["-nx4"], "-x/--fixed and -n"),
-                            (["-Hx4"], "-x/--fixed and -H"), (["--names", "-x4"], "-x/--fixed and --names")):
+                            (["-cH"], "-H/--with-filename and -c/--count"), (["-nx4"], "-x/--record-size and -n"),
+                            (["-Hx4"], "-x/--record-size and -H"), (["--names", "-x4"], "-x/--record-size and --names")):
             self.assertIn(says, self.trouble("bfquery", *words, "some", "a"))
 
 

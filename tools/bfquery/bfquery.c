@@ -144,7 +144,8 @@ static void check_print(struct request *r)
     if (option != NULL && r->count)
         cli_usage("%s and -c/--count exclude one another", option);
     if (print_tells(p) && !r->count && r->keys.record_size > 0)
-        cli_usage("-x/--fixed and %s exclude one another", option != NULL ? option : "--names");
+        cli_usage("-x/--record-size and %s exclude one another",
+                  option != NULL ? option : "--names");
     print_check_names(p);
     r->keys.numbered = p->numbers;
 }

@@ -80,7 +80,8 @@ const char *fields_missing(uint32_t word)
 void fields_check(struct fields *f, char mark, bool fixed)
 {
     if (fixed && (f->count > 0 || f->header))
-        cli_usage("-x/--fixed and %s exclude one another", f->count > 0 ? "--field" : "--header");
+        cli_usage("-x/--record-size and %s exclude one another",
+                  f->count > 0 ? "--field" : "--header");
     if (f->count == 0 && (f->has_delimiter || f->missing != 0 || f->csv))
         cli_usage("%s needs --field", f->has_delimiter  ? "--delimiter"
                                       : f->missing != 0 ? "--missing"

@@ -25,7 +25,7 @@ struct keys_options {
 #define KEYS_OPTIONS(request, field)                                                               \
     OPTION('0', "null", NULL, "keys end with a zero byte, not with a newline",                     \
            OPTIONS_FLAG(request, field.null), .rival = 'k'),                                       \
-        OPTION('x', "fixed", "N", "keys are binary records of N bytes",                            \
+        OPTION('x', "record-size", "N", "keys are binary records of N bytes",                      \
                OPTIONS_COUNT(request, field.record_size, "bytes", 1, PTRDIFF_MAX), .rival = 'k'),  \
         OPTION(0, "crlf", NULL, "a carriage return before a newline is no part of the key",        \
                OPTIONS_FLAG(request, field.crlf), .rival = 'k'),                                   \

@@ -4,6 +4,7 @@
  */
 #include "bfcreate/create.h"
 #include "shared/cli.h"
+#include "shared/every.h"
 #include "shared/params.h"
 #include "shared/sink.h"
 
@@ -60,9 +61,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct create, grow)),
     OPTION(0, "generations", "G", "with --live: it forgets; of G generations the oldest is dropped",
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY",
-           "a generation ends after so many keys, or so much time (30s, 10min, 6h, 7d) or -n keys",
-           OPTIONS_STRING(struct create, every, NULL)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL)),
     OPTIONS_TITLE("Other:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
            OPTIONS_FLAG(struct create, force)),

@@ -2,51 +2,20 @@
  * bfcreate --live --grow and --generations: what goes together. */
 #include "bfcreate/create.h"
 #include "shared/cli.h"
+#include "shared/every.h"
 
 #include <bloomfile_live.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#define MOST_SECONDS (1ull << 32)
-
-/* Seconds of "30s", "10min", "6h" or "7d"; 0: it is none of these. */
-static uint64_t period_of(const char *text)
-{
-    static const struct {
-        const char *suffix;
-        uint64_t seconds;
-    } units[] = { { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 } };
-    const size_t digits = strspn(text, "0123456789");
-    if (digits == 0 || digits > 10)
-        return 0;
-    const uint64_t number = strtoull(text, NULL, 10);
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        const bool fits = number <= MOST_SECONDS / units[i].seconds;
-        if (fits && strcmp(text + digits, units[i].suffix) == 0)
-            return number * units[i].seconds;
-    }
-    return 0;
-}
 
 static void take_every(struct create *c)
 {
     uint64_t keys;
-    const size_t digits = strspn(c->every, "0123456789");
-    c->params.period = period_of(c->every);
+    every_take(c->every, &keys, &c->params.period);
     if (c->params.period > 0 && c->params.capacity == 0)
         cli_usage("--every %s needs -n/--capacity too: how many keys come in that time at most (a"
                   " generation that has them ends sooner)",
                   c->every);
     if (c->params.period > 0)
         return;
-    if (digits > 0 && strcmp(c->every + digits, "m") == 0)
-        cli_usage("--every %s may be minutes or millions: write %.*smin or %.*sM", c->every,
-                  (int)digits, c->every, (int)digits, c->every);
-    if (!cli_parse_count(c->every, &keys) || keys < 1 || keys > BLOOMFILE_MAX_BITS)
-        cli_usage("--every takes a number of keys such as 10M, or a time such as 30s, 10min, 6h or"
-                  " 7d, not '%s'",
-                  c->every);
     if (c->params.capacity != 0 && c->params.capacity != keys)
         cli_usage("--every %s is the capacity of a generation: leave out -n, or give --every a"
                   " time",

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How long a generation of a filter that forgets lasts: so many keys, or so much time.
+ */
+#ifndef BLOOMFILE_TOOLS_EVERY_H
+#define BLOOMFILE_TOOLS_EVERY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define EVERY_HELP                                                                                 \
+    "a generation ends after so many new keys, or so much time (30s, 10min, 6h, 7d) or -n keys"
+
+/* Takes the value of --every: sets *keys, or *seconds, and the other one to 0. Ends the program by
+ * cli_usage() for what is neither. */
+void every_take(const char *text, uint64_t *keys, uint64_t *seconds);
+
+/* "90s", "10min", "6h" or "7d" in buffer, which it returns. */
+char *every_time(char *buffer, size_t size, uint64_t seconds);
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes patches. Each input is taken three times. As a patch, as it is, which must be refused or
+ * make what it told of. As the parts of one behind a good head, with their checksums put right: no
+ * string of bits may crash, or be published as something else. And its two halves as bodies, whose
+ * patch must make one of the other.
+ */
+#include <bloomfile.h>
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "delta/part.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+    BLOCKS_MOST = 70, /* more than a page */
+    ROOM = 1 << 20
+};
+
+static void expect(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+struct blob {
+    uint8_t *data;
+    size_t size;
+};
+
+static int fd_of(const void *data, size_t size)
+{
+    const int fd = memfd_create("fuzz", 0);
+    expect(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
+    return fd;
+}
+
+static struct blob all_of(int fd)
+{
+    struct blob b = { NULL, (size_t)lseek(fd, 0, SEEK_END) };
+    b.data = malloc(b.size + 1);
+    expect(b.data != NULL && pread(fd, b.data, b.size, 0) == (ssize_t)b.size);
+    close(fd);
+    return b;
+}
+
+/* Cells come from the bytes, as often as it takes. */
+static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *data, size_t size)
+{
+    const uint64_t bits = blocks * 512u;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct blob image;
+    params.layout = layout;
+    params.bits = layout == BLOOMFILE_COUNTING ? bits / 4 : bits;
+    params.hashes = 3;
+    static uint8_t body[BLOCKS_MOST * 64];
+    for (size_t i = 0; i < sizeof body; i++)
+        body[i] = size > 0 ? data[i % size] : 0;
+    void *at;
+    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, 0, 9) == 0);
+    image.data = at;
+    return image;
+}
+
+static bloomfile *opened(struct blob image)
+{
+    bloomfile *f;
+    expect(bloomfile_open_memory(&f, image.data, image.size, 0) == 0);
+    return f;
+}
+
+static struct blob delta(struct blob base, struct blob result)
+{
+    bloomfile *a = opened(base), *b = opened(result);
+    const int fd = fd_of("", 0);
+    expect(bloomfile_delta_fd(fd, a, b, 1, NULL) == 0);
+    bloomfile_close(a);
+    bloomfile_close(b);
+    return all_of(fd);
+}
+
+/* What comes out is the result that the patch names, a whole filter. */
+static void check_result(struct blob image, const struct bloomfile_patch_info *info)
+{
+    struct bloomfile_info is = BLOOMFILE_INFO_INIT;
+    bloomfile *f = opened(image);
+    expect(bloomfile_verify(f, 1, NULL) == 0 && bloomfile_get_info(f, &is) == 0);
+    expect(is.body_crc == info->result_body && is.body_size == info->body_size);
+    bloomfile_close(f);
+}
+
+static int apply(struct blob *result, struct blob base, const uint8_t *patch, size_t size)
+{
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    bloomfile *f = opened(base);
+    const int from = fd_of(patch, size), to = fd_of("", 0);
+    const int told = bloomfile_get_patch_info(&info, from);
+    expect(lseek(from, 0, SEEK_SET) == 0);
+    const int error = bloomfile_patch_fd(to, f, from, 1, NULL);
+    *result = all_of(to);
+    expect(error == 0 || result->size == 0);
+    expect(error != 0 || told == 0);
+    if (error == 0)
+        check_result(*result, &info);
+    close(from);
+    bloomfile_close(f);
+    return error;
+}
+
+/* ---- parts behind a good head */
+
+/* Takes a number where there is one; else 0. */
+static uint64_t number_at(const uint8_t **at, const uint8_t *end)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; *at < end; i++)
+        if (patch_take_number(&number, i, *(*at)++) != PATCH_MORE)
+            break;
+    return number;
+}
+
+/* Puts right the checksum of the first part, which begins at the bytes. */
+static void mend(uint8_t *part, size_t size, enum cells_kind kind)
+{
+    const uint8_t *at = part, *end = part + size;
+    uint64_t strings = 0;
+    number_at(&at, end);
+    number_at(&at, end);
+    for (unsigned i = 0; i < part_streams(kind); i++) {
+        if (number_at(&at, end) == 0)
+            continue;
+        at += at < end;
+        if (kind == CELLS_OF_BLOCKS) {
+            number_at(&at, end);
+            at += at < end;
+        }
+        strings += number_at(&at, end) % ROOM;
+    }
+    const size_t head = (size_t)(at - part);
+    if (size - head < 4 || strings > size - head - 4)
+        return;
+    put32(part + head + strings, checksum(part, head + (size_t)strings));
+}
+
+static void try_parts(uint32_t layout, struct blob base, const uint8_t *data, size_t size)
+{
+    struct blob same = delta(base, base), result;
+    const size_t head = same.size - 1; /* without the end */
+    uint8_t *patch = malloc(head + size + 1);
+    expect(patch != NULL);
+    memcpy(patch, same.data, head);
+    if (size > 0)
+        memcpy(patch + head, data, size);
+    mend(patch + head, size, part_kind(layout));
+    if (apply(&result, base, patch, head + size) == 0)
+        expect(result.size > 0);
+    free(result.data);
+    free(patch);
+    free(same.data);
+}
+
+/* ---- two bodies */
+
+static void try_bodies(uint32_t layout, unsigned blocks, const uint8_t *data, size_t size)
+{
+    struct blob a = image_of(layout, blocks, data, size / 2),
+                b = image_of(layout, blocks, data + size / 2, size - size / 2), result;
+    struct blob patch = delta(a, b);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile *f = opened(b);
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    struct bloomfile_patch_info told = BLOOMFILE_PATCH_INFO_INIT;
+    const int fd = fd_of(patch.data, patch.size);
+    expect(bloomfile_get_patch_info(&told, fd) == 0 && told.result_body == info.body_crc);
+    close(fd);
+    expect(apply(&result, a, patch.data, patch.size) == 0);
+    expect(result.size == b.size && memcmp(result.data, b.data, b.size) == 0);
+    free(result.data);
+    free(patch.data);
+    bloomfile_free(a.data);
+    bloomfile_free(b.data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    uint8_t *exact = malloc(size); /* reading past it is caught */
+    if (exact == NULL)
+        return 0;
+    memcpy(exact, data, size);
+    static const uint8_t cells[] = { 0x5A, 0x00, 0xFF, 0x13, 0xE0, 0x7F, 0x01 };
+    const uint32_t layout = 1 + data[0] % 3u;
+    const unsigned blocks = data[0] >= 250 ? BLOCKS_MOST : 1 + data[0] / 3u % 8;
+    struct blob base = image_of(layout, blocks, cells, sizeof cells), result;
+    if (apply(&result, base, exact, size) == 0)
+        expect(result.size == base.size);
+    free(result.data);
+    try_parts(layout, base, exact + 1, size - 1);
+    try_bodies(layout, blocks, exact, size);
+    bloomfile_free(base.data);
+    free(exact);
+    return 0;
+}

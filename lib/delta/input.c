@@ -3,12 +3,10 @@
 #include "delta/input.h"
 
 #include <bloomfile.h>
-#include <errno.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "delta/bits.h"
 #include "format/checksum.h"
+#include "os/file.h"
 
 void input_start(struct input *in, int fd)
 {
@@ -20,26 +18,10 @@ void input_start(struct input *in, int fd)
 
 /* ---- bytes */
 
-/* What there is, of at most `most` bytes; 0 at the end. */
-static int read_some(const struct input *in, uint8_t *to, size_t most, size_t *size)
-{
-    for (;;) {
-        const ssize_t got = read(in->fd, to, most);
-        if (got >= 0) {
-            *size = (size_t)got;
-            return 0;
-        }
-        if (errno == EAGAIN)
-            poll(&(struct pollfd){ .fd = in->fd, .events = POLLIN }, 1, -1);
-        else if (errno != EINTR)
-            return errno;
-    }
-}
-
 static int fill(struct input *in)
 {
     in->at = in->end = 0;
-    return read_some(in, in->buffer, sizeof in->buffer, &in->end);
+    return file_read_some(in->fd, in->buffer, sizeof in->buffer, &in->end);
 }
 
 static int take(struct input *in, uint8_t *to, size_t size)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,19 @@ int file_read(int fd, uint64_t offset, void *buffer, size_t size)
         if (got > 0)
             done += (size_t)got;
     }
+    return 0;
+}
+
+int file_read_some(int fd, void *buffer, size_t most, size_t *size)
+{
+    ssize_t got;
+    while ((got = read(fd, buffer, most)) < 0) {
+        if (errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+        else if (errno != EINTR)
+            return errno;
+    }
+    *size = (size_t)got;
     return 0;
 }
 

@@ -17,6 +17,9 @@ int file_stat(int fd, struct stat *status);
 /* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
 int file_read(int fd, uint64_t offset, void *buffer, size_t size);
 
+/* What comes next, of a pipe too: waits for some bytes, at most `most`. *size 0: the end. */
+int file_read_some(int fd, void *buffer, size_t most, size_t *size);
+
 /* Writes all of the bytes at `offset`. 0 or an errno. */
 int file_write(int fd, uint64_t offset, const void *bytes, size_t size);
 

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A filter from where it is built to where it is asked, as a patch where there is one (doc/shipping.md).
+#
+#     ship.sh publish BUILD.bloom NAME SITE   offer a new build to all servers
+#     ship.sh update SITE FOLDER              on a server: go to the latest build
+#     ship.sh rollback FOLDER NAME            on a server: back to a build that it still has
+#
+# SITE is a folder that servers can read; programs open FOLDER/current.bloom. Killed anywhere, each of these leaves
+# the old filter current or the new one, whole, and can be run again. Only one at a time works on SITE, or on FOLDER.
+set -eu
+
+keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
+
+say() { echo "ship.sh: $*" >&2; }
+
+# fetch FROM TO: a file of SITE, under a name of its own. Put rsync or curl here.
+fetch() { cp "$1" "$2"; }
+
+# builds FOLDER: the names of the builds there, the newest first.
+# shellcheck disable=SC2012 # find knows no order by time
+builds() { ls -t "$1" | sed -n 's/^\([^.].*\)\.bloom$/\1/p' | grep -vx current || :; }
+
+# put FILE TARGET: gives a complete file its name, on disk before and after.
+put() {
+    sync "$1"
+    mv -f "$1" "$2"
+    sync "$(dirname "$2")"
+}
+
+publish() { # BUILD NAME SITE
+    case $2 in *[!A-Za-z0-9_-]* | '' | current | latest) say "a name has letters, digits, - and _ only: '$2'"; exit 2 ;; esac
+    bfinspect -q --verify "$1"
+    [ ! -e "$3/$2.bloom" ] || cmp -s "$1" "$3/$2.bloom" || { say "$3 has another build of that name: $2"; exit 2; }
+    fetch "$1" "$3/.build"
+    bfinspect -q --verify "$3/.build"
+    for old in $(builds "$3" | grep -vx "$2" | head -n "$keep"); do
+        bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old-$2.patch" ||
+            say "no patch from $old: servers there fetch all of $2"
+    done
+    put "$3/.build" "$3/$2.bloom"
+    (cd "$3" && sha256sum "$2.bloom") >"$3/.sum" # sign this file, if others could write to SITE
+    put "$3/.sum" "$3/$2.sha256"
+    echo "$2" >"$3/.latest"
+    put "$3/.latest" "$3/latest" # from here on servers know of it
+    builds "$3" | tail -n "+$((keep + 2))" | while read -r old; do
+        rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"-*.patch
+    done
+}
+
+# patched SITE FOLDER OLD NEW: makes FOLDER/NEW.bloom of the build OLD, if there is a patch.
+patched() {
+    [ -e "$2/$3.bloom" ] && [ -e "$1/$3-$4.patch" ] && fetch "$1/$3-$4.patch" "$2/.patch" &&
+        bfdelta --apply -q -f "$2/$3.bloom" "$2/.patch" "$2/$4.bloom"
+}
+
+# whole SITE FOLDER NEW: fetches all of it.
+whole() {
+    say "no patch fits: all of $3 is fetched"
+    fetch "$1/$3.bloom" "$2/.build"
+    bfinspect -q --verify "$2/.build"
+    put "$2/.build" "$2/$3.bloom"
+}
+
+# told FOLDER NAME: whether it is the file that was published.
+told() { (cd "$1" && sha256sum --quiet -c ".sum") >/dev/null 2>&1 && [ -e "$1/$2.bloom" ]; }
+
+# switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so.
+switch_to() {
+    [ "$(readlink "$1/current.bloom" || :)" != "$2.bloom" ] || return 0
+    rm -f "$1/.link"
+    ln -s "$2.bloom" "$1/.link"
+    mv -fT "$1/.link" "$1/current.bloom"
+    sync "$1"
+}
+
+update() { # SITE FOLDER
+    new=$(cat "$1/latest")
+    old=$(readlink "$2/current.bloom" || :)
+    old=${old%.bloom}
+    fetch "$1/$new.sha256" "$2/.sum"
+    if ! told "$2" "$new"; then
+        patched "$1" "$2" "$old" "$new" || whole "$1" "$2" "$new"
+        told "$2" "$new" || { say "$2/$new.bloom is not what was published"; rm -f "$2/$new.bloom"; exit 2; }
+    fi
+    bfinspect -q --verify "$2/$new.bloom"
+    switch_to "$2" "$new"
+    builds "$2" | grep -vx "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
+        rm -f "$2/$unused.bloom"
+    done
+    rm -f "$2/.patch" "$2/.sum" "$2/.build"
+}
+
+rollback() { # FOLDER NAME
+    bfinspect -q --verify "$1/$2.bloom"
+    switch_to "$1" "$2"
+}
+
+case ${1-}$# in
+publish4 | update3 | rollback3) "$@" ;;
+*) sed -n 's/^#     \(ship\.sh\)/usage: \1/p' "$0" >&2; exit 2 ;;
+esac

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""examples/shipping: builds get from a site to servers, which have the old one or the new, whole, wherever
+the script is killed."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+
+from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered
+
+SHIP = SOURCE_ROOT / "examples" / "shipping" / "ship.sh"
+COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "dirname", "grep", "head", "ln", "ls", "mv", "readlink",
+            "rm", "sed", "sha256sum", "sync", "tail")
+DAYS = "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"
+KEYS = numbered(6000)
+
+
+class Shipping(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.builds = {}
+        for number, day in enumerate(DAYS):
+            keys = KEYS[40 * number:5000 + 60 * number]
+            self.builds[day] = self.create("-q", "-m", 512 * 130, "-k", 6, stdin=lines(*keys),
+                                           name=f"{day}.bloom")
+        for name in "bin", "site", "server", "other":
+            (self.folder / name).mkdir()
+        paths = sorted({str(pathlib.Path(tool).parent) for tool in TOOLS.values()})
+        self.path = os.pathsep.join([str(self.folder / "bin"), *paths, os.environ["PATH"]])
+
+    def ship(self, *words, kill_at=0, status=0):
+        """Killed before its command of that number, or amid it if that copies; its messages, or None."""
+        self.write("calls", b"0\n")
+        process = subprocess.Popen([SHIP, *words], cwd=self.folder, start_new_session=True,
+                                   stderr=subprocess.PIPE,
+                                   env={**os.environ, "PATH": self.path, "KILL_AT": str(kill_at)})
+        _, message = process.communicate(timeout=TIMEOUT)
+        if kill_at and process.returncode == -signal.SIGKILL:
+            return None
+        self.assertEqual(process.returncode, status, message)
+        return message.decode()
+
+    def kill_by_commands(self):
+        calls, head = self.folder / "calls", shutil.which("head")
+        for command in COMMANDS:
+            real = shutil.which(command, path=self.path.partition(os.pathsep)[2])
+            path = self.folder / "bin" / command
+            path.write_text(f'#!/bin/sh\nread -r n <"{calls}"\necho $((n + 1)) >"{calls}"\n'
+                            f'if [ $((n + 1)) = "$KILL_AT" ]; then\n'
+                            + (f'{head} -c 100 "$1" >"$2"\n' if command == "cp" else "")
+                            + f'kill -9 0\nfi\nexec "{real}" "$@"\n')
+            path.chmod(0o755)
+
+    def current(self, server="server"):
+        path = self.folder / server / "current.bloom"
+        return path.read_bytes() if path.exists() else None
+
+    def restart(self, at="monday"):
+        for name in "site", "server", "other":
+            shutil.rmtree(self.folder / name)
+            (self.folder / name).mkdir()
+        self.ship("publish", f"{at}.bloom", at, "site")
+        self.ship("update", "site", "server")
+
+    def test_days_go_by(self):
+        for number, day in enumerate(DAYS):
+            self.ship("publish", f"{day}.bloom", day, "site")
+            message = self.ship("update", "site", "server")
+            self.assertEqual("all of" in message, number == 0, message)
+            self.assertEqual(self.current(), self.builds[day])
+            self.assertEqual(self.ship("update", "site", "server"), "")
+        kept = {f"{day}.bloom" for day in DAYS[-4:]}
+        self.assertEqual({path.name for path in (self.folder / "server").iterdir()}, kept | {"current.bloom"})
+        self.assertEqual({path.name for path in (self.folder / "site").glob("*.bloom")}, kept)
+        self.assertIn("all of saturday", self.ship("update", "site", "other"))
+        self.assertEqual(self.current("other"), self.builds["saturday"])
+
+    def test_a_server_that_slept_takes_one_patch(self):
+        self.restart()
+        for day in DAYS[1:4]:
+            self.ship("publish", f"{day}.bloom", day, "site")
+        (self.folder / "site" / "thursday.bloom").rename(self.folder / "away")
+        self.assertEqual(self.ship("update", "site", "server"), "")
+        self.assertEqual(self.current(), self.builds["thursday"])
+
+    def test_the_way_back(self):
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.ship("update", "site", "server")
+        self.ship("rollback", "server", "monday")
+        self.assertEqual(self.current(), self.builds["monday"])
+        self.ship("update", "site", "server")
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def test_what_is_damaged_on_the_way(self):
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        patch = self.folder / "site" / "monday-tuesday.patch"
+        patch.write_bytes(craft.flip(patch.read_bytes(), 70))
+        self.assertIn("all of tuesday is fetched", self.ship("update", "site", "server"))
+        self.assertEqual(self.current(), self.builds["tuesday"])
+        self.ship("publish", "wednesday.bloom", "wednesday", "site")
+        (self.folder / "site" / "tuesday-wednesday.patch").unlink()
+        (self.folder / "site" / "wednesday.bloom").write_bytes(self.builds["friday"])
+        self.assertIn("is not what was published", self.ship("update", "site", "server", status=2))
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def test_what_is_refused(self):
+        self.restart()
+        self.write("hurt.bloom", craft.flip(self.builds["tuesday"], 5000))
+        self.ship("publish", "hurt.bloom", "tuesday", "site", status=2)
+        for name in "", "a/b", "current", ".x", "a.b":
+            self.ship("publish", "tuesday.bloom", name, "site", status=2)
+        self.ship("publish", "tuesday.bloom", "monday", "site", status=2)
+        for words in [], ["publish", "tuesday.bloom"], ["update"], ["nonsense", "a", "b"]:
+            self.assertIn("usage: ship.sh publish", self.ship(*words, status=2))
+        self.assertEqual(self.read("site/latest"), b"monday\n")
+
+    def test_another_shape_is_fetched_whole(self):
+        self.restart()
+        other = self.create("-q", "-m", 512 * 140, "-k", 6, stdin=lines(*KEYS), name="wide.bloom")
+        self.assertIn("no patch from monday", self.ship("publish", "wide.bloom", "wide", "site"))
+        self.assertIn("all of wide", self.ship("update", "site", "server"))
+        self.assertEqual(self.current(), other)
+
+    def each_kill(self, run):
+        """run(kill_at) returns whether it came to its end."""
+        for kill_at in range(1, 200):
+            for command in COMMANDS:
+                (self.folder / "bin" / command).unlink(missing_ok=True)
+            self.restart()
+            self.kill_by_commands()
+            if run(kill_at):
+                return kill_at
+        return self.fail("it does not end")
+
+    def test_publishing_is_killed(self):
+        def run(kill_at):
+            ended = self.ship("publish", "tuesday.bloom", "tuesday", "site", kill_at=kill_at) is not None
+            for server in "server", "other":
+                self.ship("update", "site", server)
+                self.assertIn(self.current(server), [self.builds["monday"], self.builds["tuesday"]])
+            self.ship("publish", "tuesday.bloom", "tuesday", "site")
+            for server in "server", "other":
+                self.ship("update", "site", server)
+                self.assertEqual(self.current(server), self.builds["tuesday"], kill_at)
+            return ended
+
+        self.assertGreater(self.each_kill(run), 12)
+
+    def test_updating_is_killed(self):
+        def run(kill_at):
+            ended = True
+            self.ship("publish", "tuesday.bloom", "tuesday", "site")
+            for server in "server", "other":
+                before = self.current(server)
+                ended &= self.ship("update", "site", server, kill_at=kill_at) is not None
+                self.assertIn(self.current(server), [before, self.builds["tuesday"]], kill_at)
+                self.ship("update", "site", server)
+                self.assertEqual(self.current(server), self.builds["tuesday"], kill_at)
+                left = {path.name for path in (self.folder / server).iterdir() if path.name.startswith(".")}
+                self.assertEqual(left - {".link"}, set())
+            return ended
+
+        self.assertGreater(self.each_kill(run), 12)
+
+
+if __name__ == "__main__":
+    main()

@@ -136,6 +136,27 @@ class Keys(FieldsTest):
         self.assertEqual(self.create("--field", 1, "a", "b"), self.create(stdin=b"1\n2\n"))
 
 
+class Inspect(FieldsTest):
+    def test_keys_are_fields(self):
+        rows = self.table(3000, columns=(3, 3))
+        self.filter_of(*(key_of(row, [3, 1]) for row in rows[:2000]))
+        self.write("in", lines(*rows[:2000]))
+        self.write("rows", lines(*rows, b"none"))
+        self.assertIn(b"2,000, none is missing", self.output("bfinspect", "--field", "3,1", "--keys", "in", "plain"))
+        wanted = {key_of(row, [3, 1]) for row in rows[:2000]}
+        missing = sum(key_of(row, [3, 1]) not in wanted for row in rows)
+        self.assertGreater(missing, 10)
+        self.assertIn(f"3,000, {missing:,} missing".encode(), self.output(
+            "bfinspect", "--field", "3,1", "--missing", "skip", "--keys", "rows", "plain", status=1,
+            says=b"bfinspect: 1 line without the field was left out\n"))
+        self.assertIn("line 3001 has no field 3", self.trouble("bfinspect", "--field", "3,1", "--keys", "rows", "plain"))
+        self.create(*EXACT, "-0", stdin=b"a,b\0c\nd\0", name="quoted")
+        self.assertIn(b"2, none is missing", self.output("bfinspect", "--csv", "--field", 2, "--keys", "-", "quoted",
+                                                   stdin=b'1,"a,b"\n2,"c\nd"\n'))
+        for words in ["--field", 2], ["-Z"], ["--as-is"]:
+            self.assertIn("go with --keys", self.trouble("bfinspect", *words, "plain"))
+
+
 class Lines(FieldsTest):
     """Whole lines are printed, and it does not matter how many threads there are."""
 

@@ -16,6 +16,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct add, keys),
     KEYS_FIELDS_OPTIONS(struct add, keys),
+    KEYS_HEADER_OPTION(struct add, keys),
     KEYS_CSV_OPTION(struct add, keys),
     OPTIONS_TITLE("What to do:"),
     OPTION(0, "remove", NULL, "take one add of each key back (layout counting)",

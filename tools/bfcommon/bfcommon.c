@@ -41,6 +41,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct job, form),
     KEYS_FIELDS_OPTIONS(struct job, form),
+    KEYS_HEADER_OPTION(struct job, form),
     OPTIONS_TITLE("Output:"),
     OPTION('d', "difference", NULL, "print the lines of the first FILE that no other one has",
            OPTIONS_FLAG(struct job, difference)),

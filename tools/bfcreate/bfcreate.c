@@ -22,6 +22,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct create, keys),
     KEYS_FIELDS_OPTIONS(struct create, keys),
+    KEYS_HEADER_OPTION(struct create, keys),
     KEYS_CSV_OPTION(struct create, keys),
     OPTIONS_TITLE("Size and quality:"),
     OPTION('p', "fpr", "RATE", "false-positive rate (default 0.01)",

@@ -24,6 +24,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "keys", "KEYFILE", "check every key of a list ('-': standard input)",
            OPTIONS_STRING(struct inspect_options, keys, NULL)),
     KEYS_OPTIONS(struct inspect_options, keys_form),
+    KEYS_FIELDS_OPTIONS(struct inspect_options, keys_form),
+    KEYS_CSV_OPTION(struct inspect_options, keys_form),
     OPTIONS_TITLE("What to print:"),
     OPTION('H', "header", NULL, "also every field of the header, with its offset",
            OPTIONS_FLAG(struct inspect_options, header)),
@@ -70,6 +72,12 @@ static bool is_stream(const char *path)
     return strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode));
 }
 
+/* Whether it says how to read keys. */
+static bool are_given(const struct keys_options *k)
+{
+    return !keys_are_lines(k) || k->crlf || k->fields.count > 0 || k->packed || k->as_is;
+}
+
 static void check_options(const struct inspect_options *o, int files)
 {
     bool image = o->svg != NULL || o->png != NULL;
@@ -79,8 +87,8 @@ static void check_options(const struct inspect_options *o, int files)
     if (o->quick && (o->verify || o->map || image))
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
-    if (o->keys == NULL && (!keys_are_lines(&o->keys_form) || o->keys_form.crlf))
-        cli_usage("-0, -x and --crlf go with --keys");
+    if (o->keys == NULL && are_given(&o->keys_form))
+        cli_usage("-0, -x, --crlf, --field, -Z and --as-is go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)
@@ -123,6 +131,7 @@ static void check_outputs(const struct inspect_options *o)
 static int parse(struct inspect_options *o, int argc, char **argv)
 {
     const int first = options_parse(&options, o, argc, argv);
+    keys_options_check(&o->keys_form);
     check_options(o, argc - first);
     if (o->threads == 0)
         o->threads = params_default_threads();

@@ -200,6 +200,7 @@ static void check_keys(struct inspect_report *r, const bloomfile *f,
         cli_progress_step(&progress);
     }
     cli_progress_end(&progress);
+    keys_tell_skipped(source, r->keys_count, options->quiet);
     keys_free(source);
     r->keys_checked = true;
 }

@@ -68,6 +68,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
+    KEYS_HEADER_OPTION(struct request, keys),
     KEYS_CSV_OPTION(struct request, keys),
     OPTIONS_TITLE("Filters:"),
     OPTION(0, "filter", "FILE", "ask this filter, instead of the first operand, or several",

@@ -46,6 +46,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct request, keys),
     KEYS_FIELDS_OPTIONS(struct request, keys),
+    KEYS_HEADER_OPTION(struct request, keys),
     KEYS_CSV_OPTION(struct request, keys),
     OPTIONS_TITLE("Output:"),
     OPTION('d', "repeated", NULL, "print the others instead: each line that was seen before",

@@ -42,9 +42,11 @@ struct keys_options {
                OPTIONS_CALL(request, field.fields, fields_take_delimiter)),                        \
         OPTION(0, "missing", "WHAT",                                                               \
                "a line without the field is an error (default); skip it; or the field is empty",   \
-               OPTIONS_WORD(request, field.fields.missing, fields_missing)),                       \
-        OPTION(0, "header", NULL, "the first line of each input is no key; all have the same",     \
-               OPTIONS_FLAG(request, field.fields.header))
+               OPTIONS_WORD(request, field.fields.missing, fields_missing))
+
+#define KEYS_HEADER_OPTION(request, field)                                                         \
+    OPTION(0, "header", NULL, "the first line of each input is no key; all have the same",         \
+           OPTIONS_FLAG(request, field.fields.header))
 
 #define KEYS_CSV_OPTION(request, field)                                                            \
     OPTION(0, "csv", NULL,                                                                         \

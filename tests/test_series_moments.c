@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT
+ * A series whose writer is killed at each system call while layers are made, or whose system calls
+ * fail in turn: what was told is found, by a reader that was there before and by who comes later.
+ */
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "crew.h"
+#include "faults.h"
+#include "support.h"
+
+enum {
+    FIRST = 24,
+    KEYS = 100,     /* of which a growing series makes three layers */
+    MOST_CALLS = 8, /* of one name: those of two layers, but for a few */
+};
+
+static void make(uint32_t series)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = 0.0001;
+    params.series = series;
+    assert_error(bloomfile_create(&f, "series", &params, 0), 0);
+    bloomfile_close(f);
+}
+
+static bloomfile *open_series(unsigned flags)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "series", flags), 0);
+    return f;
+}
+
+/* Keys that a forgetting series may not have given up yet. */
+static uint64_t remembered(uint32_t series, uint64_t added)
+{
+    const uint64_t least = (uint64_t)(series - 1) * FIRST;
+    return series == BLOOMFILE_GROW || added < least ? 0 : added - least;
+}
+
+static void assert_has(const bloomfile *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, i)));
+}
+
+/* ---- killed */
+
+static unsigned calls_left;
+
+static void kill_at_last_call(enum fault_call call)
+{
+    (void)call;
+    if (--calls_left == 0)
+        raise(SIGKILL);
+}
+
+static _Noreturn void add_until_killed(atomic_uint *added, unsigned calls, unsigned flags)
+{
+    bloomfile *f;
+    calls_left = calls;
+    if (bloomfile_open(&f, "series", BLOOMFILE_WRITE | flags) != 0)
+        _exit(1);
+    faults_begin(&(struct faults){ .at_each_call = kill_at_last_call });
+    for (uint64_t i = 0; i < KEYS; i++) {
+        if (bloomfile_add_digest(f, number(0, i), NULL) != 0)
+            _exit(2);
+        atomic_store(added, (unsigned)i + 1);
+    }
+    if (bloomfile_finish(f) != 0)
+        _exit(3);
+    _exit(0);
+}
+
+static bool was_killed(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status))
+        return true;
+    assert_int_equal(status, 0);
+    return false;
+}
+
+static bool kill_at(uint32_t series, unsigned call, unsigned flags, atomic_uint *added)
+{
+    make(series);
+    bloomfile *reader = open_series(0);
+    *added = 0;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        add_until_killed(added, call, flags);
+    const bool killed = was_killed(child);
+    assert_has(reader, remembered(series, *added), *added);
+    bloomfile_close(reader);
+    reader = open_series(BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_has(reader, remembered(series, *added), *added);
+
+    bloomfile *f = open_series(BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN | flags);
+    for (uint64_t i = *added; i < 2 * KEYS; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_has(f, remembered(series, 2 * KEYS), 2 * KEYS);
+    assert_has(reader, remembered(series, 2 * KEYS), 2 * KEYS);
+    assert_error(bloomfile_finish(f), 0);
+    const size_t layers = bloomfile_layers(f);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+    assert_int_equal(entries_in_dir(), layers);
+    bloomfile_close(open_series(BLOOMFILE_WRITE)); /* nothing is unclean any more */
+    assert_int_equal(system("rm series*"), 0);
+    return killed;
+}
+
+static void a_writer_may_be_killed_at_any_call(void **state)
+{
+    (void)state;
+    atomic_uint *added = shared_memory(sizeof *added);
+    for (uint32_t series = BLOOMFILE_GROW; series <= 3; series++)
+        for (unsigned exact = 0; exact <= (series == BLOOMFILE_GROW); exact++) {
+            unsigned call = 1;
+            while (kill_at(series, call, exact * BLOOMFILE_ADD_EXACT, added))
+                call++;
+            assert_true(call > 60);
+        }
+    release_shared_memory(added, sizeof *added);
+}
+
+/* ---- calls that fail */
+
+/* Adds each key until it has been added; after an error that stays, none. Returns how many. */
+static uint64_t add_stubbornly(bloomfile *f, bool *failed)
+{
+    for (uint64_t i = 0; i < KEYS; i++) {
+        int error = 1;
+        for (int tries = 0; error != 0 && tries < 3; tries++) {
+            error = bloomfile_add_digest(f, number(0, i), NULL);
+            *failed |= error != 0;
+        }
+        if (error != 0)
+            return i;
+    }
+    return KEYS;
+}
+
+/* Whether the call was made so often. */
+static bool fail_writer(uint32_t series, struct faults faults)
+{
+    make(series);
+    const size_t before = open_descriptors();
+    bloomfile *f = open_series(BLOOMFILE_WRITE), *reader = open_series(0);
+    bool failed = false;
+    faults_begin(&faults);
+    const uint64_t added = add_stubbornly(f, &failed);
+    const bool made = fault_calls(faults.call) >= faults.nth;
+    faults_end();
+    assert_has(reader, remembered(series, added), added);
+    assert_has(f, remembered(series, added), added);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+    assert_int_equal(open_descriptors(), before);
+    const int error = bloomfile_open(&f, "series", 0);
+    if (error == 0) {
+        assert_has(f, remembered(series, added), added);
+        bloomfile_close(f);
+    } else {
+        assert_true(failed);
+        assert_error(error, BLOOMFILE_EPOISONED);
+    }
+    assert_int_equal(system("rm series*"), 0);
+    return made;
+}
+
+/* Whoever follows while its calls fail says "maybe", and why. */
+static bool fail_reader(uint32_t series, struct faults faults)
+{
+    make(series);
+    const size_t before = open_descriptors();
+    bloomfile *reader = open_series(0), *f = open_series(BLOOMFILE_WRITE);
+    bool failed = false;
+    const uint64_t added = add_stubbornly(f, &failed);
+    assert_int_equal(added, KEYS);
+    faults_begin(&faults);
+    assert_has(reader, remembered(series, added), added);
+    const bool made = fault_calls(faults.call) >= faults.nth;
+    faults_end();
+    assert_has(reader, remembered(series, added), added);
+    bloomfile_close(f);
+    bloomfile_close(reader);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(system("rm series*"), 0);
+    return made;
+}
+
+static void each_call_fails(bool (*trial)(uint32_t series, struct faults faults))
+{
+    for (unsigned call = 0; call < ON_unlock; call++)
+        for (uint32_t series = BLOOMFILE_GROW; series <= 2; series++) {
+            unsigned nth = 1;
+            while (trial(series, once(call, nth, call % 2 ? EIO : ENOMEM)) && nth < MOST_CALLS)
+                nth++;
+            if (nth > 1)
+                trial(series, from_then_on(call, 1, ENOSPC));
+        }
+}
+
+static void adds_survive_each_call_that_fails(void **state)
+{
+    (void)state;
+    each_call_fails(fail_writer);
+}
+
+static void lookups_survive_each_call_that_fails(void **state)
+{
+    (void)state;
+    each_call_fails(fail_reader);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_writer_may_be_killed_at_any_call),
+        TEST(adds_survive_each_call_that_fails),
+        TEST(lookups_survive_each_call_that_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

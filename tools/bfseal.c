@@ -128,7 +128,7 @@ static void seal_in_place(const struct request *r)
         cli_fail(0, "cannot seal %s: %s: make it anew from all its keys", r->path,
                  bloomfile_strerror(error));
     if (error != 0)
-        cli_fail(error, "cannot seal %s", r->path);
+        say_fail(error, "cannot seal", r->path);
     cli_progress_end(&p);
     report(r, r->path);
 }
@@ -175,7 +175,7 @@ static void seal_copy(const struct request *r)
     progress(r, &p);
     error = copy(r, f);
     if (is_of_source(error))
-        cli_fail(error, "cannot copy %s", r->path);
+        say_fail(error, "cannot copy", r->path);
     if (error != 0)
         sink_fail(r->dest, error);
     cli_progress_end(&p);

@@ -256,5 +256,28 @@ class Plurals(ToolTest):
                                           r"counter|factor|program|name)s\b")
 
 
+class Filters(ToolTest):
+    def test_standard_input_is_no_filter(self):
+        self.create("-q", stdin=b"a\n", name="good")
+        for tool, *words in (("bfquery", "-"), ("bfquery", "--filter", "good", "--filter", "-"), ("bfinspect", "-"),
+                             ("bfadd", "-"), ("bfseal", "-", "new"), ("bffold", "-", "new")):
+            self.assertEqual(self.trouble(tool, *words), f"{tool}: cannot read a filter from standard input: it is mapped,"
+                                                         " so give it as a file\n")
+        os.rename(self.folder / "good", self.folder / "-")
+        self.assertEqual(self.output("bfquery", "-", stdin=b"a\n"), b"a\n")
+
+    def test_what_to_do_about_damage(self):
+        image = bytearray(self.create("-q", stdin=lines(*numbered(9000)), name="good"))
+        image[-99] ^= 1
+        self.write("page", image)
+        image[99] ^= 1
+        self.write("header", image)
+        self.write("cut", self.read("good")[:-9])
+        for name in "page", "header", "cut":
+            for tool, *words in (("bffold", name, "new"), ("bfmerge", "new", "good", name), ("bfquery", "--verify", name)):
+                self.assertRegex(self.trouble(tool, *words), rf"\A{tool}: cannot (open|fold|merge) {name}: .* "
+                                 r"\(bfinspect tells more; restore it from a copy, or make it anew\)\n\Z")
+
+
 if __name__ == "__main__":
     main()

@@ -233,7 +233,7 @@ int main(int argc, char **argv)
         uint64_t factor = plan.choices[plan.chosen].factor;
         error = fold(&r, f, factor);
         if (bloomfile_status(f) != 0)
-            cli_fail(bloomfile_status(f), "cannot fold %s", r.path);
+            say_fail(bloomfile_status(f), "cannot fold", r.path);
         if (error != 0)
             sink_fail(r.dest, error);
         cli_progress_end(&progress);

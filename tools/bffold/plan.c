@@ -63,7 +63,7 @@ void fold_plan_make(struct fold_plan *p, const struct fold_wish *wish, const cha
     int error =
         p->choices == NULL ? ENOMEM : bloomfile_fold_plan(f, p->more, p->choices, &p->count);
     if (error != 0)
-        cli_fail(error, "cannot fold %s", p->path);
+        say_fail(error, "cannot fold", p->path);
     p->chosen = choose(wish, p);
 }
 

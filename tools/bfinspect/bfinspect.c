@@ -6,11 +6,13 @@
 #include "shared/cli.h"
 #include "shared/output.h"
 #include "shared/params.h"
+#include "shared/say.h"
 
 #include <errno.h>
 #include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("What to do:"),
@@ -192,6 +194,8 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
     struct inspect_report r = { .path = path };
     if (output_is("-", path))
         cli_fail(0, "cannot write to standard output: it is the filter to inspect");
+    if (access(path, F_OK) != 0)
+        say_check_name(path);
     inspect_read(&r, o);
     inspect_verdict(&r);
     if (r.status == INSPECT_UNUSABLE)

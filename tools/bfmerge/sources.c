@@ -205,7 +205,7 @@ void merge_sources_check_damage(const struct merge_sources *s)
     for (size_t i = 0; i < s->count; i++) {
         int error = bloomfile_status(s->list[i].filter);
         if (error != 0)
-            cli_fail(error, "cannot merge %s", s->list[i].name);
+            say_fail(error, "cannot merge", s->list[i].name);
     }
 }
 

@@ -6,6 +6,7 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 const char *say_advice(int error)
 {
@@ -14,14 +15,36 @@ const char *say_advice(int error)
         return " (mount /proc)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
+    case BLOOMFILE_ETEXTMODE:
+    case BLOOMFILE_EHEADER:
+    case BLOOMFILE_ETRUNCATED:
+    case BLOOMFILE_ETRAILING:
+    case BLOOMFILE_ERECORD:
+    case BLOOMFILE_ESTATE:
+    case BLOOMFILE_EPAGE:
+    case BLOOMFILE_EBODY:
+        return " (bfinspect tells more; restore it from a copy, or make it anew)";
     default:
         return "";
     }
 }
 
+void say_fail(int error, const char *what, const char *path)
+{
+    cli_fail(0, "%s %s: %s%s", what, path, bloomfile_strerror(error), say_advice(error));
+}
+
+void say_check_name(const char *path)
+{
+    if (strcmp(path, "-") == 0)
+        cli_fail(0, "cannot read a filter from standard input: it is mapped, so give it as a file");
+}
+
 void say_cannot_open(const char *path, int error)
 {
     const char *words = bloomfile_strerror(error);
+    if (error == ENOENT)
+        say_check_name(path);
     if (error == BLOOMFILE_EUNCLEAN)
         cli_fail(0,
                  "cannot open %s: %s: add the keys since the last sync again (bfadd"
@@ -36,14 +59,14 @@ void say_cannot_open(const char *path, int error)
                  path);
     if (error == EBUSY)
         cli_fail(0, "cannot open %s: it is being sealed", path);
-    cli_fail(0, "cannot open %s: %s%s", path, words, say_advice(error));
+    say_fail(error, "cannot open", path);
 }
 
 void say_cannot_create(const char *path, int error)
 {
     if (error == EEXIST)
         cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
-    cli_fail(0, "cannot create %s: %s%s", path, bloomfile_strerror(error), say_advice(error));
+    say_fail(error, "cannot create", path);
 }
 
 double say_promised(const struct bloomfile_info *info)

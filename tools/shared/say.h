@@ -12,9 +12,16 @@
 /* Beyond this rate a filter is of no use. */
 #define SAY_USELESS 0.5
 
-/* What to do about an error of live files that others have not, in brackets after a blank; or "".
- */
+/* What to do about an error, in brackets after a blank: of a damaged file, and those of live files
+ * that others have not; or "". */
 const char *say_advice(int error);
+
+/* "cannot fold x.bloom: a page of the body is damaged (...)", with that; then exits with
+ * CLI_TROUBLE. */
+_Noreturn void say_fail(int error, const char *what, const char *path);
+
+/* Ends the program if a filter that is not there was to be standard input. */
+void say_check_name(const char *path);
 
 /* Messages about what a library function returned, with what to do about it; then exits with
  * CLI_TROUBLE. */

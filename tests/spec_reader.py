@@ -3,7 +3,8 @@
 
 vectors SPEC            check the tables and the test vectors of the text
 wholefile SPEC OUT      write the file that section 19 shows
-info, verify FILE       print header and record in force as JSON; check the whole body
+info, verify FILE       print header and record in force as JSON, of a series those of each layer;
+                        check the whole body
 query FILE              print the keys that may be present (-v: those certainly absent)
 write OUT               make a sealed image of keys, by --layout, --m, --k and further options
 fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
@@ -12,7 +13,7 @@ project SOURCE OUT
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 With
 --hash-id and --self-test, the name of an application's function, they are digests in hexadecimal.
-Live images are refused. Errors are written to standard error; the exit status is then 2.
+Live images are refused, and so are live series, which spec_series.py reads. Errors are written to standard error; the exit status is then 2.
 """
 
 import argparse
@@ -46,6 +47,12 @@ HEADER = {
     "capacity": (88, "Q"), "fpr": (96, "Q"), "m_unfolded": (104, "Q"), "tag": (112, "16s"),
     "label": (128, "112s"), "header_crc": (-4, "I")}
 FRAMED = 1  # bit of `compat`
+OF_SERIES = 1  # bit of `incompat`
+LAYER = {  # section 21.1
+    "series": (240, "Q"), "layer": (248, "Q"), "generations": (256, "I"), "layers": (260, "I"),
+    "rest_size": (264, "Q"), "link": (272, "Q"), "series_fpr": (280, "Q"), "period": (288, "Q"),
+    "began": (296, "Q")}
+MOST_LAYERS = 1000
 RECORD = {
     "sequence": (0, "Q"), "state": (8, "I"), "flags": (12, "I"), "n": (16, "Q"),
     "ones": (24, "Q"), "overflow": (32, "Q"), "boot_id": (40, "16s"), "body_crc": (56, "I"),
@@ -188,8 +195,9 @@ class Image:
         m, layout = h["m"], h["layout"]
         need(h["header_crc"] == crc32(data[:H // 2 - 4]), "EHEADER rule V6")
         need(h["version"] == 1, "EVERSION rule V7")
-        lowest_bit = (h["incompat"] & -h["incompat"]).bit_length() - 1
-        need(h["incompat"] == 0, f"EFEATURE rule V8 bit {lowest_bit}")
+        unknown = h["incompat"] & ~OF_SERIES
+        lowest_bit = (unknown & -unknown).bit_length() - 1
+        need(unknown == 0, f"EFEATURE rule V8 bit {lowest_bit}")
         need(layout in WIDTH, "ELAYOUT rule V9")
         of_application = h["hash_id"] >= APPLICATIONS
         need(h["hash_id"] == 1 or of_application and self.knows_applications, "EHASH rule V10")
@@ -204,9 +212,41 @@ class Image:
         self.label = h["label"].rstrip(b"\0").decode("utf-8", "surrogateescape")
         need(not re.search(NOT_IN_LABEL, self.label), "ELABEL rule V18")
         self.pages = -(-size // 4096)
-        need(S >= H + size + 4 * self.pages, "ETRUNCATED rule V19")
-        need(S == H + size + 4 * self.pages, "ETRAILING rule V20")
-        self.body, self.entries = data[H:H + size], data[H + size:]
+        self.size = H + size + 4 * self.pages
+        if h["incompat"] & OF_SERIES:
+            self.check_layer()
+        expected = h["rest_size"] if self.is_sealed_layer() else self.size
+        need(S >= expected, "ETRUNCATED rule V19")
+        need(S == expected, "ETRAILING rule V20")
+        self.body, self.entries = data[H:H + size], data[H + size:self.size]
+
+    def check_layer(self):
+        """Section 21.1, but for the record's state."""
+        h, need = self.header, self.need
+        need(h["header_size"] == 4096 and h["layout"] != COUNTING, "ESERIES rule V28")
+        h.update(parse(LAYER, self.data[:2048]))
+        if h["layers"] == 0:
+            need(h["series"] != 0, "ESERIES rule V29")
+            need(h["generations"] == 0 or 2 <= h["generations"] <= 1000, "ESERIES rule V29")
+            need(h["rest_size"] == h["link"] == 0, "ESERIES rule V29")
+            if h["generations"] == 0:
+                need(h["layer"] < MOST_LAYERS and h["fpr"] and h["series_fpr"]
+                     and h["period"] == h["began"] == 0, "ESERIES rule V29")
+            need(h["layer"] < 2**63, "ESERIES rule V29")
+        else:
+            need(h["layer"] < h["layers"] <= MOST_LAYERS, "ESERIES rule V30")
+            need(h["series"] == h["generations"] == h["period"] == h["began"] == 0,
+                 "ESERIES rule V30")
+            is_last = h["layer"] == h["layers"] - 1
+            need(h["rest_size"] == self.size if is_last else
+                 h["rest_size"] > on_pages(self.size), "ESERIES rule V31")
+        need(h["series_fpr"] < 0x3FF0000000000000, "ESERIES rule V32")
+
+    def is_layer(self):
+        return self.header["incompat"] & OF_SERIES != 0
+
+    def is_sealed_layer(self):
+        return self.header.get("layers", 0) != 0
 
     def check_records(self):
         need, h, H = self.need, self.header, self.header["header_size"]
@@ -231,6 +271,8 @@ class Image:
         interrupted = (H == 4096 and all(intact) and other["state"] == LIVE
                        and other["sequence"] < SEALED_SEQUENCE)
         need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
+        if self.is_layer():
+            need(sealed == self.is_sealed_layer(), "ESERIES rule " + ("V29" if sealed else "V30"))
         need(sealed or POISONED not in (r["state"], other["state"]), "EPOISONED rule V25")
         need(r["state"] != LIVE, "ELIVE rule V26")
 
@@ -248,6 +290,10 @@ class Image:
             entry = le(self.entries, 4 * page, 4)
             self.pages_checked[page] = crc32(stored) ^ self.record["body_crc"] == entry
         return self.pages_checked[page]
+
+    def need_right_pages(self):
+        wrong = [str(page) for page, right in sorted(self.pages_checked.items()) if not right]
+        self.need(not wrong, "EPAGE page " + ", ".join(wrong))
 
     def verify(self):
         """Section 10.4; returns the image."""
@@ -271,31 +317,122 @@ class Image:
         return True
 
 
+def on_pages(size):
+    return -(-size // 4096) * 4096
+
+
+class Series:
+    """Section 21.6: the layers of a sealed series, all of them."""
+
+    def __init__(self, data, path, knows_applications=False):
+        self.data, self.path, self.layers = memoryview(data), path, []
+        offset = link = 0
+        while offset < len(self.data):
+            layer = Image(self.data[offset:], path, knows_applications)
+            self.add(layer, link)
+            link = layer.header["header_crc"] + (layer.record["body_crc"] << 32)
+            offset += on_pages(layer.size)
+
+    def add(self, layer, link):
+        first = self.layers[0] if self.layers else layer
+        layer.need(layer.is_sealed_layer(), "ESERIES rule 21.6")
+        layer.need(layer.header["layer"] == len(self.layers), "ESERIES rule 21.6")
+        layer.need(layer.header["layers"] == first.header["layers"], "ESERIES rule 21.1")
+        layer.need(series_words(layer) == series_words(first), "ESERIES rule 21.1")
+        layer.need(layer.header["link"] == link, "ESERIES rule 21.6")
+        self.layers.append(layer)
+
+    def name(self, hash_id, value):
+        for layer in self.layers:
+            layer.name(hash_id, value)
+        return self
+
+    def verify(self):
+        for layer in self.layers:
+            layer.verify()
+        return self
+
+    def maybe(self, key):
+        return any([layer.maybe(key) for layer in self.layers])
+
+
+def series_words(layer):
+    """What is equal in all layers of one series (section 21.1)."""
+    header = layer.header
+    return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
+                                      "label", "series_fpr")] + [
+        header["framing"] if header["compat"] & FRAMED else 0]
+
+
+def opened(data, path, knows_applications=False):
+    """The image, or the series that begins with it."""
+    image = Image(data, path, knows_applications)
+    return Series(data, path, knows_applications) if image.is_sealed_layer() else image
+
+
+def layers_of(image):
+    return image.layers if isinstance(image, Series) else [image]
+
+
 def load(path, offset=0, length=None, knows_applications=True):
-    data = Path(path).read_bytes()[offset:]
-    if len(data) < (length or 0):
+    """An image, or a series."""
+    data = Path(path).read_bytes()
+    if len(data) < offset + (length or 0):
         raise ValueError(f"{path}: BLOOMFILE_ETRUNCATED")
-    return Image(data[:length], path, knows_applications)
+    return opened(data[offset:][:length], path, knows_applications)
+
+
+def load_one(path):
+    """An image that is no series: section 21.6 has no such operation on them."""
+    image = load(path)
+    if isinstance(image, Series):
+        raise ValueError(f"{path}: BLOOMFILE_ENOTONE")
+    return image
 
 
 def page_entries(body):
     return [crc32(body[p:p + 4096]) ^ crc32(body) for p in range(0, len(body), 4096)]
 
 
+def static_header(header):
+    """Its bytes; that of a layer if it has the fields of section 21.1."""
+    compat = FRAMED if header["framing"] else 0
+    is_layer = "layer" in header
+    return serialise({**(LAYER if is_layer else {}), **HEADER}, {
+        "hash_id": 1, "self_test": self_test(header["seed"]), **header,
+        "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0,
+        "incompat": OF_SERIES if is_layer else 0,
+        "body_offset": header["header_size"], "body_size": body_size(header)},
+        header["header_size"] // 2)
+
+
 def sealed(header, body, n, flags=0):
     """The bytes of a sealed image."""
     H, (ones, overflow) = header["header_size"], ones_and_overflow(header, body)
-    compat = FRAMED if header["framing"] else 0
-    start = serialise(HEADER, {
-        "hash_id": 1, "self_test": self_test(header["seed"]), **header,
-        "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0, "incompat": 0,
-        "body_offset": H, "body_size": len(body)}, H // 2)
+    start = static_header(header)
     record = serialise(RECORD, {
         "sequence": SEALED_SEQUENCE, "state": SEALED, "flags": flags, "n": n, "ones": ones,
         "overflow": overflow, "boot_id": bytes(16), "writers": 0, "body_crc": crc32(body),
         "header_crc": le(start, H // 2 - 4, 4)}, H // 4)
     entries = (struct.pack("<I", entry) for entry in page_entries(body))
     return start + record + record + body + b"".join(entries)
+
+
+def sealed_series(layers):
+    """The bytes of a sealed series of these layers: header, body, n and flags of each."""
+    rest, link, data = [0], 0, b""
+    for header, *_ in reversed(layers):
+        size = body_size(header)
+        size += 4096 + size // 4096 * 4
+        rest.append(rest[-1] + on_pages(size) if rest[-1] else size)
+    for number, (header, body, n, flags) in enumerate(layers):
+        image = sealed({**header, "series": 0, "layer": number, "generations": 0,
+                        "layers": len(layers), "rest_size": rest[-1 - number], "link": link,
+                        "period": 0, "began": 0}, body, n, flags)
+        record = parse(RECORD, image[2048:3072])
+        link = record["header_crc"] + (record["body_crc"] << 32)
+        data = data.ljust(on_pages(len(data)), b"\0") + image
+    return data
 
 
 def seal(path, header, body, n, flags=0):
@@ -335,7 +472,7 @@ def combine(out, sources, provenance=0, **changes):
 
 
 def fold(_, factor, path, out):
-    source, factor = load(path).verify(), int(factor, 0)
+    source, factor = load_one(path).verify(), int(factor, 0)
     m, unit = source.header["m"], FOLDED_UNIT[source.header["layout"]]
     if factor < 1 or m // unit % factor:
         raise ValueError(f"{path}: m = {m} cannot be folded by {factor}")
@@ -357,7 +494,7 @@ def count_of_union(sources):
 
 
 def union(_, out, *paths):
-    sources = [load(path).verify() for path in paths]
+    sources = [load_one(path).verify() for path in paths]
     headers = [source.header for source in sources]
     check_alike(out, headers)
     m = gcd(*(h["m"] for h in headers))
@@ -367,7 +504,7 @@ def union(_, out, *paths):
 
 
 def intersection(_, out, *paths):
-    sources = [load(path).verify() for path in paths]
+    sources = [load_one(path).verify() for path in paths]
     headers = [source.header for source in sources]
     check_alike(out, headers)
     if headers[0]["layout"] == COUNTING:
@@ -384,7 +521,7 @@ def intersection(_, out, *paths):
 
 
 def project(_, path, out):
-    source = load(path).verify()
+    source = load_one(path).verify()
     if source.header["layout"] != COUNTING:
         raise ValueError(f"{path}: the layout is not counting")
     combine(out, [source], PROJECTION, layout=CLASSIC)
@@ -430,12 +567,12 @@ def check_table(text, fields, parts):
 
 def understand(question):
     kind, *words = question.split(" ")
-    of_layout, with_body = kind not in PLAIN, kind not in (*PLAIN, "positions")
+    of_layout, with_body = kind not in PLAIN, kind not in (*PLAIN, "positions", "series")
     given = {"layout": LAYOUTS[words.pop(0)], "header_size": 0} if of_layout else {}
     for name, value in (word.split("=") for word in words):
-        given[name] = (value.encode() if name == "text" else
+        given[name] = ([int(number) for number in value.split(",")] if "," in value or name == "at" else
+                       value.encode() if name == "text" else
                        bytes.fromhex(value) if name in ("bytes", "boot_id") else
-                       [int(at) for at in value.split(",")] if name == "at" else
                        int(value, 16 if name in HEXADECIMAL else 10))
     if with_body:
         keys = (TEST_STRING[:i] for i in range(given["keys"]))
@@ -443,15 +580,30 @@ def understand(question):
     return kind, {"text": TEST_STRING[:given.get("length", 0)], **given}
 
 
-PLAIN = "crc", "digest", "selftest", "record", "refused"
-HEXADECIMAL = "seed", "digest", "body_crc", "header_crc"
+PLAIN = "crc", "digest", "selftest", "record", "refused", "layer"
+HEXADECIMAL = "seed", "digest", "body_crc", "header_crc", "series", "link", "series_fpr"
+
+
+def whole_header(given):
+    return {**given, "framing": 0, "provenance": 0, "capacity": max(given["keys"], 1), "fpr": 0,
+            "m_unfolded": given["m"], "tag": bytes(16), "label": b""}
 
 
 def whole_image(given):
-    data = sealed({**given, "framing": 0, "provenance": 0, "capacity": max(given["keys"], 1),
-                   "fpr": 0, "m_unfolded": given["m"], "tag": bytes(16), "label": b""},
-                  given["body"], given["keys"])
+    data = sealed(whole_header(given), given["body"], given["keys"])
     Image(data, "image").verify()
+    return data
+
+
+def whole_series(given):
+    layers = []
+    for m, k, keys in zip(*([numbers] if isinstance(numbers, int) else numbers
+                            for numbers in (given["m"], given["k"], given["keys"]))):
+        header = whole_header({**given, "header_size": 4096, "m": m, "k": k, "keys": keys})
+        digests = {xxh3(TEST_STRING[:i], given["seed"]) for i in range(keys)}
+        layers.append(({**header, "series_fpr": 0}, body_of_keys(header, digests), keys, 0))
+    data = sealed_series(layers)
+    opened(data, "series").verify()
     return data
 
 
@@ -472,7 +624,7 @@ def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
             struct.pack_into("<I", data, record + 124, crc32(data[record:record + 124]))
     size = len(data) if size is None else size
     try:
-        Image(data[:size].ljust(size, b"\0"), "image").verify()
+        opened(data[:size].ljust(size, b"\0"), "image").verify()
     except ValueError as refused:
         error, *rule = str(refused).removeprefix("image: ").split()
         return f"{error} {rule[1] if rule[:1] == ['rule'] else '10.4'}"
@@ -482,6 +634,8 @@ def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
 ANSWERS = {
     "entries": lambda given: " ".join(f"{entry:08x}" for entry in page_entries(given["body"])),
     "image": lambda given: "{} {:08x}".format(len(whole_image(given)), crc32(whole_image(given))),
+    "series": lambda given: "{} {:08x}".format(len(whole_series(given)), crc32(whole_series(given))),
+    "layer": lambda given: serialise(LAYER, given, 304)[240:].hex(),
     "record": record_bytes,
     "refused": lambda given: refused_by(**given),
     "crc": lambda given: f"{crc32(given['text']):08x}",
@@ -508,6 +662,7 @@ def check_compact(given, data):
 def vectors(_, spec):
     check_table(section(spec, 4), HEADER, 2)
     check_table(section(spec, 5), RECORD, 4)
+    check_table(section(spec, 21), LAYER, 2)
     if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
         raise ValueError("the table of damaged magics differs")
     text, bodies, whole = section(spec, "Annex D:"), [], whole_file(spec)
@@ -649,14 +804,25 @@ def read_keys(options):
     return keys if keys[-1] else keys[:-1], end
 
 
+def shown(image):
+    """What `info` prints."""
+    header = {**image.header, "label": image.label, "framing": framing_of(image.header)}
+    for rate in {"fpr", "series_fpr"} & set(header):
+        [header[rate]] = struct.unpack("<d", struct.pack("<Q", header[rate]))
+    return {"size": image.size, "record_in_force": image.in_force,
+            "records_identical": image.records_identical,
+            "state": "sealed" if image.record["state"] == SEALED else "live",
+            "header": header, "record": image.record}
+
+
+def print_json(report):
+    print(json.dumps(report, indent=2, default=bytes.hex))
+
+
 def info(options, path):
     image = load(path, options.offset, options.length)
-    [fpr] = struct.unpack("<d", struct.pack("<Q", image.header["fpr"]))
-    shown = {"size": len(image.data), "record_in_force": image.in_force,
-             "records_identical": image.records_identical, "state": "sealed",
-             "header": {**image.header, "label": image.label, "fpr": fpr,
-                        "framing": framing_of(image.header)}, "record": image.record}
-    print(json.dumps(shown, indent=2, default=bytes.hex))
+    reports = [shown(layer) for layer in layers_of(image)]
+    print_json(reports if isinstance(image, Series) else reports[0])
 
 
 def verify(options, path):
@@ -670,8 +836,8 @@ def query(options, path):
     keys, end = read_keys(options)
     chosen = [key + end for key in keys if image.maybe(key) != options.v]
     sys.stdout.buffer.write(b"".join(chosen))
-    wrong = [str(page) for page, right in sorted(image.pages_checked.items()) if not right]
-    image.need(not wrong, "EPAGE page " + ", ".join(wrong))
+    for layer in layers_of(image):
+        layer.need_right_pages()
     return 0 if chosen else 1
 
 

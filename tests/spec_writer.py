@@ -21,7 +21,6 @@ removed, and that fails if any other writer has the image open.
 
 import argparse
 import fcntl
-import json
 import mmap
 import os
 import struct
@@ -35,9 +34,9 @@ from pathlib import Path
 from zlib import crc32
 
 import spec_reader
-from spec_reader import (COUNTING, HEADER, LAYOUTS, LIVE, MAGIC, N_ESTIMATED, POISONED, RECORD,
+from spec_reader import (COUNTING, LAYOUTS, LIVE, N_ESTIMATED, POISONED, RECORD,
                          SEALED, SEALED_SEQUENCE, U64, WIDTH, Image, body_size, cells, le,
-                         digest_of, ones_and_overflow, parse, positions, self_test, serialise)
+                         digest_of, ones_and_overflow, parse, positions, serialise)
 
 # --- 5 Commit records: of 1024 bytes, since live images are in file form ---
 
@@ -46,6 +45,7 @@ SLOTS = (H // 2, 3 * H // 4)
 LARGEST_U32 = 2**32 - 1
 ZEROS = bytes(16)
 SYNC_BEGUN = 2
+SUCCEEDED = 4
 
 
 def changed(slot, **fields):
@@ -96,6 +96,10 @@ class LiveImage(Image):
         return (other["record_crc"] == crc32(self.slot(other=True)[:-4])
                 and other["header_crc"] == self.header["header_crc"])
 
+    def need_place(self, in_series):
+        """A layer is not opened alone, and nothing else as a layer."""
+        self.need(self.is_layer() == in_series, "ESERIES rule S3" if in_series else "ENOTONE")
+
     def is_live(self):
         return self.record["state"] == LIVE
 
@@ -115,9 +119,12 @@ class LiveImage(Image):
 class Reader:
     """A live (or sealed) image that is kept open for lookups. Takes no lock."""
 
+    in_series = False
+
     def __init__(self, path, accept_unclean=False):
         with open(path, "rb") as file:
             self.image = self.read(file, path, accept_unclean)
+            self.image.need_place(self.in_series)
             self.mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         h = self.image.header
         body = memoryview(self.mapping)[h["header_size"]:][:h["body_size"]]
@@ -175,6 +182,8 @@ def lock(fd, command, kind, start):
 class File:
     """An image that is open for writing."""
 
+    in_series = False
+
     def __init__(self, path):
         self.path, self.image, self.sync_has_failed = path, None, False
         self.on_disk = None  # the sequence of a record that is known to be
@@ -214,6 +223,7 @@ class File:
             if self.image is None:
                 data = os.pread(self.fd, os.fstat(self.fd).st_size, 0)
                 self.image = LiveImage(data, self.path, abandoned=lambda sequence: True, **how)
+                self.image.need_place(self.in_series)
                 unknown = self.image.header["ro_compat"]
                 lowest_bit = (unknown & -unknown).bit_length() - 1
                 self.image.need(not unknown, f"EFEATURE bit {lowest_bit}")
@@ -240,7 +250,17 @@ class File:
         if self.on_disk != image.record["sequence"]:
             self.sync_or_poison()
             self.on_disk = image.record["sequence"]
-        self.write_record(1 - image.in_force, changed(image.slot(), sequence=sequence, **fields))
+        self.write_record(1 - image.in_force, self.next_record(sequence=sequence, **fields))
+
+    def next_record(self, **fields):
+        """That in force with these fields; a layer that is succeeded stays so (section 21.2)."""
+        if self.is_succeeded():
+            fields["flags"] = fields.get("flags", self.image.record["flags"]) | SUCCEEDED
+        return changed(self.image.slot(), **fields)
+
+    def is_succeeded(self):
+        return self.image.is_layer() and any(
+            le(os.pread(self.fd, 4, slot + 12), 0, 4) & SUCCEEDED for slot in SLOTS)
 
     def commit(self, **fields):
         self.write(**fields)
@@ -265,8 +285,7 @@ class File:
             sequence = image.record["sequence"] + step
             if sequence < SEALED_SEQUENCE:
                 with suppress(OSError):
-                    self.write_record(slot, changed(image.slot(), sequence=sequence,
-                                                    state=POISONED))
+                    self.write_record(slot, self.next_record(sequence=sequence, state=POISONED))
                     self.sync()
 
     def sync_or_poison(self):
@@ -511,35 +530,45 @@ def poison(path):
 
 # --- L9 Creating ---
 
-def create(path, header):
-    """`header`: what distinguishes the image. It gets its name when it is on disk."""
-    header = {"framing": 0, **header, "header_size": H}
-    static = serialise(HEADER, {
-        "hash_id": 1, "self_test": self_test(header["seed"]), **header,
-        "magic": MAGIC, "version": 1, "ro_compat": 0, "incompat": 0,
-        "compat": spec_reader.FRAMED if header["framing"] else 0,
-        "provenance": 0, "body_offset": H,
-        "body_size": body_size(header), "fpr": le(struct.pack("<d", header["fpr"]), 0),
-        "m_unfolded": header["m"]}, H // 2)
+def created(header):
+    """The bytes of an empty live image. `header`: what distinguishes it."""
+    header = {"framing": 0, "provenance": 0, "m_unfolded": header["m"], **header, "header_size": H}
+    static = spec_reader.static_header(header)
     record = dict.fromkeys(RECORD, 0)
     record.update(sequence=1, state=LIVE, boot_id=ZEROS, header_crc=le(static, H // 2 - 4, 4))
     size = H + body_size(header) + 4 * (body_size(header) // 4096)
-    data = (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
+    return (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
+
+
+def publish(path, data, replace=False):
+    """A file with these bytes gets this name when it is on disk."""
     LiveImage(data, path)
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     with open(temporary, "xb") as file:
         try:
-            os.posix_fallocate(file.fileno(), 0, size)
+            os.posix_fallocate(file.fileno(), 0, len(data))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.link(temporary, path)
+            if replace:
+                os.rename(temporary, path)
+            else:
+                os.link(temporary, path)
         finally:
-            temporary.unlink()
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+            with suppress(FileNotFoundError):
+                temporary.unlink()
+    synchronise_folder(path.parent)
+
+
+def synchronise_folder(path):
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     os.fsync(folder)
     os.close(folder)
+
+
+def create(path, header):
+    publish(path, created({**header, "fpr": le(struct.pack("<d", header["fpr"]), 0)}))
 
 
 # --- The command line ---
@@ -593,9 +622,7 @@ def run_query(options):
     keys, end = spec_reader.read_keys(options)
     chosen = [key + end for key in keys if reader.maybe(key) != options.v]
     sys.stdout.buffer.write(b"".join(chosen))
-    image = reader.image
-    wrong = [str(page) for page, right in sorted(image.pages_checked.items()) if not right]
-    image.need(not wrong, "EPAGE page " + ", ".join(wrong))
+    reader.image.need_right_pages()
     return 0 if chosen else 1
 
 
@@ -609,14 +636,7 @@ def run_poison(options):
 
 def run_info(options):
     image = Reader(options.file, options.accept_unclean).image
-    [fpr] = struct.unpack("<d", struct.pack("<Q", image.header["fpr"]))
-    shown = {"size": len(image.data), "record_in_force": image.in_force,
-             "records_identical": image.records_identical,
-             "state": "live" if image.is_live() else "sealed",
-             "header": {**image.header, "label": image.label, "fpr": fpr,
-                        "framing": spec_reader.framing_of(image.header)},
-             "record": image.record}
-    print(json.dumps(shown, indent=2, default=bytes.hex))
+    spec_reader.print_json(spec_reader.shown(image))
 
 
 def main():

@@ -20,6 +20,8 @@ from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entri
 import spec_patch  # noqa: E402
 from spec_patch import variable  # noqa: E402
 from spec_reader import Image  # noqa: E402
+from craft_series import file_name  # noqa: E402
+from refused_series import layers, live_series, sealed_series  # noqa: E402
 
 COLUMNS = ["file", "error", "rule"]
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
@@ -28,7 +30,7 @@ OTHER_KEYS = [b"other key"]
 
 class Folder:
     def __init__(self):
-        self.files, self.rows = {}, []
+        self.files, self.rows, self.series = {}, [], []
 
     def add(self, error, rule, **images):
         """Image `page_flipped` becomes the file page-flipped.bloom."""
@@ -36,6 +38,14 @@ class Folder:
             file = name.replace("_", "-") + ".bloom"
             self.files[file] = image
             self.rows.append((file, "BLOOMFILE_" + error, rule))
+
+    def add_live(self, error, rule, **series):
+        """slot -> bytes; series `without_slot_1` becomes the folder live/without-slot-1."""
+        for name, files in series.items():
+            folder = "live/" + name.replace("_", "-")
+            for slot, image in files.items():
+                self.files[f"{folder}/{file_name(slot)}"] = image
+            self.series.append((f"{folder}/{file_name(0)}", "BLOOMFILE_" + error, rule))
 
 
 CLASSIC = make("classic", 100, 3, KEYS, embedded=True, label="a label", fpr=0.05)
@@ -110,7 +120,8 @@ def header(out):
     out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
             version_all_ones=changed(version=2**32 - 1),
             version_2_and_unknown_feature=changed(version=2, incompat=1))
-    out.add("EFEATURE", "V8", incompat_bit_0=changed(incompat=1),
+    out.add("EFEATURE", "V8", incompat_bit_1=changed(incompat=2), incompat_bits_0_and_1=changed(
+                IN_FILE, incompat=3),
             incompat_bit_31=changed(incompat=2**31),
             incompat_and_unknown_layout=changed(incompat=6, layout=9))
     out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_4=changed(layout=4),
@@ -419,19 +430,23 @@ def wrong_results(out):
                                (1, b"\0", "0" * free + "1"), None))
 
 
+def table(rows):
+    return "".join("\t".join(cells) + "\n" for cells in [COLUMNS, *rows]).encode()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     out = Folder()
-    for add in not_images, truncated, header, records, not_sealed, body:
+    for add in (not_images, truncated, header, records, not_sealed, body, layers, sealed_series,
+                live_series):
         add(out)
     patches = Patches()
     for add in wrong_heads, wrong_parts, wrong_strings, wrong_results:
         add(patches)
-    index = "".join("\t".join(cells) + "\n" for cells in [COLUMNS, *out.rows])
-    files = {**out.files, **patches.files, "index.tsv": index.encode(),
-             "patches.tsv": patches.index()}
+    files = {**out.files, **patches.files, "index.tsv": table(out.rows),
+             "series.tsv": table(out.series), "patches.tsv": patches.index()}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

@@ -18,7 +18,7 @@ READER = TESTS / "spec_reader.py"
 sys.path.insert(0, str(TESTS))
 
 import spec_reader  # noqa: E402
-from spec_reader import FRAMINGS, HEADER, RECORD, Image, framing_of  # noqa: E402
+from spec_reader import FRAMINGS, HEADER, LAYER, RECORD, Image, framing_of, opened  # noqa: E402
 
 SEALED_SEQUENCE = 2**64 - 1
 LIVE, SEALED, POISONED = 1, 2, 3
@@ -84,9 +84,10 @@ def positions(layout, m, k, key, seed=0):
 
 
 def named(image, name):
-    """An Image, of an application's own hash function too: as that application sees it."""
-    opened = Image(image, name, knows_applications=True)
-    return opened.name(opened.header["hash_id"], opened.header["self_test"])
+    """An Image or a Series, of an application's own hash function too: as that application sees it."""
+    found = opened(image, name, knows_applications=True)
+    header = spec_reader.layers_of(found)[0].header
+    return found.name(header["hash_id"], header["self_test"])
 
 
 def hash_words(image):
@@ -98,7 +99,7 @@ def hash_words(image):
 def refusal(image):
     """The error and the rule with which the reader refuses an image; None if it does not."""
     try:
-        Image(image, "image").verify()
+        opened(image, "image").verify()
     except ValueError as refused:
         error, *rest = str(refused).removeprefix("image: ").split()
         return error, rest[1] if rest[:1] == ["rule"] else "10.4"
@@ -134,7 +135,7 @@ def framing_words(image):
 def locate(image, name, record=None):
     """A field's size, offset in the image, and struct format."""
     H = header_size(image)
-    fields, start, size = ((HEADER, 0, H // 2) if record is None
+    fields, start, size = (({**HEADER, **LAYER}, 0, H // 2) if record is None
                            else (RECORD, H // 2 + H // 4 * record, H // 4))
     offset, form = fields[name]
     return struct.calcsize("<" + form), start + offset % size, form
@@ -198,9 +199,10 @@ def write_folder(folder, files, check):
             continue
         different.append(name)
         if not check:
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-    known = {".gitattributes", "README.md", "make.py", "craft.py"} | set(files)
+    known = {".gitattributes", "README.md", "make.py", "craft.py", "craft_series.py",
+             "refused_series.py"} | set(files)
     different += [str(path.relative_to(folder)) for path in sorted(folder.rglob("*"))
                   if path.is_file() and "__pycache__" not in path.parts
                   and str(path.relative_to(folder)) not in known]

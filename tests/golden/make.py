@@ -16,13 +16,16 @@ import sys
 FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-from craft import (LIVE, body_of, derive, edit, field, framing_words, hash_words,  # noqa: E402
-                   header_size, lines, make, named, write_folder)
+import craft_series  # noqa: E402
+from craft import (LIVE, body_of, derive, edit, field, flip, framing_words,  # noqa: E402
+                   hash_words, header_size, lines, make, named, write_folder)
 
 import spec_patch  # noqa: E402
 from spec_reader import Image  # noqa: E402
 
 COLUMNS = "file keys n layout m k seed hash framing sha256 form maybes bfcreate".split()
+SERIES = ("file keys layers generations n layout m k seed hash framing sha256 sealed_sha256 "
+          "maybes").split()
 
 TEST_STRING = bytes((128 + 157 * i) % 256 for i in range(4096)).replace(b"\n", b"\v")
 LABEL = "Wörter, слова, λέξεις, 言葉, คำ, 🌸 filter; žluťoučký kůň; 1 % maybe, no false no ✓."
@@ -48,11 +51,27 @@ APPLICATION = {"hash_id": 0x80536841, "self_test": int(KEYS["few.digests"][0], 1
 class Folder:
     def __init__(self):
         self.files = {f"keys/{name}": lines(keys) for name, keys in KEYS.items()}
-        self.images = []
+        self.images, self.series = [], []
+
+    def keys(self, name, keys):
+        """Puts keys into a file of their own; its name."""
+        self.files[f"keys/{name}.keys"] = lines(keys)
+        return f"{name}.keys"
 
     def add(self, name, keys, image, bfcreate="-"):
         self.files[name] = image
         self.images.append((name, keys, image, bfcreate))
+
+    def add_sealed(self, name, keys, image):
+        self.files[name] = image
+        self.series.append((name, keys, image, image))
+
+    def add_live(self, name, keys, files):
+        """files: slot -> bytes. A sealed copy is no file, since it can be made."""
+        for slot, image in files.items():
+            self.files[f"live/{name}/{craft_series.file_name(slot)}"] = image
+        self.series.append((f"live/{name}/{craft_series.file_name(0)}", keys,
+                            b"".join(craft_series.in_order(files)), craft_series.sealed(files)))
 
     def make(self, name, keys, layout, m, k, embedded=False, **options):
         """An image that bfcreate can make as well, if it is in file form."""
@@ -213,6 +232,76 @@ def add_patches(out):
     out.files["patches.tsv"] = "".join("\t".join(row) + "\n" for row in rows).encode()
 
 
+def series(out):
+    few, digests = KEYS["few.keys"], KEYS["few.digests"]
+    header, live = craft_series.header, craft_series.live
+
+    def forgetting(name, count, layers=0, unmarked=False, **options):
+        """Of so many of the keys; not all of them are still in it."""
+        fields = header(capacity=6, **options)
+        keys = out.keys(name, craft_series.held(fields, few[:count], layers))
+        out.add_live(name, keys, live(fields, few[:count], layers, unmarked))
+
+    growing = header()
+    out.add_live("growing-no-keys", "none.keys", live(growing, []))
+    out.add_live("growing-1", "three.keys", live(growing, KEYS["three.keys"]))
+    out.add_live("growing-2", "few.keys", live(header(capacity=20, m=1024, k=7), few))
+    three = live(growing, few)
+    out.add_live("growing-3", "few.keys", three)
+    out.add_live("growing-2-not-marked-yet", "few.keys",
+                 live(header(capacity=40), few, layers=2, unmarked=True))
+    torn = live(header(), [], layers=2)
+    torn[0] = flip(torn[0], 3072 + 16)
+    out.add_live("growing-2-marked-in-a-torn-record", "none.keys", torn)
+    classic = {"layout": "classic", "label": LABEL, "tag": bytes(range(0xA0, 0xB0)).hex(),
+               "framing": "null", "seed": 0x0123456789ABCDEF}
+    told = live(header(capacity=25, **classic), few)
+    out.add_live("growing-classic", "few.keys", told)
+    application = live(header(capacity=20, **APPLICATION), digests)
+    out.add_live("growing-application", "few.digests", application)
+    forgetting("forgetting-2-begun", 5, generations=2)
+    forgetting("forgetting-2-wrapped", 25, generations=2)
+    forgetting("forgetting-3-begun", 9, generations=3)
+    forgetting("forgetting-3-wrapped", 30, generations=3, layout="classic")
+    forgetting("forgetting-3-by-time", 20, layers=5, generations=3, period=86400)
+    forgetting("forgetting-2-not-marked-yet", 12, layers=3, unmarked=True, generations=2)
+
+    out.add_sealed("series-1.bloom", "three.keys", craft_series.sealed(live(
+        growing, KEYS["three.keys"])))
+    out.add_sealed("series-3.bloom", "few.keys", craft_series.sealed(three))
+    out.add_sealed("series-classic.bloom", "few.keys", craft_series.sealed(told))
+    out.add_sealed("series-application.bloom", "few.digests", craft_series.sealed(application))
+    odd = [edit(layer, header={"compat": 0x80000000, "ro_compat": 0x80000001, "series_fpr": fpr,
+                               "provenance": 0xFFFFFFF8, "framing": number},
+                record={"flags": 0xFFFFFFFE}, at={304: b"\xa5" * (2044 - 304)})
+           for fpr in (1,) for number, layer in enumerate(
+               craft_series.split(craft_series.sealed(live(header(capacity=20), few))))]
+    out.add_sealed("series-unknown-everything.bloom", "few.keys", craft_series.relinked(odd, b"\x5a"))
+
+
+def series_row(name, keys, images, sealed):
+    opened = named(sealed, name)
+    headers, first = [layer.header for layer in opened.layers], opened.layers[0]
+    absent = KEYS["absent" + pathlib.Path(keys).suffix]
+    numbers = [h["layer"] for h in headers]
+    generations = field(images, "generations")
+    if images is not sealed:
+        size = [layer.size for layer in opened.layers]
+        starts = [sum(size[:i]) for i in range(len(size))]
+        numbers = [field(images[start:], "layer") for start in starts]
+
+    def listed(values):
+        return ",".join(map(str, values))
+
+    return [name, f"keys/{keys}", listed(numbers), generations,
+            listed(layer.record["n"] for layer in opened.layers),
+            ("blocked", "classic")[first.header["layout"] - 1],
+            listed(h["m"] for h in headers), listed(h["k"] for h in headers),
+            first.header["seed"], hash_words(first), framing_words(first),
+            hashlib.sha256(images).hexdigest(), hashlib.sha256(sealed).hexdigest(),
+            sum(opened.maybe(key) for key in absent)]
+
+
 def row(name, keys, image, bfcreate):
     slot = int(field(image, "state", 0) == LIVE)
     layout = ("blocked", "classic", "counting")[field(image, "layout") - 1]
@@ -223,6 +312,10 @@ def row(name, keys, image, bfcreate):
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
             field(image, "k"), field(image, "seed"), hash_words(opened), framing_words(opened),
             hashlib.sha256(image).hexdigest(), form, maybes, bfcreate]
+
+
+def table(columns, rows):
+    return "".join("\t".join(map(str, cells)) + "\n" for cells in [columns, *rows]).encode()
 
 
 def main():
@@ -238,9 +331,9 @@ def main():
     odd_but_valid(out)
     patched(out)
     add_patches(out)
-    rows = [COLUMNS, *(row(*image) for image in out.images)]
-    index = "".join("\t".join(map(str, cells)) + "\n" for cells in rows)
-    files = {**out.files, "index.tsv": index.encode()}
+    series(out)
+    files = {**out.files, "index.tsv": table(COLUMNS, (row(*image) for image in out.images)),
+             "series.tsv": table(SERIES, (series_row(*one) for one in out.series))}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

@@ -384,6 +384,139 @@ static void the_live_records_are_those_of_the_library(void **state)
     free(text.data);
 }
 
+/* ---- section 18.7 */
+
+static void the_fields_of_layers_are_those_of_the_library(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("layer ", text);
+    for_each_line(line, text)
+    {
+        struct header h = { .header_size = IN_FILE, .incompat = HEADER_INCOMPAT_LAYER };
+        unsigned long long layer, rest_size, period, began;
+        char series[17], link[17], fpr[17], answer[129];
+        uint8_t expected[64], bytes[HEADER_MAX];
+        if (sscanf(line,
+                   "layer series=%16[0-9a-f] layer=%llu generations=%u layers=%u rest_size=%llu "
+                   "link=%16[0-9a-f] series_fpr=%16[0-9a-f] period=%llu began=%llu : "
+                   "%128[0-9a-f]",
+                   series, &layer, &h.generations, &h.layers, &rest_size, link, fpr, &period,
+                   &began, answer) != 10)
+            continue;
+        const uint64_t rate = hex(fpr);
+        h.series = hex(series);
+        h.layer = layer;
+        h.rest_size = rest_size;
+        h.link = hex(link);
+        memcpy(&h.series_fpr, &rate, sizeof rate);
+        h.period = period;
+        h.began = began;
+        read_hex(answer, expected, sizeof expected);
+        header_encode(&h, bytes);
+        assert_memory_equal(bytes + AT_series, expected, sizeof expected);
+        found++;
+    }
+    assert_true(found >= 3);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+#define MOST_LAYERS 4
+
+/* "512,1024": the number of numbers. */
+static unsigned read_numbers(const char *at, uint64_t numbers[MOST_LAYERS])
+{
+    unsigned count = 0;
+    for (char *end; count < MOST_LAYERS; at = end + 1) {
+        numbers[count++] = strtoull(at, &end, 10);
+        if (*end != ',')
+            break;
+    }
+    return count;
+}
+
+static size_t on_pages(size_t size)
+{
+    return (size + 4095) / 4096 * 4096;
+}
+
+/* The layers one behind the other: each as it would be alone, but for what it says of its place. */
+static struct bytes series_of(const struct body_vector *layers, unsigned count)
+{
+    struct bytes images[MOST_LAYERS], whole = { .size = 0 };
+    for (unsigned i = 0; i < count; i++) {
+        images[i] = image_of(&layers[i]);
+        whole.size = on_pages(whole.size) + images[i].size;
+    }
+    whole.data = calloc(1, whole.size);
+    assert_non_null(whole.data);
+    uint64_t link = 0;
+    size_t used = 0;
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *image = images[i].data;
+        put32(image + AT_incompat, HEADER_INCOMPAT_LAYER);
+        put64(image + AT_layer, i);
+        put32(image + AT_layers, count);
+        put64(image + AT_rest_size, whole.size - used);
+        put64(image + AT_link, link);
+        reseal_header(image);
+        link = get32(image + IN_FILE / 2 - 4) |
+               (uint64_t)get32(record_at(image, 0) + RECORD_AT_body_crc) << 32;
+        memcpy(whole.data + used, image, images[i].size);
+        used = on_pages(used + images[i].size);
+        free(image);
+    }
+    return whole;
+}
+
+static void the_sealed_series_are_opened(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("series ", text);
+    for_each_line(line, text)
+    {
+        char name[16], lists[3][64], seed[17], crc[9];
+        size_t size;
+        if (sscanf(line,
+                   "series %15[a-z] m=%63[0-9,] k=%63[0-9,] seed=%16[0-9a-f] keys=%63[0-9,] : "
+                   "%zu %8[0-9a-f]",
+                   name, lists[0], lists[1], seed, lists[2], &size, crc) != 7)
+            continue;
+        uint64_t m[MOST_LAYERS], k[MOST_LAYERS], keys[MOST_LAYERS];
+        const unsigned count = read_numbers(lists[0], m);
+        assert_int_equal(read_numbers(lists[1], k), count);
+        assert_int_equal(read_numbers(lists[2], keys), count);
+        struct body_vector layers[MOST_LAYERS];
+        unsigned most = 0;
+        for (unsigned i = 0; i < count; i++) {
+            layers[i] = (struct body_vector){ .layout = layout_named(name),
+                                              .header_size = IN_FILE,
+                                              .m = m[i],
+                                              .k = (unsigned)k[i],
+                                              .keys = (unsigned)keys[i],
+                                              .seed = hex(seed) };
+            most = layers[i].keys > most ? layers[i].keys : most;
+        }
+        struct bytes series = series_of(layers, count);
+        assert_int_equal(series.size, size);
+        assert_int_equal(checksum(series.data, series.size), hex(crc));
+        bloomfile *f;
+        assert_error(bloomfile_open_memory(&f, series.data, series.size, 0), 0);
+        assert_error(bloomfile_verify(f, 1, NULL), 0);
+        assert_int_equal(bloomfile_layers(f), count);
+        for (unsigned i = 0; i < most; i++)
+            assert_true(bloomfile_contains(f, test_string, i));
+        bloomfile_close(f);
+        free(series.data);
+        found++;
+    }
+    assert_true(found >= 3);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
 /* The image of section 19 as a `refused` line changes it. */
 static struct bytes changed_image(const char *line)
 {
@@ -455,6 +588,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_page_entries_are_those_of_the_builder),
         cmocka_unit_test(the_whole_images_are_those_of_the_builder),
         cmocka_unit_test(the_live_records_are_those_of_the_library),
+        cmocka_unit_test(the_fields_of_layers_are_those_of_the_library),
+        cmocka_unit_test(the_sealed_series_are_opened),
         cmocka_unit_test(what_the_text_refuses_is_refused),
     };
     for (unsigned i = 0; i < sizeof test_string; i++)

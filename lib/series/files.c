@@ -51,6 +51,8 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
     free(path);
     if (rest >= 0)
         close(rest);
+    if (error == BLOOMFILE_ESEALED)
+        error = BLOOMFILE_ESERIES; /* no live layer, whoever asks */
     if (error != 0)
         return error;
     const struct header *h = &(*out)->header;

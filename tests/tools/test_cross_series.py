@@ -1,0 +1,529 @@
+# SPDX-License-Identifier: MIT
+"""Two implementations of series, at work on the same ones: layers, answers, counts and sealed copies."""
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+
+from support import SOURCE_ROOT, ToolTest, craft, lines, main, numbered
+
+import craft_series
+import spec_reader
+import spec_series
+import spec_writer
+from spec_reader import N_ESTIMATED, Series, layers_of, opened
+from spec_series import SUCCEEDED, LiveSeries, SeriesWriter, slot_path
+from spec_writer import LiveImage, present_boot
+
+PROGRAM = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec_series.py")]
+HANDS = "c", "python"
+ABSENT = numbered(300, "absent ")
+OTHER_BOOT = bytes(range(16))
+
+
+class SeriesTest(ToolTest):
+    def path(self, name="live"):
+        return self.folder / name
+
+    def remove(self, name="live"):
+        for path in self.folder.glob(f"{name}*"):
+            path.unlink()
+
+    def make(self, by, name="live", layout="blocked", generations=0, capacity=20, fpr=0.001,
+             label="", tag="00" * 16, seed=0):
+        self.remove(name)
+        if by == "c":
+            how = ["--generations", generations, "--every", capacity] if generations else \
+                ["--grow", "-n", capacity]
+            self.create_live(*how, "-l", layout, "-p", fpr, "-s", seed, "--label", label, "--tag",
+                             tag, name=name)
+        else:
+            spec_series.create(self.path(name), spec_series.first_layer(
+                {**craft_series.plain(layout, seed), "generations": generations, "period": 0,
+                 "capacity": capacity, "label": label.encode(), "tag": bytes.fromhex(tag),
+                 "framing": 1}, fpr))
+
+    def writer(self, name="live", **options):
+        writer = SeriesWriter(self.path(name), **options)
+        self.addCleanup(writer.series.close)
+        return writer
+
+    def reader(self, name="live", **options):
+        reader = LiveSeries(self.path(name), **options)
+        self.addCleanup(reader.close)
+        return reader
+
+    def add(self, by, keys, name="live", **options):
+        if by == "c":
+            words = ["--accept-unclean"] if options.get("accept_unclean") else []
+            self.output("bfadd", "-q", *words, name, stdin=lines(*keys))
+        else:
+            writer = self.writer(name, **options)
+            writer.add(keys)
+            writer.leave()
+
+    def seal(self, by, name="live", out="sealed"):
+        if by == "c":
+            self.output("bfseal", "-q", "--force", name, out)
+        else:
+            spec_series.seal(self.path(name), self.path(out))
+        return self.read(out)
+
+    def images(self, name="live"):
+        """The layers, the oldest first, as the Python reader sees them."""
+        reader = LiveSeries(self.path(name), accept_unclean=True)
+        images = [LiveImage(layer.mapping[:], str(layer.image.path), accept_unclean=True)
+                  for _, layer in sorted(reader.layers.items())]
+        reader.close()
+        return images
+
+    def answers(self, keys, name="live"):
+        """Which of the keys are maybe, if both say the same."""
+        data = self.read(name)
+        sealed = isinstance(opened_or_none(data), Series)
+        reader = opened(data, name) if sealed else self.reader(name)
+        found = [key for key in keys if reader.maybe(key)]
+        if not sealed:
+            self.assertIsNone(reader.error)
+        out = self.run_tool("bfquery", name, stdin=lines(*keys))
+        self.assertEqual((out.returncode, out.stdout, out.stderr),
+                         (0 if found else 1, lines(*found), b""))
+        return found
+
+    def check(self, keys, name="live", clean=True):
+        """A whole series which has all of the keys; its layers."""
+        images = self.images(name)
+        numbers = [image.header["layer"] for image in images]
+        self.assertEqual(numbers, list(range(numbers[0], numbers[0] + len(numbers))))
+        for image in images:
+            newest = image is images[-1]
+            self.assertEqual(image.record["flags"], 0 if newest else SUCCEEDED)
+            if clean:
+                self.assertEqual((image.record["writers"], any(image.record["boot_id"])),
+                                 (0, False))
+            ones, _ = spec_reader.ones_and_overflow(image.header, image.body)
+            self.assertEqual(image.record["ones"], ones)
+        found = self.answers([*keys, *ABSENT], name)
+        self.assertEqual(found[:len(keys)], list(keys))
+        self.assertLess(len(found) - len(keys), 10)
+        return images
+
+    def check_refused(self, error, name="live"):
+        with self.assertRaisesRegex(ValueError, f"BLOOMFILE_{error} "):
+            LiveSeries(self.path(name))
+        words = self.words(error)
+        self.assertIn(words, self.trouble("bfquery", name, stdin=b"a\n", changes=True))
+        self.assertIn(words, self.trouble("bfadd", name, stdin=b"a\n", changes=True))
+
+    def words(self, error):
+        text = (SOURCE_ROOT / "include" / "bloomfile.h").read_text()
+        return text.partition(f"X(BLOOMFILE_{error}, ")[2].split('"')[1]
+
+
+def opened_or_none(data):
+    with suppress(ValueError):
+        return opened(data, "")
+    return None
+
+
+class Growing(SeriesTest):
+    def test_from_hand_to_hand(self):
+        """Layers are made, filled, followed and sealed by one and the other."""
+        keys = numbered(400)
+        for layout in "blocked", "classic":
+            for maker in HANDS:
+                self.make(maker, layout=layout)
+                other = HANDS[maker == "c"]
+                for turn, by in enumerate((other, maker, other, maker, maker, other, other, maker)):
+                    with self.subTest(layout=layout, maker=maker, turn=turn):
+                        self.add(by, keys[50 * turn:50 * turn + 50])
+                        images = self.check(keys[:50 * turn + 50])
+                self.assertEqual([image.header["layer"] for image in images], [0, 1, 2, 3, 4])
+                self.assertLessEqual(400 - sum(image.record["n"] for image in images), 2)
+                self.assertEqual([image.header["capacity"] for image in images],
+                                 [20, 40, 80, 160, 320])
+                rates = [spec_series.unpacked(image.header["fpr"]) for image in images]
+                for i, rate in enumerate(rates):
+                    self.assertAlmostEqual(rate, 0.001 / 8 * (7 / 8) ** i, 12)
+
+    def test_no_layer_has_more_keys_than_it_was_made_for(self):
+        for by in HANDS:
+            self.make(by, capacity=1000)
+            self.add(by, numbered(5000))
+            for image in self.check([])[:-1]:
+                self.assertLessEqual(image.record["n"], image.header["capacity"] * 1.01)
+                self.assertGreaterEqual(image.record["n"], image.header["capacity"] * 0.9)
+
+    def test_a_key_is_new_once(self):
+        keys = numbered(150)
+        for by, other in (HANDS, HANDS[::-1]):
+            self.make(by)
+            self.add(by, keys)
+            before = [image.record["n"] for image in self.check(keys)]
+            self.add(other, keys + keys)
+            self.assertEqual([image.record["n"] for image in self.check(keys)], before)
+
+    def test_one_that_was_killed_before_it_marked(self):
+        """Two layers without the mark: lookups see both, and the next writer sets it."""
+        keys = numbered(50)
+        for by in HANDS:
+            self.make("python", capacity=100)
+            self.add("c", keys)
+            writer = self.writer()
+            writer.succeed(writer.writer, 0, mark=False)
+            writer.leave()
+            self.assertEqual([image.record["flags"] for image in self.images()], [0, 0])
+            self.assertEqual(self.answers(keys), keys)
+            self.add(by, [b"the next"])
+            images = self.check([*keys, b"the next"])
+            self.assertEqual([image.record["n"] for image in images], [50, 1])
+
+    def test_readers_that_are_open_see_new_layers(self):
+        keys = numbered(300)
+        for by in HANDS:
+            self.make("c")
+            reader, by_c = self.reader(), self.start("bfquery", "live")
+            for start in range(0, 300, 30):
+                self.add(by, keys[start:start + 30])
+                chosen = keys[start + 29]
+                self.assertTrue(reader.maybe(chosen))
+                self.feed(by_c, ABSENT[0], chosen)
+                self.assertEqual(by_c.stdout.readline(), chosen + b"\n")
+            self.assertFalse(reader.maybe(ABSENT[0]))
+            self.assertEqual(self.result(by_c, lines(*keys)), (0, lines(*keys), b""))
+
+    def test_writers_that_are_open_go_on_to_new_layers(self):
+        """One of C has joined the first layer; others make the next ones meanwhile."""
+        self.make("c", capacity=100)
+        by_c = self.start("bfadd", "live")
+        self.feed(by_c, b"first of c")
+        self.wait_for_key("live", b"first of c", by_c)
+        writer = self.writer()
+        writer.succeed(writer.writer, 0)
+        writer.go_on()
+        self.assertEqual(self.result(by_c, lines(*numbered(50)))[0], 0)
+        writer.add([b"by python"])
+        writer.leave()
+        images = self.check([b"first of c", b"by python", *numbered(50)])
+        self.assertEqual([image.record["n"] for image in images], [1, 51])
+
+    def test_a_crowd(self):
+        """Of writers of C, which grow the series at the same time, and readers of Python."""
+        self.make("c", capacity=50)
+        keys = [numbered(600, f"{number} ") for number in range(4)]
+        crowd = [self.start("bfadd", "--exact", "live") for _ in keys]
+        feeders = [threading.Thread(target=self.result, args=(process, lines(*some)))
+                   for process, some in zip(crowd, keys)]
+        for feeder in feeders:
+            feeder.start()
+        while any(feeder.is_alive() for feeder in feeders):
+            self.reader().maybe(ABSENT[0])
+        for feeder in feeders:
+            feeder.join()
+        self.assertEqual([process.returncode for process in crowd], [0] * 4)
+        images = self.check(sum(keys, []))
+        self.assertLessEqual(2400 - sum(image.record["n"] for image in images), 10)
+        for image in images[:-1]:
+            self.assertLessEqual(image.record["n"], image.header["capacity"] * 1.01 + 4)
+
+
+class Forgetting(SeriesTest):
+    def test_from_hand_to_hand(self):
+        keys = numbered(400)
+        for generations in 2, 3:
+            for maker in HANDS:
+                self.make(maker, generations=generations)
+                other = HANDS[maker == "c"]
+                for turn, by in enumerate((other, maker, other, maker, maker, other, other, maker)):
+                    with self.subTest(generations=generations, maker=maker, turn=turn):
+                        self.add(by, keys[50 * turn:50 * turn + 50])
+                        last = 50 * turn + 50
+                        # All but the newest generation are full.
+                        kept = keys[max(last - 20 * (generations - 1), 0):last]
+                        images = self.check(kept)
+                        gone = keys[:max(last - 20 * generations - 5, 0)]
+                        self.assertLessEqual(len(self.answers(gone)), 2)
+                self.assertEqual(len(images), generations)
+                self.assertEqual({image.header["capacity"] for image in images}, {20})
+                self.assertEqual(len({(image.header["m"], image.header["k"]) for image in images}), 1)
+
+    def test_one_that_was_killed_before_it_marked(self):
+        for by in HANDS:
+            for made in 0, 45:
+                keys = numbered(made)
+                self.make("c", generations=2)
+                self.add("python", keys)
+                newest = max(self.reader().layers)
+                writer = self.writer()
+                writer.succeed(writer.writer, newest, mark=False)
+                writer.leave()
+                self.answers(keys)
+                self.add(by, [b"the next"])
+                images = self.check([b"the next"])
+                self.assertEqual(images[-1].header["layer"], newest + 1)
+
+    def test_readers_that_are_open_see_new_generations(self):
+        keys = numbered(300)
+        for by in HANDS:
+            self.make("c", generations=3)
+            reader, by_c = self.reader(), self.start("bfquery", "live")
+            for start in range(0, 300, 30):
+                self.add(by, keys[start:start + 30])
+                chosen = keys[start + 29]
+                self.assertTrue(reader.maybe(chosen))
+                self.feed(by_c, ABSENT[0], chosen)
+                self.assertEqual(by_c.stdout.readline(), chosen + b"\n")
+            self.result(by_c)
+
+
+class Sealed(SeriesTest):
+    def test_both_make_the_same_bytes(self):
+        keys = numbered(130)
+        for layout in "blocked", "classic":
+            for generations in 0, 2, 3:
+                self.make("c", layout=layout, generations=generations, label="étiquette ☃",
+                          tag="a0" * 16, seed=2**64 - 1)
+                for count in 0, 20, 21, 130:
+                    with self.subTest(layout=layout, generations=generations, count=count):
+                        self.add("c", keys[:count])
+                        made = self.seal("c", out="by-c")
+                        self.assertEqual(self.seal("python", out="by-python"), made)
+                        layers = layers_of(opened(made, "").verify())
+                        self.assertEqual(len(layers), len(self.images()))
+                        self.assertEqual(self.answers(keys + ABSENT, "by-c"),
+                                         self.answers(keys + ABSENT))
+                        self.output("bfquery", "--verify", "-q", "by-c", stdin=lines(*keys[:1]),
+                                    status=0 if 0 < count < 60 or count and not generations else 1)
+
+    def test_made_by_python_from_keys(self):
+        for layout in "blocked", "classic":
+            files = craft_series.live(craft_series.header(layout), numbered(200))
+            self.write("made", craft_series.sealed(files))
+            self.assertEqual(self.answers(numbered(200), "made"), numbered(200))
+            self.answers(ABSENT, "made")
+
+    def test_it_may_be_anywhere_in_a_larger_file(self):
+        image = craft_series.sealed(craft_series.live(craft_series.header(), numbered(40)))
+        self.write("larger", b"before " + image + b" behind")
+        path = self.path("larger")
+        found = spec_reader.load(path, 7, len(image)).verify()
+        self.assertTrue(all(found.maybe(key) for key in numbered(40)))
+        for offset, length, error in ((7, None, "ETRAILING"), (7, len(image) - 1, "ETRUNCATED"),
+                                      (8, len(image), "EMAGIC"),
+                                      (0, len(image) + 15, "ETRUNCATED")):
+            with self.assertRaisesRegex(ValueError, error):
+                spec_reader.load(path, offset, length)
+
+
+class Trouble(SeriesTest):
+    def setUp(self):
+        super().setUp()
+        self.make("c")
+        self.add("python", numbered(100))
+        self.assertEqual(len(self.check(numbered(100))), 3)
+        self.before = {path.name: path.read_bytes() for path in self.folder.glob("live*")}
+
+    def change(self, number, **record):
+        name = slot_path(self.path(), number).name
+        self.write(name, craft.edit(self.before[name], record=record))
+
+    def test_files_that_are_missing(self):
+        for missing, error in (("live.1", "ELAYER"), ("live.2", "ELAYER")):
+            self.path(missing).unlink()
+            self.check_refused(error)
+            self.write(missing, self.before[missing])
+        self.check(numbered(100))
+        self.path("live").rename(self.path("elsewhere"))
+        self.trouble("bfquery", "live", stdin=b"a\n")
+        with self.assertRaises(FileNotFoundError):
+            LiveSeries(self.path())
+
+    def test_a_layer_is_not_opened_by_its_own_name(self):
+        self.check_refused("ESERIES", "live.1")
+        self.check_refused("ESERIES", "live.2")
+        for name in "live", "live.1":
+            for refused in spec_writer.Reader, spec_writer.Writer:
+                with self.assertRaisesRegex(ValueError, "ENOTONE"):
+                    refused(self.path(name))
+
+    def test_files_that_do_not_belong_there(self):
+        self.make("c", "other")
+        self.add("c", numbered(100), "other")
+        for foreign in self.read("other.1"), self.before["live.2"], \
+                craft.make("blocked", 512, 6), self.seal("c", "other"):
+            self.write("live.1", foreign)
+            self.check_refused("ESERIES")
+        self.write("live.1", self.before["live.1"])
+        self.write("live.3", self.before["live.1"])
+        self.check_refused("ESERIES")
+        self.write("live.3", b"some text that is no filter\n" * 40)
+        self.check_refused("EMAGIC")
+
+    def test_a_next_file_that_does_not_belong_there_when_a_series_is_made(self):
+        self.path("live").unlink()
+        for how in ["--grow"], ["--generations", "3", "--every", "10"]:
+            self.trouble("bfcreate", "--live", *how, "-n", 20, "live")
+        with self.assertRaisesRegex(ValueError, "would be taken for a layer"):
+            spec_series.create(self.path(), craft_series.header())
+
+    def test_a_next_file_that_does_not_belong_there_when_a_layer_is_full(self):
+        """It is not overwritten, and what was added before is not lost."""
+        foreign = craft.edit(self.before["live.2"], header={"series": 1, "layer": 3})
+        for data in foreign, craft.make("blocked", 512, 6), b"text", b"":
+            writer, by_c = self.writer(), self.start("bfadd", "live")
+            self.feed(by_c, b"of c")
+            self.wait_for_key("live", b"of c", by_c)
+            self.write("live.3", data)
+            with self.assertRaisesRegex(ValueError, "ESERIES|EMAGIC|EEMPTY"):
+                writer.succeed(writer.writer, 2)
+            writer.leave()
+            status, _, message = self.result(by_c, lines(*numbered(200, "more ")))
+            self.assertEqual(status, 2)
+            self.check_message("bfadd", message, "live")
+            self.assertEqual(self.read("live.3"), data)
+            self.path("live.3").unlink()
+            self.assertEqual(self.answers([b"of c", *numbered(100)]), [b"of c", *numbered(100)])
+            for name, image in self.before.items():
+                self.write(name, image)
+
+    def test_a_ring_in_which_something_else_has_the_next_place(self):
+        for data in b"text", craft.make("blocked", 512, 6):
+            for by in HANDS:
+                self.make("c", "ring", generations=2)
+                self.add("c", numbered(30), "ring")
+                writer = self.writer("ring") if by == "python" else self.start("bfadd", "ring")
+                if by == "c":
+                    self.feed(writer, b"of c")
+                    self.wait_for_key("ring", b"of c", writer)
+                self.path("ring").unlink()
+                self.write("ring", data)
+                if by == "c":
+                    status, _, message = self.result(writer, lines(*numbered(200, "more ")))
+                    self.assertEqual(status, 2)
+                    self.check_message("bfadd", message, "ring")
+                else:
+                    with self.assertRaisesRegex(ValueError, "ESERIES|EMAGIC"):
+                        writer.succeed(writer.writer, 1)
+                    writer.leave()
+                self.assertEqual(self.read("ring"), data)
+
+    def test_unclean(self):
+        for number in range(3):
+            self.change(number, boot_id=OTHER_BOOT)
+            self.check_refused("EUNCLEAN")
+            for by in HANDS:
+                self.change(number, boot_id=OTHER_BOOT)
+                self.add(by, [b"a"], accept_unclean=True)
+                images = self.images()
+                self.assertEqual([any(image.record["boot_id"]) for image in images], [False] * 3)
+                self.assertEqual([image.record["flags"] & N_ESTIMATED for image in images],
+                                 [int(number == i) for i in range(3)])
+                self.assertEqual(self.answers([*numbered(100), b"a"]), [*numbered(100), b"a"])
+            for name, data in self.before.items():
+                self.write(name, data)
+
+    def test_a_writer_that_was_killed(self):
+        """Nothing is lost, and the next one leaves all layers clean."""
+        for by in HANDS:
+            writer = self.writer()
+            writer.add([*numbered(30, "more "), *numbered(100, "and ")])
+            writer.die()
+            dirty = [image.record["boot_id"] for image in self.images()]
+            self.assertEqual(dirty[-1], present_boot())
+            self.add(by, [b"a"])
+            self.assertFalse(any(any(image.record["boot_id"]) for image in self.images()))
+            self.answers([*numbered(100), *numbered(30, "more "), *numbered(100, "and "), b"a"])
+
+    def test_poisoned(self):
+        """By its state one layer spoils all, for those that have it open, too; the mark stays."""
+        for number in range(3):
+            reader, by_c = self.reader(), self.start("bfquery", "live")
+            self.feed(by_c, b"key 1")
+            self.assertEqual(by_c.stdout.readline(), b"key 1\n")
+            self.assertFalse(reader.maybe(ABSENT[0]))
+            adder = self.start("bfadd", "live")
+            self.feed(adder, b"joined")
+            self.wait_for_key("live", b"joined", adder)
+            file = spec_series.LayerFile(slot_path(self.path(), number))
+            with file.records():
+                file.poison()
+            file.close()
+            data = self.read(slot_path(self.path(), number).name)
+            self.assertEqual([craft.field(data, "flags", slot) & SUCCEEDED for slot in (0, 1)],
+                             [SUCCEEDED * (number < 2)] * 2)
+            self.check_refused("EPOISONED")
+            self.assertTrue(reader.maybe(ABSENT[0]))
+            self.feed(by_c, ABSENT[0])
+            self.assertEqual(by_c.stdout.readline(), ABSENT[0] + b"\n")
+            self.end(by_c)
+            self.assertEqual(self.result(adder, lines(*numbered(10, "lost ")))[0], 2)
+            for name, image in self.before.items():
+                self.path(name).unlink()
+                self.write(name, image)
+
+    def test_a_further_layer_that_cannot_be_opened(self):
+        """A reader that has the others open says maybe to all."""
+        reader, by_c = self.reader(), self.start("bfquery", "live")
+        self.feed(by_c, b"key 1")
+        self.assertEqual(by_c.stdout.readline(), b"key 1\n")
+        writer = self.writer()
+        writer.succeed(writer.writer, 2)
+        writer.leave()
+        os.rename(self.path("live.3"), self.path("gone"))
+        self.assertTrue(reader.maybe(ABSENT[0]))
+        self.assertIn("ELAYER", str(reader.error))
+        status, out, message = self.result(by_c, lines(ABSENT[0]))
+        self.assertEqual((status, out), (2, lines(ABSENT[0])))
+        self.check_message("bfquery", message, "live")
+
+    def test_what_only_one_filter_can_do(self):
+        words = self.words("ENOTONE")
+        self.seal("c")
+        self.write("plain", craft.make("blocked", 512, 6))
+        for series in "live", "sealed":
+            for tool, *arguments in (["bffold", "--factor", 2, series, "out"],
+                                     ["bfmerge", "out", series, "plain"],
+                                     ["bfmerge", "out", "plain", series]):
+                self.assertIn(words, self.trouble(tool, *arguments, names=[series]))
+        self.assertIn("series of layers", self.trouble("bfseal", "live", changes=True))
+        for command in "fold 1 sealed out", "union out sealed sealed":
+            with self.assertRaisesRegex(ValueError, "ENOTONE"):
+                name, *arguments = command.split()
+                getattr(spec_reader, name)(None, *(
+                    self.path(word) if word in ("sealed", "out") else word for word in arguments))
+
+
+class Program(SeriesTest):
+    def program(self, *arguments, stdin=b"", status=0, says=""):
+        result = subprocess.run([*PROGRAM, *map(str, arguments)], input=stdin, cwd=self.folder,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.assertEqual((result.returncode, bool(result.stderr)), (status, bool(says)), result)
+        self.assertIn(says, result.stderr.decode())
+        return result.stdout
+
+    def test_it_works(self):
+        self.program("create", "live", status=2, says="--grow")
+        self.program("create", "live", "--grow", "--capacity", 10)
+        self.program("create", "live", "--grow", status=2, says="exists")
+        self.assertEqual(self.program("add", "live", stdin=lines(*numbered(25))), b"25 new\n")
+        self.assertEqual(self.program("add", "live", stdin=lines(*numbered(25))), b"0 new\n")
+        self.program("add", "live", "--die", stdin=b"new\n")
+        self.program("succeed", "live", "--unmarked")
+        self.assertEqual(self.program("query", "live", stdin=b"new\nkey 1\nabsent\n"),
+                         b"new\nkey 1\n")
+        self.assertEqual(self.answers(numbered(25)), numbered(25))
+        self.program("seal", "live", "out")
+        self.assertEqual(self.program("query", "out", "-v", stdin=b"new\nkey 1\nabsent\n"),
+                         b"absent\n")
+        self.assertEqual(self.program("info", "out").count(b'"sealed"'), 3)
+        self.assertEqual(self.program("info", "live").count(b'"live"'), 3)
+        self.program("query", "live.1", status=2, says="ESERIES rule S5")
+        self.program("create", "ring", "--generations", 2, "--period", 86400, "--capacity", 10)
+        self.program("add", "ring", stdin=lines(*numbered(25)))
+        self.answers(numbered(25), "ring")
+
+
+if __name__ == "__main__":
+    main()

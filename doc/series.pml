@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * series.pml - the series of live layers (format-spec.md, 21.2 to 21.4) as a model for spin.
+ *
+ * Modelled: names, in the directory and on disk; of each layer one key, bit 2 of `flags` (in no
+ * record, in a torn one, in the one in force), whether it is clean, byte 1 and bytes 64 to 127, in
+ * the page cache and on disk. Writers open, join, add, add exactly, add late, make layers,
+ * synchronise, leave; a reader looks the key up, knowing the layers of any earlier time. Writers are
+ * killed between any two steps. With -DLOSSES=1 the power fails once, and whatever was not
+ * synchronised is there or is not; with -DHANDS=1 a file is removed, or a stranger's put into a
+ * free slot; with -DFAILS=1 a commit of bit 2 fails, and poisons. -DG=2 makes two generations; else
+ * the series grows.
+ * What section 13 says of one file (the order in commits, joining, being told) is live.pml's: a step
+ * here. Left out: periods, threads but for one that adds late, a layer that was exchanged for an
+ * older copy, copies and sealing.
+ *
+ * Claimed (the asserts): nobody who was told of an add gets a "no" afterwards, nor after a loss of
+ * power who was told of its synchronisation, until a forgetting series has replaced its layer; an
+ * add is told of only while its layer is there; a layer that is missing is noticed; one exact adder
+ * finds the key new; no file is replaced but a generation's by the one G later; kills and losses of
+ * power alone never have a series refused. Nobody waits for ever (spin's invalid end states).
+ *
+ *     spin -a [-D...] series.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m1000000
+ *
+ * Last run, spin 6.5.2, on a busy machine. No violation, all states:
+ *     (no switch)                                                    12 039 881  411 s
+ *     -DLAYERS=2 -DLOSSES=1                                          11 430 589  192 s
+ *     -DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1             859 823   14 s
+ *     -DLAYERS=2 -DKILLS=0 -DFAILS=1                                    287 117    4 s
+ *     -DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT                       566 438   10 s
+ *     -DG=2 -DLAYERS=2                                               13 760 497  127 s
+ *     -DG=2 -DLAYERS=3 -DKILLS=0 -DNO_EXACT                          12 736 489  167 s
+ *     -DG=2 -DLAYERS=3 -DWRITERS=1 -DLOSSES=1 -DHANDS=1 -DNO_EXACT    7 487 817  133 s
+ *
+ * Variants that must be found wrong, after so many states, each within 40 s. With
+ *   -DLAYERS=2
+ *     -DBUG_LOOK        S6: a "no" without a look at bit 2                   132 049
+ *     -DBUG_FIRST       S8: adds though the last but one is not succeeded    625 846
+ *     -DBUG_LAST        S9: no second look, under the lock                   375 953
+ *     -DBUG_LOCKS       succeed() takes none of bytes 64 to 127              375 691
+ *     -DBUG_KEEP        commits copy bit 2 from the record in force only     758 532
+ *     -DBUG_MARK_FIRST  bit 2 before the file                                  1 086
+ *   -DLAYERS=2 -DKILLS=0 -DFAILS=1
+ *     -DBUG_KEEP        poison() copies it from there only                   145 046
+ *   -DLAYERS=2 -DKILLS=0 -DLOSSES=1
+ *     -DBUG_NAME        L9: a name before the file is on disk                381 994
+ *     -DBUG_DIRECTORY   the directory is not synchronised                    398 906
+ *     -DBUG_JOIN        S11: adds without having joined                      831 373
+ *     -DBUG_LEAVE       S11: leaves while a thread may add                 2 991 464
+ *     -DBUG_SYNC        S12: only the newest layer                           386 781
+ *   -DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1
+ *     -DBUG_CLEAN       succeed() does not join                              948 615
+ *   -DLAYERS=2 -DKILLS=0 -DHANDS=1
+ *     -DBUG_REPLACE     growing: the name need not be free                   112 122
+ *   -DLAYERS=2 -DKILLS=0 -DHANDS=1 -DG=2 -DNO_EXACT
+ *     -DBUG_OVER        nor be that of layer j + 1 - G                       840 508
+ *     -DBUG_GAP         S2: gaps (found with -DWRITERS=1)                        697
+ *   -DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT
+ *     -DBUG_BEFORE      bit 2 of layer j - 1 need not be on disk             348 293
+ *   -DLAYERS=3 -DG=2 -DNO_EXACT
+ *     -DBUG_REMAKE      makes layer j + 1 though it is there                 670 859
+ *   -DLAYERS=3 -DG=2 -DNO_EXACT -DKILLS=0
+ *     -DBUG_LOCK        succeed() does not take byte 1                       393 196
+ *     -DBUG_FOUND       S8: found, without a look at bit 2                    34 334
+ *     -DBUG_AGAIN       S10: a late add stays where it is                  3 580 657
+ * BUG_BEFORE is 21.4 as it stands: that succeed() sees bit 2 of layer j - 1 on disk before layer
+ * j + 1 gets a name is the model's remedy. Without it, a loss of power may leave layers 0, 1 and 2
+ * and the first without bit 2, which S2 refuses. No violation, though, with -DBUG_SUCCEEDED: that
+ * succeed() looks at bit 2 again under byte 1 is not needed, as it looks at the slot.
+ */
+#ifndef WRITERS
+#define WRITERS 2
+#endif
+#ifndef KILLS
+#define KILLS 1
+#endif
+#ifndef LOSSES
+#define LOSSES 0        /* of power */
+#endif
+#ifndef HANDS
+#define HANDS 0         /* one removes a file, while nobody has the series open, or adds one */
+#endif
+#ifndef FAILS
+#define FAILS 0         /* commits of `succeed` whose synchronisation tells */
+#endif
+#ifdef G
+#define FORGETS 1
+#define SLOTS G
+#define MOST 4
+#else
+#define FORGETS 0
+#define G 99
+#define SLOTS LAYERS
+#define MOST 3
+#endif
+#ifndef LAYERS
+#define LAYERS MOST
+#endif
+#define FOREIGN (LAYERS + 3)
+#define FILES (LAYERS + 4)
+#define READER (WRITERS + 1)
+#define slot(l) ((l) % SLOTS)
+
+/* mark: bit 2 of `flags`, 1 if in a torn record only, 2 in the one in force. d...: on disk. */
+typedef file { byte layer, mark, dmark, users, byte1, locks; bit key, dkey, whole, dwhole, clean, poison };
+file f[FILES];
+byte name[SLOTS], dname[SLOTS]; /* the directory: which file, or 0 */
+byte files;             /* that were made */
+byte kills, losses, hands, fails;
+bit gone[WRITERS + 2];
+byte reading[WRITERS + 2];      /* names: 1, or 2 if one has changed meanwhile */
+
+/* 1 + the newest layer with the key, as an adder, a synchroniser, an exact adder was told */
+byte owed, promised, sole;
+byte named, begun;      /* the newest layer that has had a name; that may have adds */
+
+#define MAX(a, b) ((a) > (b) -> (a) : (b))
+#define NEWEST own[hi - 1]
+#define MARKED(a) (f[a].mark > 0)
+#define FORGOTTEN(l) (FORGETS && named >= (l) + G)
+
+/* A commit that does not change bit 2, by who holds byte 1. Both records are on disk then. */
+#ifdef BUG_KEEP
+#define COMMIT(a) f[a].mark = (f[a].mark == 2 -> 2 : 0); f[a].dmark = f[a].mark
+#else
+#define COMMIT(a) f[a].mark = (f[a].mark -> 2 : 0); f[a].dmark = f[a].mark
+#endif
+#define SYNC(a) f[a].dkey = f[a].key; COMMIT(a)
+
+/* ---- what happens to processes, disk and directory */
+
+inline drop(who) {
+    x = 1;
+    do
+    :: x < FILES ->
+        f[x].users = f[x].users & ~(1 << who);
+        if :: f[x].byte1 == who -> f[x].byte1 = 0 :: else fi;
+        if :: f[x].locks == who -> f[x].locks = 0 :: else fi;
+        x++
+    :: else -> x = 0; break
+    od;
+    reading[who] = 0
+}
+
+inline changed() {
+    x = 1;
+    do
+    :: x <= READER -> reading[x] = (reading[x] -> 2 : 0); x++
+    :: else -> x = 0; break
+    od
+}
+
+inline drop_all() {
+    i = 1;
+    do :: i <= READER -> drop(i); gone[i] = 1; i++ :: else -> i = 0; break od
+}
+
+proctype Fate() {
+    byte i, x;
+    do
+    :: atomic { kills < KILLS ->
+            kills++; i = 1;
+            do :: i < WRITERS -> i++ :: break od;
+            drop(i); gone[i] = 1; i = 0 }
+    :: atomic { losses < LOSSES ->
+            losses++;
+            do
+            :: i < SLOTS ->
+                if :: dname[i] = name[i] :: name[i] != dname[i] -> name[i] = dname[i] fi;
+                i++
+            :: else -> i = 1; break
+            od;
+            do
+            :: i < FILES ->
+                if :: f[i].dkey = f[i].key :: f[i].key != f[i].dkey -> f[i].key = f[i].dkey fi;
+                if
+                :: f[i].dmark = f[i].mark
+                :: f[i].mark && !f[i].dmark -> f[i].dmark = 1
+                :: f[i].mark != f[i].dmark
+                fi;
+                f[i].mark = f[i].dmark; f[i].whole = f[i].dwhole; f[i].clean = 1; i++
+            :: else -> break
+            od;
+            drop_all(); owed = promised; sole = 0 }
+    :: atomic { hands < HANDS ->
+            hands++;
+            do :: i < SLOTS - 1 -> i++ :: break od;
+            if
+            :: name[i] -> name[i] = 0; dname[i] = 0; drop_all()
+            :: else -> name[i] = FOREIGN; dname[i] = FOREIGN; i = 0; changed()
+            fi }
+    :: atomic { kills == KILLS && losses == LOSSES && hands == HANDS -> break }
+    od
+}
+
+/* ---- opening: S1 to S3 */
+
+#define OF_ANY(what) (f[own[0]].what || f[own[1]].what || f[own[2]].what || f[own[3]].what)
+
+inline forget_all() {
+    s = 0;
+    do :: s < LAYERS -> own[s] = 0; s++ :: else -> break od;
+    lo = 0; hi = 0; s = 0; x = 0
+}
+
+inline read_slot() {
+    x = name[s];
+    if
+    :: x && f[x].whole && !f[x].poison ->
+        own[f[x].layer] = x; hi = MAX(hi, f[x].layer + 1); x = 0; s++
+    :: !x && FORGETS -> s++
+    :: else -> s = SLOTS                                /* the end, or one that is refused */
+    fi
+}
+
+/* Names that do not change may be read at once. */
+#if FORGETS
+#define STEP atomic
+#define STEPS
+#else
+#define STEP
+#define STEPS atomic
+#endif
+
+inline open_series() {
+    do
+    :: STEPS {
+            STEP { forget_all(); reading[me] = 1; read_slot() };
+            do
+            :: STEP { s < SLOTS -> read_slot() }
+            :: STEP { s == SLOTS -> break }
+            od;
+            STEP {
+                lo = (FORGETS && hi > G -> hi - G : 0);
+                s = lo;
+#ifdef BUG_GAP
+                s = hi;
+#endif
+                do :: s < hi && own[s] -> s++ :: else -> break od;
+                if
+                :: !x && hi && s == hi && !MARKED(NEWEST) && (FORGETS || hi < 3 || MARKED(own[hi - 3])) ->
+                    s = 0; reading[me] = 0; break
+                :: else -> if :: reading[me] == 1 -> assert(hands || fails); goto dead :: else fi
+                fi } }
+    od
+}
+
+/* ---- a reader */
+
+proctype Reader() {
+    byte own[4], lo, hi, s, x, due, me = READER;
+enter:
+    {
+        open_series();
+opened:
+        do
+        :: atomic { (due || owed) ->                    /* a lookup: S6 */
+                if :: !due -> due = owed :: else fi;
+                if :: OF_ANY(key) -> due = 0; goto opened :: else fi };
+#if FAILS
+            if :: atomic { OF_ANY(poison) -> goto dead } :: else fi;    /* R8 */
+#endif
+            atomic {
+#ifndef BUG_LOOK
+                if :: MARKED(NEWEST) -> goto enter :: else fi;
+#endif
+                assert(FORGOTTEN(due - 1)); due = 0 }   /* the answer is no */
+        od;
+dead:   skip
+    } unless { gone[READER] };
+    atomic { forget_all(); due = 0; gone[READER] = 0; goto enter }
+}
+
+/* ---- a writer */
+
+#define LEAVE(a) \
+    f[a].users = f[a].users & ~(1 << me); \
+    if :: !f[a].users -> SYNC(a); f[a].clean = 1 :: else -> COMMIT(a) fi
+
+/* Whom a writer has not joined, and will, it waits for. */
+#define JOINED(a) ((f[a].users & (1 << me)) != 0)
+#define SETTLED(a) (f[a].clean || JOINED(a))
+#define FREE(a) (SETTLED(a) && !(a == NEWEST && !JOINED(a)) || !f[a].byte1)
+
+#define ADD 1
+#define EXACT 2
+#define AGAIN 3         /* to the newest, too (S10) */
+
+proctype Writer(byte me) {
+    byte own[4], lo, hi, s, x, task, j, since;
+enter:
+    {
+        open_series();
+        atomic {                                        /* S11 */
+            (FREE(own[0]) && FREE(own[1]) && FREE(own[2]) && FREE(own[3])) || OF_ANY(poison) ->
+            if :: OF_ANY(poison) -> goto dead :: else fi;
+            s = lo;
+            do
+            :: s < hi - 1 -> if :: !SETTLED(own[s]) -> LEAVE(own[s]) :: else fi; s++
+            :: else -> s = 0; break
+            od;
+#ifndef BUG_JOIN
+            if
+            :: !JOINED(NEWEST) ->
+                COMMIT(NEWEST); f[NEWEST].clean = 0; f[NEWEST].users = f[NEWEST].users | (1 << me)
+            :: else
+            fi;
+#endif
+#ifndef BUG_FIRST
+            if
+            :: hi - lo > 1 && !MARKED(own[hi - 2]) -> j = hi - 2; goto succeed
+            :: else
+            fi;
+#endif
+            if
+            :: task == AGAIN -> goto set
+            :: task && task != AGAIN -> goto look
+            :: else
+            fi
+        };
+
+idle:   if
+        :: task = ADD
+#ifndef NO_EXACT
+        :: task = EXACT
+#endif
+        :: atomic { hi < LAYERS -> j = hi - 1; goto succeed }
+        :: atomic { !OF_ANY(byte1) ->                   /* S12 */
+                if :: OF_ANY(poison) -> goto dead :: else fi;
+                if :: MARKED(NEWEST) -> goto enter :: else fi;
+                s = lo;
+#ifdef BUG_SYNC
+                s = hi - 1;
+#endif
+                do
+                :: s < hi -> if :: !f[own[s]].clean -> SYNC(own[s]) :: else fi; s++
+                :: else -> s = 0; break
+                od;
+                promised = owed; goto idle }
+        :: atomic { !OF_ANY(byte1) ->                   /* leaves */
+                if :: OF_ANY(poison) -> goto dead :: else fi;
+                s = lo;
+                do
+                :: s < hi -> if :: JOINED(own[s]) -> LEAVE(own[s]) :: else fi; s++
+                :: else -> break
+                od;
+                goto dead }
+        fi;
+
+        /* S8, S9 */
+#if FORGETS
+        since = begun;
+#endif
+look:   atomic {
+            s = (task == EXACT -> hi - 1 : hi);
+            do :: s > lo && !f[own[s - 1]].key -> s-- :: else -> break od;
+            if
+            :: s > lo ->
+                x = s; s = 0;
+#ifndef BUG_FOUND
+                if :: FORGETS && MARKED(NEWEST) -> x = 0; goto enter :: else fi;
+#endif
+                assert(!FORGETS || x - 1 + G > since); goto told
+            :: else -> s = 0
+            fi };
+#ifdef BUG_LAST
+        if :: atomic { MARKED(NEWEST) -> goto enter } :: else fi;
+#endif
+        if
+        :: task == ADD
+        :: atomic { task == EXACT && f[NEWEST].locks == 0 -> f[NEWEST].locks = me }
+        fi;
+set:
+#ifndef BUG_LAST
+        if :: atomic { MARKED(NEWEST) -> if :: f[NEWEST].locks == me -> f[NEWEST].locks = 0 :: else fi;
+                goto enter }
+        :: else
+        fi;
+#endif
+#ifdef BUG_LEAVE
+        if :: atomic { task == ADD && !OF_ANY(byte1) -> LEAVE(NEWEST) } :: task != ADD fi;
+#endif
+        atomic {
+            if
+            :: task == EXACT && !f[NEWEST].key ->
+                assert(!sole || FORGOTTEN(sole - 1)); sole = (FORGETS -> hi : 1)
+            :: else
+            fi;
+            f[NEWEST].key = 1; x = hi;
+            if :: f[NEWEST].locks == me -> f[NEWEST].locks = 0 :: else fi;
+            if :: !FORGETS -> goto told :: else fi };
+        atomic {
+#ifndef BUG_AGAIN
+            if :: MARKED(NEWEST) -> x = 0; task = AGAIN; goto enter :: else fi;
+#endif
+            assert(!FORGOTTEN(hi - 1)) };
+told:   atomic { owed = (FORGETS -> MAX(owed, x) : 1); x = 0; task = 0; since = 0; goto idle };
+
+succeed:
+        atomic {
+#ifndef BUG_LOCK
+            f[own[j]].byte1 == 0 ->
+            f[own[j]].byte1 = me;
+#endif
+            if :: f[own[j]].poison -> goto dead :: else fi;
+#ifndef BUG_SUCCEEDED
+            if :: MARKED(own[j]) -> f[own[j]].byte1 = 0; j = 0; goto enter :: else fi;
+#endif
+#ifndef BUG_CLEAN
+            f[own[j]].clean = 0; f[own[j]].users = f[own[j]].users | (1 << me);
+#endif
+#ifndef BUG_BEFORE                                      /* bit 2 of the one before must be on disk */
+            if :: !FORGETS && j -> f[own[j - 1]].dmark = f[own[j - 1]].mark :: else fi;
+#endif
+            x = name[slot(j + 1)];
+            if
+#ifndef BUG_REMAKE
+            :: x && f[x].layer == j + 1 -> x = 0; goto synchronise
+#endif
+#ifndef BUG_OVER
+            :: x && f[x].layer != j + 1 && f[x].layer + G != j + 1 -> goto dead
+#endif
+            :: else
+            fi };
+#ifdef BUG_MARK_FIRST
+        atomic { f[own[j]].mark = 2; f[own[j]].dmark = 2; begun = MAX(begun, j + 1) };
+#endif
+        atomic {                                        /* link, or rename */
+#ifndef BUG_REPLACE
+            if :: !x && name[slot(j + 1)] -> goto dead :: else fi;
+#endif
+            x = name[slot(j + 1)];
+            assert(!x || f[x].layer + G == j + 1);
+            files++; assert(files < FOREIGN);
+            f[files].layer = j + 1; f[files].clean = 1; f[files].whole = 1;
+#ifndef BUG_NAME
+            f[files].dwhole = 1;
+#endif
+            name[slot(j + 1)] = files; named = MAX(named, j + 1); changed() };
+synchronise:
+        atomic {                                        /* synchronise the directory */
+#ifndef BUG_DIRECTORY
+            do :: s < SLOTS -> dname[s] = name[s]; s++ :: else -> break od;
+#endif
+            s = 0
+        };
+        atomic {
+#ifndef BUG_LOCKS
+            f[own[j]].locks == 0 ->
+            f[own[j]].locks = me;
+#endif
+            f[own[j]].dmark = f[own[j]].mark;
+            f[own[j]].mark = MAX(f[own[j]].mark, 1);
+            begun = MAX(begun, j + 1) };
+        f[own[j]].mark = 2;
+        atomic {
+#if FAILS
+            if
+            :: fails < FAILS ->
+                fails++; f[own[j]].poison = 1;
+#ifdef BUG_KEEP
+                f[own[j]].mark = 0;
+#endif
+                f[own[j]].dmark = f[own[j]].mark; goto dead
+            :: skip
+            fi;
+#endif
+            COMMIT(own[j]); if :: f[own[j]].locks == me -> f[own[j]].locks = 0 :: else fi;
+            f[own[j]].byte1 = 0; j = 0; goto enter };
+dead:   skip
+    } unless { gone[me] };
+    atomic { drop(me); forget_all(); task = 0; j = 0; since = 0; gone[me] = 0; goto enter }
+}
+
+init {
+    atomic {
+        files = 1; f[1].whole = 1; f[1].dwhole = 1; f[1].clean = 1; f[0].clean = 1; f[FOREIGN].layer = 200;
+        name[0] = 1; dname[0] = 1;
+        run Fate();
+#ifndef NO_READER
+        run Reader();
+#endif
+        byte i = 1;
+        do :: i <= WRITERS -> run Writer(i); i++ :: else -> break od
+    }
+}

@@ -449,6 +449,20 @@ class Header(FieldsTest):
                                      says=b"bfquery: " + says), b"id\tname\n1\tx\n3\tx\n")
         self.assertEqual(self.output("bfcommon", *header, "a", "other", status=2, says=b"bfcommon: " + says), b"")
 
+    def test_bfcommon_looks_at_headers_of_what_it_need_not_read(self):
+        """Nothing is in common with the others already."""
+        header = ["--header", "--field", 2]
+        self.write("none", b"id\tname\n1\tnobody\n")
+        few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
+        for names in ["a", "none", "other"], ["a", "none", *["b"] * 40, "other"], ["a", "none", "a", "other", "a"]:
+            self.assertIn(b"other has another header than a (", self.run_tool("bfcommon", *header, *names, before=few).stderr)
+            self.assertEqual(self.output("bfcommon", *header, *[name.replace("other", "b") for name in names], status=1,
+                                         before=few), b"id\tname\n")
+        for words in [], ["-Z"]:
+            self.assertIn("standard input has another header than a (", self.trouble(
+                "bfcommon", *words, *header, "a", "none", "-", stdin=self.read("other")))
+            self.output("bfcommon", *words, *header, "a", "none", "-", stdin=self.read("b"), status=1)
+
     def test_a_carriage_return_makes_no_other_one(self):
         self.write("dos", b"id\tname\r\n4\tx\r\n5\tz\r\n")
         header = ["--crlf", "--header", "--field", 2]

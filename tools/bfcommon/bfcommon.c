@@ -210,6 +210,8 @@ static uint64_t find_common(const struct job *job, struct spool *into)
     if (kept == NULL)
         cli_fail(ENOMEM, "cannot start");
     const uint64_t lines = find_common_by_turns(job, kept, into);
+    for (size_t i = 0; i < job->count; i++)
+        input_check_header(&job->inputs[i]);
     free(kept);
     return lines;
 }

@@ -167,6 +167,7 @@ void input_take_turns(struct input *in)
 
 void input_begin(struct input *in)
 {
+    in->was_begun = true;
     if (!in->by_turns)
         return;
     in->where.fd = open(in->where.name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -182,6 +183,17 @@ void input_end(struct input *in)
     input_check_unchanged(in);
     close(in->where.fd);
     in->where.fd = -1;
+}
+
+void input_check_header(struct input *in)
+{
+    if (in->was_begun || in->where.header == NULL)
+        return;
+    input_begin(in);
+    struct lines *l = lines_open(&in->form, &in->where);
+    lines_read_header(l);
+    lines_close(l);
+    input_end(in);
 }
 
 struct input input_of_spool(struct spool *s, size_t room)

@@ -14,6 +14,7 @@ struct input {
     struct stretch where;
     struct keys_options form;
     struct stat before; /* as it was when it was opened */
+    bool was_begun;     /* by input_begin() */
     bool by_turns;      /* it is open between input_begin() and input_end() only */
     struct spool *copy; /* of what can be read only once, if it was made */
     uint64_t lines;     /* estimated; UINT64_MAX if nothing is known */
@@ -42,6 +43,10 @@ void input_take_turns(struct input *in);
  * was, that was opened at first. */
 void input_begin(struct input *in);
 void input_end(struct input *in);
+
+/* Reads the header of an input that nobody needed to read. Ends the program by cli_fail if it is
+ * another than that of the others. */
+void input_check_header(struct input *in);
 
 /* An input of the lines in a spool, which it takes. */
 struct input input_of_spool(struct spool *s, size_t room);

@@ -186,6 +186,27 @@ static void hand_out_rest(struct lines *l)
     hand_out(l, left);
 }
 
+/* Reads on, once the keys at hand are split. false: at the end. */
+static bool read_on(struct lines *l)
+{
+    const size_t seen = l->end - l->start;
+    if (l->at_end && seen == 0)
+        return false;
+    if (l->at_end) {
+        hand_out_rest(l);
+        return true;
+    }
+    read_piece(l);
+    hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
+    return true;
+}
+
+void lines_read_header(struct lines *l)
+{
+    while (!l->headed && read_on(l))
+        continue;
+}
+
 static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                    size_t max)
 {
@@ -194,15 +215,8 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
                                  : split_next(&l->whole, keys, max);
         keys_check_split(&l->whole, l->where.name);
         l->progress.keys += n;
-        if (n > 0 || (l->at_end && l->start == l->end))
+        if (n > 0 || !read_on(l))
             return n;
-        if (l->at_end) {
-            hand_out_rest(l);
-            continue;
-        }
-        size_t seen = l->end - l->start;
-        read_piece(l);
-        hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
     }
 }
 

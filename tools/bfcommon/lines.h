@@ -39,6 +39,9 @@ size_t lines_next(struct lines *l, struct bloomfile_key *keys, size_t max);
 size_t lines_next_whole(struct lines *l, struct bloomfile_key *keys, struct bloomfile_key *whole,
                         size_t max);
 
+/* Reads the header, and no key. */
+void lines_read_header(struct lines *l);
+
 /* How many lines so far lacked a field, and were left out. */
 uint64_t lines_skipped(const struct lines *l);
 

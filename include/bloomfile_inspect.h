@@ -110,6 +110,7 @@ struct bloomfile_info {
     uint32_t layers;      /* there are now */
     uint32_t generations; /* live: that it remembers; 0: it grows */
     uint64_t layer;       /* number of the layer, from 0 */
+    uint64_t rest_size;   /* sealed: bytes of this layer and of all behind it */
     uint64_t series;      /* live: its identity */
     double series_fpr;    /* the rate that all layers keep together; 0: none recorded */
     uint64_t period;      /* seconds that a generation lasts at most; 0: until it is full */

@@ -57,6 +57,7 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .layers = h->layers,
         .generations = h->generations,
         .layer = h->layer,
+        .rest_size = h->rest_size,
         .series = h->series,
         .series_fpr = h->series_fpr,
         .period = h->period,

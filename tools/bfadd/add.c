@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 #include "shared/crowd.h"
 #include "shared/framing.h"
+#include "shared/layers.h"
 #include "shared/output.h"
 #include "shared/say.h"
 #include "shared/stop.h"
@@ -97,7 +98,8 @@ static _Noreturn void replaced(const struct work *w)
              remedy);
 }
 
-static _Noreturn void fail(const struct work *w, int error, const char *attempt)
+/* Ends the program if what is wrong is the same whatever was attempted. */
+static void fail_for_file(const struct work *w, int error)
 {
     if (error == BLOOMFILE_EREPLACED)
         replaced(w);
@@ -108,7 +110,36 @@ static _Noreturn void fail(const struct work *w, int error, const char *attempt)
                  w->add->path, w->add->remove ? "remove" : "add", w->read, cli_s(w->read));
     if (bloomfile_status(w->f) == BLOOMFILE_EPOISONED)
         poisoned(w, error);
+}
+
+static _Noreturn void fail(const struct work *w, int error, const char *attempt)
+{
+    fail_for_file(w, error);
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
+}
+
+static void sync_keys(struct work *w)
+{
+    int error = bloomfile_sync(w->f);
+    if (error != 0)
+        fail(w, error, "sync");
+    w->unsynced = 0;
+}
+
+/* What was added before is saved first. */
+static _Noreturn void cannot_grow(struct work *w, int error)
+{
+    const char *path = w->add->path;
+    char about[LAYERS_TEXT];
+    const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
+    sync_keys(w);
+    const int finished = bloomfile_finish(w->f);
+    if (finished != 0)
+        fail(w, finished, "finish writing");
+    cli_fail(0,
+             "cannot add a further layer beside %s: %s: nothing was lost, and the first %" PRIu64
+             " key%s read are in it and on disk: add the others when that is mended",
+             path, words, w->read, cli_s(w->read));
 }
 
 /* --------------------------------------------------------------------------------------- adding */
@@ -142,14 +173,6 @@ static void watch_rate(struct work *w, bool at_end)
     }
 }
 
-static void sync_keys(struct work *w)
-{
-    int error = bloomfile_sync(w->f);
-    if (error != 0)
-        fail(w, error, "sync");
-    w->unsynced = 0;
-}
-
 static void remove_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -164,6 +187,10 @@ static void add_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
 {
     size_t new_keys;
     int error = bloomfile_add_many(w->f, keys, n, NULL, &new_keys);
+    if (error != 0)
+        fail_for_file(w, error);
+    if (error != 0 && bloomfile_layers(w->f) > 0)
+        cannot_grow(w, error);
     if (error != 0)
         fail(w, error, "add keys to");
     w->done += new_keys;

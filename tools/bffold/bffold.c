@@ -219,6 +219,7 @@ int main(int argc, char **argv)
     int error = bloomfile_open(&f, r.path, BLOOMFILE_APP_HASH | r.open_flags);
     if (error != 0)
         say_cannot_open(r.path, error);
+    say_if_series("fold", r.path, f);
     if (!r.dry_run)
         check_dest(&r, f);
     step(&r, &progress, "counting bits ...");

@@ -35,6 +35,7 @@ void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
     }
     if (s->list == NULL || name == NULL)
         no_memory();
+    say_if_series("merge", name, filter);
     struct merge_source *source = &s->list[s->count++];
     *source = (struct merge_source){ .name = name, .filter = filter, .info = BLOOMFILE_INFO_INIT };
     bloomfile_get_info(filter, &source->info);

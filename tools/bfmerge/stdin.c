@@ -88,6 +88,12 @@ static _Noreturn void fail_for_end(const struct stream *s, uint64_t size)
              s->number, s->begin, s->end - s->begin, size);
 }
 
+/* Of all layers, if it is one. */
+static uint64_t size_of(const struct bloomfile_info *info)
+{
+    return info->layers > 0 ? info->rest_size : info->image_size;
+}
+
 /* The size of the image, as its header tells; 0: there is none, the stream has ended. */
 static uint64_t take_header(struct stream *s)
 {
@@ -108,12 +114,12 @@ static uint64_t take_header(struct stream *s)
         error = bloomfile_inspect(header, SIZE_MAX, &info, NULL, NULL);
     }
     if (error == BLOOMFILE_ETRAILING)
-        error = bloomfile_inspect(header, (size_t)info.image_size, &info, NULL, NULL);
+        error = bloomfile_inspect(header, (size_t)size_of(&info), &info, NULL, NULL);
     if (error != 0)
         fail_for_image(s, error);
     if (info.state == BLOOMFILE_LIVE)
         fail_for_image(s, BLOOMFILE_ELIVE);
-    return info.image_size;
+    return size_of(&info);
 }
 
 static void take_body(struct stream *s, uint64_t size)

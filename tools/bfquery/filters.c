@@ -3,6 +3,7 @@
 #include "bfquery/filters.h"
 #include "shared/cli.h"
 #include "shared/framing.h"
+#include "shared/layers.h"
 #include "shared/say.h"
 
 #include <bloomfile_inspect.h>
@@ -126,6 +127,7 @@ static int tell_damage(const char *path, const bloomfile *f)
 {
     int error = bloomfile_status(f);
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    char about[LAYERS_TEXT];
     if (error == 0)
         return 0;
     bloomfile_get_info(f, &info);
@@ -145,6 +147,9 @@ static int tell_damage(const char *path, const bloomfile *f)
                  " just then, keys were missed: add those since the last sync again (bfadd"
                  " --accept-unclean)",
                  path);
+    else if (info.bad_pages == 0 && info.layers > 0)
+        cli_warn(0, "%s: %s: keys asked since then were treated as present", path,
+                 layers_explain(path, error, about) ? about : bloomfile_strerror(error));
     else if (info.bad_pages == 0)
         cli_warn(error, "%s is damaged", path);
     else

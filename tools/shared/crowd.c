@@ -34,7 +34,8 @@ void crowd_begin(struct crowd *c, const bloomfile *f)
     bloomfile_get_info(f, &info);
     *c = (struct crowd){ .capacity = info.capacity,
                          .promised = say_promised(&info),
-                         .first = info.keys };
+                         .first = info.keys,
+                         .grows = info.layers > 0 };
     c->least = c->next = is_too_small(&info, c->promised) ? 0 : info.capacity;
 }
 
@@ -64,7 +65,7 @@ enum crowd_state crowd_look(struct crowd *c, const bloomfile *f, bool anyway)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
     bloomfile_get_info(f, &info);
-    if (!is_worth_reading(c, &info))
+    if (c->grows || !is_worth_reading(c, &info))
         return CROWD_NONE;
     uint64_t keys = fill_keys(&c->fill, f, c->next);
     if (keys <= (anyway ? c->least : c->next))

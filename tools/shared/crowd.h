@@ -18,6 +18,7 @@ struct crowd {
     uint64_t least; /* keys up to which nothing needs to be measured */
     uint64_t next;  /* keys up to which it cannot be overfull */
     uint64_t first; /* keys counted at the beginning */
+    bool grows;     /* or forgets, so that it never has too many */
 
     /* As last measured. */
     uint64_t keys, ones, capacity;

@@ -2,6 +2,7 @@
  * Messages about filters, in one place so that all tools agree. */
 #include "shared/say.h"
 #include "shared/cli.h"
+#include "shared/layers.h"
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
@@ -45,6 +46,9 @@ void say_cannot_open(const char *path, int error)
     const char *words = bloomfile_strerror(error);
     if (error == ENOENT)
         say_check_name(path);
+    char about[LAYERS_TEXT];
+    if (layers_explain(path, error, about))
+        cli_fail(0, "cannot open %s: %s", path, about);
     if (error == BLOOMFILE_EUNCLEAN)
         cli_fail(0,
                  "cannot open %s: %s: add the keys since the last sync again (bfadd"
@@ -66,7 +70,23 @@ void say_cannot_create(const char *path, int error)
 {
     if (error == EEXIST)
         cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
+    char others[LAYERS_TEXT];
+    if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
+        cli_fail(0,
+                 "cannot create %s: in the way is %s, where further layers go (remove them all, if"
+                 " they do not belong to a series that you need)",
+                 path, others);
     say_fail(error, "cannot create", path);
+}
+
+void say_if_series(const char *attempt, const char *path, const bloomfile *f)
+{
+    if (bloomfile_layers(f) > 0)
+        cli_fail(0,
+                 "cannot %s %s: it is a series of layers, of which no single filter with the"
+                 " promised rate can be made without the keys (bfcreate makes one of them; bfseal"
+                 " ships a series in one file)",
+                 attempt, path);
 }
 
 double say_promised(const struct bloomfile_info *info)
@@ -125,7 +145,8 @@ void say_summary(const char *path, const struct bloomfile_info *info, struct say
     if (info->fpr > 0)
         snprintf(note, sizeof(note), " (%s promised)",
                  cli_percent(promised, sizeof(promised), info->fpr));
-    cli_warn(0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %s%s, %s", path, estimated(info),
-             info->keys, cli_s(info->keys), again, each, cli_percent(is, sizeof(is), rate.rate),
-             note, cli_bytes(size, sizeof(size), info->image_size));
+    cli_warn(
+        0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %s%s, %s", path, estimated(info),
+        info->keys, cli_s(info->keys), again, each, cli_percent(is, sizeof(is), rate.rate), note,
+        cli_bytes(size, sizeof(size), info->rest_size > 0 ? info->rest_size : info->image_size));
 }

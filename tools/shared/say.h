@@ -28,6 +28,9 @@ void say_check_name(const char *path);
 _Noreturn void say_cannot_open(const char *path, int error);
 _Noreturn void say_cannot_create(const char *path, int error);
 
+/* Ends the program if a filter that is to become one is a series: "cannot fold x: ...". */
+void say_if_series(const char *attempt, const char *path, const bloomfile *f);
+
 /* How much better or worse than promised a filter is. */
 struct say_rate {
     double rate;   /* false positives: measured, or expected of so many keys */

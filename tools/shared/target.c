@@ -2,6 +2,7 @@
  * What may be replaced, and what is said if it may not. */
 #include "shared/target.h"
 #include "shared/cli.h"
+#include "shared/layers.h"
 #include "shared/say.h"
 #include "shared/writers.h"
 
@@ -81,6 +82,14 @@ static int check_is_patch(const char *path)
     return error;
 }
 
+/* The other layers would be left behind, or have lost one. */
+static void check_is_no_series(const char *path)
+{
+    char why[LAYERS_TEXT];
+    if (layers_hold(path, why))
+        cli_fail(0, "cannot replace %s: %s", path, why);
+}
+
 static void check_unused(const char *path)
 {
     if (writers_have_file(path))
@@ -103,6 +112,7 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
     if (!S_ISREG(st.st_mode))
         say_cannot_create(path, S_ISDIR(st.st_mode) ? EISDIR : BLOOMFILE_ENOTREGULAR);
     const int error = check_kind(path);
+    check_is_no_series(path);
     if (!force)
         say_cannot_create(path, EEXIST);
     if (error == EACCES)
@@ -133,5 +143,6 @@ void target_check_old_patch(const char *path)
 void target_check_old(const char *path)
 {
     check_is_filter(path);
+    check_is_no_series(path);
     check_unused(path);
 }

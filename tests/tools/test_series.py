@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: MIT
+"""Series from end to end: many programs at once, full disks, kills, and files that are mixed up."""
+
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from support import NAMESPACE, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
+
+KEYS = numbered(20_000)
+MANY = numbered(200_000)
+STRANGERS = numbered(20_000, "stranger ")
+
+
+class SeriesTest(ToolTest):
+    def grown(self, name="live", keys=KEYS):
+        self.create_live("--grow", "-n", 1000, name=name)
+        self.output("bfadd", "-q", name, stdin=lines(*keys))
+        return name
+
+    def layers(self, name="live"):
+        return sorted(path.name for path in self.folder.glob(f"{name}*"))
+
+    def has_all(self, name, keys=KEYS):
+        self.assertEqual(self.query("-v", name, stdin=lines(*keys), status=1), [])
+
+    def reader(self):
+        """A bfquery that has the filter open and waits for keys."""
+        process = self.start("bfquery", "live")
+        maps = pathlib.Path(f"/proc/{process.pid}/maps")
+        self.until(lambda: "/live" in maps.read_text(), process)
+        return process
+
+    def message(self, tool, *arguments, **options):
+        return self.trouble(tool, *arguments, names=["live"], **options)
+
+
+class AtOnce(SeriesTest):
+    def test_several_programs_grow_it_while_others_ask(self):
+        self.create_live("--grow", "-n", 1000)
+        parts = [self.write(f"part{i}", lines(*MANY[i::4])) for i in range(4)]
+        writers = [self.start("bfadd", "live", part) for part in parts]
+        asked = 0
+        while any(writer.poll() is None for writer in writers):
+            found = len(self.query("live", stdin=lines(*MANY)))
+            self.assertGreaterEqual(found, asked)
+            asked = found
+        for writer in writers:
+            self.assertEqual(self.result(writer)[0], 0)
+        self.has_all("live", MANY)
+        self.assertEqual(self.layers()[:3], ["live", "live.1", "live.2"])
+        self.assertLess(len(self.query("live", stdin=lines(*STRANGERS))), 300)
+        self.output("bfseal", "-q", "live", "sealed")
+        self.has_all("sealed", MANY)
+
+    def test_a_reader_that_was_there_before_finds_what_goes_to_later_layers(self):
+        self.create_live("--grow", "-n", 100)
+        reader = self.reader()
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        status, out, message = self.result(reader, lines(*KEYS))
+        self.assertEqual((status, out, message), (0, lines(*KEYS), b""))
+
+    def test_killed_again_and_again_it_goes_on(self):
+        self.create_live("--grow", "-n", 100)
+        self.write("keys", lines(*MANY))
+        for i in range(12):
+            writer = self.start("bfadd", "--sync", 1000, "--accept-unclean", "live", "keys")
+            time.sleep(0.01 + 0.03 * (i % 4))
+            writer.kill()
+            writer.wait()
+            self.output("bfquery", "--accept-unclean", "-q", "live", stdin=lines("nobody"), status=1)
+        self.output("bfadd", "-q", "--accept-unclean", "live", "keys")
+        self.has_all("live", MANY)
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+
+    @unittest.skipUnless(os.environ.get("STOPPING_DISK"), "no module that stops programs")
+    def test_killed_at_each_step_of_growing(self):
+        """Before each sync and each new name; then it goes on, and has all that it had."""
+        for at in range(40):
+            for path in self.folder.glob("live*"):
+                path.unlink()
+            self.create_live("--grow", "-n", 200)
+            self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:150]))
+            result = self.run_tool("bfadd", "-q", "--sync", 100, "live", stdin=lines(*KEYS[:2000]),
+                                   env={"LD_PRELOAD": os.environ["STOPPING_DISK"],
+                                        "STOPS_AT": str(at), "STOPS_BY": "kill"})
+            killed = result.returncode == -signal.SIGKILL
+            self.assertTrue(killed or result.returncode == 0, result)
+            self.has_all("live", KEYS[:150])
+            self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:2000]))
+            self.has_all("live", KEYS[:2000])
+            self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+            if not killed:
+                break
+        self.assertGreater(at, 3)
+        self.assertFalse(killed)
+
+
+class Forgetting(SeriesTest):
+    def test_generations_by_keys_and_by_time(self):
+        self.create_live("--generations", 3, "--every", 1000)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.assertEqual(self.layers(), ["live", "live.1", "live.2"])
+        self.assertLess(len(self.query("live", stdin=lines(*KEYS[:16_000]))), 400)
+        self.assertGreater(len(self.query("live", stdin=lines(*KEYS[-2000:]))), 1980)
+        self.create_live("--generations", 2, "--every", "1s", "-n", 1000, name="timed")
+        self.output("bfadd", "-q", "timed", stdin=lines("early"))
+        self.assertEqual(self.query("timed", stdin=lines("early")), [b"early"])
+        self.until(lambda: self.run_tool("bfadd", "-q", "timed", stdin=lines("late")).returncode == 0
+                   and not self.query("-v", "timed", stdin=lines("late"), status=1)
+                   and self.run_tool("bfquery", "-q", "timed", stdin=lines("early")).returncode == 1)
+
+    def test_no_warning_of_too_many_keys(self):
+        self.create_live("--generations", 2, "--every", 100)
+        self.assertRegex(self.output("bfadd", "live", stdin=lines(*KEYS)), rb"^20000 keys, \d+ new\n$")
+
+
+class Files(SeriesTest):
+    """Each message names the file that is to blame."""
+
+    def setUp(self):
+        super().setUp()
+        self.grown()
+        self.grown("other")
+
+    def opened(self, says, *tools, name="live", **options):
+        for tool in tools or ("bfquery", "bfadd", "bfseal"):
+            more = ["copy"] if tool == "bfseal" else []
+            message = self.message(tool, name, *more, stdin=lines("a"), changes=tool == "bfadd",
+                                   **options)
+            self.assertIn(f"cannot open {name}: {says}", message, tool)
+
+    def put(self, source, target):
+        shutil.copyfile(self.folder / source, self.folder / target)
+
+    def test_a_layer_that_is_missing(self):
+        for name in self.layers()[1:]:
+            (self.folder / name).rename(self.folder / "kept")
+            self.opened(f"its layer {name} is missing")
+            (self.folder / "kept").rename(self.folder / name)
+        self.has_all("live")
+
+    def test_one_of_another_series_and_one_in_another_place(self):
+        kept = self.read("live.2")
+        self.put("other.2", "live.2")
+        self.opened("its layer live.2 is one of another series")
+        self.put("live.3", "live.2")
+        self.opened("its layer live.2 is number 3, and not 2")
+        self.write("live.2", b"no filter")
+        self.opened("its layer live.2 cannot be used: ")
+        self.write("live.2", kept)
+        last = f"live.{len(self.layers())}"
+        self.create_live("-n", 10, name=last)
+        self.opened(f"its layer {last} is a filter of its own")
+        (self.folder / last).unlink()
+        self.has_all("live")
+
+    def test_an_older_copy_of_a_layer(self):
+        self.create_live("--grow", "-n", 1000, name="new")
+        self.put("new", "old")
+        self.output("bfadd", "-q", "new", stdin=lines(*KEYS))
+        self.put("old", "new")
+        message = self.trouble("bfquery", "new", stdin=lines("a"), names=["new"])
+        self.assertIn("its layer new is an older copy", message)
+
+    def test_a_layer_by_its_own_name(self):
+        self.opened("it is only layer 3 of a series of files, which is used by the name of the"
+                    " first (live)", name="live.3")
+
+    def test_by_a_symbolic_link(self):
+        (self.folder / "link").symlink_to("live")
+        self.has_all("link")
+        (self.folder / "live.2").unlink()
+        self.opened(f"its layer {self.folder.resolve()}/live.2 is missing", name="link")
+
+    def test_a_ring(self):
+        self.create_live("--generations", 3, "--every", 500, name="ring")
+        self.output("bfadd", "-q", "ring", stdin=lines(*KEYS[:1400]))
+        self.put("ring.1", "old")
+        self.output("bfadd", "-q", "ring", stdin=lines(*KEYS))
+        kept = self.read("ring.1")
+        (self.folder / "ring.1").unlink()
+        self.assertIn("its layer ring.1 is missing",
+                      self.trouble("bfquery", "ring", stdin=lines("a")))
+        self.put("old", "ring.1")
+        self.assertRegex(self.trouble("bfquery", "ring", stdin=lines("a")),
+                         r"its layer ring\.1 is number 1, and not \d+")
+        self.write("ring.1", kept)
+        self.query("ring", stdin=lines(*KEYS[-1:]))
+
+    def test_what_would_lose_a_series_is_refused(self):
+        for words in (["live"], ["--live", "-n", 10, "live"], ["--live", "--grow", "live"]):
+            for force in [], ["-f"]:
+                message = self.message("bfcreate", *force, *words, stdin=lines("a"))
+                self.assertIn("remove all of them first, live and live.1 to live.4", message)
+        self.create("-q", name="one", stdin=lines("a"))
+        for tool, words in ("bfseal", ["-f", "other", "live.2"]), ("bfmerge", ["-f", "live.2", "one"]):
+            self.assertIn("cannot replace live.2: it is layer 2 of a series of files",
+                          self.trouble(tool, *words))
+
+    def test_names_of_layers_are_in_the_way(self):
+        (self.folder / "live").unlink()
+        message = self.message("bfcreate", "--live", "--grow", "live")
+        self.assertIn("in the way is live.1 to live.4", message)
+
+    def test_what_needs_one_filter(self):
+        self.create("-q", name="one", stdin=lines("a"))
+        self.output("bfseal", "-q", "live", "sealed")
+        both = self.read("one") + self.read("sealed")
+        for name in "live", "sealed":
+            for tool, words in (("bffold", [name, "new"]), ("bffold", ["--dry-run", name]),
+                                ("bfmerge", ["new", name]), ("bfmerge", ["new", "one", name])):
+                message = self.trouble(tool, *words, names=[name])
+                self.assertIn(f"{name}: it is a series of layers", message)
+                self.assertRegex(message, "bfcreate.*bfseal")
+        message = self.trouble("bfmerge", "new", "-", stdin=both)
+        self.assertIn("cannot merge standard input, filter 2: it is a series", message)
+        message = self.trouble("bfmerge", "new", "-", stdin=both[:-1])
+        self.assertIn("filter 2, which begins at byte", message)
+        self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
+        self.trouble("bfseal", "--project", "live", "new")
+
+    def test_a_sealed_one_that_lacks_something(self):
+        self.output("bfseal", "-q", "live", "sealed")
+        self.output("bfseal", "-q", "other", "twin")
+        image, twin = self.read("sealed"), self.read("twin")
+        first = 3 * 4096  # layers begin on pages
+        for bad, says in ((image[:-1], "the file is truncated"),
+                          (image[first:], "it begins with layer 1 of a sealed series"),
+                          (image[:first + 100] + b"x" + image[first + 101:],
+                           f"its layer 1, at byte {first}: "),
+                          (image[:first] + self.other_keys(twin)[first:],
+                           f"its layer 1, at byte {first}: it is not the one that was sealed")):
+            self.write("bad", bad)
+            self.assertIn(f"cannot open bad: {says}", self.trouble("bfquery", "bad", stdin=b"a\n"))
+
+    def other_keys(self, like):
+        """A sealed series of the same shape with other keys in its first layer."""
+        self.grown("third", numbered(20_000, "third "))
+        self.output("bfseal", "-q", "third", "third-sealed")
+        self.assertEqual(len(self.read("third-sealed")), len(like))
+        return self.read("third-sealed")
+
+
+class Room(SeriesTest):
+    SAYS = "nothing was lost, and the first "
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "-t", "tmpfs", "none", "/tmp"),
+                         "no file system of its own can be had here")
+    def test_a_full_disk(self):
+        """Adds are refused, nothing is lost, lookups go on, and with room again it grows."""
+        (self.folder / "disk").mkdir()
+        self.write("keys", lines(*MANY))
+        script = """
+            mount -t tmpfs -o size=200k none disk || exit 77
+            "$1" --live --grow -n 1000 disk/live || exit 1
+            "$2" -q disk/live keys 2>said; [ $? = 2 ] || exit 2
+            read=$(sed 's/.* first \\([0-9]*\\) keys.*/\\1/' said)
+            [ "$read" -gt 5000 ] || exit 3
+            [ -z "$(head -n "$read" keys | "$3" -v disk/live)" ] || exit 4
+            "$2" -q disk/live keys 2>again; [ $? = 2 ] || exit 5
+            mount -o remount,size=9m disk || exit 6
+            "$2" -q disk/live keys || exit 7
+            [ -z "$("$3" -v disk/live keys)" ] || exit 8
+            "$4" disk/live sealed
+        """
+        tools = [self.command(tool)[0] for tool in ("bfcreate", "bfadd", "bfquery", "bfseal")]
+        result = subprocess.run([*NAMESPACE, "sh", "-c", script, "sh", *tools], cwd=self.folder,
+                                env=self.environment(), capture_output=True)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result)
+        for name in "said", "again":
+            self.assertRegex(self.read(name).decode(),
+                             r"^bfadd: cannot add a further layer beside disk/live: No space left on"
+                             r" device: nothing was lost, and the first \d+ keys read are in it and"
+                             r" on disk: add the others when that is mended\n$")
+        self.has_all("sealed", MANY)
+
+    @needs(*UNPRIVILEGED)
+    def test_a_folder_that_cannot_be_written(self):
+        self.create_live("--grow", "-n", 3000)
+        self.folder.chmod(0o555)
+        message = self.message("bfadd", "live", stdin=lines(*KEYS), before=UNPRIVILEGED,
+                               changes=True)
+        self.assertIn("cannot add a further layer beside live: Permission denied", message)
+        self.assertIn(f"{self.SAYS}2048 keys read are in it", message)
+        self.has_all("live", KEYS[:2048])
+        self.assertEqual(self.inspected("live")["verdict"], "live, clean")
+        self.folder.chmod(0o755)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.has_all("live")
+
+    @needs(*UNPRIVILEGED)
+    def test_a_layer_that_may_not_be_read_or_written(self):
+        self.grown()
+        for mode, says in (0, "its layer live.2 cannot be used: Permission denied"), (
+                0o444, "its layer live.2 cannot be written: Permission denied"):
+            (self.folder / "live.2").chmod(mode)
+            self.assertIn(f"cannot open live: {says}",
+                          self.message("bfadd", "live", stdin=lines("a"), before=UNPRIVILEGED))
+        self.assertEqual(self.query("live", stdin=lines(*KEYS), before=UNPRIVILEGED), KEYS)
+
+    def test_something_is_where_the_next_layer_goes(self):
+        self.create_live("--grow", "-n", 100)
+        writer = self.start("bfadd", "--sync", 1, "live")
+        self.feed(writer, *KEYS[:2])
+        self.wait_for_key("live", KEYS[1], writer)
+        (self.folder / "live.1").mkdir()
+        status, out, message = self.result(writer, lines(*KEYS[2:]))
+        self.assertEqual((status, out), (2, b""))
+        self.assertIn(b"cannot add a further layer beside live: its layer live.1 cannot be used: Is a"
+                      b" directory (put the right file back; if there never was one, move this"
+                      b" one away): nothing was lost, and the first 100"
+                      b" keys read", message)
+        self.assertIn("its layer live.1 cannot be used", self.message("bfquery", "live", stdin=b"a"))
+        (self.folder / "live.1").rmdir()
+        self.has_all("live", KEYS[:100])
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.has_all("live")
+
+    def test_a_layer_that_goes_away_under_a_reader(self):
+        """Its keys are maybe there, and it is said why."""
+        self.create_live("--grow", "-n", 100)
+        reader = self.reader()
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:300]))
+        (self.folder / "live.1").rename(self.folder / "away")
+        status, out, message = self.result(reader, lines(*KEYS[:300]))
+        self.assertEqual((status, out), (2, lines(*KEYS[:300])))
+        self.assertEqual(message, b"bfquery: live: its layer live.1 is missing (put it back: it has"
+                                  b" keys that are nowhere else): keys asked since then were treated"
+                                  b" as present\n")
+
+
+if __name__ == "__main__":
+    main()

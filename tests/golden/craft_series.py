@@ -21,12 +21,12 @@ BEGAN = 1_800_000_000
 
 
 def header(layout="blocked", capacity=8, fpr=0.05, generations=0, framing="unknown", label="",
-           tag="00" * 16, seed=0, m=0, k=0, period=0, **name):
+           tag="00" * 16, seed=0, m=0, k=0, period=0, began=BEGAN, **name):
     """That of layer 0; `name`: hash_id and self_test of section 7.3."""
     return first_layer({
         "series": IDENTITY, "hash_id": 1, "self_test": self_test(seed), **name, "seed": seed,
         "layout": LAYOUTS[layout], "capacity": capacity, "generations": generations,
-        "period": period, "began": BEGAN if period else 0, "label": label.encode(),
+        "period": period, "began": began if period else 0, "label": label.encode(),
         "tag": bytes.fromhex(tag), "framing": known_framing(FRAMINGS[framing], 0),
         "provenance": 0}, fpr, m, k)
 
@@ -95,8 +95,8 @@ def live(fields, keys, layers=0, unmarked=False):
     return {slot_of(layer.header): image for layer, image in zip(made, images)}
 
 
-def file_name(slot):
-    return f"filter.bloom.{slot}" if slot else "filter.bloom"
+def file_name(slot, name="filter.bloom"):
+    return f"{name}.{slot}" if slot else name
 
 
 def in_order(files):
@@ -104,11 +104,11 @@ def in_order(files):
     return sorted(files.values(), key=lambda image: LiveImage(image, "").header["layer"])
 
 
-def written(files, folder):
+def written(files, folder, name="filter.bloom"):
     """Puts them into a folder; the path of the series."""
     for slot, image in files.items():
-        pathlib.Path(folder, file_name(slot)).write_bytes(image)
-    return pathlib.Path(folder, file_name(0))
+        pathlib.Path(folder, file_name(slot, name)).write_bytes(image)
+    return pathlib.Path(folder, name)
 
 
 def sealed(files):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 
 from support import SOURCE_ROOT, ToolTest, craft, lines, main, numbered
@@ -276,6 +277,29 @@ class Forgetting(SeriesTest):
                 self.feed(by_c, ABSENT[0], chosen)
                 self.assertEqual(by_c.stdout.readline(), chosen + b"\n")
             self.result(by_c)
+
+
+    def test_generations_that_ended_meanwhile(self):
+        """Both make as many, and say the same of when each began."""
+        hour, now = 3600, int(time.time())
+        for generations in 2, 3:
+            for gone in 0, 1, 2, 3, 4, 7.5:
+                began = now - int(gone * hour) - 100
+                files = craft_series.live(craft_series.header(
+                    generations=generations, period=hour, capacity=100, began=began), numbered(20))
+                seen = []
+                for by in HANDS:
+                    self.remove()
+                    craft_series.written(files, self.folder, "live")
+                    self.add(by, [b"the next"])
+                    seen.append([(image.header["layer"], image.header["began"], image.record["n"])
+                                 for image in self.images()])
+                with self.subTest(generations=generations, gone=gone):
+                    self.assertEqual(*seen)
+                    self.assertEqual(seen[0][-1][0], min(int(gone), generations))
+                    self.assertLessEqual(0, now - seen[0][-1][1] - 100)
+                    self.assertLess(now - seen[0][-1][1] - 100, hour)
+                    self.assertEqual(self.answers([b"the next"]), [b"the next"])
 
 
 class Sealed(SeriesTest):

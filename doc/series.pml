@@ -63,10 +63,8 @@
  *     -DBUG_LOCK        succeed() does not take byte 1                       393 196
  *     -DBUG_FOUND       S8: found, without a look at bit 2                    34 334
  *     -DBUG_AGAIN       S10: a late add stays where it is                  3 580 657
- * BUG_BEFORE is 21.4 as it stands: that succeed() sees bit 2 of layer j - 1 on disk before layer
- * j + 1 gets a name is the model's remedy. Without it, a loss of power may leave layers 0, 1 and 2
- * and the first without bit 2, which S2 refuses. No violation, though, with -DBUG_SUCCEEDED: that
- * succeed() looks at bit 2 again under byte 1 is not needed, as it looks at the slot.
+ * No violation with -DBUG_SUCCEEDED: that succeed() looks at bit 2 again under byte 1 is not needed,
+ * as it looks at the slot.
  */
 #ifndef WRITERS
 #define WRITERS 2

@@ -130,6 +130,13 @@ static int sync_record_in_force(const bloomfile *f, struct header *now)
     return 0;
 }
 
+int live_make_durable(const bloomfile *f)
+{
+    struct header now;
+    int error = live_load_to_commit(f, &now);
+    return error != 0 ? error : sync_record_in_force(f, &now);
+}
+
 int live_write(const bloomfile *f, struct header *now, struct record next)
 {
     if (now->record.sequence >= LIVE_LAST_SEQUENCE)

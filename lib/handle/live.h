@@ -53,7 +53,10 @@ struct record live_add_counts(const struct header *h, struct record r,
  * and makes it the record of *now. A write error changes nothing; a sync error poisons. */
 int live_write(const bloomfile *f, struct header *now, struct record next);
 
-/* The same, and syncs it. */
+/* Sees to it that the record in force is on disk. */
+int live_make_durable(const bloomfile *f);
+
+/* live_write(), and syncs it. */
 int live_commit(const bloomfile *f, struct header *now, struct record next);
 
 /* After a failed sync; changes *now. Returns `error`. */

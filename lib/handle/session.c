@@ -120,10 +120,13 @@ _Static_assert(LOCK_STRIPE_COUNT == 1 << (64 - 58), "stripe_of takes the top 6 b
 int session_lock_stripe(struct session *s, int fd, uint64_t digest)
 {
     unsigned stripe = stripe_of(digest);
+    pthread_rwlock_rdlock(&s->stripes);
     pthread_mutex_lock(&s->stripe[stripe]);
     int error = lock_wait(fd, LOCK_STRIPES + stripe, 1);
-    if (error != 0)
+    if (error != 0) {
         pthread_mutex_unlock(&s->stripe[stripe]);
+        pthread_rwlock_unlock(&s->stripes);
+    }
     return error;
 }
 
@@ -132,28 +135,22 @@ void session_unlock_stripe(struct session *s, int fd, uint64_t digest)
     unsigned stripe = stripe_of(digest);
     lock_drop(fd, LOCK_STRIPES + stripe, 1);
     pthread_mutex_unlock(&s->stripe[stripe]);
-}
-
-static void unlock_all(struct session *s)
-{
-    for (unsigned i = LOCK_STRIPE_COUNT; i-- > 0;)
-        pthread_mutex_unlock(&s->stripe[i]);
+    pthread_rwlock_unlock(&s->stripes);
 }
 
 int session_lock_stripes(struct session *s, int fd)
 {
-    for (unsigned i = 0; i < LOCK_STRIPE_COUNT; i++)
-        pthread_mutex_lock(&s->stripe[i]);
+    pthread_rwlock_wrlock(&s->stripes);
     int error = lock_wait(fd, LOCK_STRIPES, LOCK_STRIPE_COUNT);
     if (error != 0)
-        unlock_all(s);
+        pthread_rwlock_unlock(&s->stripes);
     return error;
 }
 
 void session_unlock_stripes(struct session *s, int fd)
 {
     lock_drop(fd, LOCK_STRIPES, LOCK_STRIPE_COUNT);
-    unlock_all(s);
+    pthread_rwlock_unlock(&s->stripes);
 }
 
 int session_lock_removal(struct session *s, int fd)

@@ -25,7 +25,8 @@ struct session {
     atomic_uint_least64_t seen; /* the highest sequence that was read or written */
     uint64_t durable; /* 1 + sequence of a record that is known to be on disk; 0: none is */
     pthread_mutex_t removal;
-    pthread_mutex_t stripe[LOCK_STRIPE_COUNT]; /* always taken in order */
+    pthread_rwlock_t stripes; /* shared by those who hold one */
+    pthread_mutex_t stripe[LOCK_STRIPE_COUNT];
     struct session_shard {
         _Alignas(64) atomic_uintptr_t owner; /* the first thread that counted here; 0: none has */
         struct session_counts own;           /* by the owner alone, and never taken back */

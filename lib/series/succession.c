@@ -194,12 +194,31 @@ static int succeed(const bloomfile *f, const struct layers *l)
     return error;
 }
 
+/* So that of all layers but the last two it is on disk that they have a successor: otherwise a loss
+ * of power might leave three layers of which the first has none. */
+static int make_mark_durable(const bloomfile *before)
+{
+    struct turn turn;
+    pthread_mutex_lock(&before->session->syncs);
+    int error = turn_commit(&turn, before->fd);
+    if (error == 0)
+        error = live_make_durable(before);
+    turn_end(&turn);
+    pthread_mutex_unlock(&before->session->syncs);
+    return error;
+}
+
 static int in_turn(const bloomfile *f, const struct layers *l)
 {
     const bloomfile *newest = layers_newest(l);
     struct turn turn;
+    int error = 0;
+    if (l->count > 1 && f->series->path != NULL)
+        error = make_mark_durable(l->list[l->count - 2]);
+    if (error != 0)
+        return error;
     pthread_mutex_lock(&newest->session->syncs);
-    int error = turn_commit(&turn, newest->fd);
+    error = turn_commit(&turn, newest->fd);
     if (error == 0)
         error = succeed(f, l);
     turn_end(&turn);

@@ -17,6 +17,8 @@ WRITER, WRITER_NOSYNC, CHECK = (os.environ[name] for name in
 PHASES = ["creating", "created", "opening", "opened", "syncing", "synced", "closing", "closed",
           "sealing", "sealed"]
 LAYOUTS = {1: 1, 2: 1, 3: 4}  # bits of the body for each of m
+GROWS = 0  # as a layout: a series, whose label ends with this word
+WORD = " that grows"
 
 # A filter as it may be found. state: absent; clean; unclean, that is BLOOMFILE_EUNCLEAN; sealed.
 # All keys below `keys` are in it.
@@ -47,8 +49,29 @@ class Plan:
         return start + session + (between + session) * (self.sessions - 1) + end
 
 
-def plan(rng, phase, before, label):
+def phases(before, grows):
+    """Those that there are; a series is neither sealed nor replaced."""
+    if not grows:
+        return PHASES
+    begin = ["creating", "created"] if before.state == "absent" else ["opening", "opened"]
+    return [*begin, "syncing", "synced", "closing", "closed"]
+
+
+def plan_of_series(rng, before, label):
+    start = {"absent": "create", "clean": "open", "unclean": "accept"}[before.state]
+    bits = 512 << rng.randint(9, 18)
+    return Plan(start=start, label=label + WORD, layout=GROWS, bits=bits,
+                first=0 if start == "create" else before.keys, step=rng.randint(1, bits // 400),
+                syncs=rng.randint(0, 4), sessions=rng.randint(1, 2), end="close")
+
+
+def plan(rng, phase, before, label, grows):
     """A random life in which that phase occurs; and after which event, counted from 0, it does."""
+    while grows:
+        p = plan_of_series(rng, before, label)
+        where = [i for i, event in enumerate(p.events()) if event == phase]
+        if where:
+            return p, rng.choice(where)
     while True:
         starts = {"absent": ["create"], "clean": ["open", "open", "replace"],
                   "unclean": ["accept", "accept", "replace"], "sealed": ["replace"]}[before.state]
@@ -137,6 +160,8 @@ def outcomes(before, label, events, seen):
 def left_over(machine, plan_, events):
     """What does not belong there; a temporary file is removed, and may be there in one case."""
     names = {path.name for path in machine.root.iterdir()} - {"filter", "lost+found"}
+    if plan_.layout == GROWS:
+        names = {name for name in names if not re.fullmatch(r"filter\.[0-9]+", name)}
     temporary = {name for name in names if re.fullmatch(r"\.bloomfile\.[0-9a-f]+\.tmp", name)}
     for name in temporary:
         (machine.root / name).unlink()

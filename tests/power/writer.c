@@ -3,6 +3,8 @@
  * power-writer PATH create|replace|open|accept LABEL LAYOUT BITS FIRST STEP SYNCS SESSIONS
  *     close|seal
  *
+ * LAYOUT 0 is a series that grows, again and again for any BITS; it is not sealed.
+ *
  * Uses a live filter until the power fails. Keys FIRST, FIRST + 1, ... are added by one thread
  * while another syncs, SYNCS times in each of SESSIONS sessions, about every STEP keys. Each line
  * on standard output is an event and the number of keys that it is about; "synced 500" is a promise
@@ -20,6 +22,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#define GROWS 0 /* as a LAYOUT */
 
 struct writer {
     const char *path, *start, *label;
@@ -98,10 +102,15 @@ static void session(struct writer *w)
 static int create(struct writer *w, unsigned flags)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.layout = w->layout;
-    params.bits = w->bits;
-    params.hashes = 4;
     params.label = w->label;
+    if (w->layout == GROWS) {
+        params.series = BLOOMFILE_GROW;
+        params.capacity = w->bits / 2000;
+    } else {
+        params.layout = w->layout;
+        params.bits = w->bits;
+        params.hashes = 4;
+    }
     return bloomfile_create(&w->filter, w->path, &params, flags);
 }
 

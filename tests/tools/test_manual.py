@@ -160,10 +160,15 @@ class Manual(ToolTest):
         self.create("-q", "-0", stdin=b"a", name="nul")
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
-        self.create_live("--grow", "-n", 100, name="grows")
-        self.run_tool("bfadd", "-q", "grows", "more")
+        self.create_live("--grow", "-n", 50, name="grows")
+        self.create_live("--grow", "-n", 10, name="gap")
+        for name in "grows", "gap":
+            self.run_tool("bfadd", "-q", name, "more")
+        (self.folder / "gap.2").unlink()
+        self.write("away.1", b"")
+        self.write("away.2", b"")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
-                         "-q live more", "-0 live keys"],
+                         "-q live more", "-0 live keys", "gap keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy",
                           "grows"],
                "bfcommon": ["--memory 16Mi long keys"],
@@ -171,18 +176,18 @@ class Manual(ToolTest):
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
                             "-f --min-keys 200 new keys", "w dos", "z packed", "u nul",
-                            "--field 1 v quoted"],
-               "bffold": ["-v big folded", "exact y", "-f block y", "-f --factor 7 big y",
+                            "--field 1 v quoted", "-f grows keys", "--live --grow away"],
+               "bffold": ["-v big folded", "exact y", "grows y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f --max-bytes 9k dense y", "-f pages y", "-f live live",
                           "-f --factor 720 big folded"],
                "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big",
-                           "x flipped pages", "x pages", "x big block",
+                           "x flipped pages", "x pages", "x grows", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
                "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
-                           "unclean keys"],
-               "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean"]}
+                           "unclean keys", "gap keys", "gap.3 keys"],
+               "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
                     "was changed while|also the output|two outputs|was replaced or removed|what they add")
         for tool, commands in ran.items():

@@ -154,7 +154,8 @@ class Files(SeriesTest):
         self.opened("its layer live.2 cannot be used: ")
         self.write("live.2", kept)
         last = f"live.{len(self.layers())}"
-        self.create_live("-n", 10, name=last)
+        self.create_live("-n", 10, name="one")
+        (self.folder / "one").rename(self.folder / last)
         self.opened(f"its layer {last} is a filter of its own")
         (self.folder / last).unlink()
         self.has_all("live")
@@ -206,6 +207,22 @@ class Files(SeriesTest):
         (self.folder / "live").unlink()
         message = self.message("bfcreate", "--live", "--grow", "live")
         self.assertIn("in the way is live.1 to live.4", message)
+
+    def test_the_first_file_is_missing(self):
+        (self.folder / "live").rename(self.folder / "away")
+        for tool in "bfquery", "bfadd", "bfseal":
+            self.assertIn("cannot open live: it is missing, the first file of a series of which live.1"
+                          " is there", self.message(tool, "live", stdin=lines("a")))
+
+    def test_no_other_file_is_made_where_a_layer_will_be(self):
+        for tool, words in ("bfseal", ["live", "live.5"]), ("bfcreate", ["live.7"]), (
+                "bfcreate", ["--live", "-n", 10, "live.999"]):
+            self.assertIn("that is the name of a further layer of the series live",
+                          self.message(tool, *words, stdin=lines("a")))
+        self.create_live("--generations", 3, "--every", 500, name="ring")
+        self.assertIn("that is the name", self.trouble("bfseal", "ring", "ring.2"))
+        for name in "ring.3", "live.01", "live.x", "live.1000", "none.1":
+            self.output("bfseal", "-q", "live", name)
 
     def test_what_needs_one_filter(self):
         self.create("-q", name="one", stdin=lines("a"))

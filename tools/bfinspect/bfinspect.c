@@ -170,6 +170,13 @@ static int save_images(const struct inspect_report *r, const struct inspect_opti
     size_t size;
     if (o->svg == NULL && o->png == NULL)
         return 0;
+    if (r->layer_count > 0 && !r->interrupted) {
+        cli_warn(0,
+                 "%s: no image written: it is a series of layers, and an image is of one filter"
+                 " (--map draws each)",
+                 r->path);
+        return CLI_TROUBLE;
+    }
     if (r->image.fill == NULL || r->interrupted) {
         cli_warn(0, "%s: no image written: the body cannot be read", r->path);
         return CLI_TROUBLE;

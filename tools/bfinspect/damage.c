@@ -80,10 +80,16 @@ static void judge_features(struct inspect_report *r)
     verdict_advise(r, "%s", newer_program);
 }
 
+/* Of all layers, if there are several. */
+static uint64_t whole_size(const struct bloomfile_info *info)
+{
+    return info->layers > 0 ? info->rest_size : info->image_size;
+}
+
 static void judge_truncated(struct inspect_report *r)
 {
     bool is_known = r->fault_count == 1 && inspect_has_field(r, "body_size");
-    uint64_t whole = is_known ? r->info.image_size : 0;
+    uint64_t whole = is_known ? whole_size(&r->info) : 0;
     if (whole > r->size)
         verdict_add(r, "truncated: %" PRIu64 " of %" PRIu64 " bytes missing", whole - r->size,
                     whole);
@@ -95,10 +101,10 @@ static void judge_truncated(struct inspect_report *r)
 
 static void judge_trailing(struct inspect_report *r)
 {
-    uint64_t extra = r->size - r->info.image_size;
+    uint64_t extra = r->size - whole_size(&r->info);
     verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
     verdict_advise(r, "copy it again, or cut them off: truncate --size=%" PRIu64,
-                   r->info.image_size);
+                   whole_size(&r->info));
 }
 
 /* The fields whose values are wrong, or what else the header's checksum lets one say. */
@@ -170,14 +176,37 @@ void verdict_header(struct inspect_report *r)
 
 /* -------------------------------------------------------------------------------------- body */
 
-static const struct bloomfile_fault *last_fault(const struct inspect_report *r)
+/* The first one with a damaged body; NULL: it is no series, or all are sound. */
+static const struct inspect_layer *bad_layer(const struct inspect_report *r)
 {
-    return r->fault_count > 0 ? &r->faults[r->fault_count - 1] : NULL;
+    for (size_t i = 0; i < r->layer_count; i++)
+        if (r->layers[i].error != 0)
+            return &r->layers[i];
+    return NULL;
+}
+
+/* "page 3 of 12", and of a series in which layer. */
+static void judge_page(struct inspect_report *r, const struct bloomfile_fault *fault)
+{
+    const struct inspect_layer *bad = bad_layer(r);
+    verdict_add(r, "damaged: page %" PRIu64 " of %" PRIu64, fault->page,
+                bad != NULL ? bad->info.pages : r->info.pages);
+    if (bad != NULL)
+        verdict_add(r, " of layer %" PRIu64, bad->info.layer);
+    if (r->info.bad_pages > 1)
+        verdict_add(r, " (%" PRIu64 " pages bad%s)", r->info.bad_pages,
+                    bad != NULL ? " in all layers" : "");
+}
+
+static const struct bloomfile_fault *the_fault(const struct inspect_report *r)
+{
+    return r->fault_count > 0 ? &r->faults[0] : NULL;
 }
 
 void verdict_body(struct inspect_report *r)
 {
-    const struct bloomfile_fault *fault = last_fault(r);
+    const struct bloomfile_fault *fault = the_fault(r);
+    const struct inspect_layer *bad = bad_layer(r);
     verdict_advise(r, "%s", rebuild);
     if (r->interrupted) {
         verdict_add(r, "unreadable: the file shrank or its disk failed while it was read");
@@ -186,21 +215,22 @@ void verdict_body(struct inspect_report *r)
         verdict_add(r, "overwritten while it was read: what is said here is true of neither file");
         verdict_advise(r, "inspect it again; to replace a filter, rename a new file over it");
     } else if (r->error == BLOOMFILE_EPAGE && fault != NULL) {
-        verdict_add(r, "damaged: page %" PRIu64 " of %" PRIu64, fault->page, r->info.pages);
-        if (r->info.bad_pages > 1)
-            verdict_add(r, " (%" PRIu64 " pages bad)", r->info.bad_pages);
+        judge_page(r, fault);
     } else if (r->error == BLOOMFILE_EPAGE) {
         verdict_add(r, "damaged: %" PRIu64 " bad page%s met while looking up keys",
                     r->info.bad_pages, cli_s(r->info.bad_pages));
         verdict_advise(r, "%s; --verify finds all bad pages", rebuild);
     } else if (r->error == BLOOMFILE_EBODY && fault != NULL) {
         bool padding = strcmp(fault->field, "padding") == 0;
-        verdict_add(r, "damaged: the body %s%s",
-                    padding ? "has ones beyond m" : "contradicts the header's ",
+        verdict_add(r, "damaged: the body ");
+        if (bad != NULL)
+            verdict_add(r, "of layer %" PRIu64 " ", bad->info.layer);
+        verdict_add(r, "%s%s", padding ? "has ones beyond m" : "contradicts the header's ",
                     padding ? "" : fault->field);
         if (strcmp(fault->field, "ones") == 0 && r->measured)
-            verdict_add(r, " (%" PRIu64 " recorded, %" PRIu64 " there)", r->info.ones,
-                        r->measure.ones);
+            verdict_add(r, " (%" PRIu64 " recorded, %" PRIu64 " there)",
+                        bad != NULL ? bad->info.ones : r->info.ones,
+                        bad != NULL ? bad->measure.ones : r->measure.ones);
     } else if (r->error == BLOOMFILE_EHASH) {
         verdict_add(r, "cannot check keys: only the application that made it can look them up");
         verdict_advise(r, "leave out --keys");

@@ -13,6 +13,7 @@
 
 #include "picture/picture.h"
 #include "shared/keys.h"
+#include "shared/layers.h"
 #include "shared/text.h"
 
 struct inspect_options {
@@ -53,6 +54,17 @@ struct inspect_flip {
     unsigned bit;    /* 0 to 7 */
 };
 
+/* One image, as far as it was read. */
+struct inspect_layer {
+    char *name;  /* live: of its file */
+    uint64_t at; /* sealed: where it begins in the file */
+    struct bloomfile_info info;
+    bool in_use, verified, measured;
+    struct bloomfile_measurement measure;
+    int error; /* what is wrong with its body: BLOOMFILE_E*, or 0 */
+    struct picture map;
+};
+
 struct inspect_report {
     const char *path;
     struct stat stat;
@@ -70,6 +82,13 @@ struct inspect_report {
     struct inspect_flip flips[INSPECT_FLIPS]; /* turned back, the header is valid */
     size_t flip_count;
 
+    /* Of a series, oldest first, and what the members above and below say of all of them. Why it
+     * cannot be opened, if a file of it is to blame. */
+    struct inspect_layer *layers;
+    size_t layer_count;
+    bool is_explained;
+    char explanation[LAYERS_TEXT];
+
     bool in_use;      /* live: programs have it open for writing */
     bool unclean;     /* live: the machine went down meanwhile */
     bool interrupted; /* the file shrank, or the disk failed, while the body was read */
@@ -83,14 +102,21 @@ struct inspect_report {
     char *missing[INSPECT_MISSING]; /* the first ones, safe to print */
 
     int status; /* INSPECT_HEALTHY ... */
-    char verdict[512];
-    char advice[256]; /* what to do about it; may be empty */
+    char verdict[LAYERS_TEXT + 512];
+    char advice[LAYERS_TEXT]; /* what to do about it; may be empty */
 };
 
 /* ---- finding out */
 
 void inspect_read(struct inspect_report *r, const struct inspect_options *options);
 void inspect_free(struct inspect_report *r);
+
+/* Verifies and measures the body, or that of each layer, as far as the options ask. */
+void inspect_bodies(struct inspect_report *r, const bloomfile *f,
+                    const struct inspect_options *options);
+
+/* Whether the file is one layer of a live series, and not the one by which that is opened. */
+bool inspect_is_part(const struct inspect_report *r);
 
 /* Whether no program has the live filter open for writing, and the last one left it in order. */
 bool inspect_is_clean(const struct bloomfile_info *info);

@@ -204,18 +204,58 @@ static void put_flips(json *object, const struct inspect_report *r)
     put(object, "flipped_bits", flips);
 }
 
-static void put_measure(json *object, const struct inspect_report *r)
+static void put_measure(json *object, const struct bloomfile_measurement *m, bool measured)
 {
-    if (!r->measured) {
+    if (!measured) {
         put_null(object, "measure");
         return;
     }
     json *measure = checked(json_object_new_object());
-    put_count(measure, "ones", r->measure.ones);
-    put_double(measure, "fill", r->measure.fill);
-    put_double(measure, "fpr", r->measure.fpr);
-    put_double(measure, "keys_estimate", r->measure.keys_estimate);
+    put_count(measure, "ones", m->ones);
+    put_double(measure, "fill", m->fill);
+    put_double(measure, "fpr", m->fpr);
+    put_double(measure, "keys_estimate", m->keys_estimate);
     put(object, "measure", measure);
+}
+
+static void put_layer(json *array, const struct inspect_layer *l)
+{
+    json *layer = checked(json_object_new_object());
+    put_count(layer, "layer", l->info.layer);
+    if (l->name != NULL)
+        put_safe(layer, "file", l->name);
+    else
+        put_null(layer, "file");
+    put_count(layer, "offset", l->at);
+    put_count(layer, "size", l->info.image_size);
+    put_count(layer, "capacity", l->info.capacity);
+    put_double(layer, "fpr", l->info.fpr);
+    put_count(layer, "m", l->info.bits);
+    put_count(layer, "k", l->info.hashes);
+    put_count(layer, "n", l->info.keys);
+    put_bool(layer, "n_estimated", l->info.keys_estimated != 0);
+    put_count(layer, "ones", l->info.ones);
+    put_bool(layer, "in_use", l->in_use);
+    put_measure(layer, &l->measure, l->measured);
+    put_bool(layer, "verified", l->verified);
+    put_count(layer, "bad_pages", l->info.bad_pages);
+    if (l->error != 0)
+        put_text(layer, "error", bloomfile_errname(l->error));
+    else
+        put_null(layer, "error");
+    append(array, layer);
+}
+
+static void put_layers(json *object, const struct inspect_report *r)
+{
+    if (r->layer_count == 0) {
+        put_null(object, "layers");
+        return;
+    }
+    json *layers = checked(json_object_new_array());
+    for (size_t i = 0; i < r->layer_count; i++)
+        put_layer(layers, &r->layers[i]);
+    put(object, "layers", layers);
 }
 
 static void put_keys(json *object, const struct inspect_report *r)
@@ -260,10 +300,11 @@ void inspect_json(FILE *out, const struct inspect_report *r)
     put_header(object, r);
     put_record(object, r);
     put_live(object, r);
-    put_measure(object, r);
+    put_measure(object, &r->measure, r->measured);
     put_bool(object, "verified", r->verified);
     put_count(object, "bad_pages", r->info.bad_pages);
     put_keys(object, r);
+    put_layers(object, r);
     const char *text = json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN |
                                                                   JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text == NULL)

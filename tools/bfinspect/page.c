@@ -2,6 +2,7 @@
  * The report for people. */
 #include "bfinspect/inspect.h"
 
+#include "bfinspect/table.h"
 #include "shared/cli.h"
 #include "shared/framing.h"
 
@@ -15,7 +16,8 @@
 
 enum {
     SHORT = 64,
-    KNOWN_COMPAT = 1, /* bits that say no more than a field does: framing */
+    KNOWN_COMPAT = 1,   /* bits that say no more than a field does: framing */
+    KNOWN_INCOMPAT = 1, /* series */
 };
 
 __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *name,
@@ -38,9 +40,10 @@ static void put_keys(FILE *out, const struct inspect_report *r)
     text_count(capacity, sizeof(capacity), r->info.capacity);
     if (isfinite(r->measure.keys_estimate))
         text_count(estimate, sizeof(estimate), (uint64_t)llround(r->measure.keys_estimate));
-    row(out, "keys", "%s%s recorded, %s%ssized for %s", r->info.keys_estimated != 0 ? "about " : "",
-        recorded, r->measured ? estimate : "", r->measured ? " estimated from the ones, " : "",
-        capacity);
+    const bool grows = r->layer_count > 0 && r->info.series != 0 && r->info.generations == 0;
+    row(out, "keys", "%s%s recorded, %s%ssized for %s%s",
+        r->info.keys_estimated != 0 ? "about " : "", recorded, r->measured ? estimate : "",
+        r->measured ? " estimated from the ones, " : "", capacity, grows ? " so far" : "");
 }
 
 static void put_rate(FILE *out, const struct inspect_report *r)
@@ -64,9 +67,9 @@ static void put_rate(FILE *out, const struct inspect_report *r)
 static void put_body_state(FILE *out, const struct inspect_report *r)
 {
     char place[SHORT] = "";
-    if (r->fault_count > 0 && r->faults[r->fault_count - 1].page != UINT64_MAX)
+    if (r->fault_count > 0 && r->faults[0].page != UINT64_MAX)
         snprintf(place, sizeof(place), "; the first one (from page 0) is at byte %" PRIu64,
-                 r->faults[r->fault_count - 1].offset);
+                 r->faults[0].offset);
     if (r->depth < INSPECT_BODY)
         row(out, "body", "not read");
     else if (r->error == 0 && r->info.state == BLOOMFILE_LIVE)
@@ -99,7 +102,7 @@ static void put_shape(FILE *out, const struct inspect_report *r)
     cli_bytes(whole, sizeof(whole), r->size);
     row(out, "layout", "%s", traits->name);
     row(out, "m", "%s %s%s%s", m, traits->cell, cli_s(info->bits), in_units);
-    row(out, "k", "%" PRIu32, info->hashes);
+    row(out, "k", "%s", table_hashes(count, sizeof(count), r));
     if (info->keys > 0)
         row(out, "bits per key", "%.2f",
             traits->cell_bits * (double)info->bits / (double)info->keys);
@@ -169,7 +172,8 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "writers", "%" PRIu32 "%s", info->writers,
             info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
-    if (((info->compat & ~(uint32_t)KNOWN_COMPAT) | info->ro_compat | info->incompat) != 0)
+    if (((info->compat & ~(uint32_t)KNOWN_COMPAT) | info->ro_compat |
+         (info->incompat & ~(uint32_t)KNOWN_INCOMPAT)) != 0)
         row(out, "features",
             "compat 0x%08" PRIx32 ", ro_compat 0x%08" PRIx32 ", incompat 0x%08" PRIx32,
             info->compat, info->ro_compat, info->incompat);
@@ -195,6 +199,7 @@ static void put_checked_keys(FILE *out, const struct inspect_report *r)
 
 static void put_summary(FILE *out, const struct inspect_report *r, bool utf8)
 {
+    table_kind(out, r);
     put_keys(out, r);
     put_rate(out, r);
     put_body_state(out, r);
@@ -244,9 +249,8 @@ static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
 
 /* ------------------------------------------------------------------------------------ the map */
 
-static void put_map(FILE *out, const struct inspect_report *r, bool utf8)
+static void put_map(FILE *out, const struct picture *p, bool utf8)
 {
-    const struct picture *p = &r->map;
     double low, high;
     char text[4][SHORT];
     picture_range(p, &low, &high);
@@ -291,10 +295,18 @@ void inspect_page(FILE *out, const struct inspect_report *r, const struct inspec
     put_flips(out, r);
     if (summary_matters(r))
         put_summary(out, r, options->utf8);
+    table_layers(out, r, options->utf8);
     if (options->header || (fields_matter(r) && !summary_matters(r)))
         put_fields(out, r, options->utf8);
     if (r->map.fill != NULL)
-        put_map(out, r, options->utf8);
+        put_map(out, &r->map, options->utf8);
+    for (size_t i = 0; i < r->layer_count; i++) {
+        const struct inspect_layer *l = &r->layers[i];
+        if (l->map.fill == NULL)
+            continue;
+        fprintf(out, "\n  layer %" PRIu64 "\n", l->info.layer);
+        put_map(out, &l->map, options->utf8);
+    }
 }
 
 void inspect_caption(char *text, size_t size, const struct inspect_report *r)

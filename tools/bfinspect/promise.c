@@ -36,10 +36,19 @@ static double chance_of_rate(const struct bloomfile_info *info, double fill)
     return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);
 }
 
+/* Of a sum of rates it is not more than that of the one that scatters most. */
+static double chance_of_all(const struct inspect_report *r)
+{
+    double most = 0;
+    for (size_t i = 0; i < r->layer_count; i++)
+        most = fmax(most, chance_of_rate(&r->layers[i].info, r->layers[i].measure.fill));
+    return r->layer_count > 0 ? most : chance_of_rate(&r->info, r->measure.fill);
+}
+
 /* Rates of small filters scatter about as a log-normal variable does. */
 static bool rate_is_kept(const struct inspect_report *r, bool crowded)
 {
-    double chance = crowded ? 0 : deviations * chance_of_rate(&r->info, r->measure.fill);
+    double chance = crowded ? 0 : deviations * chance_of_all(r);
     return r->measure.fpr <= r->info.fpr * tolerance * exp(chance);
 }
 
@@ -56,7 +65,7 @@ static void judge_rate(struct inspect_report *r)
     const struct bloomfile_info *info = &r->info;
     bool estimated = info->keys_estimated != 0 && r->measured;
     uint64_t n = estimated ? say_estimate(info, &r->measure) : info->keys;
-    bool crowded = n > info->capacity;
+    bool crowded = n > info->capacity && info->layers == 0;
     bool can_tell = r->measured && info->fpr > 0;
     text_count(keys, sizeof(keys), n);
     text_count(capacity, sizeof(capacity), info->capacity);

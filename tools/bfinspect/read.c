@@ -5,6 +5,7 @@
 #include "bfinspect/salvage.h"
 #include "shared/cli.h"
 #include "shared/framing.h"
+#include "shared/layers.h"
 #include "shared/writers.h"
 
 #include <bloomfile_combine.h>
@@ -88,73 +89,6 @@ static void judge_bytes(struct inspect_report *r)
 
 /* ---------------------------------------------------------------------------------------- body */
 
-static void add_fault(struct inspect_report *r, const struct bloomfile_fault *fault)
-{
-    r->error = fault->error;
-    if (r->fault_count < INSPECT_FAULTS)
-        r->faults[r->fault_count++] = *fault;
-}
-
-static void verify(struct inspect_report *r, const bloomfile *f, unsigned threads)
-{
-    struct bloomfile_fault fault;
-    struct cli_progress progress = { .doing = "checking the body" };
-    cli_progress_step(&progress);
-    if (bloomfile_verify(f, threads, &fault) == 0)
-        r->verified = true;
-    else
-        add_fault(r, &fault);
-    cli_progress_end(&progress);
-}
-
-bool inspect_is_clean(const struct bloomfile_info *info)
-{
-    static const uint8_t clean[sizeof(info->boot_id)] = { 0 };
-    return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
-}
-
-/* Whether the recorded ones are those of the body: in a sealed filter, and in a live one that all
- * writers have left in order (format-spec.md, L22). One that came and went meanwhile leaves another
- * record. */
-static bool ones_are_exact(const struct inspect_report *r, const bloomfile *f)
-{
-    struct bloomfile_info now = BLOOMFILE_INFO_INIT;
-    if (r->info.state == BLOOMFILE_SEALED)
-        return true;
-    bloomfile_get_info(f, &now);
-    return now.sequence == r->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now);
-}
-
-/* The body is not what the record says: the first fault is the one that a reader who looks at all
- * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
-static void explain_ones(struct inspect_report *r, const bloomfile *f, unsigned threads)
-{
-    if (!r->verified && r->info.state == BLOOMFILE_SEALED)
-        verify(r, f, threads);
-    if (r->error == 0)
-        add_fault(r, &(struct bloomfile_fault){ BLOOMFILE_EBODY, r->info.body_offset, UINT64_MAX,
-                                                "ones" });
-}
-
-static void measure(struct inspect_report *r, const bloomfile *f,
-                    const struct inspect_options *options)
-{
-    struct cli_progress progress = { .doing = "counting bits" };
-    cli_progress_step(&progress);
-    r->measure.struct_size = sizeof(r->measure);
-    int error = bloomfile_measure(f, &r->measure);
-    r->measured = error == 0;
-    if (error == 0 && options->map)
-        error = picture_for_terminal(&r->map, f, picture_terminal_width());
-    if (error == 0 && (options->svg != NULL || options->png != NULL))
-        error = picture_for_image(&r->image, f);
-    cli_progress_end(&progress);
-    if (error != 0)
-        r->error = error;
-    if (r->error == 0 && r->measure.ones != r->info.ones && ones_are_exact(r, f))
-        explain_ones(r, f, options->threads);
-}
-
 static char *shown_key(const struct bloomfile_key *key, const struct inspect_options *options)
 {
     const uint8_t *bytes = key->data;
@@ -213,10 +147,7 @@ bool inspect_hash_is_applications(const struct inspect_report *r)
 static void read_mapping(struct inspect_report *r, const bloomfile *f,
                          const struct inspect_options *options)
 {
-    if (options->verify && r->info.state == BLOOMFILE_SEALED)
-        verify(r, f, options->threads);
-    if (!options->quick && !salvage_failed())
-        measure(r, f, options);
+    inspect_bodies(r, f, options);
     if (options->keys != NULL && inspect_hash_is_applications(r))
         r->error = r->error != 0 ? r->error : BLOOMFILE_EHASH;
     else if (options->keys != NULL && !salvage_failed())
@@ -225,6 +156,8 @@ static void read_mapping(struct inspect_report *r, const bloomfile *f,
     if (r->error == 0 || status == BLOOMFILE_ECHANGED)
         r->error = status;
     bloomfile_get_info(f, &r->info);
+    if (r->info.series != 0)
+        r->size = r->info.image_size; /* of all files */
 }
 
 static void salvage_body(const bloomfile *f)
@@ -254,7 +187,7 @@ static void read_shrinking(struct inspect_report *r, const bloomfile *f,
     }
 }
 
-/* The layers of a live series are found by its name. */
+/* The layers of a live series are found by the name of the first. */
 static int open_as(const struct inspect_report *r, int fd, unsigned flags, bloomfile **f)
 {
     return r->info.series != 0 ? bloomfile_open(f, r->path, flags)
@@ -269,7 +202,14 @@ static bloomfile *open_filter(struct inspect_report *r, int fd, unsigned open_fl
     r->unclean = r->error == BLOOMFILE_EUNCLEAN;
     if (r->unclean && open_flags != 0)
         r->error = open_as(r, fd, BLOOMFILE_APP_HASH | open_flags, &f);
+    if (r->error != 0)
+        r->is_explained = layers_explain(r->path, r->error, r->explanation);
     return f;
+}
+
+bool inspect_is_part(const struct inspect_report *r)
+{
+    return r->info.series != 0 && layers_slot(&r->info) != 0;
 }
 
 static void read_body(struct inspect_report *r, int fd, const struct inspect_options *options)
@@ -296,7 +236,9 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
     } while (have_bytes && r->error == BLOOMFILE_ERECORD && ++tries < READ_TRIES);
     if (have_bytes)
         judge_bytes(r);
-    if (have_bytes && r->error == 0)
+    if (have_bytes && r->error == 0 && inspect_is_part(r))
+        r->error = BLOOMFILE_ESERIES;
+    else if (have_bytes && r->error == 0)
         read_body(r, fd, options);
     if (have_bytes)
         inspect_list_fields(r);
@@ -305,6 +247,11 @@ void inspect_read(struct inspect_report *r, const struct inspect_options *option
 
 void inspect_free(struct inspect_report *r)
 {
+    for (size_t i = 0; i < r->layer_count; i++) {
+        picture_free(&r->layers[i].map);
+        free(r->layers[i].name);
+    }
+    free(r->layers);
     picture_free(&r->map);
     picture_free(&r->image);
     free(r->fields);

@@ -6,6 +6,7 @@
 #include <bloomfile_combine.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char mend[] =
@@ -37,9 +38,27 @@ static const char *why_unclean(const struct inspect_report *r)
                : bloomfile_strerror(BLOOMFILE_EUNCLEAN);
 }
 
+/* A file of a series that is looked at by its own name. */
+static void judge_part(struct inspect_report *r)
+{
+    char *series = layers_name(r->path, layers_slot(&r->info));
+    verdict_add(r, "layer %" PRIu64 " of a %s series of files, and no filter by itself",
+                r->info.layer, r->info.generations > 0 ? "forgetting" : "growing");
+    if (series != NULL)
+        verdict_advise(r, "inspect the series by the name of its first file, %s", series);
+    else
+        verdict_advise(r, "it has lost the name that it had: that of the first file, and .%" PRIu64,
+                       layers_slot(&r->info));
+    free(series);
+}
+
 static void judge_state(struct inspect_report *r)
 {
-    if (r->error == BLOOMFILE_EUNCLEAN) {
+    if (inspect_is_part(r)) {
+        judge_part(r);
+    } else if (r->is_explained) {
+        verdict_add(r, "cannot be opened: %s", r->explanation);
+    } else if (r->error == BLOOMFILE_EUNCLEAN) {
         verdict_add(r, "unclean: %s", why_unclean(r));
         verdict_advise(r, "%s", mend);
     } else if (r->error == BLOOMFILE_EPOISONED) {
@@ -50,18 +69,37 @@ static void judge_state(struct inspect_report *r)
     }
 }
 
+static bool all_are_clean(const struct inspect_report *r)
+{
+    bool clean = r->layer_count > 0 || inspect_is_clean(&r->info);
+    for (size_t i = 0; i < r->layer_count; i++)
+        clean &= inspect_is_clean(&r->layers[i].info);
+    return clean;
+}
+
+/* A program that adds to a series has at least one layer open. */
+static uint32_t most_writers(const struct inspect_report *r)
+{
+    uint32_t most = r->info.writers;
+    for (size_t i = 0; i < r->layer_count; i++)
+        most = r->layers[i].info.writers > most ? r->layers[i].info.writers : most;
+    return most;
+}
+
 static void judge_live(struct inspect_report *r)
 {
+    const uint32_t writers = most_writers(r);
     r->status = INSPECT_PROMISE_BROKEN;
-    verdict_advise(r,
-                   "seal it when no more keys are to be added (bfseal): then it can be verified");
+    verdict_advise(
+        r, r->layer_count > 0
+               ? "seal a copy, which is one file, to ship or to verify it (bfseal FILE COPY)"
+               : "seal it when no more keys are to be added (bfseal): then it can be verified");
     if (r->in_use) {
-        verdict_add(r, "live: open for writing by %" PRIu32 " program%s", r->info.writers,
-                    cli_s(r->info.writers));
+        verdict_add(r, "live: open for writing by %" PRIu32 " program%s", writers, cli_s(writers));
     } else if (r->unclean) {
         verdict_add(r, "live, unclean: %s", why_unclean(r));
         verdict_advise(r, "%s", mend);
-    } else if (inspect_is_clean(&r->info)) {
+    } else if (all_are_clean(r)) {
         verdict_add(r, "live, clean");
     } else {
         verdict_add(r, "live: its last writer was killed");

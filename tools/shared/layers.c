@@ -321,9 +321,24 @@ static bool explain_sealed(const struct search *s)
     return false;
 }
 
+/* The first file itself is missing. */
+static bool explain_absence(const char *path, char text[LAYERS_TEXT])
+{
+    const struct layer second = look_at_slot(path, 1);
+    if (second.error != 0 || !is_live_layer(&second.info) || layers_slot(&second.info) != 1)
+        return false;
+    snprintf(text, LAYERS_TEXT,
+             "it is missing, the first file of a series of which %.*s.1 is there (put it back: it"
+             " has keys that are nowhere else)",
+             LAYERS_TEXT - 200, path);
+    return true;
+}
+
 bool layers_explain(const char *path, int error, char text[LAYERS_TEXT])
 {
     const struct search s = { path, look(path, 0), text };
+    if (s.first.error == ENOENT)
+        return explain_absence(path, text);
     if (s.first.error != 0 || !layers_is_one(&s.first.info))
         return false;
     return is_live_layer(&s.first.info) ? explain_live(&s, error) : explain_sealed(&s);
@@ -372,4 +387,26 @@ bool layers_hold(const char *path, char text[LAYERS_TEXT])
     snprintf(text, LAYERS_TEXT, "it is a series of files: remove all of them first, %.*s and %.*s",
              LAYERS_TEXT / 4, path, LAYERS_TEXT / 2, others);
     return true;
+}
+
+bool layers_claim(const char *path, char text[LAYERS_TEXT])
+{
+    uint64_t slot = 0;
+    const char *dot = strrchr(path, '.');
+    const size_t digits = dot != NULL ? strspn(dot + 1, "0123456789") : 0;
+    if (digits < 1 || digits > 3 || dot[1 + digits] != '\0')
+        return false;
+    for (size_t i = 1; i <= digits; i++)
+        slot = 10 * slot + (uint64_t)(dot[i] - '0');
+    char *base = layers_name(path, slot); /* NULL: digits with zeros before them */
+    if (base == NULL)
+        return false;
+    const struct layer l = look(base, 0);
+    const bool claimed = l.error == 0 && is_live_layer(&l.info) && layers_slot(&l.info) == 0 &&
+                         (l.info.generations == 0 || slot < l.info.generations);
+    if (claimed)
+        snprintf(text, LAYERS_TEXT,
+                 "that is the name of a further layer of the series %s (take another name)", base);
+    free(base);
+    return claimed;
 }

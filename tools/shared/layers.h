@@ -39,4 +39,8 @@ bool layers_beside(const char *path, char text[LAYERS_TEXT]);
  * others. false: it can. */
 bool layers_hold(const char *path, char text[LAYERS_TEXT]);
 
+/* Why no file may be made by this name: a live series beside it will give it to a layer. false: it
+ * may. */
+bool layers_claim(const char *path, char text[LAYERS_TEXT]);
+
 #endif

@@ -39,8 +39,11 @@ bool target_leads_nowhere(const char *path)
 
 static void check_new(const char *path)
 {
+    char why[LAYERS_TEXT];
     if (path[strlen(path) - 1] == '/')
         say_cannot_create(path, EISDIR);
+    if (layers_claim(path, why))
+        cli_fail(0, "cannot create %s: %s", path, why);
     if (target_leads_nowhere(path))
         cli_fail(0, "cannot create %s: it is a symbolic link to nothing", path);
     check_folder(path, path);

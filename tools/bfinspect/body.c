@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ * What the bits of a filter say, layer by layer where it is a series, and in sum. */
+#include "bfinspect/inspect.h"
+
+#include "bfinspect/salvage.h"
+#include "shared/cli.h"
+#include "shared/layers.h"
+#include "shared/writers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --------------------------------------------------------------------------------- one of them */
+
+static void add_fault(struct inspect_report *r, struct inspect_layer *l,
+                      struct bloomfile_fault fault)
+{
+    fault.offset += l->at;
+    l->error = l->error != 0 ? l->error : fault.error;
+    r->error = r->error != 0 ? r->error : fault.error;
+    if (r->fault_count < INSPECT_FAULTS)
+        r->faults[r->fault_count++] = fault;
+}
+
+static void verify(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+                   unsigned threads)
+{
+    struct bloomfile_fault fault;
+    struct cli_progress progress = { .doing = "checking the body" };
+    cli_progress_step(&progress);
+    if (bloomfile_verify(f, threads, &fault) == 0)
+        l->verified = true;
+    else
+        add_fault(r, l, fault);
+    cli_progress_end(&progress);
+}
+
+bool inspect_is_clean(const struct bloomfile_info *info)
+{
+    static const uint8_t clean[sizeof(info->boot_id)] = { 0 };
+    return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
+}
+
+/* Whether the recorded ones are those of the body: in a sealed filter, and in a live one that all
+ * writers have left in order (format-spec.md, L22). One that came and went meanwhile leaves another
+ * record. */
+static bool ones_are_exact(const struct inspect_layer *l, const bloomfile *f)
+{
+    struct bloomfile_info now = BLOOMFILE_INFO_INIT;
+    if (l->info.state == BLOOMFILE_SEALED)
+        return true;
+    bloomfile_get_info(f, &now);
+    return now.sequence == l->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now);
+}
+
+/* The body is not what the record says: the first fault is the one that a reader who looks at all
+ * of it meets first (format-spec.md, section 10.4). A live body has nothing else to tell by. */
+static void explain_ones(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+                         unsigned threads)
+{
+    if (!l->verified && l->info.state == BLOOMFILE_SEALED)
+        verify(r, l, f, threads);
+    if (l->error == 0)
+        add_fault(
+            r, l,
+            (struct bloomfile_fault){ BLOOMFILE_EBODY, l->info.body_offset, UINT64_MAX, "ones" });
+}
+
+static void measure(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+                    const struct inspect_options *options)
+{
+    struct cli_progress progress = { .doing = "counting bits" };
+    cli_progress_step(&progress);
+    l->measure.struct_size = sizeof(l->measure);
+    int error = bloomfile_measure(f, &l->measure);
+    l->measured = error == 0;
+    if (error == 0 && options->map)
+        error = picture_for_terminal(&l->map, f, picture_terminal_width());
+    if (error == 0 && (options->svg != NULL || options->png != NULL) && r->layer_count == 0)
+        error = picture_for_image(&r->image, f);
+    cli_progress_end(&progress);
+    if (error != 0)
+        r->error = error;
+    if (l->error == 0 && l->measure.ones != l->info.ones && ones_are_exact(l, f))
+        explain_ones(r, l, f, options->threads);
+}
+
+static void read_one(struct inspect_report *r, struct inspect_layer *l, const bloomfile *f,
+                     const struct inspect_options *options)
+{
+    if (options->verify && l->info.state == BLOOMFILE_SEALED)
+        verify(r, l, f, options->threads);
+    if (!options->quick && !salvage_failed())
+        measure(r, l, f, options);
+    bloomfile_get_info(f, &l->info); /* bad pages were counted */
+}
+
+/* --------------------------------------------------------------------------------- all of them */
+
+/* An absent key is "maybe" if any layer says so. */
+static void sum_up(struct inspect_report *r)
+{
+    double sure = 1;
+    uint64_t bits = 0;
+    r->measured = r->verified = true;
+    r->measure = (struct bloomfile_measurement)BLOOMFILE_MEASUREMENT_INIT;
+    for (size_t i = 0; i < r->layer_count; i++) {
+        const struct inspect_layer *l = &r->layers[i];
+        r->measured &= l->measured;
+        r->verified &= l->verified;
+        r->measure.ones += l->measure.ones;
+        r->measure.keys_estimate += l->measure.keys_estimate;
+        sure *= 1 - l->measure.fpr;
+        bits += l->info.bits;
+    }
+    r->measure.fill = (double)r->measure.ones / (double)bits;
+    r->measure.fpr = 1 - sure;
+}
+
+static void list_layers(struct inspect_report *r, const bloomfile *f)
+{
+    r->layer_count = bloomfile_layers(f);
+    r->layers = calloc(r->layer_count + 1, sizeof(*r->layers));
+    if (r->layers == NULL)
+        text_no_memory();
+    for (size_t i = 0; i < r->layer_count; i++) {
+        struct inspect_layer *l = &r->layers[i];
+        l->info.struct_size = sizeof(l->info);
+        bloomfile_get_info(bloomfile_layer(f, i), &l->info);
+        if (l->info.series != 0) {
+            l->name = layers_path(r->path, layers_slot(&l->info));
+            l->in_use = writers_have_file(l->name);
+            r->in_use |= l->in_use;
+        } else {
+            l->at = r->layers[0].info.rest_size - l->info.rest_size;
+        }
+    }
+}
+
+void inspect_bodies(struct inspect_report *r, const bloomfile *f,
+                    const struct inspect_options *options)
+{
+    list_layers(r, f);
+    for (size_t i = 0; i < r->layer_count && !salvage_failed(); i++)
+        read_one(r, &r->layers[i], bloomfile_layer(f, i), options);
+    if (r->layer_count > 0) {
+        sum_up(r);
+        return;
+    }
+    struct inspect_layer *only = &r->layers[0];
+    only->info = r->info;
+    read_one(r, only, f, options);
+    r->measured = only->measured;
+    r->measure = only->measure;
+    r->verified = only->verified;
+    r->map = only->map;
+}

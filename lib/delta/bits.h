@@ -40,7 +40,9 @@ struct bits_writer {
     unsigned count; /* of bits in `held`, below 8 between calls */
 };
 
-/* At most 56 bits. */
+#define BITS_PUT_MOST 56u
+
+/* At most BITS_PUT_MOST bits. */
 static inline void bits_put(struct bits_writer *w, uint64_t value, unsigned count)
 {
     w->held |= value << w->count;
@@ -54,6 +56,11 @@ static inline void bits_put(struct bits_writer *w, uint64_t value, unsigned coun
 static inline void bits_put_rice(struct bits_writer *w, uint64_t value, unsigned k)
 {
     uint64_t zeros = value >> k;
+    if (zeros + 1 + k <= BITS_PUT_MOST) {
+        const uint64_t low = value & ((1ull << k) - 1);
+        bits_put(w, (low << 1 | 1) << zeros, (unsigned)zeros + 1 + k);
+        return;
+    }
     for (; zeros >= 32; zeros -= 32)
         bits_put(w, 0, 32);
     bits_put(w, 1ull << zeros, (unsigned)zeros + 1);
@@ -131,6 +138,12 @@ static inline uint64_t bits_get_zeros(struct bits_reader *r)
 
 static inline uint64_t bits_get_rice(struct bits_reader *r, unsigned k)
 {
+    const uint64_t next = bits_look(r) | 1ull << (BITS_AT_ONCE - 1);
+    const unsigned size = (unsigned)__builtin_ctzll(next) + 1 + k;
+    if (size < BITS_AT_ONCE && r->end - r->at >= size) { /* all of it, but for rare ones */
+        r->at += size;
+        return (uint64_t)(size - 1 - k) << k | (next >> (size - k) & ((1ull << k) - 1));
+    }
     const uint64_t zeros = bits_get_zeros(r);
     if (zeros >> (BITS_VALUE_MOST - k) != 0)
         return bits_wrong(r);

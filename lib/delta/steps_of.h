@@ -184,9 +184,11 @@ STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, ui
                                 struct steps_stream *s)
 {
     uint64_t can[STEPS_WORDS];
-    unsigned left = 0, word = 0;
+    unsigned before[STEPS_WORDS]; /* eligible cells in the words before */
+    unsigned left = 0, past = 0;
     for (unsigned i = 0; i < STEPS_WORDS; i++) {
         can[i] = cells_eligible(get64(old + CELLS_WORD * i), change, false);
+        before[i] = left;
         left += ones_of(can[i]);
     }
     const unsigned count = take_count(s, left);
@@ -200,12 +202,13 @@ STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, ui
             return;
         }
         left -= (unsigned)skip + 1;
-        unsigned n = (unsigned)skip, ones;
-        for (; (ones = ones_of(can[word])) <= n; word++)
-            n -= ones;
-        const unsigned place = STEPS_SELECT(can[word], n);
-        can[word] &= ~((2ull << place) - 1);
-        put64(to + CELLS_WORD * word, get64(to + CELLS_WORD * word) ^ 1ull << place);
+        const unsigned n = past + (unsigned)skip;
+        unsigned word = 0;
+        for (unsigned w = 1; w < STEPS_WORDS; w++) /* no branch: nobody could foretell it */
+            word += n >= before[w];
+        uint8_t *at = to + CELLS_WORD * word;
+        put64(at, get64(at) ^ 1ull << STEPS_SELECT(can[word], n - before[word]));
+        past = n + 1;
     }
 }
 

@@ -11,7 +11,7 @@
 #include "handle/live.h"
 #include "image/body.h"
 #include "os/team.h"
-#include "series/series.h"
+#include "series/layers.h"
 #include "sizing/sizing.h"
 
 /* The structs of version 0.1, the oldest that callers can have. */
@@ -104,15 +104,16 @@ static void add_info(struct bloomfile_info *sum, const struct bloomfile_info *la
 
 static void get_info_of_all(const bloomfile *f, struct bloomfile_info *sum)
 {
-    const size_t count = series_count(f);
-    get_info(series_layer(f, 0), sum);
-    for (size_t i = 1; i < count; i++) {
+    const struct layers *l = layers_enter(f);
+    get_info(l->list[0], sum);
+    for (size_t i = 1; i < l->count; i++) {
         struct bloomfile_info layer;
-        get_info(series_layer(f, i), &layer);
+        get_info(l->list[i], &layer);
         add_info(sum, &layer);
     }
     sum->fpr = sum->series_fpr;
-    sum->layers = (uint32_t)count;
+    sum->layers = (uint32_t)l->count;
+    layers_leave(f);
 }
 
 int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
@@ -127,12 +128,17 @@ int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
 
 size_t bloomfile_layers(const bloomfile *f)
 {
-    return f->series != NULL ? series_count(f) : 0;
+    if (f->series == NULL)
+        return 0;
+    const size_t count = layers_enter(f)->count;
+    layers_leave(f);
+    return count;
 }
 
 const bloomfile *bloomfile_layer(const bloomfile *f, size_t i)
 {
-    return f->series != NULL ? series_layer(f, i) : NULL;
+    const struct layers *l = f->series != NULL ? atomic_load(&f->series->now) : NULL;
+    return l != NULL && i < l->count ? l->list[i] : NULL;
 }
 
 const void *bloomfile_body(const bloomfile *f, size_t *size)
@@ -229,31 +235,37 @@ static void measure(const bloomfile *f, struct bloomfile_measurement *m)
     map_expect(&f->map, MAP_LOOKUPS);
     *m = (struct bloomfile_measurement){
         .ones = tally.ones,
+        .fill = (double)tally.ones / (double)h->m,
         .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
         .keys_estimate = sizing->estimated_keys(h->m, h->k, tally.ones),
     };
+}
+
+static void measure_all(const bloomfile *f, struct bloomfile_measurement *m)
+{
+    const struct layers *l = layers_enter(f);
+    double sure = 1; /* that no layer says "maybe" to an absent key */
+    uint64_t bits = 0;
+    *m = (struct bloomfile_measurement){ 0 };
+    for (size_t i = 0; i < l->count; i++) {
+        struct bloomfile_measurement one;
+        measure(l->list[i], &one);
+        m->ones += one.ones;
+        m->keys_estimate += one.keys_estimate;
+        sure *= 1 - one.fpr;
+        bits += l->list[i]->header.m;
+    }
+    m->fill = (double)m->ones / (double)bits;
+    m->fpr = 1 - sure;
+    layers_leave(f);
 }
 
 int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
 {
     if (!versioned_known(out->struct_size, MEASUREMENT_LEAST))
         return BLOOMFILE_EPARAMS;
-    struct bloomfile_measurement m = { 0 };
-    double sure = 1; /* that no layer says "maybe" to an absent key */
-    uint64_t bits = 0;
-    for (size_t i = 0; i < (f->series != NULL ? series_count(f) : 1); i++) {
-        const bloomfile *layer = f->series != NULL ? series_layer(f, i) : f;
-        struct bloomfile_measurement one;
-        measure(layer, &one);
-        m.ones += one.ones;
-        m.keys_estimate += one.keys_estimate;
-        sure *= 1 - one.fpr;
-        bits += layer->header.m;
-        m.fpr = one.fpr;
-    }
-    m.fill = (double)m.ones / (double)bits;
-    if (f->series != NULL)
-        m.fpr = 1 - sure;
+    struct bloomfile_measurement m;
+    (f->series != NULL ? measure_all : measure)(f, &m);
     versioned_give(out, out->struct_size, &m, sizeof m);
     return 0;
 }
@@ -320,10 +332,11 @@ static int verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *
 /* Damage in one layer does not keep the others from being checked, which later lookups rely on. */
 static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault)
 {
+    const struct layers *l = layers_enter(f);
     uint64_t start = 0;
     int first = 0;
-    for (size_t i = 0; i < series_count(f); i++) {
-        const bloomfile *layer = series_layer(f, i);
+    for (size_t i = 0; i < l->count; i++) {
+        const bloomfile *layer = l->list[i];
         struct bloomfile_fault found;
         const int error = verify(layer, threads, &found);
         if (error != 0 && first == 0) {
@@ -334,6 +347,7 @@ static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fau
         }
         start += header_layer_stride(&layer->header);
     }
+    layers_leave(f);
     return first;
 }
 

@@ -133,16 +133,20 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 
 void layers_replace(const bloomfile *f, struct layers *next)
 {
+    next->replaced = atomic_load(&f->series->now);
+    atomic_store_explicit(&f->series->now, next, memory_order_release);
+}
+
+void layers_tidy(const bloomfile *f)
+{
     struct series *s = f->series;
-    next->replaced = atomic_load(&s->now);
-    atomic_store_explicit(&s->now, next, memory_order_release);
-    if (s->generations == 0 || pthread_rwlock_trywrlock(&s->process->use) != 0)
-        return; /* next time */
-    struct layers *unused = next->replaced;
-    pthread_rwlock_unlock(&s->process->use);
+    struct layers *now = atomic_load(&s->now), *unused = now->replaced;
+    if (s->generations == 0 || unused == NULL || pthread_rwlock_trywrlock(&s->process->use) != 0)
+        return;                              /* next time */
+    pthread_rwlock_unlock(&s->process->use); /* whoever comes now gets the new set */
     free_replaced(unused);
-    next->replaced = NULL;
-    layers_free(unused, next);
+    now->replaced = NULL;
+    layers_free(unused, now);
 }
 
 void layers_close(bloomfile *f)

@@ -61,9 +61,11 @@ static inline void layers_leave(const bloomfile *f)
         pthread_rwlock_unlock(&f->series->process->use);
 }
 
-/* Makes `next` the set. Layers that are not in it any more are closed as soon as nobody uses them.
- * Called by one thread at a time. */
+/* Makes `next` the set; and closes layers that are not in it any more, if nobody uses any at the
+ * moment, the calling thread included. For one thread at a time, which holds `finding`, or has the
+ * handle to itself. */
 void layers_replace(const bloomfile *f, struct layers *next);
+void layers_tidy(const bloomfile *f);
 
 /* Closes those layers of a set that are not in another one, which may be NULL, and frees it. */
 void layers_free(struct layers *l, const struct layers *kept);

@@ -28,6 +28,7 @@ int lookup_follow(const bloomfile *f, const struct layers *seen)
     pthread_mutex_lock(&p->finding);
     const bool changed = atomic_load(&f->series->now) != seen;
     int error = changed ? 0 : find(f, seen);
+    layers_tidy(f);
     pthread_mutex_unlock(&p->finding);
     if (error != 0) {
         int none = 0;

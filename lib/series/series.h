@@ -3,8 +3,6 @@
 #ifndef BLOOMFILE_SERIES_H
 #define BLOOMFILE_SERIES_H
 
-#include <bloomfile_inspect.h>
-
 #include "handle/handle.h"
 #include "image/new_image.h"
 
@@ -33,11 +31,6 @@ int series_sync(bloomfile *f);
 int series_finish(bloomfile *f);
 int series_status(const bloomfile *f);
 bool series_is_stale(const bloomfile *f);
-int series_verify(const bloomfile *f, unsigned threads, struct bloomfile_fault *fault);
-
-/* How many layers there are now, and one of them, from the oldest on; NULL: it is not there. */
-size_t series_count(const bloomfile *f);
-const bloomfile *series_layer(const bloomfile *f, size_t i);
 
 /* A sealed copy of all layers; a live copy, whatever state they are in. */
 int series_copy(const bloomfile *f, struct destination to);

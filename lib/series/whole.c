@@ -10,19 +10,6 @@
 #include "series/lookup.h"
 #include "series/series.h"
 
-/* ---- layers, as they are now */
-
-size_t series_count(const bloomfile *f)
-{
-    return atomic_load(&f->series->now)->count;
-}
-
-const bloomfile *series_layer(const bloomfile *f, size_t i)
-{
-    const struct layers *l = atomic_load(&f->series->now);
-    return i < l->count ? l->list[i] : NULL;
-}
-
 /* ---- syncing */
 
 static bool is_clean(const bloomfile *layer)

@@ -3,6 +3,7 @@
 #include "bfcommon/lines.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
+#include "shared/lacking.h"
 #include "shared/split.h"
 #include "shared/unpack.h"
 
@@ -213,7 +214,7 @@ static size_t next(struct lines *l, struct bloomfile_key *keys, struct bloomfile
     for (;;) {
         size_t n = whole != NULL ? split_next_lines(&l->whole, keys, whole, max)
                                  : split_next(&l->whole, keys, max);
-        keys_check_split(&l->whole, l->where.name);
+        lacking_check(&l->whole, l->where.name);
         l->progress.keys += n;
         if (n > 0 || !read_on(l))
             return n;

@@ -2,6 +2,7 @@
  * Each thread has buffers of its own; the lock covers one read. */
 #include "shared/feed.h"
 #include "shared/cli.h"
+#include "shared/lacking.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -106,7 +107,7 @@ int feed_builder(bloomfile_builder *builder, const struct feed_options *options,
     cli_progress_step(&f.progress);
     work_together(&f, options->threads - 1);
     cli_progress_end(&f.progress);
-    keys_check_split(&f.lacking, f.lacking_path);
+    lacking_check(&f.lacking, f.lacking_path);
     keys_tell_skipped(f.input, f.progress.keys, options->quiet);
     keys_free(f.input);
     pthread_mutex_destroy(&f.reading);

@@ -5,22 +5,18 @@
 #include "shared/csv.h"
 #include "shared/header.h"
 #include "shared/kind.h"
+#include "shared/lacking.h"
 #include "shared/source.h"
 #include "shared/stop.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    PIECE_SIZE = 1 << 20, /* stays in the cache of a core until its keys are split and hashed */
-    REASON_SIZE = 300
+    PIECE_SIZE = 1 << 20 /* stays in the cache of a core until its keys are split and hashed */
 };
-
-#define QUOTES_REMEDY                                                                              \
-    " (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)"
 
 struct keys {
     struct keys_options options;
@@ -221,10 +217,9 @@ static void end_input(struct keys *k, struct keys_piece *p, size_t used)
     } else if (p->size > 0) {
         keep_rest(k, p, used);
     } else if (is_open) {
-        char reason[REASON_SIZE];
-        snprintf(reason, sizeof(reason),
-                 "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
-                 k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used));
+        char reason[LACKING_SIZE];
+        const uint64_t line = k->lines + 1 + csv_lines_to_open(f->delimiter, p->bytes, used);
+        lacking_quote(line, reason);
         refuse(k, source_name(k->path), reason);
     } else {
         char reason[128];
@@ -357,31 +352,6 @@ void keys_end_split(struct keys *k, const struct split *split)
         k->skipped += split->skipped;
 }
 
-static void describe_lacking(const struct split *split, char reason[REASON_SIZE])
-{
-    if (split->lacking == FIELDS_MALFORMED) {
-        snprintf(reason, REASON_SIZE,
-                 "in the record that begins in line %" PRIu64
-                 " a closing quote is followed by something else than a delimiter" QUOTES_REMEDY,
-                 split->line);
-        return;
-    }
-    snprintf(reason, REASON_SIZE,
-             "line %" PRIu64 " has no field %" PRIu32
-             " (--missing skip leaves such lines out, --missing empty takes the field for empty,"
-             " --delimiter says what is between fields)",
-             split->line, split->lacking);
-}
-
-void keys_check_split(const struct split *split, const char *path)
-{
-    char reason[REASON_SIZE];
-    if (split->lacking == 0)
-        return;
-    describe_lacking(split, reason);
-    cli_fail(0, "%s: %s", path, reason);
-}
-
 void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 {
     const bool all = keys == 0 && k->skipped > 0 && k->errors == 0 && !is_stopped(k);
@@ -399,8 +369,8 @@ void keys_tell_skipped(struct keys *k, uint64_t keys, bool quiet)
 /* Nothing after it is read: the other inputs would lack the field too. */
 static void end_at_lacking(struct keys *k)
 {
-    char reason[REASON_SIZE];
-    describe_lacking(&k->left, reason);
+    char reason[LACKING_SIZE];
+    lacking_describe(&k->left, reason);
     refuse(k, source_name(k->path), reason);
     k->next = k->count;
     k->left = (struct split){ 0 };

@@ -51,14 +51,11 @@ void keys_piece_free(struct keys_piece *piece);
  * for; the other endings are the same too. Not to be mixed with keys_next(). */
 bool keys_next_piece(struct keys *k, struct keys_piece *piece);
 
-/* A field that a record lacks ends it, which the caller is to report (keys_check_split). */
+/* A field that a record lacks ends it, which the caller is to report (lacking_check). */
 struct split keys_split(const struct keys *k, const struct keys_piece *piece);
 
 /* Call with what has been split to its end: counts what was left out. By any thread. */
 void keys_end_split(struct keys *k, const struct split *split);
-
-/* Ends the program by cli_fail if there is a field that the split ended at. */
-void keys_check_split(const struct split *split, const char *path);
 
 /* At the end: tells on standard error, unless `quiet`, how many records were left out, if any were.
  * That all were, so that there are no `keys`, is an error; keep_going counts it. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A ring of batches, which threads pass on. */
 #include "shared/relay.h"
+#include "shared/lacking.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -118,7 +119,7 @@ static void finish_batch(struct course *c)
     c->finishing = true;
     set_busy(c);
     c->relay->finish(c->relay->job, &leg->batch);
-    keys_check_split(&leg->batch.split, leg->batch.piece.path);
+    lacking_check(&leg->batch.split, leg->batch.piece.path);
     if (c->relay->progress != NULL)
         show_progress(c->relay->progress, leg);
     set_free(c);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * With the number of the line, and what to do. */
+#include "shared/lacking.h"
+#include "shared/cli.h"
+
+#include <inttypes.h>
+
+#define QUOTES_REMEDY                                                                              \
+    " (inside quotes, a quote is written twice; without --csv, quotes are bytes as others)"
+
+void lacking_describe(const struct split *split, char text[LACKING_SIZE])
+{
+    if (split->lacking == FIELDS_MALFORMED)
+        snprintf(text, LACKING_SIZE,
+                 "in the record that begins in line %" PRIu64
+                 " a closing quote is followed by something else than a delimiter" QUOTES_REMEDY,
+                 split->line);
+    else
+        snprintf(
+            text, LACKING_SIZE,
+            "line %" PRIu64 " has no field %" PRIu32
+            " (--missing skip leaves such lines out, --missing empty takes the field for empty,"
+            " --delimiter says what is between fields)",
+            split->line, split->lacking);
+}
+
+void lacking_quote(uint64_t line, char text[LACKING_SIZE])
+{
+    snprintf(text, LACKING_SIZE,
+             "the quote that opens a field in line %" PRIu64 " is never closed" QUOTES_REMEDY,
+             line);
+}
+
+void lacking_check(const struct split *split, const char *path)
+{
+    char text[LACKING_SIZE];
+    if (split->lacking == 0)
+        return;
+    lacking_describe(split, text);
+    cli_fail(0, "%s: %s", path, text);
+}

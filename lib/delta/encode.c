@@ -55,13 +55,22 @@ void encoder_release(struct encoder *e)
 
 /* ---- finding */
 
-static void find(struct encoder *e, const struct encode_source *source, uint64_t page,
+/* Whether there is room for another page. Always, unless others write to the files. */
+static bool has_room(const struct encoder *e)
+{
+    size_t changes = 0;
+    for (unsigned i = 0; i < part_streams(e->kind); i++)
+        changes += e->kind == CELLS_OF_BLOCKS ? e->found[i].cells : e->found[i].units;
+    return changes <= ENCODE_MANY;
+}
+
+static bool find(struct encoder *e, const struct encode_source *source, uint64_t page,
                  uint64_t span)
 {
     const uint64_t end = page + span;
     for (unsigned i = 0; i < part_streams(e->kind); i++)
         e->found[i].units = e->found[i].cells = e->found[i].skipped = 0;
-    for (; page < end; page++) {
+    for (; page < end && has_room(e); page++) {
         const size_t size = checksum_page_size(source->body_size, page);
         const uint64_t at = page * CHECKSUM_PAGE;
         if (e->kind == CELLS_OF_BLOCKS && source->changes[page] == 0) {
@@ -71,6 +80,7 @@ static void find(struct encoder *e, const struct encode_source *source, uint64_t
             e->steps->find(e->kind, source->old + at, source->new + at, size, e->found);
         }
     }
+    return page == end;
 }
 
 /* ---- parameters and strings */
@@ -150,7 +160,8 @@ const uint8_t *encode_part(struct encoder *e, const struct encode_source *source
     uint8_t head[PART_HEAD_MOST], *strings = e->bytes + PART_HEAD_MOST;
     struct part p = { .skip = skip, .span = span };
     struct bits_writer w = { .at = strings };
-    find(e, source, page, span);
+    if (!find(e, source, page, span))
+        return NULL;
     for (unsigned i = 0; i < part_streams(e->kind); i++) {
         if (e->found[i].units == 0)
             continue;

@@ -30,7 +30,8 @@ struct encode_source {
 };
 
 /* Encodes `span` pages from `page` on, which come after `skip` that are as before. Returns the
- * bytes of the part, in the encoder, and their number. */
+ * bytes of the part, in the encoder, and their number; NULL if a body has changed since it was
+ * compared, so that there is no room. */
 const uint8_t *encode_part(struct encoder *e, const struct encode_source *source, uint64_t page,
                            uint64_t skip, uint64_t span, size_t *size);
 

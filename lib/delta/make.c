@@ -194,7 +194,7 @@ static void encode(void *context)
     while (error == 0 && take_part(w, &a)) {
         size_t size;
         const uint8_t *part = encode_part(&e, &w->source, a.page, a.skip, a.span, &size);
-        error = write_part(w, &a, part, size);
+        error = part == NULL ? BLOOMFILE_ECHANGED : write_part(w, &a, part, size);
     }
     encoder_release(&e);
     if (error != 0)

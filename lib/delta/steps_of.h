@@ -93,6 +93,10 @@ STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, co
         }
         eligible += ones_of(can);
     }
+    if (found->cells == first) { /* somebody writes to the files */
+        found->skipped++;
+        return;
+    }
     found->gaps[found->units] = found->skipped;
     found->counts[found->units] = (uint16_t)(found->cells - first);
     found->eligible[found->units++] = (uint16_t)eligible;

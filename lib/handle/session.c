@@ -2,29 +2,19 @@
  * Counts in shards, mutexes, and a mapping that fork() wipes. */
 #include "handle/session.h"
 
-#include <errno.h>
-#include <sys/mman.h>
+#include "os/wiped.h"
 
 int session_new(struct session **out)
 {
-    *out = NULL;
-    void *memory =
-        mmap(NULL, sizeof **out, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return errno;
-    if (madvise(memory, sizeof **out, MADV_WIPEONFORK) != 0) {
-        int error = errno;
-        munmap(memory, sizeof **out);
-        return error;
-    }
+    void *memory;
+    int error = wiped_new(&memory, sizeof **out);
     *out = memory;
-    return 0;
+    return error;
 }
 
 void session_free(struct session *s)
 {
-    if (s != NULL)
-        munmap(s, sizeof *s);
+    wiped_free(s, sizeof *s);
 }
 
 /* The system gives the identity of a thread that has ended to a new one, which then owns its shard.

@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "handle/app_hash.h"
 #include "handle/opening.h"
+#include "os/wiped.h"
 
 /* ---- sets */
 
@@ -59,18 +59,12 @@ static void free_replaced(struct layers *l)
 
 static int new_process(struct series_process **out)
 {
-    void *memory =
-        mmap(NULL, sizeof **out, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return errno;
-    if (madvise(memory, sizeof **out, MADV_WIPEONFORK) != 0) {
-        int error = errno;
-        munmap(memory, sizeof **out);
-        return error;
-    }
+    void *memory;
+    int error = wiped_new(&memory, sizeof **out);
     *out = memory;
-    (*out)->own = true;
-    return 0;
+    if (error == 0)
+        (*out)->own = true;
+    return error;
 }
 
 static int new_series(struct series **out, const bloomfile *first, const char *path)
@@ -155,7 +149,7 @@ void layers_close(bloomfile *f)
     struct layers *l = atomic_load(&s->now);
     free_replaced(l);
     layers_free(l, NULL);
-    munmap(s->process, sizeof *s->process);
+    wiped_free(s->process, sizeof *s->process);
     free(s->path);
     free(s);
     guard_release(f->guard);

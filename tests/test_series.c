@@ -237,6 +237,23 @@ static void a_key_stays_for_its_generations(void **state)
     }
 }
 
+static void what_is_there_begins_no_generation(void **state)
+{
+    (void)state;
+    bloomfile *f = create("same", 2);
+    size_t new_keys = 0;
+    uint64_t last = 0;
+    while (new_keys < 2 * FIRST)
+        new_keys += add_numbers_to(f, last, last + 1, 1), last++;
+    add_numbers_to(f, 0, FIRST / 2, 100); /* the newest is full, the older one has them */
+    assert_int_equal(info_of(f).layer, 1);
+    assert_int_equal(absent_of(f, 0, last), 0);
+    add_numbers_to(f, last, last + 1, 1);
+    assert_int_equal(info_of(f).layer, 2);
+    assert_true(absent_of(f, 0, FIRST / 2) > FIRST / 3);
+    finish(f);
+}
+
 static void a_generation_ends_when_its_time_is_up(void **state)
 {
     (void)state;
@@ -312,6 +329,22 @@ static void a_hole_in_the_ring_is_refused(void **state)
         assert_int_equal(rename("kept", names[i]), 0);
     }
     assert_error(open_error("ring", 0), 0);
+}
+
+/* In doubt it has all keys, and so none was new. */
+static void nothing_is_added_beside_a_poisoned_layer(void **state)
+{
+    (void)state;
+    bool was_new = true;
+    bloomfile *f = create("bad", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, 2 * FIRST, 100);
+    for (unsigned slot = 0; slot < 2; slot++)
+        set_in_record("bad", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), &was_new), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_status(f), BLOOMFILE_EPOISONED);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_error(bloomfile_finish(f), BLOOMFILE_EPOISONED);
+    bloomfile_close(f);
 }
 
 static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
@@ -696,9 +729,11 @@ int main(void)
         TEST(a_reader_finds_what_was_added_to_layers_it_does_not_know),
         TEST(the_next_run_goes_on),
         TEST(a_key_stays_for_its_generations),
+        TEST(what_is_there_begins_no_generation),
         TEST(a_generation_ends_when_its_time_is_up),
         TEST(a_layer_that_is_missing_or_foreign_is_refused),
         TEST(a_hole_in_the_ring_is_refused),
+        TEST(nothing_is_added_beside_a_poisoned_layer),
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
         TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
         TEST(new_layers_have_the_rights_of_the_first),

@@ -53,13 +53,21 @@ static int ask_for_room(const bloomfile *f, const struct layers *l)
     return error == 0 ? MOVED : error;
 }
 
-static int make_room(const bloomfile *f, const struct layers *l)
+/* Before a batch. That the newest is full ends it only when a key comes that older ones have not:
+ * what is forgotten does not depend on where batches begin. */
+static int begin(const bloomfile *f, const struct layers *l)
 {
     bloomfile *newest = layers_newest(l);
     int error = join_writable(newest);
     if (error == 0 && moved(newest))
         error = MOVED;
-    return error != 0 || has_room(f, newest) ? error : ask_for_room(f, l);
+    return error != 0 || !full_of_time(newest) ? error : ask_for_room(f, l);
+}
+
+static int make_room(const bloomfile *f, const struct layers *l)
+{
+    const int error = begin(f, l);
+    return error != 0 || has_room(f, layers_newest(l)) ? error : ask_for_room(f, l);
 }
 
 /* To newer layers. */
@@ -105,6 +113,15 @@ static int add_to_newest(const bloomfile *f, const struct layers *l, struct task
     return 0;
 }
 
+/* Why an older layer says "maybe" to all keys. */
+static int doubt_in_older(const struct layers *l)
+{
+    int error = 0;
+    for (size_t i = 0; i + 1 < l->count && error == 0; i++)
+        error = live_in_doubt(l->list[i]) ? atomic_load(&l->list[i]->guard->error) : 0;
+    return error;
+}
+
 /* After an error, what is left begins with the first key that was not added. */
 static int add_absent(const bloomfile *f, const struct layers *l, struct task *t)
 {
@@ -112,7 +129,9 @@ static int add_absent(const bloomfile *f, const struct layers *l, struct task *t
     size_t at[ADDING_MOST], first = 0;
     bool was_new[ADDING_MOST];
     const size_t n = lookup_absent(l, t->digests, t->n, at, absent);
-    int error = 0;
+    int error = n < t->n ? doubt_in_older(l) : 0;
+    if (error != 0)
+        return error;
     if (n < t->n && f->series->generations != 0 && moved(layers_newest(l)))
         return MOVED; /* what has them may be given up already */
     if (t->was_new != NULL)
@@ -134,7 +153,7 @@ static int add_absent(const bloomfile *f, const struct layers *l, struct task *t
 static int add_once(const bloomfile *f, struct task *t, const struct layers **seen)
 {
     const struct layers *l = *seen = layers_enter(f);
-    int error = make_room(f, l);
+    int error = begin(f, l);
     if (error == 0)
         error = add_absent(f, l, t);
     layers_leave(f);

@@ -7,8 +7,10 @@
 #include "handle/join.h"
 #include "handle/live.h"
 #include "handle/sync.h"
+#include "series/files.h"
 #include "series/lookup.h"
 #include "series/series.h"
+#include "series/writers.h"
 
 /* ---- syncing */
 
@@ -60,7 +62,6 @@ int series_sync(bloomfile *f)
     }
 }
 
-/* Those that were replaced by a newer generation have nothing left to say. */
 int series_finish(bloomfile *f)
 {
     struct series *s = f->series;
@@ -69,10 +70,7 @@ int series_finish(bloomfile *f)
     const struct layers *l = layers_enter(f);
     int error = atomic_load(&f->guard->error);
     for (size_t i = 0; i < l->count; i++) {
-        const bool forgets = s->generations != 0;
-        int of_layer = l->list[i]->writing ? sync_finish(l->list[i]) : 0;
-        if (of_layer == BLOOMFILE_EREPLACED && forgets && live_succeeded(l->list[i]))
-            of_layer = 0;
+        int of_layer = l->list[i]->writing ? writers_leave(l->list[i]) : 0;
         error = error == 0 ? of_layer : error;
     }
     layers_leave(f);
@@ -100,6 +98,17 @@ int series_status(const bloomfile *f)
     return error;
 }
 
+/* The next generation gets the name of the oldest before it is said to be there. */
+static bool is_moving(const bloomfile *f, const bloomfile *newest)
+{
+    const struct series *s = f->series;
+    if (!s->live)
+        return false;
+    return live_succeeded(newest) ||
+           (s->generations != 0 && s->path != NULL &&
+            files_look(s, &newest->header, newest->header.layer + 1) == 0);
+}
+
 bool series_is_stale(const bloomfile *f)
 {
     const struct layers *l;
@@ -108,7 +117,7 @@ bool series_is_stale(const bloomfile *f)
     bool stale = false;
     for (size_t i = 0; i < l->count && !stale; i++)
         stale = changed_is_stale(l->list[i]);
-    const bool moved = f->series->live && live_succeeded(layers_newest(l));
+    stale = stale && !is_moving(f, layers_newest(l));
     layers_leave(f);
-    return stale && !moved;
+    return stale;
 }

@@ -42,6 +42,13 @@ int writers_find(const bloomfile *f, const struct layers *known, struct layers *
     return EBUSY;
 }
 
+int writers_leave(bloomfile *layer)
+{
+    const int error = sync_finish(layer);
+    const bool moved = layer->header.generations != 0 && live_succeeded(layer);
+    return error == BLOOMFILE_EREPLACED && moved ? 0 : error;
+}
+
 int writers_clean(const struct layers *l, unsigned flags)
 {
     static const uint8_t clean[sizeof l->list[0]->header.record.boot_id];
@@ -53,7 +60,7 @@ int writers_clean(const struct layers *l, unsigned flags)
             continue;
         error = join(l->list[i], flags);
         if (error == 0)
-            error = sync_finish(l->list[i]);
+            error = writers_leave(l->list[i]);
     }
     return error;
 }

@@ -11,4 +11,8 @@ int writers_find(const bloomfile *f, const struct layers *known, struct layers *
 /* At opening: marks the older layers clean that are not. */
 int writers_clean(const struct layers *l, unsigned flags);
 
+/* Ends writing to a layer, as sync_finish() does. That a generation with a successor has lost its
+ * name to a newer one is no error. */
+int writers_leave(bloomfile *layer);
+
 #endif

@@ -245,7 +245,7 @@ def uniq(o):
         commands = [("bfuniq", "memory", ["-l", "blocked"]),
                     ("bfuniq --filter, on disk", "disk", ["--filter", b.work / "seen"]),
                     ("bfuniq --filter in /dev/shm", "shm", ["--filter", seen])]
-        commands = [(label, name, [TOOLS / "bfuniq", "-q", "-n", different, "-p", RATE, *options])
+        commands = [(label, name, [TOOLS / "bfuniq", "-q", "--fixed", "-n", different, "-p", RATE, *options])
                     for label, name, options in commands]
         commands.append(("sort -u", "sort", ["sort", "-u", "-T", b.work]))
         commands += [(f"{awk} '!s[$0]++'", awk, [awk, "!s[$0]++"]) for awk in ("mawk", "gawk")

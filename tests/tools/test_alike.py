@@ -109,7 +109,7 @@ class Numbers(ToolTest):
     TAKERS = (("bfcreate", "-n"), ("bfcreate", "-m"), ("bfcreate", "-k"), ("bfcreate", "-x"),
               ("bfcreate", "--memory"), ("bfadd", "--sync"), ("bffold", "--factor"),
               ("bffold", "--max-bytes"), ("bffold", "--more"), ("bfuniq", "-n"),
-              ("bfuniq", "--every"), ("bfcommon", "--memory"), ("bfquery", "-j"))
+              ("bfuniq", "--generations"), ("bfcommon", "--memory"), ("bfquery", "-j"))
 
     def test_wrong_ones_name_the_suffixes(self):
         for tool, option in self.TAKERS:
@@ -216,7 +216,7 @@ class Rates(ToolTest):
                 "bfmerge": self.said("bfmerge", "-v", "merged", "big"),
                 "bfseal": self.said("bfseal", "-v", "live"),
                 "bfinspect": self.said("bfinspect", "big"),
-                "bfuniq": self.said("bfuniq", "--overfull", "-c", "-n", 100, "keys")}
+                "bfuniq": self.said("bfuniq", "--fixed", "--overfull", "-c", "-n", 100, "keys")}
         for tool, text in said.items():
             with self.subTest(tool):
                 rates = re.findall(r"(?:rate|promised|not|now) (?:is |now |about )*"

@@ -12,13 +12,13 @@ MANY = 20_000 if SANITIZED else 200_000
 class Uniq(ToolTest):
     def stopped(self, *words, keys=numbered(MANY), **options):
         """The number of lines it was stopped after, and how many it printed."""
-        result = self.run_tool("bfuniq", *words, stdin=lines(*keys), **options)
+        result = self.run_tool("bfuniq", "--fixed", *words, stdin=lines(*keys), **options)
         self.assertEqual(result.returncode, 2, words)
         *warnings, message = result.stderr.splitlines(keepends=True)
         for line in [*warnings, message]:
             self.check_message("bfuniq", line)
         self.assertIn(b"begin anew with", message)
-        self.assertIn(b"a larger -n (--overfull goes on)\n", message)
+        self.assertIn(b"a larger -n, or without --fixed (--fixed --overfull goes on)\n", message)
         taken = int(re.search(rb"stopped after (\d+) lines?:", message)[1])
         return taken, result.stdout.count(b"\n"), warnings, message.decode()
 
@@ -38,10 +38,11 @@ class Uniq(ToolTest):
         self.assertRegex(message, r"^bfuniq: the filter in memory is overfull: 1\d\d\d keys, for a "
                                   r"capacity of 1000: its false-positive rate is 2\.\d+ %, more than "
                                   r"twice the 1 % promised: stopped after 1\d\d\d lines: begin anew "
-                                  r"with a larger -n \(--overfull goes on\)\n$")
+                                  r"with a larger -n, or without --fixed \(--fixed --overfull goes on\)"
+                                  r"\n$")
 
     def test_overfull_goes_on(self):
-        out = self.output("bfuniq", "-q", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
+        out = self.output("bfuniq", "-q", "--fixed", "--overfull", "-n", 1000, stdin=lines(*numbered(MANY)))
         self.assertLess(out.count(b"\n"), MANY // 2)
 
     def test_a_file_that_is_overfull_takes_no_more(self):
@@ -59,17 +60,18 @@ class Uniq(ToolTest):
         for layout in "blocked", "classic":
             for capacity in 1, 2, 5, 20, 50, 100, 1000:
                 for seed in range(20):
-                    self.output("bfuniq", "-q", "-c", "-l", layout, "-n", capacity, "-p", 0.1, "-s", seed,
+                    self.output("bfuniq", "--fixed", "-qcl", layout, "-n", capacity, "-p", 0.1, "-s", seed,
                                 stdin=lines(*numbered(capacity)))
 
-    def test_generations_are_never_overfull(self):
-        self.output("bfuniq", "-q", "--generations", 2, "--every", 100,
-                    stdin=lines(*numbered(5000)))
-        self.assertIn("--overfull", self.trouble("bfuniq", "--generations", 2, "--every", 100,
-                                                 "--overfull"))
+    def test_others_are_never_overfull(self):
+        for words in ["--generations", 2, "--every", 100], ["-n", 1]:
+            self.output("bfuniq", *words, stdin=lines(*numbered(5000)))
+            self.assertIn("--overfull needs --fixed", self.trouble("bfuniq", *words, "--overfull"))
 
     def test_the_default_capacity_is_documented(self):
-        self.assertIn("default 10M", self.output("bfuniq", "--help").decode())
+        text = " ".join(self.output("bfuniq", "--help").decode().split())
+        self.assertIn("(default 10M)", text)
+        self.assertIn("(default 1M; with --every TIME 10M)", text)
         self.assertIn("10 million", (SOURCE_ROOT / "man/bfuniq.1").read_text())
 
 

@@ -31,7 +31,7 @@ class Answers(UniqTest):
     def test_default_rate(self):
         """Far fewer than one new line in a thousand is dropped, and what is printed is new."""
         keys = numbered(100_000)
-        printed = self.uniq("-n", "100k", stdin=lines(*keys, *keys))
+        printed = self.uniq("--fixed", "-n", "100k", stdin=lines(*keys, *keys))
         different = set(printed)
         self.assertEqual(len(different), len(printed))
         self.assertEqual([key for key in keys if key in different], printed)
@@ -52,7 +52,7 @@ class Answers(UniqTest):
     def test_the_seed_is_used(self):
         """Other seed, other false positives."""
         keys = numbered(3000)
-        runs = [self.uniq("-q", "--overfull", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
+        runs = [self.uniq("-q", "--fixed", "--overfull", "-n", "500", "-p", "0.1", "-s", seed, stdin=lines(*keys))
                 for seed in ("1", "1", "2")]
         self.assertEqual(runs[0], runs[1])
         self.assertNotEqual(runs[0], runs[2])
@@ -116,7 +116,7 @@ class Capacity(UniqTest):
             message.decode()).groups())) for message in found]
 
     def test_warns_each_time_the_keys_double(self):
-        found = self.warnings("--overfull", "-n", "10k", "-p", "0.01",
+        found = self.warnings("--fixed", "--overfull", "-n", "10k", "-p", "0.01",
                               stdin=lines(*numbered(100_000)))
         self.assertEqual({(capacity, promised) for _, capacity, _, promised in found},
                          {(10_000, 1)})
@@ -129,13 +129,14 @@ class Capacity(UniqTest):
         self.assertTrue(0.9 < rates[0] < 2 < 10 < rates[1] < 50, rates)
 
     def test_none_up_to_the_capacity(self):
-        self.assertEqual(self.warnings("-n", "10k", *EXACT[:2], stdin=lines(*numbered(10_000))), [])
+        words = ["--fixed", "-n", "10k"]
+        self.assertEqual(self.warnings(*words, *EXACT[:2], stdin=lines(*numbered(10_000))), [])
         many = lines(*numbered(10_001))
-        self.assertEqual(len(self.warnings("-n", "10k", *EXACT[:2], stdin=many)), 1)
-        self.assertEqual(self.warnings("-q", "-n", "10k", stdin=many), [])
+        self.assertEqual(len(self.warnings(*words, *EXACT[:2], stdin=many)), 1)
+        self.assertEqual(self.warnings("-q", *words, stdin=many), [])
 
     def test_a_full_file_is_told_of_by_each_run(self):
-        options = ["--overfull", "--filter", "seen", "-n", "1000", "-p", "0.01"]
+        options = ["--fixed", "--overfull", "--filter", "seen", "-n", "1000", "-p", "0.01"]
         self.assertEqual(len(self.warnings(*options, stdin=lines(*numbered(1500)))), 1)
         self.assertEqual(len(self.warnings(*options, stdin=b"key 1\n")), 1)
 
@@ -147,15 +148,21 @@ class Trouble(UniqTest):
                 (["-l", "counting"], "'counting'"), (["-s", "-1"], "-s/--seed"), (["-y"], "-y"),
                 (["--filter"], "--filter needs"), (["--filter", ""], "--filter"),
                 (["--accept-unclean"], "--filter"), (["--generations", "1"], "from 2"),
-                (["--generations", "1001"], "1000"), (["--every", "0"], "from 1"),
+                (["--generations", "1001"], "1000"), (["--every", ""], "--every"),
+                (["--generations=2", "--every", "0"], "from 1"), (["--generations=2", "--every", "2e19"], "to 2^60"),
+                (["--generations=2", "--every", "10m"], "10min or 10M"),
+                (["--generations=2", "--every", "0s"], "a time"), (["--generations=2", "--every", "soon"], "'soon'"),
+                (["--fixed", "--generations=2", "--every=5"], "exclude one another"), (["--overfull"], "--fixed"),
+                (["--overfull", "--generations=2", "--every=5"], "--fixed"),
                 (["--generations", "2"], "--every"), (["--every", "5"], "--generations"),
-                (["-n5", "--generations=2", "--every=5"], "-n/--capacity"), (["-0", "-x4"], "-x")):
+                (["-n5", "--generations=2", "--every=5"], "leave out -n/--capacity"), (["-0", "-x4"], "-x")):
             with self.subTest(words=words):
                 message = self.trouble("bfuniq", *words, names=[named])
                 self.assertTrue(message.endswith("(try 'bfuniq --help')\n"))
 
     def test_more_memory_than_there_is(self):
-        for words in ["-n", "10T"], ["--generations", "1000", "--every", "10G"], ["-n", "1e15"]:
+        for words in (["-n", "10T"], ["--generations", "1000", "--every", "10G"], ["-n", "1e15"],
+                      ["--fixed", "-n", "10T"], ["--generations", "1000", "--every", "1d", "-n", "10G"]):
             self.trouble("bfuniq", *words, names=["memory", "iB"])
         self.trouble("bfuniq", "-n", "1e18", "-p", "1e-18", names=["no size reaches"])
 

@@ -44,7 +44,7 @@ class OneAfterTheOther(UniqTest):
 
     def test_options_of_the_file_hold(self):
         """Without options it is used as it was made; the same options say nothing new."""
-        made = "-n 5000 -p 0.25 -l classic -s 0xff".split()
+        made = "--fixed -n 5000 -p 0.25 -l classic -s 0xff".split()
         self.uniq("--filter", "seen", *made, stdin=b"a\n")
         self.assertEqual(len(self.read("seen")), 4096 + 4096 + 4)
         self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\nb\n"), [b"b"])
@@ -121,7 +121,7 @@ class AtTheSameTime(UniqTest):
 
     def test_capacity_is_watched_over_all(self):
         """Neither adds more keys than the capacity; together they do."""
-        options = ["--overfull", "--filter", "seen", "-p", "0.001", "-n", "1000"]
+        options = ["--fixed", "--overfull", "--filter", "seen", "-p", "0.001", "-n", "1000"]
         one, two = self.start(*options), self.start(*options)
         self.take_turn(one, *[b"1/%d" % i for i in range(600)])
         two.stdin.write(lines(*[b"2/%d" % i for i in range(600)]))
@@ -210,24 +210,32 @@ class Trouble(UniqTest):
 
     def test_messages_in_the_manual(self):
         """Each one there is one that was met here."""
+        def said(*words, **options):
+            return self.run_tool("bfuniq", *words, **options).stderr.decode()
+
         generations = ["--filter", "seen", "--every", "10", "--generations"]
-        self.uniq(*generations, "2", stdin=b"a\n")
-        messages = [self.run_tool("bfuniq", *words).stderr.decode()
-                    for words in ([*generations, "3"], ["--filter", "seen"])]
+        self.uniq(*generations, "2", stdin=lines(*numbered(15)))
+        messages = [said(*generations, "3")]
+        (self.folder / "seen.1").rename(self.folder / "kept")
+        messages.append(said(*generations, "2"))
+        (self.folder / "seen").unlink()
+        (self.folder / "kept").rename(self.folder / "seen.1")
+        messages.append(said(*generations, "2"))
         (self.folder / "seen.1").unlink()
         self.uniq("--filter", "seen", "-n", "1000", stdin=b"a\n")
-        messages += [self.run_tool("bfuniq", *words, stdin=lines(*numbered(1001))).stderr.decode()
-                     for words in (["--filter", "seen", "-n", "5000"], [*generations, "2"],
-                                   ["-n", "1000", "-p1e-9"],
-                                   ["--filter", "over", "-q", "-n", "100"], ["--repeated-to", "seen"])]
+        messages += [said(*words, stdin=lines(*numbered(1001)))
+                     for words in (["--filter", "seen", "-n", "5000"], ["--fixed", "-n", "1000", "-p1e-9"],
+                                   ["--fixed", "--filter", "over", "-q", "-n", "100"], ["--repeated-to", "seen"],
+                                   ["--generations", "2", "--every", "1h", "-n", "99"])]
         self.write("seen", craft.edit(self.read("seen"), record={"boot_id": b"another machine!"}))
-        messages.append(self.run_tool("bfuniq", "--filter", "seen").stderr.decode())
+        messages.append(said("--filter", "seen"))
         text = (SOURCE_ROOT / "man" / "bfuniq.1").read_text()
         for message in re.findall(r'^\.It "(.*)"$', text, re.M):
-            pattern = re.escape(message).replace(
-                r"FILE\.3", "FILE").replace("FILE", r"(the filter in memory|over|seen)(\.1)?")
+            name = r"(the filter in memory|over|seen)"
+            pattern = re.escape(message).replace("FILE", name)
             pattern = re.sub(r"\d+(\\\.\d+)?", r"[\\d.e-]+", pattern)
-            if "meanwhile" not in message and "also the output" not in message:
+            elsewhere = "meanwhile", "also the output", "No space left"
+            if not any(words in message for words in elsewhere):
                 self.assertRegex("".join(messages), rf"(?m)^bfuniq: {pattern}( \(|$)")
 
     def test_two_make_it_at_once(self):

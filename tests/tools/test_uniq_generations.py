@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """bfuniq --generations: keys are forgotten after G-1 to G periods, in memory and in files."""
 
+import os
 import random
 import re
 import shutil
 import struct
+import time
 
-from support import SANITIZED, TIMEOUT, UNPRIVILEGED, craft, lines, main, needs, numbered
+from support import SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, craft, lines, main, needs, numbered
 from uniq import UniqTest
 
 
@@ -19,9 +21,11 @@ class Generations:
         self.most = generations
 
     def is_new(self, key):
+        if any(key in keys for keys in self.sets[:-1]):
+            return False
         if len(self.sets[-1]) >= self.every:
             self.sets = [*self.sets, set()][-self.most:]
-        if any(key in keys for keys in self.sets):
+        if any(key in keys for keys in self.sets[-2:]):
             return False
         self.sets[-1].add(key)
         return True
@@ -52,6 +56,19 @@ class Windows(UniqTest):
             due = [key for key in keys if not model.is_new(key)]
             self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), due)
 
+    def test_it_does_not_matter_when_lines_come(self):
+        """In one piece, one by one, or some at a time: the same ones are forgotten."""
+        for words, keys, model in self.streams():
+            keys = keys[:600]
+            due = [key for key in keys if model.is_new(key)]
+            for some in 1, 37:
+                process = self.start(*map(str, words), "--repeated-to", "/dev/stderr")
+                for i in range(0, len(keys), some):
+                    process.stdin.write(lines(*keys[i:i + some]))
+                    process.stdin.flush()
+                    time.sleep(0.001)
+                self.assertEqual(process.communicate(timeout=TIMEOUT)[0], lines(*due))
+
     def test_in_files_over_several_runs(self):
         for words, keys, model in self.streams():
             if model.every == 1:
@@ -61,8 +78,8 @@ class Windows(UniqTest):
                 part = keys[start:start + len(keys) // 3]
                 self.assertEqual(self.uniq(*words, "--filter", name, stdin=lines(*part)),
                                  [key for key in part if model.is_new(key)])
-            numbers = sorted(int(path.suffix[1:]) for path in self.folder.glob(name + ".*"))
-            self.assertEqual(numbers, list(range(numbers[-1] - model.most + 1, numbers[-1] + 1)))
+            self.assertEqual(self.layers(name),
+                             ["", *(f".{slot}" for slot in range(1, model.most))])
 
     def test_a_key_is_not_renewed(self):
         """It expires counted from when it was printed, however often it comes."""
@@ -79,146 +96,292 @@ class Windows(UniqTest):
         words = ["--generations", "4", "--every", "1000", "--filter"]
         self.uniq(*words, "given", "-p", "0.01")
         self.uniq(*words, "default")
-        for name, rate in ("given.1", 0.01), ("default.1", 0.001):
-            image = self.read(name)
-            bits = craft.field(image, "fpr").to_bytes(8, "little")
+        for name, rate in ("given", 0.01), ("default", 0.001):
+            bits = craft.field(self.read(name), "fpr").to_bytes(8, "little")
             self.assertEqual(struct.unpack("<d", bits), (rate / 4,))
-            self.assertEqual(craft.field(image, "label").rstrip(b"\0"), b"bfuniq --generations 4")
+            self.assertEqual(self.of_series(name, "series_fpr"), rate)
+
+
+class Time(UniqTest):
+    """Seconds are those of the system's clock, in which a generation began at most one ago."""
+    WORDS = ["--generations", "3", "--every", "2s", "-n", "1000", "-p", "1e-12"]
+
+    def due(self, stream):
+        process = self.start(*self.WORDS, "-q", *stream)
+        self.take_turn(process, b"again")
+        begin = time.monotonic()
+        process.stdin.write(b"again\n")
+        while time.monotonic() < begin + 1.5:
+            process.stdin.write(b"again\n")
+            self.take_turn(process, b"%f" % time.monotonic())
+            time.sleep(0.05)
+        while True:  # it becomes new though nothing else comes
+            process.stdin.write(b"again\n")
+            process.stdin.write(b"%f\n" % time.monotonic())
+            process.stdin.flush()
+            if process.stdout.readline() == b"again\n":
+                break
+            time.sleep(0.05)
+        self.assertTrue(3.5 < time.monotonic() - begin < 10, time.monotonic() - begin)
+        process.kill()
+
+    def test_in_memory_and_in_a_file(self):
+        self.due([])
+        self.due(["--filter", "seen"])
+        self.assertEqual(self.layers(), ["", ".1", ".2"])
+
+    def test_what_only_repeats_is_forgotten_too(self):
+        process = self.start("--generations", "2", "--every", "1s")
+        begin = time.monotonic()
+        self.take_turn(process, b"again")
+        printed = 0
+        while time.monotonic() < begin + 5 and printed == 0:
+            process.stdin.write(b"again\n")
+            process.stdin.flush()
+            time.sleep(0.1)
+            os.set_blocking(process.stdout.fileno(), False)
+            printed += (process.stdout.read() or b"").count(b"again\n")
+        self.assertGreater(printed, 0)
+        process.kill()
+
+    def test_over_runs(self):
+        """Longer than all generations last: nothing is left of it."""
+        words = ["--filter", "seen", "--generations", "2", "--every", "1s"]
+        self.assertEqual(self.uniq(*words, stdin=b"a\n"), [b"a"])
+        time.sleep(3.1)
+        self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\n"), [b"a"])
+
+    def test_one_that_is_full_before_its_time_is_told_of_once(self):
+        for words in [], ["--filter", "seen"]:
+            for quiet in [], ["-q"]:
+                said = b"" if quiet else (
+                    rb"bfuniq: (seen|the filter in memory): a generation was full after \ds, not 1h: lines are"
+                    rb" forgotten sooner \(begin anew with a larger -n\)\n")
+                result = self.run_tool("bfuniq", *quiet, *words, "--generations", 3, "--every", "1h", "-n", 100, "-p",
+                                       1e-12, stdin=lines(*numbered(1000), b"key 0", b"key 800"))
+                self.assertEqual((result.returncode, result.stdout), (0, lines(*numbered(1000), b"key 0")))
+                self.assertRegex(result.stderr, rb"\A%b\Z" % said)
+                for name in self.layers() if words else []:
+                    (self.folder / f"seen{name}").unlink()
+
+    def test_none_where_it_is_not(self):
+        self.uniq("--filter", "seen", "--generations", 3, "--every", "1h", "-n", 100, "-q", stdin=lines(*numbered(450)))
+        self.uniq("--filter", "seen", stdin=b"one more\n")
+        self.uniq("--filter", "of keys", "--generations", 3, "--every", 100, stdin=lines(*numbered(500)))
+
+    def test_ten_million_at_most_by_default(self):
+        self.uniq("--filter", "seen", "--generations", 2, "--every", "7d")
+        self.assertEqual(craft.field(self.read("seen"), "capacity"), 10_000_000)
+        self.assertIn("10 million if", (SOURCE_ROOT / "man/bfuniq.1").read_text().replace("\n", " "))
 
 
 class Files(UniqTest):
     WORDS = options(2, 10, "--filter", "seen")
 
-    def numbers(self):
-        return sorted(int(path.suffix[1:]) for path in self.folder.glob("seen.*"))
+    def numbers(self, name="seen"):
+        """Which generation each file is."""
+        return [self.of_series(name + end, "layer") for end in self.layers(name)]
 
-    def test_numbers_grow(self):
+    def test_a_new_one_takes_the_name_of_the_oldest(self):
+        made = [[0], [0, 1], [2, 1], [2, 3], [4, 3], [4, 5]]
         for i in range(6):
             self.assertEqual(len(self.uniq(*self.WORDS, stdin=lines(*numbered(10, f"{i} ")))), 10)
-            self.assertEqual(self.numbers(), [i, i + 1] if i > 0 else [1])
+            self.assertEqual(self.numbers(), made[i])
 
     def test_a_path_with_a_folder(self):
         (self.folder / "folder").mkdir()
         words = options(2, 10, "--filter", "folder/seen")
         self.uniq(*words, stdin=lines(*numbered(25)))
-        self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")),
-                         ["seen.2", "seen.3"])
+        self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")), ["seen", "seen.1"])
 
-    def test_left_over_by_a_crash(self):
-        """One that should have been removed is neither asked nor left."""
+    def test_a_link(self):
+        (self.folder / "folder").mkdir()
+        self.uniq(*options(2, 10, "--filter", "folder/seen"), stdin=lines(*numbered(5)))
+        (self.folder / "link").symlink_to("folder/seen")
+        words = options(2, 10, "--filter", "link")
+        self.assertEqual(self.uniq(*words, stdin=lines(*numbered(25))), numbered(25)[5:])
+        self.assertEqual(self.layers("link"), [""])
+        self.assertEqual(sorted(path.name for path in self.folder.rglob("seen*")), ["seen", "seen.1"])
+
+    def test_an_older_copy_of_one_is_refused(self):
+        """What has come since is not in it."""
         self.uniq(*self.WORDS, stdin=lines(*numbered(10, "old ")))
-        shutil.copy(self.folder / "seen.1", self.folder / "copy")
-        self.uniq(*self.WORDS, stdin=lines(*numbered(15, "new ")))
+        shutil.copy(self.folder / "seen", self.folder / "copy")
+        self.uniq(*self.WORDS, stdin=lines(*numbered(25, "new ")))
         self.assertEqual(self.numbers(), [2, 3])
-        shutil.move(self.folder / "copy", self.folder / "seen.1")
-        self.assertEqual(self.uniq(*self.WORDS, stdin=lines("new 0", "new 14", "old 0")),
-                         [b"old 0"])
+        shutil.move(self.folder / "copy", self.folder / "seen")
+        self.trouble("bfuniq", *self.WORDS, stdin=b"old 0\n", names=["cannot use seen: its layer "])
+
+    def test_without_options_it_goes_on(self):
+        keys = numbered(25)
+        self.uniq(*self.WORDS, stdin=lines(*keys))
+        self.assertEqual(self.uniq("--filter", "seen", stdin=lines(*keys[10:], *keys[:10])), keys[:10])
         self.assertEqual(self.numbers(), [2, 3])
 
-    def test_who_forgets_to_ask_for_generations_is_told(self):
-        """A new file would print all lines again."""
-        self.uniq(*self.WORDS, stdin=lines(*numbered(25)))
-        for words in [], ["-n", 10], ["-q", "--accept-unclean"]:
-            message = self.trouble("bfuniq", "--filter", "seen", *words, stdin=lines("key 0"))
-            self.assertRegex(message, r"^bfuniq: cannot make seen: there is seen\.[23], of 'bfuniq "
-                                      r"--generations 2' \(give that and --every again, or name a new "
-                                      r"file\)\n$")
-        self.create_live("-n", 10, name="seen")
-        self.assertEqual(self.uniq("--filter", "seen", stdin=lines("key 0")), [b"key 0"])
+    def test_who_asks_for_something_else_is_told(self):
+        """What was seen would be forgotten, or not; and nothing is made beside it."""
+        made = {"forgets": options(2, 10), "grows": ["-n", 100], "fixed": ["--fixed", "-n", 100]}
+        said = {"forgets": "--generations 2", "grows": "growing", "fixed": "--fixed"}
+        for kind, words in made.items():
+            self.uniq("--filter", kind, *words, stdin=b"key 0\n")
+        before = set(self.snapshot())
+        for kind in made:
+            for other, words in made.items():
+                if other in (kind, "grows"):
+                    continue
+                self.assertIn(f"{kind} was made as '{said[kind]}', not '{said[other]}'",
+                              self.trouble("bfuniq", "--filter", kind, *words, stdin=b"b\n", changes=True))
+            self.assertEqual(self.uniq("--filter", kind, stdin=b"key 0\n"), [])
+        self.assertEqual(set(self.snapshot()), before)
 
-    def test_generations_do_not_begin_beside_a_filter(self):
-        self.uniq("--filter", "seen", "-n", "100", stdin=lines("key 0"))
-        before = self.read("seen")
-        message = self.trouble("bfuniq", *self.WORDS, stdin=lines("key 0"))
-        self.assertIn("cannot begin generations of seen: it is a filter without them", message)
-        self.assertEqual(self.numbers(), [])
-        self.assertEqual(self.read("seen"), before)
-
-    def test_files_that_are_no_generations_are_in_nobodys_way(self):
-        self.create_live("-n", 10, name="seen.1")
-        self.write("seen.2", b"text")
-        self.assertEqual(self.uniq("--filter", "seen", stdin=lines("key 0")), [b"key 0"])
+    def test_files_in_the_way_of_a_new_one(self):
+        """One of them may be left of another filter, to which this name belonged."""
+        for there in "seen.1", "seen.2":
+            self.write(there, b"a log\n")
+            message = self.trouble("bfuniq", *options(3, 10, "--filter", "seen"), stdin=b"a\n", names=["seen"])
+            self.assertIn(f"cannot make seen: in the way is {there}, where", message)
+            (self.folder / there).unlink()
+        self.write("seen.3", b"a log\n")
+        self.assertEqual(self.uniq(*options(3, 10, "--filter", "seen"), stdin=lines(*numbered(95))), numbered(95))
+        self.assertEqual(self.read("seen.3"), b"a log\n")
 
     def test_files_of_others_stay(self):
-        self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
-        self.assertEqual(self.numbers(), [4, 5])
-        self.uniq("--filter", "seen.2", "-n", "10", stdin=b"a\n")
-        self.write("seen.1", b"a log\n")
-        for name in "seen.007", "seen.9x", "seen.", "seen.-1", "seen.99999999999999999999", "seen":
+        names = ["seen.2", "seen.007", "seen.9x", "seen.", "seen.-1", "seen.01", "seen.99999999999999999999"]
+        for name in names:
             self.write(name, b"nothing of ours")
-        names = set(self.snapshot())
-        self.assertEqual(self.uniq(*self.WORDS, stdin=b"key 44\n"), [])
-        self.assertEqual(set(self.snapshot()), names)
+        self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
+        self.assertEqual([self.of_series(name, "layer") for name in ("seen", "seen.1")], [4, 3])
+        self.assertEqual({self.read(name) for name in names}, {b"nothing of ours"})
 
-    def test_a_newest_that_is_no_filter(self):
-        self.write("seen.3", b"a log\n")
-        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen.3", "not a filter file"])
-        (self.folder / "seen.3").unlink()
-        self.uniq("--filter", "seen.3", "-n", "10", stdin=b"a\n")
-        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen.3", "labelled ''"],
-                     changes=True)
+    def test_a_foreign_one(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(45)))
+        self.uniq(*options(2, 10, "--filter", "other"), stdin=lines(*numbered(45)))
+        kept = self.read("seen.1")
+        self.create_live("-n", 10)
+        for name, says in (("other.1", "another"), ("live", ""), ("text", "not a filter file"),
+                           ("empty", "empty"), ("seen", "")):
+            self.write("text", b"a log of some length\n" * 9)
+            self.write("empty", b"")
+            shutil.copy(self.folder / name, self.folder / "seen.1")
+            self.assertIn(says, self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", changes=True,
+                                             names=["cannot use seen: its layer seen.1 "]))
+        self.write("seen.1", kept)
+        self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*numbered(45)[-5:])), [])
 
-    def test_a_newest_that_leads_nowhere(self):
-        (self.folder / "seen.3").symlink_to("missing")
-        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen", "gone"])
+    def test_one_that_becomes_foreign_in_use(self):
+        """It stands where the next generation is to be."""
+        keys = numbered(30)
+        process = self.start(*self.WORDS)
+        self.take_turn(process, *keys[:8])
+        self.create_live("-n", 10, name="seen.1")
+        out, errors = process.communicate(lines(*keys), timeout=TIMEOUT)
+        self.assertEqual((process.returncode, out), (2, lines(*keys[8:10])))
+        self.check_message("bfuniq", errors, "cannot add to seen, stopped after 18 lines: its layer seen.1 ")
 
-    def test_a_missing_older_one_is_forgotten(self):
+    def test_a_missing_one(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
+        shutil.move(self.folder / "seen.1", self.folder / "moved")
+        self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n",
+                     names=["cannot use seen: its layer seen.1 is missing (put it back"])
+        shutil.move(self.folder / "seen", self.folder / "seen.1")
+        self.assertIn("cannot make seen: in the way is seen.1, where",
+                      self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n", names=["seen"]))
+        shutil.move(self.folder / "seen.1", self.folder / "seen")
+        shutil.move(self.folder / "moved", self.folder / "seen.1")
+        self.assertEqual(self.uniq(*self.WORDS, stdin=lines("key 0", "key 14")), [])
+
+    def test_one_that_leads_nowhere(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
         (self.folder / "seen.1").unlink()
-        self.assertEqual(self.uniq(*self.WORDS, stdin=lines("key 0", "key 14")), [b"key 0"])
+        (self.folder / "seen.1").symlink_to("nothing")
+        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["cannot use seen: its layer seen.1 "])
+
+    def test_a_generation_is_no_filter_of_its_own(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
+        self.trouble("bfuniq", "--filter", "seen.1", stdin=b"key 14\n", names=["seen.1", "name of the first (seen)"])
 
     def test_contradictions(self):
         self.uniq(*self.WORDS, stdin=b"a\n")
-        for words, named in ((["--generations", "3", "--every", "10"],
-                              "labelled 'bfuniq --generations 2', not 'bfuniq --generations 3'"),
-                             (["--generations", "2", "--every", "11"], "--every 10, not 11"),
-                             (["--generations", "2", "--every", "10", "-p", "0.1"],
-                              "-p 1e-12, not 0.1"),
-                             (["--generations", "2", "--every", "10", "-s", "1"], "-s 0, not 1")):
-            self.trouble("bfuniq", "--filter", "seen", *words, stdin=b"b\n",
-                         names=["seen.1", named], changes=True)
+        self.uniq("--filter", "timed", "--generations", 2, "--every", "90min", "-n", 50, stdin=b"a\n")
+        for name, words, named in (
+                ("seen", ["--generations", "3", "--every", "10"], "made as '--generations 2', not '--generations 3'"),
+                ("seen", ["--generations", "2", "--every", "11"], "--every 10, not 11"),
+                ("seen", ["--generations", "2", "--every", "10s"], "--every 10, not 10s"),
+                ("seen", ["--generations", "2", "--every", "10", "-p", "0.1"], "-p 1e-12, not 0.1"),
+                ("seen", ["--generations", "2", "--every", "10", "-s", "1"], "-s 0, not 1"),
+                ("seen", ["-n", "11"], "--every 10, not 11"),
+                ("timed", ["--generations", "2", "--every", "1h"], "--every 90min, not 1h"),
+                ("timed", ["--generations", "2", "--every", "50"], "--every 90min, not 50"),
+                ("timed", ["--generations", "2", "--every", "5400s", "-n", "49"], "-n 50, not 49"),
+                ("timed", ["-n", "49"], "-n 50, not 49")):
+            with self.subTest(words=words):
+                self.assertIn(f"{name} was made ", self.trouble("bfuniq", "--filter", name, *words, stdin=b"b\n",
+                                                               names=[named], changes=True))
         self.assertEqual(self.uniq("--filter", "seen", "--generations", "2", "--every", "10",
+                                   stdin=b"a\nb\n"), [b"b"])
+        self.assertEqual(self.uniq("--filter", "timed", "--generations", "2", "--every", "5400s", "-n", "50",
                                    stdin=b"a\nb\n"), [b"b"])
 
     def test_later_generations_are_like_the_first(self):
         self.uniq("--filter", "seen", "--generations", "2", "--every", "10", "-p", "0.5", "-l",
                   "classic", "-s", "random")
-        first = self.read("seen.1")
+        first, series = self.read("seen"), self.of_series("seen", "series")
         self.uniq("--filter", "seen", "--generations", "2", "--every", "10",
                   stdin=lines(*numbered(100)))
-        numbers = self.numbers()
-        self.assertGreater(numbers[-1], 3)
-        for number in numbers:
-            image = self.read(f"seen.{number}")
+        self.assertGreater(max(self.numbers()), 3)
+        for end in self.layers():
+            image = self.read("seen" + end)
             for name in "m", "k", "layout", "seed", "capacity", "fpr":
                 self.assertEqual(craft.field(image, name), craft.field(first, name), name)
+            self.assertEqual((self.of_series("seen" + end, "series"), self.of_series("seen" + end, "generations")),
+                             (series, 2))
+
+    def edit(self, name, **record):
+        self.write(name, craft.edit(self.read(name), record=record, records=(0, 1)))
 
     def test_the_machine_went_down(self):
-        self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
-        for number in 1, 2:
-            self.write(f"seen.{number}", craft.edit(self.read(f"seen.{number}"),
-                                                    record={"boot_id": b"another machine!"}))
-        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen.2", "--accept-unclean"])
-        again = lines("key 0", "key 14", "a")
-        self.assertEqual(self.uniq("--accept-unclean", *self.WORDS, stdin=again), [b"a"])
-        self.assertEqual(self.uniq(*self.WORDS, stdin=again), [])
+        for which in ["seen"], ["seen.1"], ["seen", "seen.1"]:
+            self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
+            for name in which:
+                self.edit(name, boot_id=b"another machine!")
+            self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen", "--accept-unclean"])
+            again = lines("key 0", "key 14", "a")
+            self.assertEqual(self.uniq("--accept-unclean", *self.WORDS, stdin=again), [b"a"])
+            self.assertEqual(self.uniq(*self.WORDS, stdin=again), [])
+            for end in self.layers():
+                (self.folder / f"seen{end}").unlink()
 
-    def test_an_older_one_that_is_poisoned(self):
+    def test_what_the_machine_lost_is_printed_again(self):
         self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
-        self.write("seen.1", craft.edit(self.read("seen.1"), record={"state": craft.POISONED}))
-        self.trouble("bfuniq", *self.WORDS, stdin=b"a\n", names=["seen.1", "poisoned"],
-                     changes=True)
+        image = bytearray(self.read("seen"))
+        image[4096:] = bytes(len(image) - 4096)
+        self.write("seen", bytes(image))
+        self.edit("seen", boot_id=b"another machine!")
+        self.assertEqual(self.uniq("--accept-unclean", *self.WORDS, stdin=lines("key 0", "key 14")), [b"key 0"])
 
-    def test_an_older_one_that_becomes_poisoned(self):
+    def test_one_that_is_poisoned(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(15)))
+        for name in "seen", "seen.1":
+            kept = self.read(name)
+            self.edit(name, state=craft.POISONED)
+            self.trouble("bfuniq", *self.WORDS, "--accept-unclean", stdin=b"a\n", changes=True,
+                         names=["seen", "poisoned", "remove it"])
+            self.write(name, kept)
+
+    def test_one_that_becomes_poisoned(self):
         """From then on it would answer that it has seen everything."""
-        process = self.start(*self.WORDS)
-        self.take_turn(process, *numbered(15))
-        image = craft.edit(self.read("seen.1"), record={"state": craft.POISONED})
-        with open(self.folder / "seen.1", "r+b") as file:
-            file.write(image)
-        out, errors = process.communicate(b"a\n", timeout=TIMEOUT)
-        self.assertEqual((process.returncode, out), (2, b""))
-        self.check_message("bfuniq", errors, "older generation of seen", "poisoned")
+        for threads in 1, 4:
+            for name, words in (("seen", self.WORDS), ("grown", ["--filter", "grown", "-n", "10", "-p", "1e-12"])):
+                process = self.start(*words, "-j", str(threads), "--stats")
+                self.take_turn(process, *numbered(15))
+                image = craft.edit(self.read(name), record={"state": craft.POISONED}, records=(0, 1))
+                with open(self.folder / name, "r+b") as file:
+                    file.write(image)
+                out, errors = process.communicate(lines("a", "b"), timeout=TIMEOUT)
+                self.assertEqual((process.returncode, out), (2, b""))
+                self.check_message("bfuniq", errors, f"cannot add to {name}, stopped after 15 lines", "poisoned")
+                for end in self.layers(name):
+                    (self.folder / f"{name}{end}").unlink()
 
     def test_after_a_kill_the_count_goes_on(self):
         every = 10_000
@@ -232,7 +395,7 @@ class Files(UniqTest):
         keys = numbered(every, "third ")
         process = self.start(*words)
         for i in range(0, every, 100):
-            if self.numbers() != [1]:
+            if self.layers() != [""]:
                 break
             self.take_turn(process, *keys[i:i + 100])
         self.assertEqual(self.finish(process), [])
@@ -268,73 +431,92 @@ class SeveralProcesses(UniqTest):
 
     def test_a_newer_one_by_another_process(self):
         """It is found before the next line, full as this one may not be."""
-        words = options(2, 10, "--filter")
-        one = self.start(*words, "seen")
+        words = options(2, 10, "--filter", "seen")
+        one, two = self.start(*words), self.start(*words)
         self.take_turn(one, b"a")
-        self.uniq(*words, "other", stdin=b"b\n")
-        (self.folder / "other.1").rename(self.folder / "seen.2")
-        one.stdin.write(b"a\nb\n")
+        self.take_turn(two, *numbered(14))
+        one.stdin.write(lines("a", *numbered(14)))
         self.take_turn(one, b"c")
-        self.assertEqual(self.uniq(*words, "seen", "-d", stdin=b"a\nb\nc\n"), [b"a", b"b", b"c"])
-        self.assertEqual(self.finish(one), [])
+        self.assertEqual(self.uniq(*words, "-d", stdin=b"a\nc\nkey 13\n"), [b"a", b"c", b"key 13"])
+        self.assertEqual([self.finish(one), self.finish(two)], [[], []])
 
     def test_removed_while_in_use(self):
-        """The next one begins where the next process finds it."""
+        """Whoever removes them is told to end all before: it is known at the end."""
         words = options(2, 10, "--filter", "seen")
         one = self.start(*words)
         self.take_turn(one, b"a")
-        (self.folder / "seen.1").unlink()
-        self.take_turn(one, b"a", b"b")
-        self.assertEqual([path.name for path in self.folder.iterdir()], ["seen.2"])
-        self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [])
-        self.assertEqual(self.finish(one), [])
+        (self.folder / "seen").unlink()
+        self.take_turn(one, b"b")
+        out, errors = one.communicate(timeout=TIMEOUT)
+        self.assertEqual((one.returncode, out), (2, b""))
+        self.check_message("bfuniq", errors, "seen was removed or replaced meanwhile")
+        self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"a", b"b"])
 
     def test_rotating_at_the_same_time(self):
-        """All is printed; twice only what was on its way just then; and nothing is left behind."""
+        """All is printed, a line once by whoever it is, and nothing is left behind."""
         every, count = 2000, 10_000 if SANITIZED else 40_000
         words = options(4, every, "--filter", "seen")
         keys = numbered(count)
         self.write("keys", lines(*keys))
-        processes = [self.start(*words, "keys") for _ in range(2)]
+        processes = [self.start(*words, "keys") for _ in range(3)]
         outputs = [self.finish(process) for process in processes]
-        self.assertEqual(set(outputs[0]) | set(outputs[1]), set(keys))
+        self.assertEqual(set().union(*outputs), set(keys))
         for output in outputs:
             self.assertEqual(len(set(output)), len(output))
-        numbers = sorted(int(path.suffix[1:]) for path in self.folder.glob("seen.*"))
-        self.assertEqual(len(numbers), 4)
+        self.assertEqual(self.layers(), ["", ".1", ".2", ".3"])
+        numbers = sorted(self.of_series("seen" + end, "layer") for end in self.layers())
         self.assertEqual(numbers, list(range(numbers[0], numbers[0] + 4)))
+
+    def test_what_is_within_the_periods_is_printed_by_exactly_one(self):
+        """They rotate while they race, but nothing is old enough to be forgotten."""
+        count = 5000 if SANITIZED else 20_000
+        words = options(20, count // 10, "--filter", "seen")
+        for number in range(3):
+            keys = [b"%d/%d" % (number, i) for i in range(count // 2)]
+            for i in range(3):
+                random.Random(i).shuffle(keys)
+                self.write(f"keys {i}", lines(*keys))
+            processes = [self.start(*words, f"keys {i}") for i in range(3)]
+            printed = [key for process in processes for key in self.finish(process)]
+            self.assertEqual(sorted(printed), sorted(keys))
+        self.assertGreater(len(self.layers()), 10)
 
     @needs(*UNPRIVILEGED)
     def test_a_generation_that_cannot_be_made_loses_no_line(self):
         words, keys = options(3, 3, "--filter", "seen"), numbered(20)
         self.uniq(*words, stdin=lines(*keys[:7]))
-        self.folder.chmod(0o555)
-        result = self.run_tool("bfuniq", *words, stdin=lines(*keys), before=UNPRIVILEGED)
-        self.folder.chmod(0o755)
-        self.assertEqual(result.returncode, 2)
-        self.check_message("bfuniq", result.stderr, "seen.4")
-        self.assertEqual(result.stdout, lines(*keys[7:9]))
-        self.assertEqual(self.query("seen.3", stdin=lines(*keys)), keys[6:9])
+        for threads in 1, 4:
+            for mode in [], ["-d"]:
+                shutil.copytree(self.folder, self.folder / "kept")
+                self.folder.chmod(0o555)
+                result = self.run_tool("bfuniq", *words, "-j", threads, *mode, stdin=lines(*keys), before=UNPRIVILEGED)
+                self.folder.chmod(0o755)
+                self.assertEqual(result.returncode, 2)
+                self.check_message("bfuniq", result.stderr, "cannot add to seen, stopped after 9 lines",
+                                   "Permission denied (a further layer of it is a file beside it)")
+                self.assertEqual(result.stdout, lines(*(keys[:7] if mode else keys[7:9])))
+                self.assertEqual(self.query("seen", stdin=lines(*keys)), keys[:9])
+                if (threads, mode) != (4, ["-d"]):
+                    for end in self.layers():
+                        shutil.copy(self.folder / "kept" / f"seen{end}", self.folder / f"seen{end}")
+                shutil.rmtree(self.folder / "kept")
         self.assertEqual(self.uniq(*words, stdin=lines(*keys[7:12])), keys[9:12])
 
-    def test_a_generation_is_no_filter_of_its_own(self):
-        self.uniq(*options(2, 5, "--filter", "seen"), stdin=b"a\n")
-        self.assertIn("one of 'bfuniq --generations 2'",
-                      self.trouble("bfuniq", "--filter", "seen.1", names=["seen.1"], changes=True))
-        self.assertEqual(self.inspected("seen.1")["record"]["n"], 1)
-
     def test_names_in_the_folder(self):
-        """Nothing but generations is ever there."""
+        """Nothing but generations is ever there; and it is no trouble that one opens or closes them while the others
+        replace them."""
         words = options(2, 50, "--filter", "seen")
-        processes = [self.start(*words) for _ in range(3)]
-        for process in processes:
-            process.stdin.write(lines(*numbered(1000)))
-            process.stdin.close()
-        while any(process.poll() is None for process in processes):
-            for path in self.folder.iterdir():
-                self.assertTrue(re.fullmatch(r"seen\.[1-9]\d*", path.name), path.name)
-        self.assertEqual([process.returncode for process in processes], [0, 0, 0])
-        self.assertEqual(len(list(self.folder.iterdir())), 2)
+        for _ in range(6):
+            processes = [self.start(*words) for _ in range(3)]
+            for process in processes:
+                process.stdin.write(lines(*numbered(1000)))
+                process.stdin.close()
+            while any(process.poll() is None for process in processes):
+                for path in self.folder.iterdir():
+                    if not path.name.startswith("."):  # a file that gets the name of an older one
+                        self.assertTrue(re.fullmatch(r"seen(\.1)?", path.name), path.name)
+            self.assertEqual([(process.returncode, process.stderr.read()) for process in processes], 3 * [(0, b"")])
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["seen", "seen.1"])
 
 
 if __name__ == "__main__":

@@ -132,10 +132,12 @@ class Trouble(UniqTest):
         self.create("keys", name="sealed")
         self.output("bfuniq", "-c", "--filter", "seen", "--generations", 2, "--every", 1000, "keys")
         self.create_live("-n", 1000)
+        for name in "seen.1", "seen.2", "live.17":
+            self.assertIn("it is a name of its files", self.trouble(
+                "bfuniq", "--repeated-to", name, "--filter", name[:4], "keys", names=[name]))
         for words, says in ((["link", "keys"], "cannot read keys: it is also the output"),
                             (["sealed", "keys"], "it is a filter (write to another file)"),
-                            (["seen.1", "--filter", "seen", "--generations", 2, "--every", 1000],
-                             "it is a filter"),
+                            (["seen", "--filter", "other", "keys"], "it is a filter"),
                             (["live", "--filter", "live"], "two outputs"),
                             (["new", "--filter", "new"], "two outputs"),
                             (["missing/file", "keys"], "No such file or directory"), ([".", "keys"], "s a directory"),

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """What the tests of bfuniq share."""
 
+import re
+import struct
 import subprocess
 
 from support import TIMEOUT, ToolTest, craft
 
 # A rate so low that no test meets a false positive: answers are exact.
 EXACT = ["-p", "1e-12", "-n", "200k"]
+
+SUCCEEDED = 4  # in a record's flags: the layer has a successor
 
 
 def first_ones(keys):
@@ -59,9 +63,21 @@ class UniqTest(ToolTest):
         return out.split(b"\n")[:-1]
 
     def check_closed(self, name="seen"):
-        """The filter was closed properly: no writer remains, and it survives a reboot."""
+        """A layer was closed properly: no writer remains, and it survives a reboot."""
         image = self.read(name)
         sequences = [craft.field(image, "sequence", record) for record in (0, 1)]
         record = sequences.index(max(sequences))
         self.assertEqual(craft.field(image, "boot_id", record), bytes(16))
-        self.assertEqual(craft.field(image, "flags", record), 0)
+        self.assertIn(craft.field(image, "flags", record), [0, SUCCEEDED])
+
+    def of_series(self, path, name):
+        """A field of section 21.1."""
+        at, form = {"series": (240, "<Q"), "layer": (248, "<Q"), "generations": (256, "<I"),
+                    "series_fpr": (280, "<d")}[name]
+        return struct.unpack_from(form, self.read(path), at)[0]
+
+    def layers(self, name="seen"):
+        """The names of its files, without the name."""
+        return sorted((path.name[len(name):] for path in self.folder.glob(name + "*")
+                       if re.fullmatch(r"(\.\d+)?", path.name[len(name):])),
+                      key=lambda end: int(end[1:] or 0))

@@ -5,6 +5,7 @@
 #include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
 #include "shared/cli.h"
+#include "shared/every.h"
 #include "shared/framing.h"
 #include "shared/keys.h"
 #include "shared/output.h"
@@ -12,6 +13,7 @@
 #include "shared/relay.h"
 #include "shared/stop.h"
 
+#include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,9 +30,10 @@ struct request {
     int inputs_count;
     struct keys_options keys;
     struct seen seen;
-    uint64_t every;
+    uint64_t generations;
+    const char *every;
     unsigned threads;
-    bool repeated, count, stats, quiet;
+    bool fixed, repeated, count, stats, quiet;
     struct repeated others;   /* lines that are not printed */
     uint64_t taken, new_ones; /* keys */
 };
@@ -61,16 +64,20 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            "no progress; only errors, and warnings that keys may be lost or never match",
            OPTIONS_FLAG(struct request, quiet)),
     OPTIONS_TITLE("Memory:"),
-    OPTION('n', "capacity", "N", "room for N different keys (default 10M)",
+    OPTION('n', "capacity", "N",
+           "room for N different keys, at first (default 1M; with --every TIME 10M)",
            OPTIONS_COUNT(struct request, seen.plan.params.capacity, NULL, 1, BLOOMFILE_MAX_BITS)),
-    OPTION('p', "fpr", "RATE", "false-positive rate, then (default 0.001)",
+    OPTION('p', "fpr", "RATE", "false-positive rate, never more (default 0.001)",
            OPTIONS_RATE(struct request, seen.plan.params.fpr, 0)),
     OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (smallest)",
            OPTIONS_WORD(struct request, seen.plan.params.layout, params_plain_layout)),
     OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
            OPTIONS_CALL(struct request, seen.plan, take_seed)),
+    OPTION(0, "fixed", NULL,
+           "one filter for N keys (default 10M) that does not grow: half the memory, or less",
+           OPTIONS_FLAG(struct request, fixed)),
     OPTION(0, "overfull", NULL,
-           "go on with more than twice RATE; without it, that ends the program",
+           "with --fixed: go on with more than twice RATE, which otherwise ends the program",
            OPTIONS_FLAG(struct request, seen.overfull)),
     OPTION(0, "filter", "FILE",
            "what was seen is kept in FILE, made if missing: the next run goes on from there, and"
@@ -78,9 +85,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_STRING(struct request, seen.path, "the name of a file")),
     PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
     OPTION(0, "generations", "G", "forget keys again, after the last G-1 to G periods",
-           OPTIONS_COUNT(struct request, seen.plan.generations, NULL, 2, MOST_GENERATIONS)),
-    OPTION(0, "every", "N", "a period is N new keys; --generations needs it, not -n",
-           OPTIONS_COUNT(struct request, every, NULL, 1, BLOOMFILE_MAX_BITS)),
+           OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL)),
     OPTIONS_TITLE("Other:"),
     PARAMS_THREADS(struct request, threads, "; the output is the same"),
     OPTIONS_END,
@@ -88,18 +94,18 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] [INPUT...]" },
-    .about = "Print each line of the INPUTs, or of standard input, the first time it is seen. A"
-             " Bloom filter remembers the lines, in a small and fixed amount of memory; a few new"
-             " lines are mistaken for repeated ones, at most RATE of them.",
+    .about =
+        "Print each line of the INPUTs, or of standard input, the first time it is seen. A"
+        " Bloom filter remembers the lines, in a few bytes each, and grows with them; a few new"
+        " lines are mistaken for repeated ones, at most RATE of them.",
     .entries = entries,
     .notes = "N is a number such as 5000, 80k, 10M, 2Gi or 1e9.\n"
-             "The exit status is 0 if all lines were read and answered, 2 for trouble, and if the "
-             "filter is"
-             " overfull.",
-    .examples = "  bfuniq -n 100M urls.txt > different-urls.txt\n"
+             "The exit status is 0 if all lines were read and answered, 2 for trouble, and if a"
+             " fixed filter is overfull.",
+    .examples = "  bfuniq urls.txt > different-urls.txt\n"
                 "  bfuniq --stats --repeated-to again.log app.log > once.log\n"
                 "  crawl | bfuniq --filter seen.bloom | fetch\n"
-                "  tail -F log | bfuniq --generations 3 --every 1M\n",
+                "  tail -F log | bfuniq --generations 3 --every 10min\n",
 };
 
 /* --------------------------------------------------------------------------------- command line */
@@ -107,18 +113,26 @@ static const struct options options = {
 static void check_memory_options(struct request *r)
 {
     struct filter_plan *plan = &r->seen.plan;
+    uint64_t keys = 0;
+    const bool forgets = r->generations > 0;
     if (plan->open_flags != 0 && r->seen.path == NULL)
         cli_usage("--accept-unclean needs --filter");
-    if ((plan->generations > 0) != (r->every > 0))
+    if (forgets != (r->every != NULL))
         cli_usage("--generations and --every need one another");
-    if (plan->generations == 0)
-        return;
-    if (r->seen.overfull)
-        cli_usage("generations are never overfull: --overfull is for one filter");
-    if (plan->params.capacity > 0)
-        cli_usage("-n/--capacity and --generations exclude one another: --every is the capacity");
-    plan->params.capacity = r->every;
-    plan->params.fpr /= plan->generations;
+    if (r->fixed && forgets)
+        cli_usage("--fixed and --generations exclude one another");
+    if (r->seen.overfull && !r->fixed)
+        cli_usage("--overfull needs --fixed: no other filter becomes overfull");
+    if (forgets)
+        every_take(r->every, &keys, &plan->params.period);
+    if (keys > 0 && plan->params.capacity > 0)
+        cli_usage("--every %s is the capacity of a generation: leave out -n/--capacity, or give"
+                  " --every a time",
+                  r->every);
+    plan->has_kind = forgets || r->fixed;
+    plan->params.series = r->fixed ? 0 : forgets ? (uint32_t)r->generations : BLOOMFILE_GROW;
+    if (keys > 0)
+        plan->params.capacity = keys;
 }
 
 static void parse(struct request *r, int argc, char **argv)
@@ -173,8 +187,10 @@ static void check_output_file(const struct request *r)
         return;
     output_check_inputs(r->others.path, r->inputs, r->inputs_count);
     output_check_outputs(r->others.path, "-");
-    if (r->seen.path != NULL)
+    if (r->seen.path != NULL) {
         output_check_outputs(r->others.path, r->seen.path);
+        repeated_check_name(&r->others, r->seen.path);
+    }
 }
 
 /* ----------------------------------------------------------------------------------------- work */
@@ -260,7 +276,7 @@ int main(int argc, char **argv)
     stop_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
-        framing_compare(r.seen.path, r.seen.newest, &r.keys);
+        framing_compare(r.seen.path, r.seen.f, &r.keys);
     seen_watch(&r.seen, 0);
     repeated_begin(&r.others);
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
- * One filter: in memory, in a file, shared by processes. */
+ * In memory, in a file, shared by processes; one that grows, forgets, or is fixed. */
 #include "bfuniq/filter.h"
 #include "shared/cli.h"
+#include "shared/every.h"
+#include "shared/layers.h"
 #include "shared/say.h"
 #include "shared/target.h"
 
@@ -14,62 +16,78 @@
 #include <unistd.h>
 
 enum {
-    DEFAULT_CAPACITY = 10 * 1000 * 1000,
+    DEFAULT_FIRST = 1000 * 1000, /* of one that grows */
+    DEFAULT_FIXED = 10 * 1000 * 1000,
     VALUE_SIZE = 32,
+    WHAT_SIZE = 4200, /* with a path */
     TRIES = 10
 };
 static const double default_fpr = 0.001;
-static const char label_start[] = "bfuniq --generations ";
 
-static unsigned filters_of(const struct filter_plan *plan)
+static struct bloomfile_params with_defaults(const struct filter_plan *plan)
 {
-    return plan->generations > 0 ? plan->generations : 1;
+    struct bloomfile_params params = plan->params;
+    if (params.capacity == 0)
+        params.capacity = params.series == BLOOMFILE_GROW ? DEFAULT_FIRST : DEFAULT_FIXED;
+    if (params.fpr == 0)
+        params.fpr = default_fpr;
+    return params;
 }
 
-/* What a generation's file says of itself. */
-static void make_label(const struct filter_plan *plan, char label[BLOOMFILE_MAX_LABEL + 1])
+static _Noreturn void fail_to_make(const char *what, const struct bloomfile_params *params,
+                                   int error)
 {
-    snprintf(label, BLOOMFILE_MAX_LABEL + 1, "%s%u", label_start, plan->generations);
+    cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s", what, params->capacity,
+             cli_s(params->capacity), bloomfile_strerror(error), say_advice(error));
+}
+
+static uint64_t machine_memory(void)
+{
+    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Memory that the machine does not have is not refused when a filter is made: the kernel kills
- * programs to find it. */
-static void check_memory(const struct filter_plan *plan, const struct bloomfile_params *params)
+ * programs to find it. `when`: "", or what happened before. */
+static void check_size(uint64_t bytes, const char *when)
 {
     char needed[VALUE_SIZE], present[VALUE_SIZE];
-    uint64_t bytes, bits = params->bits;
-    if (bits == 0)
-        bits = bloomfile_bits_for(params->layout, params->capacity, params->fpr, 0);
-    if (__builtin_mul_overflow(bits / 8, filters_of(plan), &bytes))
-        bytes = UINT64_MAX;
-    uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-    if (bytes > memory)
-        cli_fail(0, "cannot hold %s in memory, this machine has %s (--filter takes a file)",
+    if (bytes > machine_memory())
+        cli_fail(0, "cannot hold %s in memory, this machine has %s%s (--filter takes a file)",
                  cli_bytes(needed, sizeof(needed), bytes),
-                 cli_bytes(present, sizeof(present), memory));
+                 cli_bytes(present, sizeof(present), machine_memory()), when);
 }
 
-bloomfile *filter_create(const struct filter_plan *plan, const char *path)
+static void check_plan(const struct bloomfile_params *params)
+{
+    const unsigned filters = params->series > 1 ? params->series : 1;
+    const uint64_t bits =
+        bloomfile_bits_for(params->layout, params->capacity, params->fpr / filters, 0);
+    uint64_t bytes;
+    if (__builtin_mul_overflow(bits / 8, filters, &bytes))
+        bytes = UINT64_MAX;
+    check_size(bytes, "");
+}
+
+bloomfile *filter_in_memory(const struct filter_plan *plan)
 {
     bloomfile *f;
-    char label[BLOOMFILE_MAX_LABEL + 1];
-    struct bloomfile_params params = plan->params;
-    make_label(plan, label);
-    if (plan->generations > 0)
-        params.label = label;
-    if (params.capacity == 0)
-        params.capacity = DEFAULT_CAPACITY;
-    if (params.fpr == 0)
-        params.fpr = default_fpr / filters_of(plan);
-    if (path == NULL)
-        check_memory(plan, &params);
-    int error = path != NULL ? bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT)
-                             : bloomfile_create_memory(&f, &params, BLOOMFILE_SOLE_ADDER);
-    if (error != 0 && (error != EEXIST || path == NULL))
-        cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s",
-                 path != NULL ? path : "a filter in memory", params.capacity,
-                 cli_s(params.capacity), bloomfile_strerror(error), say_advice(error));
+    const struct bloomfile_params params = with_defaults(plan);
+    check_plan(&params);
+    int error = bloomfile_create_memory(&f, &params, BLOOMFILE_SOLE_ADDER);
+    if (error != 0)
+        fail_to_make("a filter in memory", &params, error);
     return f;
+}
+
+void filter_check_memory(const bloomfile *f, uint64_t lines)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    char stopped[64] = "";
+    bloomfile_get_info(f, &info);
+    if (lines > 0)
+        snprintf(stopped, sizeof(stopped), ": stopped after %" PRIu64 " line%s", lines,
+                 cli_s(lines));
+    check_size(info.image_size, stopped);
 }
 
 /* ------------------------------------------------------------------------------ contradictions */
@@ -89,46 +107,77 @@ static void compare_numbers(const char *path, const char *option, uint64_t made,
     compare(path, option, is, should_be);
 }
 
-static void compare_rates(const struct filter_plan *plan, const char *path, double made)
+static void compare_rates(const char *path, double made, double wanted)
 {
     char is[VALUE_SIZE], should_be[VALUE_SIZE];
-    snprintf(is, sizeof(is), "%.12g", made * filters_of(plan));
-    snprintf(should_be, sizeof(should_be), "%.12g", plan->params.fpr * filters_of(plan));
+    snprintf(is, sizeof(is), "%.12g", made);
+    snprintf(should_be, sizeof(should_be), "%.12g", wanted);
     compare(path, "-p", is, should_be);
 }
 
-static bool has_our_label(const struct filter_plan *plan, const struct bloomfile_info *info)
+/* How an option would have made it. */
+static const char *kind_of(uint32_t series, char text[VALUE_SIZE])
 {
-    char label[BLOOMFILE_MAX_LABEL + 1];
-    make_label(plan, label);
-    return strcmp(info->label, label) == 0;
+    if (series > BLOOMFILE_GROW)
+        snprintf(text, VALUE_SIZE, "--generations %" PRIu32, series);
+    else
+        snprintf(text, VALUE_SIZE, "%s", series == 0 ? "--fixed" : "growing");
+    return text;
 }
 
-static bool is_generation(const struct bloomfile_info *info)
+static void compare_kinds(const char *path, uint32_t made, uint32_t wanted)
 {
-    return strncmp(info->label, label_start, strlen(label_start)) == 0;
+    char is[VALUE_SIZE], should_be[VALUE_SIZE];
+    if (made != wanted)
+        cli_fail(0,
+                 "%s was made as '%s', not '%s' (give the same options again, or name a new file)",
+                 path, kind_of(made, is), kind_of(wanted, should_be));
+}
+
+static uint32_t series_of(const struct bloomfile_info *info)
+{
+    return info->layers == 0 ? 0 : info->generations == 0 ? BLOOMFILE_GROW : info->generations;
+}
+
+static const char *every_of(uint64_t period, uint64_t capacity, char text[VALUE_SIZE])
+{
+    if (period > 0)
+        return every_time(text, VALUE_SIZE, period);
+    snprintf(text, VALUE_SIZE, "%" PRIu64, capacity);
+    return text;
+}
+
+/* A period of keys is a capacity. */
+static void compare_periods(const char *path, const struct bloomfile_info *first,
+                            const struct bloomfile_params *wanted)
+{
+    char is[VALUE_SIZE], should_be[VALUE_SIZE];
+    const bool timed = first->period > 0 && wanted->period > 0;
+    const bool every = first->generations > 0 && (first->period == 0 || wanted->series > 1);
+    if (every && (wanted->period > 0 || wanted->capacity > 0))
+        compare(path, "--every", every_of(first->period, first->capacity, is),
+                every_of(wanted->period, wanted->capacity, should_be));
+    if (wanted->capacity > 0 && (timed || !every))
+        compare_numbers(path, "-n", first->capacity, wanted->capacity);
 }
 
 static void check(const struct filter_plan *plan, const char *path, const bloomfile *f)
 {
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT, first = BLOOMFILE_INFO_INIT;
     const struct bloomfile_params *wanted = &plan->params;
-    bool generations = plan->generations > 0;
     bloomfile_get_info(f, &info);
+    first = info;
+    if (info.layers > 0)
+        bloomfile_get_info(bloomfile_layer(f, 0), &first);
     const struct bloomfile_traits *layout = bloomfile_traits_of(info.layout);
-    if (!generations && is_generation(&info))
-        cli_fail(0, "cannot use %s: it is one of '%s' (name them without the number)", path,
-                 info.label);
     if (layout->counts)
         cli_fail(0, "cannot use %s: it is of the %s layout, not blocked or classic", path,
                  layout->name);
-    if (generations && !has_our_label(plan, &info))
-        cli_fail(0, "cannot use %s: it is labelled '%s', not 'bfuniq --generations %u'", path,
-                 info.label, plan->generations);
-    if (wanted->capacity != 0)
-        compare_numbers(path, generations ? "--every" : "-n", info.capacity, wanted->capacity);
+    if (plan->has_kind)
+        compare_kinds(path, series_of(&info), wanted->series);
+    compare_periods(path, &first, wanted);
     if (wanted->fpr != 0)
-        compare_rates(plan, path, say_promised(&info));
+        compare_rates(path, say_promised(&info), wanted->fpr);
     if (wanted->layout != 0)
         compare(path, "-l", layout->name, bloomfile_traits_of(wanted->layout)->name);
     if (plan->has_seed)
@@ -152,62 +201,64 @@ static const char *advice(int error)
     }
 }
 
-bloomfile *filter_open(const struct filter_plan *plan, const char *path, bool adding)
+void filter_fail(const char *what, const char *path, int error, const char *remedy)
+{
+    char about[LAYERS_TEXT];
+    if (path != NULL && layers_explain(path, error, about))
+        cli_fail(0, "%s: %s", what, about);
+    cli_fail(0, "%s: %s%s", what, bloomfile_strerror(error),
+             remedy != NULL ? remedy : advice(error));
+}
+
+static _Noreturn void fail_to_use(const char *path, int error)
+{
+    char what[WHAT_SIZE];
+    snprintf(what, sizeof(what), "cannot use %s", path);
+    filter_fail(what, path, error, NULL);
+}
+
+/* NULL: there is none. */
+static bloomfile *open_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile *f;
-    unsigned flags = adding ? BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT : 0;
-    int error = bloomfile_open(&f, path, flags | plan->open_flags);
+    int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT | plan->open_flags);
     if (error == ENOENT)
         return NULL;
     if (error != 0)
-        cli_fail(0, "cannot use %s: %s%s", path, bloomfile_strerror(error), advice(error));
+        fail_to_use(path, error);
     check(plan, path, f);
+    return f;
+}
+
+/* NULL: there is one by now. */
+static bloomfile *create_file(const struct filter_plan *plan, const char *path)
+{
+    bloomfile *f;
+    char others[LAYERS_TEXT];
+    const struct bloomfile_params params = with_defaults(plan);
+    if (target_leads_nowhere(path))
+        cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
+    int error = bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT);
+    if (error == BLOOMFILE_ESERIES && access(path, F_OK) == 0)
+        return NULL;
+    if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
+        cli_fail(0,
+                 "cannot make %s: in the way is %s, where further layers go (restore %s if it was"
+                 " removed, or name a new file)",
+                 path, others, path);
+    if (error != 0 && error != EEXIST)
+        fail_to_make(path, &params, error);
     return f;
 }
 
 bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *path)
 {
-    bloomfile *f = NULL;
-    for (int tries = 0; tries < TRIES && f == NULL; tries++) {
-        f = filter_open(plan, path, true);
-        if (f == NULL && target_leads_nowhere(path))
-            cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
+    for (int tries = 0; tries < TRIES; tries++) {
+        bloomfile *f = open_file(plan, path);
         if (f == NULL)
-            f = filter_create(plan, path);
+            f = create_file(plan, path);
+        if (f != NULL)
+            return f;
     }
-    if (f == NULL)
-        cli_fail(0, "cannot use %s: it is there, and when it is to be opened it is not", path);
-    return f;
-}
-
-bool filter_is_generation(const char *path, char label[BLOOMFILE_MAX_LABEL + 1])
-{
-    bloomfile *f;
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    if (bloomfile_open(&f, path, BLOOMFILE_ACCEPT_UNCLEAN) != 0)
-        return false;
-    bloomfile_get_info(f, &info);
-    bloomfile_close(f);
-    memcpy(label, info.label, BLOOMFILE_MAX_LABEL + 1);
-    return is_generation(&info);
-}
-
-bool filter_is_ours(const struct filter_plan *plan, const char *path)
-{
-    char is[BLOOMFILE_MAX_LABEL + 1], should_be[BLOOMFILE_MAX_LABEL + 1];
-    make_label(plan, should_be);
-    return filter_is_generation(path, is) && strcmp(is, should_be) == 0;
-}
-
-void filter_follow(struct filter_plan *plan, const bloomfile *f)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(f, &info);
-    plan->params.layout = info.layout;
-    plan->params.hashes = info.hashes;
-    plan->params.capacity = info.capacity;
-    plan->params.fpr = info.fpr;
-    plan->params.bits = info.bits;
-    plan->params.seed = info.seed;
-    plan->has_seed = true;
+    cli_fail(0, "cannot use %s: it is there, and when it is to be opened it is not", path);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One filter of bfuniq: made, or opened and compared with what the command line asks for.
+ * The filter of bfuniq: made, or opened and compared with what the command line asks for.
  */
 #ifndef BLOOMFILE_TOOLS_UNIQ_FILTER_H
 #define BLOOMFILE_TOOLS_UNIQ_FILTER_H
@@ -8,30 +8,27 @@
 #include <bloomfile.h>
 
 struct filter_plan {
-    struct bloomfile_params params; /* fpr: of one filter; 0 in a member: whatever there is */
-    bool has_seed;                  /* params.seed is asked for too */
-    unsigned generations;           /* filters that are asked together; 0: there is but one */
-    unsigned open_flags;            /* for bloomfile_open(), as the command line says */
+    struct bloomfile_params
+        params;          /* 0 in a member: whatever there is; a period goes with series */
+    bool has_seed;       /* params.seed is asked for too */
+    bool has_kind;       /* so is params.series, be it 0 */
+    unsigned open_flags; /* for bloomfile_open(), as the command line says */
 };
 
-/* Makes a filter by the plan, with defaults for what it leaves open; path NULL: in memory. NULL if
- * the file exists; other trouble ends the program by cli_fail. */
-bloomfile *filter_create(const struct filter_plan *plan, const char *path);
+/* Makes a filter by the plan in memory, with defaults for what it leaves open. Trouble ends the
+ * program by cli_fail, here and below. */
+bloomfile *filter_in_memory(const struct filter_plan *plan);
 
-/* Opens a file, for adding or only for asking. NULL if there is none; other trouble, as a
- * contradiction to the plan, ends the program by cli_fail. */
-bloomfile *filter_open(const struct filter_plan *plan, const char *path, bool adding);
-
-/* Opens a file for adding, made by the plan if there is none. */
+/* Opens a file for adding, made by the plan if there is none. One that contradicts the plan is
+ * trouble. */
 bloomfile *filter_open_or_create(const struct filter_plan *plan, const char *path);
 
-/* Whether a file is a generation of any plan, as its label says. */
-bool filter_is_generation(const char *path, char label[BLOOMFILE_MAX_LABEL + 1]);
+/* Ends the program if a filter in memory has become larger than the machine, after so many lines.
+ */
+void filter_check_memory(const bloomfile *f, uint64_t lines);
 
-/* Whether a file is one of the filters of this plan, old as it may be. */
-bool filter_is_ours(const struct filter_plan *plan, const char *path);
-
-/* From now on the plan is: filters just like this one. */
-void filter_follow(struct filter_plan *plan, const bloomfile *f);
+/* Ends the program: "cannot use FILE: it is sealed (what to do)". path NULL: of one in memory;
+ * remedy NULL: the usual one. */
+_Noreturn void filter_fail(const char *what, const char *path, int error, const char *remedy);
 
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +24,20 @@ static bool is_filter(const char *path)
     if (fd >= 0)
         close(fd); /* read only */
     return n > 0 && kind_is_filter(bytes, (size_t)n);
+}
+
+/* A layer may be yet to make. */
+void repeated_check_name(const struct repeated *r, const char *filter)
+{
+    const size_t length = strlen(filter);
+    if (strncmp(r->path, filter, length) != 0 || r->path[length] != '.')
+        return;
+    const char *number = r->path + length + 1;
+    if (number[0] != '\0' && number[strspn(number, "0123456789")] == '\0')
+        cli_fail(0,
+                 "cannot write repeated lines to %s: with --filter %s it is a name of its files"
+                 " (write to another file)",
+                 r->path, filter);
 }
 
 void repeated_open(struct repeated *r)

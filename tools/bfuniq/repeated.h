@@ -17,6 +17,9 @@ struct repeated {
     size_t size, room;
 };
 
+/* That it is no name of a further layer of the filter. The path is not NULL. */
+void repeated_check_name(const struct repeated *r, const char *filter);
+
 /* Opens the file, which may be yet to make; a filter is no file to write to. */
 void repeated_open(struct repeated *r);
 

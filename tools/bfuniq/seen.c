@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Whether a line has been seen, in the filter or in its older generations. */
+ * Whether a line has been seen. */
 #include "bfuniq/seen.h"
-#include "bfuniq/files.h"
 #include "shared/cli.h"
 #include "shared/say.h"
 
@@ -18,107 +17,83 @@ enum {
 
 static struct seen *in_use;
 
-static bool in_generations(const struct seen *s)
+static const char *name_of(const struct seen *s)
 {
-    return s->plan.generations > 0;
+    return s->path != NULL ? s->path : "the filter in memory";
+}
+
+/* What to do about a file that could not be written: a poisoned one is never used again. */
+static const char *remedy(const struct seen *s)
+{
+    if (bloomfile_status(s->f) != BLOOMFILE_EPOISONED)
+        return "";
+    return s->fixed
+               ? ": remove it to begin anew, and what was seen is printed again"
+               : ": remove it, all its files, to begin anew, and what was seen is printed again";
 }
 
 /* -------------------------------------------------------------------------- opening and closing */
 
-static void open_memory(struct seen *s)
-{
-    s->newest = filter_create(&s->plan, NULL);
-    filter_follow(&s->plan, s->newest);
-    if (!in_generations(s))
-        return;
-    s->older = calloc(s->plan.generations, sizeof(s->older[0]));
-    if (s->older == NULL)
-        cli_fail(ENOMEM, "cannot hold %u generations", s->plan.generations);
-}
-
 void seen_open(struct seen *s)
 {
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     in_use = s;
     if (atexit(seen_close) != 0)
         cli_fail(ENOMEM, "cannot start");
     if (s->path == NULL) {
-        open_memory(s);
+        s->f = filter_in_memory(&s->plan);
     } else {
         cli_catch_bus_error(s->path);
-        if (in_generations(s)) {
-            files_load(s);
-        } else {
-            files_check_unused(s);
-            s->newest = filter_open_or_create(&s->plan, s->path);
-        }
+        s->f = filter_open_or_create(&s->plan, s->path);
     }
-    crowd_begin(&s->crowd, s->newest);
+    bloomfile_get_info(s->f, &info);
+    s->fixed = info.layers == 0;
+    s->forgets = info.generations > 0;
+    early_begin(&s->early, s->f);
+    if (!s->fixed)
+        return;
+    crowd_begin(&s->crowd, s->f);
     s->warn_above = s->crowd.capacity;
+}
+
+/* A file that has lost its name is reported by seen_finish(). */
+static void write_out(struct seen *s)
+{
+    int error = bloomfile_sync(s->f);
+    if (error == 0 || error == BLOOMFILE_EREPLACED) {
+        s->finished = true;
+        error = bloomfile_finish(s->f);
+    }
+    if (error != 0 && error != BLOOMFILE_EREPLACED)
+        cli_fail(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
+                 remedy(s));
 }
 
 void seen_finish(struct seen *s)
 {
-    state_write_out(s);
-    if (s->path == NULL || bloomfile_is_stale(s->newest) == 0)
-        return;
-    if (!in_generations(s) || files_are_gone(s))
-        cli_fail(
-            0,
-            "%s was removed or replaced meanwhile, so what was seen is lost: the next run prints"
-            " it again",
-            s->path);
-}
-
-static void close_newest(const struct seen *s)
-{
-    if (s->newest == NULL)
-        return;
-    bool told = bloomfile_status(s->newest) != 0;
-    int error = s->finished ? 0 : bloomfile_finish(s->newest);
-    if (error != 0 && !told)
-        cli_warn(0, "cannot write %s to disk: %s%s", state_name(s), bloomfile_strerror(error),
-                 state_remedy(s));
-    bloomfile_close(s->newest);
+    write_out(s);
+    if (s->path != NULL && bloomfile_is_stale(s->f) != 0)
+        cli_fail(0,
+                 "%s was removed or replaced meanwhile, so what was seen is lost: the next run"
+                 " prints it again",
+                 s->path);
 }
 
 void seen_close(void)
 {
     struct seen *s = in_use;
     in_use = NULL;
-    if (s == NULL)
+    if (s == NULL || s->f == NULL)
         return;
-    close_newest(s);
-    for (unsigned i = 0; i < s->older_count; i++)
-        bloomfile_close(s->older[i].f);
-    free(s->older);
+    bool told = bloomfile_status(s->f) != 0;
+    int error = s->finished ? 0 : bloomfile_finish(s->f);
+    if (error != 0 && !told)
+        cli_warn(0, "cannot write %s to disk: %s%s", name_of(s), bloomfile_strerror(error),
+                 remedy(s));
+    bloomfile_close(s->f);
 }
 
 /* -------------------------------------------------------------------------------------- filling */
-
-static void rotate(struct seen *s)
-{
-    if (s->path != NULL) {
-        files_rotate(s);
-        return;
-    }
-    unsigned most = s->plan.generations - 1;
-    if (s->older_count == most)
-        bloomfile_close(s->older[--s->older_count].f);
-    memmove(s->older + 1, s->older, s->older_count * sizeof(s->older[0]));
-    s->older[0].f = s->newest;
-    s->older_count++;
-    s->newest = filter_create(&s->plan, NULL);
-}
-
-/* How many keys may be added before checking whether the next generation begins; at least 1. */
-static uint64_t make_room(struct seen *s)
-{
-    uint64_t capacity = s->plan.params.capacity, keys;
-    while ((keys = fill_keys(&s->fill, s->newest, capacity)) >= capacity)
-        rotate(s);
-    uint64_t room = capacity - keys;
-    return room < s->fill.left ? room : s->fill.left;
-}
 
 static void warn_of_overflow(struct seen *s)
 {
@@ -132,7 +107,7 @@ static void warn_of_overflow(struct seen *s)
     cli_warn(0,
              "%s: %" PRIu64 " keys, more than its capacity of %" PRIu64
              ": the false-positive rate is now %s (%s promised)",
-             state_name(s), c->keys, c->capacity, cli_percent(is, sizeof(is), c->rate),
+             name_of(s), c->keys, c->capacity, cli_percent(is, sizeof(is), c->rate),
              cli_percent(promised, sizeof(promised), c->promised));
 }
 
@@ -141,17 +116,61 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];
     cli_fail(0,
-             "%s: stopped after %" PRIu64 " line%s: begin anew with%s a larger -n (--overfull"
-             " goes on)",
-             crowd_describe(&s->crowd, state_name(s), text, sizeof(text)), taken, cli_s(taken),
+             "%s: stopped after %" PRIu64 " line%s: begin anew with%s a larger -n, or without"
+             " --fixed (--fixed --overfull goes on)",
+             crowd_describe(&s->crowd, name_of(s), text, sizeof(text)), taken, cli_s(taken),
              s->path != NULL ? " another file and" : "");
+}
+
+/* If it is a further layer that cannot be made; NULL: it is something else. */
+static const char *way_on(int error)
+{
+    switch (error) {
+    case ENOSPC:
+        return " (with more room on the disk the next run goes on from there)";
+    case ENOMEM:
+        return " (--filter takes a file)";
+    case EACCES:
+    case EROFS:
+        return " (a further layer of it is a file beside it)";
+    default:
+        return NULL;
+    }
+}
+
+/* What was added has been printed by now. */
+static _Noreturn void stop_unadded(const struct seen *s, uint64_t taken)
+{
+    char what[DESCRIPTION_SIZE];
+    snprintf(what, sizeof(what), "cannot add to %s, stopped after %" PRIu64 " line%s", name_of(s),
+             taken, cli_s(taken));
+    filter_fail(what, s->path, s->error, way_on(s->error));
+}
+
+static void watch_memory(struct seen *s, uint64_t taken)
+{
+    const size_t layers = s->path == NULL ? bloomfile_layers(s->f) : 0;
+    if (layers != s->layers)
+        filter_check_memory(s->f, taken);
+    s->layers = layers;
+}
+
+static void watch_series(struct seen *s, uint64_t taken)
+{
+    watch_memory(s, taken);
+    if (!s->quiet)
+        early_watch(&s->early, s->f, name_of(s));
 }
 
 void seen_watch(struct seen *s, uint64_t taken)
 {
-    if (in_generations(s))
+    if (s->error != 0)
+        stop_unadded(s, taken);
+    if (!s->fixed) {
+        watch_series(s, taken);
         return;
-    enum crowd_state state = crowd_look(&s->crowd, s->newest, false);
+    }
+    enum crowd_state state = crowd_look(&s->crowd, s->f, false);
     if (state == CROWD_OVER && !s->overfull)
         stop_overfull(s, taken);
     if (state == CROWD_NONE)
@@ -165,77 +184,51 @@ void seen_watch(struct seen *s, uint64_t taken)
 
 uint64_t seen_seed(const struct seen *s)
 {
-    return bloomfile_seed(s->newest);
+    return bloomfile_seed(s->f);
 }
 
 /* A generation may be forgotten before the key's turn comes. */
 void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
 {
-    if (in_generations(s)) {
+    if (s->forgets) {
         memset(new_ones, true, n);
         return;
     }
-    (void)bloomfile_contains_digests(s->newest, digests, n, new_ones);
+    (void)bloomfile_contains_digests(s->f, digests, n, new_ones);
     for (size_t i = 0; i < n; i++)
         new_ones[i] = !new_ones[i];
 }
 
-/* Keys that nothing has answered for yet, with their places in the batch. */
-struct rest {
-    bloomfile_digest digests[SEEN_BATCH];
-    size_t place[SEEN_BATCH];
-    size_t n;
-};
-
-static void ask_older(const struct seen *s, const bloomfile *f, struct rest *rest, bool *new_ones)
+/* A filter in doubt says of all keys that it has them. */
+static int doubt(const struct seen *s, const bool *new_ones, size_t n)
 {
-    bool hits[SEEN_BATCH];
-    size_t kept = 0;
-    (void)bloomfile_contains_digests(f, rest->digests, rest->n, hits);
-    int error = bloomfile_status(f);
-    if (error != 0)
-        cli_fail(error, "cannot go on with an older generation of %s", state_name(s));
-    for (size_t i = 0; i < rest->n; i++) {
-        new_ones[rest->place[i]] = !hits[i];
-        if (hits[i])
-            continue;
-        rest->digests[kept] = rest->digests[i];
-        rest->place[kept++] = rest->place[i];
-    }
-    rest->n = kept;
+    return memchr(new_ones, false, n) != NULL ? bloomfile_status(s->f) : 0;
 }
 
-static void add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
+/* Up to the last one that is known to have been added: of those behind it nothing is known. */
+static size_t answered(const bool *new_ones, size_t n)
 {
-    struct rest rest = { .n = 0 };
-    bool was_new[SEEN_BATCH];
-    for (size_t i = 0; i < n; i++) {
-        rest.digests[rest.n] = digests[i];
-        rest.place[rest.n] = i;
-        rest.n += new_ones[i];
-    }
-    for (unsigned i = 0; i < s->older_count; i++)
-        ask_older(s, s->older[i].f, &rest, new_ones);
-    int error = bloomfile_add_digests(s->newest, rest.digests, rest.n, was_new, NULL);
-    if (error != 0)
-        cli_fail(error, "cannot add to %s", state_name(s));
-    for (size_t i = 0; i < rest.n; i++)
-        new_ones[rest.place[i]] = was_new[i];
-}
-
-static size_t add_some(struct seen *s, const bloomfile_digest *digests, size_t n, uint64_t room,
-                       bool *new_ones)
-{
-    size_t taken = n < room ? n : (size_t)room;
-    add(s, digests, taken, new_ones);
-    return taken;
+    while (n > 0 && !new_ones[n - 1])
+        n--;
+    return n;
 }
 
 size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones)
 {
-    if (!in_generations(s))
-        return add_some(s, digests, n, crowd_room(&s->crowd, s->newest), new_ones);
-    if (s->path != NULL && files_have_moved(s))
-        files_load(s);
-    return add_some(s, digests, n, make_room(s), new_ones);
+    bloomfile_digest asked[SEEN_BATCH];
+    size_t place[SEEN_BATCH], count = 0;
+    bool was_new[SEEN_BATCH] = { false };
+    const uint64_t room = s->fixed ? crowd_room(&s->crowd, s->f) : n;
+    n = n < room ? n : (size_t)room;
+    for (size_t i = 0; i < n; i++) {
+        asked[count] = digests[i];
+        place[count] = i;
+        count += new_ones[i];
+    }
+    s->error = bloomfile_add_digests(s->f, asked, count, was_new, NULL);
+    for (size_t i = 0; i < count; i++)
+        new_ones[place[i]] = was_new[i];
+    if (s->error == 0)
+        s->error = doubt(s, new_ones, n);
+    return s->error == 0 ? n : answered(new_ones, n);
 }

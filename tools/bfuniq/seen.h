@@ -1,14 +1,33 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was seen: one filter, or generations of filters of which the newest is added to and all are
- * asked; in memory or in files. Trouble ends the program by cli_fail, which closes it properly.
+ * What was seen: a filter in memory or in a file. Trouble ends the program by cli_fail, which
+ * closes it properly.
  */
 #ifndef BLOOMFILE_TOOLS_UNIQ_SEEN_H
 #define BLOOMFILE_TOOLS_UNIQ_SEEN_H
 
-#include "bfuniq/state.h"
+#include "bfuniq/early.h"
+#include "bfuniq/filter.h"
+#include "shared/crowd.h"
 
 #define SEEN_BATCH 1024
+
+struct seen {
+    struct filter_plan plan;
+    const char *path; /* NULL: memory */
+    bool overfull;    /* it may have a rate of more than twice the promised one */
+    bool quiet;       /* no warnings */
+
+    bloomfile *f;
+    bool fixed;          /* one filter, which can be overfull */
+    bool forgets;        /* what was seen may be new again at once */
+    size_t layers;       /* of one in memory, as last watched */
+    int error;           /* why no more could be added */
+    bool finished;       /* `f` was, and what failed has been told */
+    struct early early;  /* of one that forgets by time */
+    struct crowd crowd;  /* of a fixed one */
+    uint64_t warn_above; /* keys */
+};
 
 /* Opens or makes what the plan says. There is one at a time; exit() closes it. */
 void seen_open(struct seen *s);
@@ -20,14 +39,14 @@ uint64_t seen_seed(const struct seen *s);
  * seen_add() is to find out. Others may add meanwhile. */
 void seen_ask(const struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* Adds the first of the keys, of at most SEEN_BATCH, and returns how many, at least 1: as many as
- * there is room for, in the newest generation or until seen_watch() looks. new_ones[i], unless it
- * is false already, tells whether the key was not seen before. The others are not marked as seen,
- * so that nothing is lost if the next generation cannot be made. */
+/* Adds the first of the keys, of at most SEEN_BATCH, and returns how many: at least 1, unless
+ * something is wrong, for which seen_watch() then ends the program. new_ones[i], unless it is false
+ * already, tells whether the key was not seen before. The others are not marked as seen. */
 size_t seen_add(struct seen *s, const bloomfile_digest *digests, size_t n, bool *new_ones);
 
-/* Call before the first key and after each seen_add(), with the number of keys so far. Ends the
- * program once more than twice as many new keys are mistaken for seen as was promised. */
+/* Call before the first key and when what seen_add() has answered is printed, with the number of
+ * keys so far. Ends the program once keys cannot be added, as when the disk is full, or more than
+ * twice as many new ones are mistaken for seen as was promised. */
 void seen_watch(struct seen *s, uint64_t taken);
 
 /* Ends adding for good: all is on disk, where the next run finds it, when this returns. */

@@ -55,7 +55,7 @@ void every_take(const char *text, uint64_t *keys, uint64_t *seconds)
 char *every_time(char *buffer, size_t size, uint64_t seconds)
 {
     size_t unit = UNITS - 1;
-    while (unit > 0 && seconds % units[unit].seconds != 0)
+    while (unit > 0 && (seconds == 0 || seconds % units[unit].seconds != 0))
         unit--;
     snprintf(buffer, size, "%" PRIu64 "%s", seconds / units[unit].seconds, units[unit].suffix);
     return buffer;

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: MIT
+"""bfuniq as it is without options: the filter grows with the lines, in memory and in files."""
+
+import os
+import random
+import re
+import shutil
+import threading
+import unittest
+
+from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, lines, main, needs, numbered
+from uniq import EXACT, UniqTest, first_ones, repeated_ones
+
+COUNT = 20_000 if SANITIZED else 100_000
+RATE = ["-p", "1e-9", "-l", "classic"]  # so low that no test meets a false positive, at any size
+SMALL_DISK = [*NAMESPACE, "sh", "-c", 'mkdir small && mount -t tmpfs -o size=300k none small && { "$@"; }', "sh"]
+
+
+def mixed(count, different, seed=1):
+    choose = random.Random(seed)
+    return [b"http://site/%d" % choose.randrange(different) for _ in range(count)]
+
+
+class InMemory(UniqTest):
+    def test_from_one_line_to_many(self):
+        keys = mixed(2 * COUNT, COUNT)
+        for first in 1, 100, COUNT // 3:
+            for layout in "blocked", "classic":
+                words = ["-n", first, "-p", "1e-7", "-l", layout]
+                self.assertEqual(self.uniq(*words, stdin=lines(*keys)), first_ones(keys))
+                self.assertEqual(self.uniq("-d", *words, stdin=lines(*keys)), repeated_ones(keys))
+
+    def test_no_more_lines_are_lost_than_promised(self):
+        """All layers together keep the rate, however small the first one was."""
+        keys = numbered(COUNT)
+        for rate in 0.001, 0.05:
+            for first in 1, 1000:
+                printed = self.uniq("-n", first, "-p", rate, stdin=lines(*keys, *keys))
+                self.assertEqual(len(set(printed)), len(printed))
+                lost = COUNT - len(printed)
+                self.assertTrue(rate * COUNT / 100 < lost < rate * COUNT, (rate, first, lost))
+        self.assertLess(COUNT - len(self.uniq(stdin=lines(*keys))), 5 + COUNT / 5000)
+
+    def test_the_same_lines_however_many_threads_there_are(self):
+        """Of those that it mistakes for repeated ones, too."""
+        keys = mixed(4 * COUNT, COUNT)
+        for mode in [], ["-d"], ["-c"]:
+            outputs = {self.output("bfuniq", "-n", 10, "-p", 0.1, *mode, "-j", threads, stdin=lines(*keys))
+                       for threads in (1, 2, 5)}
+            self.assertEqual(len(outputs), 1)
+
+    def test_nothing_is_said_of_it(self):
+        """What would be more than the capacity of one filter."""
+        for words in [], ["--filter", "seen"]:
+            self.output("bfuniq", "-c", "-n", 10, *words, stdin=lines(*numbered(1000)), says=b"")
+
+    @unittest.skipIf(SANITIZED, "the sanitizer takes memory of its own")
+    def test_memory_that_is_not_there(self):
+        """It stops before the next line, and all that it took is printed."""
+        little = ["sh", "-c", 'ulimit -v 24576 && exec "$@"', "sh"]
+        keys = numbered(2_000_000)
+        self.write("keys", lines(*keys))
+        result = self.run_tool("bfuniq", "-j1", "-n", 1000, "-p", 1e-7, "keys", before=little)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfuniq", result.stderr, "cannot add to the filter in memory, stopped after ",
+                           "Cannot allocate memory (--filter takes a file)")
+        taken = int(re.search(rb"after (\d+) lines", result.stderr)[1])
+        self.assertGreater(taken, 100_000)
+        self.assertEqual(result.stdout, lines(*keys[:taken]))
+
+
+class InFiles(UniqTest):
+    WORDS = ["--filter", "seen", "-n", "100", *RATE]
+
+    def test_over_several_runs(self):
+        keys = mixed(40_000, 20_000)
+        printed = []
+        for start in range(0, len(keys), 5000):
+            printed += self.uniq(*(self.WORDS if start == 0 else self.WORDS[:2]), stdin=lines(*keys[start:start + 5000]))
+        self.assertEqual(printed, first_ones(keys))
+        self.assertEqual(self.layers(), ["", *(f".{i}" for i in range(1, 8))])
+        for i, end in enumerate(self.layers()):
+            self.assertEqual(self.of_series("seen" + end, "layer"), i)
+            self.check_closed("seen" + end)
+        self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*keys)), [])
+        self.assertEqual(self.query("seen", stdin=lines(*keys[:100], "absent")), keys[:100])
+
+    def test_each_line_is_printed_by_exactly_one(self):
+        """Of three that grow it at once: one order, then each its own."""
+        for number, order in enumerate(["equal", "mixed", "equal"]):
+            keys = [b"%d/%d" % (number, i) for i in range(COUNT)]
+            processes = []
+            for i in range(3):
+                if order == "mixed":
+                    random.Random(i).shuffle(keys)
+                self.write(f"keys {i}", lines(*keys))
+                processes.append(self.start(*self.WORDS, "-j", str(1 + i), f"keys {i}"))
+            printed = [key for process in processes for key in self.finish(process)]
+            self.assertEqual(len(printed), COUNT)
+            self.assertEqual(set(printed), set(keys))
+        self.assertGreater(len(self.layers()), 9)
+
+    def test_what_one_has_seen_in_a_new_layer_is_repeated_for_the_other(self):
+        one, two = self.start(*self.WORDS), self.start(*self.WORDS)
+        keys = numbered(1000)
+        for i in range(0, 1000, 50):
+            self.take_turn(one, *keys[i:i + 50])
+            two.stdin.write(lines(*keys[i:i + 50]))
+            self.take_turn(two, b"two %d" % i)
+        self.assertEqual([self.finish(one), self.finish(two)], [[], []])
+        self.assertGreater(len(self.layers()), 3)
+
+    def test_three_make_it_and_grow_it_at_once(self):
+        for i in range(10):
+            processes = [self.start("--filter", f"seen {i}", "-n", "1", *RATE) for _ in range(3)]
+            for process in processes:
+                process.stdin.write(lines(*numbered(20)))
+            outputs = [self.finish(process) for process in processes]
+            self.assertEqual(sorted(sum(outputs, [])), sorted(numbered(20)))
+
+    def test_kills_while_it_grows(self):
+        """No line is printed twice, and no more are missing than were on their way."""
+        keys = numbered(COUNT * 4)
+        self.write("keys", lines(*keys))
+        choose = random.Random(3)
+        whole, printed, kills = set(keys), [], 0
+        words = [*self.WORDS, "-q", "--accept-unclean"]
+        for _ in range(12):
+            process = self.start(*words, "keys")
+            timer = threading.Timer(choose.uniform(0.002, 0.15), process.kill)
+            timer.start()
+            out, errors = process.communicate(timeout=TIMEOUT)
+            timer.cancel()
+            self.assertEqual(errors, b"")
+            kills += process.returncode != 0
+            printed += [key for key in out.split(b"\n") if key in whole]  # the last may be cut
+            for path in self.folder.iterdir():
+                self.assertRegex(path.name, r"^(keys|seen(\.\d+)?)$")
+        printed += self.uniq(*words, "keys")
+        self.assertEqual(len(set(printed)), len(printed))
+        self.assertGreater(len(printed), len(keys) - 1024 * kills - 1)
+        self.assertGreater(kills, 3)
+        self.assertEqual(self.uniq(*self.WORDS, "-q", "keys"), [])
+
+    def test_one_that_is_fixed_stays_so(self):
+        """It may have been made by another program."""
+        self.create_live("-n", 1000)
+        self.uniq("--fixed", "--filter", "fixed", "-n", 1000, "-p", 1e-9, stdin=b"a\n")
+        for name in "live", "fixed":
+            self.assertEqual(len(self.uniq("--filter", name, stdin=lines(*numbered(500)))), 500)
+            result = self.run_tool("bfuniq", "-q", "--filter", name, stdin=lines(*numbered(5000)))
+            self.assertEqual(result.returncode, 2)
+            self.check_message("bfuniq", result.stderr, f"{name} is overfull", "or without --fixed")
+            self.assertEqual(self.layers(name), [""])
+            self.uniq("-q", "--fixed", "--overfull", "--filter", name, stdin=lines(*numbered(5000)))
+
+    def test_one_that_bfcreate_made_to_grow(self):
+        self.create_live("--grow", "-n", 100, "-p", 0.01, name="seen")
+        self.assertGreater(len(self.uniq("--filter", "seen", stdin=lines(*numbered(2000)))), 1990)
+        self.assertEqual(self.layers(), ["", ".1", ".2", ".3", ".4"])
+
+
+class Trouble(UniqTest):
+    WORDS = InFiles.WORDS
+
+    def stopped(self, keys, *words, **options):
+        """How many lines were answered."""
+        result = self.run_tool("bfuniq", *self.WORDS, *words, stdin=lines(*keys), **options)
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfuniq", result.stderr, "cannot add to seen, stopped after ")
+        return int(re.search(rb"after (\d+) lines?: ", result.stderr)[1]), result
+
+    @needs(*NAMESPACE)
+    def test_a_full_disk(self):
+        """Nothing is marked as seen that was not printed; with room it goes on."""
+        keys = numbered(COUNT)
+        self.write("keys", lines(*keys))
+        script = (f'cd small && for i in 1 2; do "$@" --filter seen -j$i -n1000 {" ".join(RATE)} ../keys '
+                  '>> ../printed 2>> ../said; echo $? >> ../said; done; rm -f pad; ls; mount -o remount,size=9M .;'
+                  f'"$@" --filter seen ../keys >> ../printed')
+        result = self.run_tool("bfuniq", before=[*SMALL_DISK, "sh", "-c", script, "sh"])
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        said = self.read("said").decode()
+        room = r"No space left on device \(with more room on the disk the next run goes on from there\)"
+        self.assertRegex(said, rf"\A(bfuniq: cannot add to seen, stopped after \d+ lines: {room}\n2\n){{2}}\Z")
+        self.assertEqual(self.read("printed"), lines(*keys))
+
+    @needs(*UNPRIVILEGED)
+    def test_a_folder_that_cannot_be_written(self):
+        """In the middle of a batch, too; and whatever is printed of it."""
+        keys = numbered(3000)
+        for threads in 1, 4:
+            for mode in [], ["-d"], ["-c"]:
+                self.uniq(*self.WORDS, stdin=lines(*keys[:50]))
+                stream = [*keys[:60], *keys[20:80], *keys]
+                self.folder.chmod(0o555)
+                taken, result = self.stopped(stream, "-j", threads, *mode, before=UNPRIVILEGED)
+                self.folder.chmod(0o755)
+                self.assertIn(b"Permission denied (a further layer of it is a file beside it)", result.stderr)
+                new = [key for key in first_ones(stream[:taken]) if key not in keys[:50]]
+                self.assertEqual(new, keys[50:100])
+                repeated = repeated_ones([*keys[:50], *stream[:taken]])
+                self.assertEqual(result.stdout, b"" if mode == ["-c"] else lines(*(repeated if mode else new)))
+                self.assertEqual(self.query("seen", stdin=lines(*keys)), keys[:100])
+                self.assertEqual(self.uniq(*self.WORDS[:2], stdin=lines(*keys)), keys[100:])
+                for end in self.layers():
+                    (self.folder / f"seen{end}").unlink()
+
+    def test_layers_that_are_missing_or_foreign(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(2000)))
+        self.uniq("--filter", "other", *self.WORDS[2:], stdin=lines(*numbered(2000)))
+        self.create_live("-n", 10)
+        self.write("text", b"a log\n" * 100)
+        for end in self.layers():
+            name = f"seen{end}"
+            shutil.move(self.folder / name, self.folder / "kept")
+            says = "cannot make seen: in the way is seen.1 to " if end == "" else f"its layer {name} is missing"
+            self.assertIn(says, self.trouble("bfuniq", "--filter", "seen", stdin=b"key 1\n", names=["seen"]))
+            for stranger in f"other{end}", "live", "text", "seen.2":
+                if end == "" and stranger != "text" or end == ".2" == stranger[4:]:
+                    continue
+                shutil.copy(self.folder / stranger, self.folder / name)
+                self.trouble("bfuniq", "--filter", "seen", stdin=b"key 1\n", names=["cannot use seen"], changes=True)
+                (self.folder / name).unlink()
+            shutil.move(self.folder / "kept", self.folder / name)
+            self.assertEqual(self.uniq("--filter", "seen", stdin=lines(*numbered(2000))), [])
+            if end != "":
+                self.trouble("bfuniq", "--filter", name, stdin=b"key 1\n", names=[name, "name of the first (seen)"])
+
+    def test_something_in_the_way_of_the_next_one(self):
+        keys = numbered(500)
+        process = self.start(*self.WORDS)
+        self.take_turn(process, *keys[:50])
+        self.write("seen.1", b"a log\n")
+        out, errors = process.communicate(lines(*keys), timeout=TIMEOUT)
+        self.assertEqual((process.returncode, out), (2, lines(*keys[50:100])))
+        self.check_message("bfuniq", errors, "cannot add to seen, stopped after 150 lines: its layer seen.1 ")
+        self.trouble("bfuniq", *self.WORDS, stdin=lines(*keys), names=["cannot use seen"])
+        (self.folder / "seen.1").unlink()
+        self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*keys)), keys[100:])
+
+    def test_layers_that_go_away_in_use(self):
+        """Found at the end, or when the next one is to be made."""
+        for gone in "seen", "seen.1", "seen.2":
+            process = self.start(*self.WORDS)
+            self.take_turn(process, *numbered(500))
+            (self.folder / gone).unlink()
+            out, errors = process.communicate(lines(*numbered(600)), timeout=TIMEOUT)
+            self.assertEqual((process.returncode, out), (2, lines(*numbered(600)[500:])))
+            self.check_message("bfuniq", errors, "seen was removed or replaced meanwhile")
+            for end in self.layers():
+                (self.folder / f"seen{end}").unlink()
+
+    def test_contradictions(self):
+        self.uniq(*self.WORDS, stdin=lines(*numbered(500)))
+        for words, says in ((["-n", 300], "-n 100, not 300"), (["-p", 0.1], "-p 1e-09, not 0.1"),
+                            (["-l", "blocked"], "-l classic, not blocked"), (["-s", 1], "-s 0, not 1"),
+                            (["--fixed"], "'growing', not '--fixed'")):
+            self.trouble("bfuniq", "--filter", "seen", *words, stdin=b"b\n", names=["seen was made ", says],
+                         changes=True)
+        self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*numbered(501))), [b"key 500"])
+
+    def test_stopped_by_a_signal(self):
+        process = self.start(*self.WORDS)
+        self.take_turn(process, *numbered(500))
+        process.terminate()
+        self.assertEqual(process.communicate(timeout=TIMEOUT), (b"", b""))
+        for end in self.layers():
+            self.check_closed("seen" + end)
+
+    def test_the_layers_need_no_rights_of_their_own(self):
+        """They have those of the first file, whatever the umask is."""
+        self.uniq(*self.WORDS)
+        os.chmod(self.folder / "seen", 0o662)
+        self.uniq(*self.WORDS, stdin=lines(*numbered(500)))
+        self.assertEqual({os.stat(self.folder / f"seen{end}").st_mode & 0o777 for end in self.layers()}, {0o662})
+
+
+if __name__ == "__main__":
+    main()

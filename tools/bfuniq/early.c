@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * By when each generation says that it began. */
+#include "bfuniq/early.h"
+#include "shared/cli.h"
+#include "shared/every.h"
+
+#include <bloomfile_inspect.h>
+
+static struct bloomfile_info info_of(const bloomfile *f, size_t layer)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile_get_info(bloomfile_layer(f, layer), &info);
+    return info;
+}
+
+void early_begin(struct early *e, const bloomfile *f)
+{
+    const size_t layers = bloomfile_layers(f);
+    *e = (struct early){ 0 };
+    if (layers == 0)
+        return;
+    const struct bloomfile_info newest = info_of(f, layers - 1);
+    e->watching = newest.period > 0;
+    e->newest = newest.layer;
+}
+
+static void warn(const char *name, uint64_t lasted, uint64_t period)
+{
+    char is[32], should_be[32];
+    cli_warn(0,
+             "%s: a generation was full after %s, not %s: lines are forgotten sooner (begin anew"
+             " with a larger -n)",
+             name, every_time(is, sizeof(is), lasted),
+             every_time(should_be, sizeof(should_be), period));
+}
+
+void early_watch(struct early *e, const bloomfile *f, const char *name)
+{
+    if (!e->watching)
+        return;
+    size_t layer = bloomfile_layers(f) - 1;
+    struct bloomfile_info now = info_of(f, layer);
+    const uint64_t newest = now.layer;
+    while (e->watching && layer > 0 && now.layer > e->newest) {
+        const struct bloomfile_info before = info_of(f, --layer);
+        const uint64_t lasted = now.began > before.began ? now.began - before.began : 0;
+        if (lasted < now.period) {
+            warn(name, lasted, now.period);
+            e->watching = false;
+        }
+        now = before;
+    }
+    e->newest = newest;
+}

@@ -115,6 +115,11 @@ static bloomfile *open_filter(const char *path)
                  "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"
                  " makes one)",
                  path, path);
+    if (info.layers > 0)
+        cli_fail(0,
+                 "cannot compare %s: it is a series of layers, and patches are for single filters:"
+                 " ship it as it is",
+                 path);
     return f;
 }
 

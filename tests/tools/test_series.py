@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import NAMESPACE, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
+from support import NAMESPACE, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
 
 KEYS = numbered(20_000)
 MANY = numbered(200_000)
@@ -77,7 +77,7 @@ class AtOnce(SeriesTest):
         self.has_all("live", MANY)
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
-    @unittest.skipUnless(os.environ.get("STOPPING_DISK"), "no module that stops programs")
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
     def test_killed_at_each_step_of_growing(self):
         """Before each sync and each new name; then it goes on, and has all that it had."""
         for at in range(40):
@@ -113,6 +113,21 @@ class Forgetting(SeriesTest):
         self.until(lambda: self.run_tool("bfadd", "-q", "timed", stdin=lines("late")).returncode == 0
                    and not self.query("-v", "timed", stdin=lines("late"), status=1)
                    and self.run_tool("bfquery", "-q", "timed", stdin=lines("early")).returncode == 1)
+
+    def test_several_programs_at_once_while_others_ask(self):
+        self.create_live("--generations", 3, "--every", 2000)
+        parts = [self.write(f"part{i}", lines(*MANY[i::4])) for i in range(4)]
+        writers = [self.start("bfadd", "-q", "live", part) for part in parts]
+        while any(writer.poll() is None for writer in writers):
+            self.output("bfquery", "-q", "live", stdin=lines("nobody"), status=1)
+            report = self.inspected("live")
+            self.assertIsNone(report["error"], report["verdict"])
+            self.assertLessEqual(len(report["layers"]), 3)
+        for writer in writers:
+            self.assertEqual(self.result(writer), (0, b"", b""))
+        self.assertEqual(self.layers(), ["live", "live.1", "live.2"])
+        self.output("bfseal", "-q", "live", "sealed")
+        self.assertEqual(self.inspected("sealed", "--verify")["verdict"], "healthy")
 
     def test_no_warning_of_too_many_keys(self):
         self.create_live("--generations", 2, "--every", 100)
@@ -238,6 +253,8 @@ class Files(SeriesTest):
         self.assertIn("cannot merge standard input, filter 2: it is a series", message)
         message = self.trouble("bfmerge", "new", "-", stdin=both[:-1])
         self.assertIn("filter 2, which begins at byte", message)
+        self.assertIn("cannot compare sealed: it is a series of layers",
+                      self.trouble("bfdelta", "sealed", "one", "patch"))
         self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
         self.trouble("bfseal", "--project", "live", "new")
 

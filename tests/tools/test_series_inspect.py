@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: MIT
 """bfinspect of series: layer by layer and in sum, live and sealed, sound and damaged."""
 
+import array
+import fcntl
+import json
+import os
 import pathlib
 import re
+import termios
 
 from support import ToolTest, craft, lines, main, numbered
 
@@ -204,6 +209,18 @@ class InspectSeries(ToolTest):
         self.assertIn(f"{len(image) - first} of {len(image)} bytes missing", self.bad("first")[1])
         self.write("rest", image[first:])
         self.assertIn("it begins with layer 1 of a sealed series", self.bad("rest")[1])
+
+    def test_a_file_that_shrinks_while_it_is_read(self):
+        for name, file in ("sealed", "sealed"), ("live", "live.2"):
+            process = self.start("bfinspect", "--json", "--keys", "-", name)
+            self.feed(process, KEYS[0])
+            waiting = array.array("i", [1])
+            while waiting[0]:  # until the key has been read, so the files are open
+                fcntl.ioctl(process.stdin, termios.FIONREAD, waiting)
+            os.truncate(self.folder / file, 4096)
+            status, out, message = self.result(process, lines(*KEYS))
+            self.assertEqual((status, json.loads(out)["error"]), (2, "EIO"), message)
+            self.check_message("bfinspect", message, name, "shrank")
 
     def test_a_flipped_bit_in_the_first_header(self):
         self.write("flipped", craft.flip(self.read("sealed"), 248))

@@ -122,12 +122,9 @@ static int decode(struct layer *l, int fd, uint64_t at)
         if (have < 0)
             return errno;
         l->info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
-        const uint64_t size = (uint64_t)st.st_size > at ? (uint64_t)st.st_size - at : 0;
-        error = bloomfile_inspect(bytes,
-                                  size < (uint64_t)have ? (size_t)size
-                                  : have < HEADER_SIZE  ? (size_t)have
-                                                        : (size_t)size,
-                                  &l->info, NULL, NULL);
+        const uint64_t rest = (uint64_t)st.st_size > at ? (uint64_t)st.st_size - at : 0;
+        const uint64_t known = have < HEADER_SIZE && (uint64_t)have < rest ? (uint64_t)have : rest;
+        error = bloomfile_inspect(bytes, (size_t)known, &l->info, NULL, NULL);
     }
     if (error == 0)
         read_fields(l, bytes);

@@ -4,7 +4,7 @@
 
 #include "bfinspect/salvage.h"
 #include "shared/cli.h"
-#include "shared/layers.h"
+#include "shared/layers_look.h"
 #include "shared/writers.h"
 
 #include <stdlib.h>

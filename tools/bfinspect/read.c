@@ -6,6 +6,7 @@
 #include "shared/cli.h"
 #include "shared/framing.h"
 #include "shared/layers.h"
+#include "shared/layers_look.h"
 #include "shared/writers.h"
 
 #include <bloomfile_combine.h>

@@ -3,6 +3,7 @@
 #include "bfinspect/table.h"
 
 #include "shared/cli.h"
+#include "shared/layers_look.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * The one line that says what state a file is in, and the advice below it. */
 #include "bfinspect/verdict.h"
 #include "shared/cli.h"
+#include "shared/layers_look.h"
 
 #include <bloomfile_combine.h>
 #include <inttypes.h>

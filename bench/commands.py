@@ -268,6 +268,49 @@ def uniq(o):
                  ">expected", ">promised"], rows)
 
 
+# ---- uniq-growth: bfuniq of different lines whose number nobody told it, beside filters made for so many, and exact programs
+
+FIRST = 10**6  # keys of the first layer
+
+
+def scaling_bits(n):
+    """Bits a key of RedisBloom's scaling filter by its own formula, without rounding up to a power of two: layers of
+    twice the size at half the rate, the first at half the promised one, -log2(rate) / ln 2 bits for each key."""
+    bits, room, size, rate = 0, 0, FIRST, RATE / 2
+    while room < n:
+        bits += size * -math.log2(rate) / math.log(2)
+        room, size, rate = room + size, 2 * size, rate / 2
+    return bits / n
+
+
+def uniq_growth(o):
+    b = Bench(o.scratch(o.folder, o.lines * 8 + o.exact * 20))
+    seen, rows, most = b.work / "seen", [], RATE * o.lines
+    bfuniq = [TOOLS / "bfuniq", "-q", "-c", "-j", 1]
+    for name, lines, command in (
+            ("bfuniq", o.lines, bfuniq), ("bfuniq --filter", o.lines, [*bfuniq, "--filter", seen]),
+            (f"bfuniq -n {o.lines}", o.lines, [*bfuniq, "-n", o.lines]),
+            (f"bfuniq --fixed -n {o.lines}", o.lines, [*bfuniq, "--fixed", "-n", o.lines]),
+            ("mawk '!s[$0]++'", o.exact, ["mawk", "!s[$0]++"]), ("sort -u", o.exact, ["sort", "-u", "-T", b.work])):
+        if not shutil.which(command[0]):
+            continue
+        with subprocess.Popen(["seq", str(lines)], stdout=subprocess.PIPE) as generator:
+            ours = command[0] == bfuniq[0]
+            b.run(name, *command, source=generator.stdout, output=b.work / "said" if ours else None)
+        lost = int((b.work / "said").read_text().split()[-2]) if ours else 0
+        kept = None if not ours else lost <= most
+        size = sum(path.stat().st_size for path in b.work.glob("seen*")) or b.peak(name) * 1048576
+        for path in b.work.glob("seen*"):
+            path.unlink()
+        rows.append([name, lines, f"{b.median(name, SECONDS):.2f}", f"{b.median(name, PROCESSOR):.2f}",
+                     f"{b.peak(name) * 1.048576:.1f}", "" if name == "sort -u" else f"{size * 8 / lines:.1f}", lost,
+                     f"<= {most:.0f}" if ours else "0", "" if kept is None else verdict(kept)])
+    print(f"The different lines of `seq`, by a pipe; {scaling_bits(o.lines):.1f} bits a key is what RedisBloom's scaling "
+          "filters take by their formula\n")
+    print_table(["command", ">lines", ">seconds", ">processor s", ">peak RSS, MB", ">bits a key", ">lost", ">promised",
+                 "verdict"], rows)
+
+
 # ---- common: the lines that two files have in common, by bfcommon in bounded memory and by sorting both. Each file
 # has exactly one line in a hundred of the other, spread all over it.
 
@@ -379,6 +422,7 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),
                         ("r", "runs", 3, "runs")]),
     "uniq": (uniq, [("n", "quarter", 5 * 10**6, "a quarter of the lines"), ("r", "runs", 3, "runs")]),
+    "uniq-growth": (uniq_growth, [("n", "lines", 10**8, "lines"), ("e", "exact", 10**7, "lines for exact programs")]),
     "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),
     "big": (big, []),
 }

@@ -113,7 +113,7 @@ static void get_info_of_all(const bloomfile *f, struct bloomfile_info *sum)
     }
     sum->fpr = sum->series_fpr;
     sum->layers = (uint32_t)l->count;
-    layers_leave(f);
+    layers_leave(f, l);
 }
 
 int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *out)
@@ -130,14 +130,15 @@ size_t bloomfile_layers(const bloomfile *f)
 {
     if (f->series == NULL)
         return 0;
-    const size_t count = layers_enter(f)->count;
-    layers_leave(f);
+    const struct layers *l = layers_enter(f);
+    const size_t count = l->count;
+    layers_leave(f, l);
     return count;
 }
 
 const bloomfile *bloomfile_layer(const bloomfile *f, size_t i)
 {
-    const struct layers *l = f->series != NULL ? atomic_load(&f->series->now) : NULL;
+    const struct layers *l = f->series != NULL ? layers_now(f) : NULL;
     return l != NULL && i < l->count ? l->list[i] : NULL;
 }
 
@@ -257,7 +258,7 @@ static void measure_all(const bloomfile *f, struct bloomfile_measurement *m)
     }
     m->fill = (double)m->ones / (double)bits;
     m->fpr = 1 - sure;
-    layers_leave(f);
+    layers_leave(f, l);
 }
 
 int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out)
@@ -347,7 +348,7 @@ static int verify_all(const bloomfile *f, unsigned threads, struct bloomfile_fau
         }
         start += header_layer_stride(&layer->header);
     }
-    layers_leave(f);
+    layers_leave(f, l);
     return first;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * Many processes and threads grow one series at once, and are killed while they do: what was told
  * is found, each key is new to one, and no layer gets much more than it has room for. */
+#include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -228,15 +230,66 @@ static void killed_growers_lose_nothing(void **state)
     release_shared_memory(adders, ADDERS * sizeof *adders);
 }
 
+/* ---- forgotten layers are closed */
+
+static atomic_bool over;
+
+static void *look_and_inspect(void *series)
+{
+    uint64_t digests[1000];
+    for (uint64_t from = 0; !over; from++) {
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+        for (unsigned i = 0; i < ROWS(digests); i++)
+            digests[i] = number(1, from + i);
+        bloomfile_contains_digests(series, digests, ROWS(digests), NULL);
+        bloomfile_get_info(series, &info);
+        bloomfile_measure(series, &m);
+    }
+    return NULL;
+}
+
+/* In memory nothing waits for a disk, so that somebody looks up at any moment. */
+static void forgotten_layers_are_closed_whoever_looks_up(void **state)
+{
+    enum {
+        THREADS = 4,
+        GENERATIONS = 3,
+        ALL = 100000
+    };
+    (void)state;
+    pthread_t threads[THREADS];
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.series = GENERATIONS;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    const size_t before = open_descriptors();
+    over = false;
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, look_and_inspect, f), 0);
+    size_t most = 0;
+    for (uint64_t i = 0; i < ALL; i++) {
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+        if (i % FIRST == 0 && open_descriptors() - before > most)
+            most = open_descriptors() - before;
+    }
+    over = true;
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    assert_in_range(most, 1, ALL / FIRST / 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nothing_is_lost_and_layers_are_filled),
-        TEST(each_key_is_new_to_exactly_one),
-        TEST(a_key_just_added_is_found_while_others_forget),
-        TEST(killed_growers_lose_nothing),
+        TEST(nothing_is_lost_and_layers_are_filled),         TEST(each_key_is_new_to_exactly_one),
+        TEST(a_key_just_added_is_found_while_others_forget), TEST(killed_growers_lose_nothing),
+        TEST(forgotten_layers_are_closed_whoever_looks_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -156,7 +156,7 @@ static int add_once(const bloomfile *f, struct task *t, const struct layers **se
     int error = begin(f, l);
     if (error == 0)
         error = add_absent(f, l, t);
-    layers_leave(f);
+    layers_leave(f, l);
     return error;
 }
 
@@ -172,7 +172,7 @@ static int add_again(const bloomfile *f, const struct task *t, const struct laye
         error = adding(newest, t->again_digests, t->again, NULL, &ignored);
     if (error == 0 && moved(newest))
         error = MOVED;
-    layers_leave(f);
+    layers_leave(f, l);
     return error;
 }
 

@@ -105,6 +105,6 @@ int series_copy(const bloomfile *f, struct destination to)
     for (size_t i = 0; i < l->count; i++)
         size += stride(l, i);
     error = to.kind == DESTINATION_MEMORY ? copy_to_memory(l, to, size) : copy_to_file(l, to, size);
-    layers_leave(f);
+    layers_leave(f, l);
     return error;
 }

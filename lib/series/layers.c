@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The set is read by one atomic load. A growing series keeps all its layers, and so nothing is ever
- * taken away from under a lookup; a forgetting one closes a layer when no lookup is under way. */
+ * taken away from under a lookup; a forgetting one closes a layer when all lookups that may know it
+ * are over. */
 #include "series/layers.h"
 
 #include <errno.h>
@@ -45,13 +46,14 @@ void layers_free(struct layers *l, const struct layers *kept)
     free(l);
 }
 
-/* Those replaced, oldest first: a layer leaves the series once. */
-static void free_replaced(struct layers *l)
+/* From the oldest one on, as a layer leaves the series once. They are out of reach before they are
+ * closed, so that a child of fork() never finds one that is half closed. */
+static void free_until(struct series *s, const struct layers *end)
 {
-    if (l->replaced != NULL) {
-        free_replaced(l->replaced);
-        layers_free(l->replaced, l);
-        l->replaced = NULL;
+    while (s->oldest != end) {
+        struct layers *l = s->oldest;
+        s->oldest = l->newer;
+        layers_free(l, l->newer);
     }
 }
 
@@ -118,37 +120,42 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
     }
     l->list[0] = first;
     f->series->flags = flags;
-    atomic_init(&f->series->now, l);
+    f->series->oldest = l;
+    atomic_init(&f->series->now, (uintptr_t)l);
     *out = f;
     return 0;
 }
 
 /* ---- use */
 
+/* Whoever begins is counted on the side of the newest set. So those on the other side become fewer
+ * and are none in the end, however many threads go on looking up. */
 void layers_replace(const bloomfile *f, struct layers *next)
 {
-    next->replaced = atomic_load(&f->series->now);
-    atomic_store_explicit(&f->series->now, next, memory_order_release);
+    struct series *s = f->series;
+    struct layers *last = layers_now(f);
+    next->side = s->oldest->side == last->side ? 1 - last->side : last->side;
+    last->newer = next;
+    atomic_store(&s->now, (uintptr_t)next | next->side);
 }
 
 void layers_tidy(const bloomfile *f)
 {
     struct series *s = f->series;
-    struct layers *now = atomic_load(&s->now), *unused = now->replaced;
-    if (s->generations == 0 || unused == NULL || pthread_rwlock_trywrlock(&s->process->use) != 0)
-        return;                              /* next time */
-    pthread_rwlock_unlock(&s->process->use); /* whoever comes now gets the new set */
-    free_replaced(unused);
-    now->replaced = NULL;
-    layers_free(unused, now);
+    const struct layers *end = s->oldest;
+    const unsigned side = s->oldest->side;
+    if (s->generations == 0 || side == layers_now(f)->side ||
+        atomic_load(&s->process->users[side]) != 0)
+        return; /* next time */
+    while (end->side == side)
+        end = end->newer;
+    free_until(s, end);
 }
 
 void layers_close(bloomfile *f)
 {
     struct series *s = f->series;
-    struct layers *l = atomic_load(&s->now);
-    free_replaced(l);
-    layers_free(l, NULL);
+    free_until(s, NULL);
     wiped_free(s->process, sizeof *s->process);
     free(s->path);
     free(s);

@@ -8,9 +8,10 @@
 
 #include "handle/handle.h"
 
-/* Never changes; replaced as a whole. */
+/* Its list never changes; it is replaced as a whole. */
 struct layers {
-    struct layers *replaced; /* the set before this one, if it is still to be freed */
+    struct layers *newer; /* by which it was replaced */
+    unsigned side;        /* which of series_process.users counts its users: 0 or 1 */
     size_t count;
     bloomfile *list[]; /* oldest first */
 };
@@ -19,12 +20,13 @@ struct layers {
 struct series_process {
     bool own; /* the process that opened the handle */
     pthread_mutex_t finding, asking;
-    pthread_rwlock_t use; /* of a forgetting series: held shared while layers are used */
+    atomic_size_t users[2]; /* of a forgetting series: threads between layers_enter(), _leave() */
     atomic_llong room; /* new keys that may be added before the newest layer is looked at again */
 };
 
 struct series {
-    struct layers *_Atomic now;
+    atomic_uintptr_t now;  /* the set; bit 0: its side */
+    struct layers *oldest; /* set that is not freed; `newer` leads from it to that of now */
     struct series_process *process;
     char *path;     /* of the first layer's file, without links; NULL: sealed, or in memory */
     unsigned flags; /* of the opening */
@@ -46,24 +48,35 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
 /* The same set with room for more; NULL: no memory. */
 struct layers *layers_copy(const struct layers *l, size_t more);
 
+static inline struct layers *layers_now(const bloomfile *f)
+{
+    return (struct layers *)(atomic_load_explicit(&f->series->now, memory_order_acquire) &
+                             ~(uintptr_t)1);
+}
+
 /* The set, whose layers stay open until layers_leave(). A growing series never closes any. */
 static inline const struct layers *layers_enter(const bloomfile *f)
 {
     struct series *s = f->series;
-    if (s->generations != 0)
-        pthread_rwlock_rdlock(&s->process->use);
-    return atomic_load_explicit(&s->now, memory_order_acquire);
+    while (s->generations != 0) {
+        const uintptr_t now = atomic_load(&s->now);
+        atomic_fetch_add(&s->process->users[now & 1], 1);
+        if (atomic_load(&s->now) == now) /* so it was counted before it could be replaced */
+            return (const struct layers *)(now & ~(uintptr_t)1);
+        atomic_fetch_sub(&s->process->users[now & 1], 1);
+    }
+    return layers_now(f);
 }
 
-static inline void layers_leave(const bloomfile *f)
+static inline void layers_leave(const bloomfile *f, const struct layers *l)
 {
     if (f->series->generations != 0)
-        pthread_rwlock_unlock(&f->series->process->use);
+        atomic_fetch_sub(&f->series->process->users[l->side], 1);
 }
 
-/* Makes `next` the set; and closes layers that are not in it any more, if nobody uses any at the
- * moment, the calling thread included. For one thread at a time, which holds `finding`, or has the
- * handle to itself. */
+/* Makes `next` the set; and closes layers that are not in it any more and that nobody uses, the
+ * calling thread included. For one thread at a time, which holds `finding`, or has the handle to
+ * itself. */
 void layers_replace(const bloomfile *f, struct layers *next);
 void layers_tidy(const bloomfile *f);
 

@@ -26,7 +26,7 @@ int lookup_follow(const bloomfile *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    const bool changed = atomic_load(&f->series->now) != seen;
+    const bool changed = layers_now(f) != seen;
     int error = changed ? 0 : find(f, seen);
     layers_tidy(f);
     pthread_mutex_unlock(&p->finding);
@@ -43,7 +43,7 @@ int lookup_enter_all(const bloomfile *f, const struct layers **out)
         *out = layers_enter(f);
         if (!f->series->live || !live_succeeded(layers_newest(*out)))
             return 0;
-        layers_leave(f);
+        layers_leave(f, *out);
         int error = lookup_follow(f, *out);
         if (error != 0)
             return error;
@@ -77,7 +77,7 @@ bool series_contains(const bloomfile *f, uint64_t digest)
     for (;;) {
         const struct layers *l = layers_enter(f);
         const bool hit = one(l, digest), known = hit || is_newest(layers_newest(l));
-        layers_leave(f);
+        layers_leave(f, l);
         if (known)
             return hit;
         if (lookup_follow(f, l) != 0)
@@ -155,7 +155,7 @@ static size_t chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool 
         const struct layers *l = layers_enter(f);
         const size_t found = ask_all(l, digests, n, hits);
         const bool known = found == n || is_newest(layers_newest(l));
-        layers_leave(f);
+        layers_leave(f, l);
         if (known)
             return found;
         if (lookup_follow(f, l) != 0)

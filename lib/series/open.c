@@ -20,7 +20,7 @@
 static int find(bloomfile *f)
 {
     struct series *s = f->series;
-    struct layers *first = atomic_load(&s->now), *all;
+    struct layers *first = layers_now(f), *all;
     s->writing = (s->flags & BLOOMFILE_WRITE) != 0;
     int error = writers_find(f, first, &all);
     if (error != 0)
@@ -175,7 +175,7 @@ static int open_rest(bloomfile **out, struct place *p, unsigned flags)
     int error = layers_start(&f, first, NULL, flags);
     if (error != 0)
         return opened(out, NULL, error);
-    struct layers *known = atomic_load(&f->series->now), *l = layers_copy(known, 0);
+    struct layers *known = layers_now(f), *l = layers_copy(known, 0);
     error = l == NULL ? ENOMEM : 0;
     while (error == 0 && l->count < h->layers)
         error = open_next(&l, p, flags);

@@ -51,8 +51,9 @@ int series_rescue(const bloomfile *f, const char *path, unsigned flags)
     if (real == NULL && (copy = strdup(path)) == NULL)
         return ENOMEM;
     to.path = real != NULL ? real : copy;
-    int error = rescue_layers(&to, layers_enter(f), flags);
-    layers_leave(f);
+    const struct layers *l = layers_enter(f);
+    int error = rescue_layers(&to, l, flags);
+    layers_leave(f, l);
     free(real);
     free(copy);
     return error;

@@ -230,7 +230,7 @@ int succession(const bloomfile *f, const struct layers *l)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    const bool changed = atomic_load(&f->series->now) != l;
+    const bool changed = layers_now(f) != l;
     int error = changed ? 0 : in_turn(f, l);
     pthread_mutex_unlock(&p->finding);
     return error;

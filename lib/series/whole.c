@@ -56,7 +56,7 @@ int series_sync(bloomfile *f)
             return error;
         error = sync_layers(l, f->series->generations != 0);
         const bool moved = error == BLOOMFILE_EREPLACED && live_succeeded(layers_newest(l));
-        layers_leave(f);
+        layers_leave(f, l);
         if (!moved)
             return error;
     }
@@ -73,7 +73,7 @@ int series_finish(bloomfile *f)
         int of_layer = l->list[i]->writing ? writers_leave(l->list[i]) : 0;
         error = error == 0 ? of_layer : error;
     }
-    layers_leave(f);
+    layers_leave(f, l);
     s->writing = false;
     return s->finished = error;
 }
@@ -94,7 +94,7 @@ int series_status(const bloomfile *f)
     error = atomic_load(&f->guard->error);
     for (size_t i = 0; i < l->count && error == 0; i++)
         error = changed_or_damaged(l->list[i]);
-    layers_leave(f);
+    layers_leave(f, l);
     return error;
 }
 
@@ -118,6 +118,6 @@ bool series_is_stale(const bloomfile *f)
     for (size_t i = 0; i < l->count && !stale; i++)
         stale = changed_is_stale(l->list[i]);
     stale = stale && !is_moving(f, layers_newest(l));
-    layers_leave(f);
+    layers_leave(f, l);
     return stale;
 }

@@ -33,6 +33,17 @@ static bool blame_missing(const struct search *s, uint64_t slot)
     return blame(s, slot, "is missing", "put it back: it has keys that are nowhere else");
 }
 
+/* What all layers have in common. */
+static bool is_same_series(const struct bloomfile_info *a, const struct bloomfile_info *b)
+{
+    return a->series == b->series && a->generations == b->generations && a->period == b->period &&
+           memcmp(&a->series_fpr, &b->series_fpr, sizeof(a->series_fpr)) == 0 &&
+           a->layout == b->layout && a->hash_id == b->hash_id && a->self_test == b->self_test &&
+           a->seed == b->seed && a->compat == b->compat && a->framing == b->framing &&
+           a->framing_size == b->framing_size && memcmp(a->tag, b->tag, sizeof(a->tag)) == 0 &&
+           strcmp(a->label, b->label) == 0;
+}
+
 /* What a file is that is there, but is not the layer that should be. */
 static bool blame_found(const struct search *s, uint64_t slot, const struct layers_one *found,
                         uint64_t due)
@@ -44,7 +55,7 @@ static bool blame_found(const struct search *s, uint64_t slot, const struct laye
         snprintf(is, sizeof(is), "cannot be used: %s", bloomfile_strerror(found->error));
     else if (!layers_is_live(b))
         snprintf(is, sizeof(is), "is a filter of its own, and no layer");
-    else if (a->series != b->series)
+    else if (!is_same_series(a, b))
         snprintf(is, sizeof(is), "is one of another series");
     else if (b->layer != due)
         snprintf(is, sizeof(is), "is number %" PRIu64 ", and not %" PRIu64, b->layer, due);
@@ -52,7 +63,7 @@ static bool blame_found(const struct search *s, uint64_t slot, const struct laye
         return false;
     if (found->error == EACCES)
         advice = "its permissions must be those of the first";
-    else if (found->error != 0 || !layers_is_live(b) || a->series != b->series)
+    else if (found->error != 0 || !layers_is_live(b) || !is_same_series(a, b))
         advice = "put the right file back; if there never was one, move this one away";
     return blame(s, slot, is, advice);
 }

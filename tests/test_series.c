@@ -98,7 +98,7 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
     bloomfile *f = create("grow", BLOOMFILE_GROW);
     const size_t new_keys = add_numbers_to(f, 0, MANY, 1);
     struct bloomfile_info sum = info_of(f);
-    assert_true(new_keys <= MANY && new_keys > MANY * 0.99);
+    assert_true(new_keys <= MANY && new_keys > MANY * 99 / 100);
     assert_int_equal(sum.keys, new_keys);
     assert_int_equal(sum.layers, 6);
     assert_true(sum.fpr == 0.01);
@@ -193,7 +193,7 @@ static void the_next_run_goes_on(void **state)
     make_grown("again");
     bloomfile *f = opened("again", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
     assert_int_equal(add_numbers_to(f, 0, MANY, 200), 0);
-    assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 0.99);
+    assert_true(add_numbers_to(f, MANY, 2 * MANY, 200) > MANY * 99 / 100);
     assert_error(bloomfile_sync(f), 0);
     finish(f);
     f = opened("again", 0);

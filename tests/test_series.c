@@ -381,6 +381,31 @@ static void an_add_that_finds_no_room_is_refused_and_loses_nothing(void **state)
     finish(f);
 }
 
+/* A layer of the old one would make the new one refused. */
+static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void **state)
+{
+    (void)state;
+    uint64_t at = 0;
+    int error = 0;
+    bloomfile *f = create("replaced", BLOOMFILE_GROW);
+    finish(create("new", BLOOMFILE_GROW));
+    assert_int_equal(rename("new", "replaced"), 0);
+    while (error == 0 && at < MANY)
+        error = bloomfile_add_digest(f, number(0, at++), NULL);
+    assert_error(error, BLOOMFILE_EREPLACED);
+    assert_int_equal(absent_of(f, 0, at - 1), 0);
+    bloomfile_close(f);
+    assert_int_equal(access("replaced.1", F_OK), -1);
+    finish(opened("replaced", BLOOMFILE_WRITE));
+    f = create("gone", 2);
+    assert_int_equal(unlink("gone"), 0);
+    for (at = 0, error = 0; error == 0 && at < MANY;)
+        error = bloomfile_add_digest(f, number(0, at++), NULL);
+    assert_error(error, BLOOMFILE_EREPLACED);
+    bloomfile_close(f);
+    assert_int_equal(access("gone.1", F_OK), -1);
+}
+
 static void new_layers_have_the_rights_of_the_first(void **state)
 {
     (void)state;
@@ -736,6 +761,7 @@ int main(void)
         TEST(nothing_is_added_beside_a_poisoned_layer),
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
         TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
+        TEST(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone),
         TEST(new_layers_have_the_rights_of_the_first),
         TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),
         TEST(what_needs_one_filter_refuses_a_series),

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "handle/creating.h"
+#include "handle/join.h"
 #include "handle/live.h"
 #include "handle/opening.h"
 #include "handle/turn.h"
@@ -122,10 +123,21 @@ static int flush_name(const struct series *s)
     return file_flush_directory(s->path);
 }
 
-static int see_to_file(const struct series *s, const bloomfile *newest)
+/* Beside another series, which has the name now, a layer would be taken for one that is foreign. */
+static int check_place(const struct series *s, const struct layers *l)
+{
+    int error = s->generations == 0 ? join_check_path(l->list[0]) : 0;
+    return error != 0 ? error : join_check_path(layers_newest(l));
+}
+
+static int see_to_file(const struct series *s, const struct layers *l)
 {
     struct header h;
-    int error = files_look(s, &newest->header, newest->header.layer + 1);
+    const bloomfile *newest = layers_newest(l);
+    int error = check_place(s, l);
+    if (error != 0)
+        return error;
+    error = files_look(s, &newest->header, newest->header.layer + 1);
     if (error == 0)
         return flush_name(s);
     if (error != ENOENT)
@@ -183,8 +195,7 @@ static int succeed(const bloomfile *f, const struct layers *l)
     struct layers *next = NULL;
     if (live_succeeded(newest))
         return 0;
-    int error =
-        f->series->path != NULL ? see_to_file(f->series, newest) : make_in_memory(f, l, &next);
+    int error = f->series->path != NULL ? see_to_file(f->series, l) : make_in_memory(f, l, &next);
     if (error == 0)
         error = mark(newest);
     if (error == 0 && next != NULL)

@@ -5,11 +5,11 @@
 
 #include "handle/handle.h"
 
-/* How many new keys this process may add to the layer before it asks again; 0: it is full, or its
+/* How many new keys this process may add to a layer before it asks again; 0: it is full, or its
  * time is up. All writers together get half a per cent of the layer, which may be too much. */
-uint64_t full_room(const bloomfile *layer);
+uint64_t full_room(const bloomfile *f);
 
 /* Whether the time of a generation is up. Takes no system call. */
-bool full_of_time(const bloomfile *layer);
+bool full_of_time(const bloomfile *f);
 
 #endif

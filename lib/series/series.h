@@ -8,9 +8,9 @@
 
 /* Each takes the handle of the first layer and makes it that of the series, or closes it and sets
  * it to NULL. */
-int series_open_live(bloomfile **f, const char *path, unsigned flags);
-int series_open_sealed(bloomfile **f, int fd, uint64_t offset, unsigned flags);
-int series_open_memory(bloomfile **f, const void *image, size_t size, unsigned flags);
+int series_open_live(bloomfile **out, const char *path, unsigned flags);
+int series_open_sealed(bloomfile **out, int fd, uint64_t offset, unsigned flags);
+int series_open_memory(bloomfile **out, const void *image, size_t size, unsigned flags);
 
 /* A new live series with its first layer; path NULL: in memory. `p` is checked. */
 int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,

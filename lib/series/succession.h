@@ -7,7 +7,7 @@
 
 /* The header of layer 0. The parameters are checked. BLOOMFILE_ESERIES, _EPARAMS and those of
  * sizing. */
-int succession_first(const struct bloomfile_params *p, uint64_t identity, struct header *h);
+int succession_first(const struct bloomfile_params *given, uint64_t identity, struct header *h);
 
 /* Gives the newest layer of a set a successor, unless it has one: in files, which the caller then
  * finds. 0, or why that cannot be. */

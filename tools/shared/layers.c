@@ -37,11 +37,10 @@ static bool blame_missing(const struct search *s, uint64_t slot)
 static bool is_same_series(const struct bloomfile_info *a, const struct bloomfile_info *b)
 {
     return a->series == b->series && a->generations == b->generations && a->period == b->period &&
-           memcmp(&a->series_fpr, &b->series_fpr, sizeof(a->series_fpr)) == 0 &&
-           a->layout == b->layout && a->hash_id == b->hash_id && a->self_test == b->self_test &&
-           a->seed == b->seed && a->compat == b->compat && a->framing == b->framing &&
-           a->framing_size == b->framing_size && memcmp(a->tag, b->tag, sizeof(a->tag)) == 0 &&
-           strcmp(a->label, b->label) == 0;
+           a->series_fpr == b->series_fpr && a->layout == b->layout && a->hash_id == b->hash_id &&
+           a->self_test == b->self_test && a->seed == b->seed && a->compat == b->compat &&
+           a->framing == b->framing && a->framing_size == b->framing_size &&
+           memcmp(a->tag, b->tag, sizeof(a->tag)) == 0 && strcmp(a->label, b->label) == 0;
 }
 
 /* What a file is that is there, but is not the layer that should be. */

@@ -114,8 +114,9 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfil
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
  * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT those of fcntl; the
- * first time in a child of fork those of bloomfile_open(). After an error the key may or may not
- * have been added. */
+ * first time in a child of fork those of bloomfile_open(); when a series needs a further layer,
+ * those of making a file, and BLOOMFILE_EREPLACED if its path is that of another one by now. After
+ * an error the key may or may not have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */

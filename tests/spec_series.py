@@ -290,8 +290,10 @@ class SeriesWriter:
             if writer.is_succeeded():
                 return
             image.need(image.is_live() and not writer.sync_has_failed, "EPOISONED rule V25")
-            found = self.number_at(image, number + 1)
             generations = image.header["generations"]
+            for own in {number, number if generations else 0}:
+                image.need(self.number_at(image, own) == own, "EREPLACED rule S11")
+            found = self.number_at(image, number + 1)
             if found != number + 1:
                 replaced = number + 1 - generations if generations else -1
                 image.need(found == (replaced if replaced >= 0 else None), "ESERIES rule S3")

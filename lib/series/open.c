@@ -77,9 +77,19 @@ static int check_names(const char *path, const struct header *h)
     return error;
 }
 
+/* A series that is there has further layers too, sooner or later: it is not they that stand in the
+ * way, and who creates what is missing shall learn that it is there. */
+static int check_new(const char *path, const struct header *h, unsigned flags)
+{
+    struct stat status;
+    if (!(flags & BLOOMFILE_REPLACE) && stat(path, &status) == 0)
+        return EEXIST;
+    return check_names(path, h);
+}
+
 static int create(bloomfile **first, const char *path, struct header *h, unsigned flags)
 {
-    int error = path != NULL ? check_names(path, h) : 0;
+    int error = path != NULL ? check_new(path, h, flags) : 0;
     if (error == 0)
         error = path != NULL ? creating_file(first, path, NULL, h, flags)
                              : creating_memory(first, h, flags);

@@ -239,8 +239,6 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     if (target_leads_nowhere(path))
         cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
     int error = bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT);
-    if (error == BLOOMFILE_ESERIES && access(path, F_OK) == 0)
-        return NULL;
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,
                  "cannot make %s: in the way is %s, where further layers go (restore %s if it was"

@@ -102,24 +102,47 @@ static void progress(const struct request *r, struct cli_progress *p, const char
     cli_progress_step(p);
 }
 
-static bloomfile *open_filter(const char *path)
+static bool is_patch(const char *path)
+{
+    struct stat st;
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    const bool is =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && bloomfile_get_patch_info(&info, fd) == 0;
+    close(fd);
+    return is;
+}
+
+/* Names in another order are a likely mistake. */
+static void check_no_patch(const struct request *r, const char *attempt, const char *path)
+{
+    if (is_patch(path))
+        cli_fail(0, "cannot %s %s: it is a patch (the order is %s)", attempt, path,
+                 r->mode == APPLY ? "OLD PATCH NEW" : "OLD NEW PATCH");
+}
+
+static bloomfile *open_filter(const struct request *r, const char *path)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     int error = bloomfile_open(&f, path, BLOOMFILE_APP_HASH);
-    if (error != 0)
+    if (error != 0) {
+        check_no_patch(r, "open", path);
         say_cannot_open(path, error);
+    }
     bloomfile_get_info(f, &info);
+    if (info.layers > 0)
+        cli_fail(0,
+                 "cannot compare %s: it is a series of layers, and patches are for single filters:"
+                 " ship all of it, sealed (bfseal)",
+                 path);
     if (info.state != BLOOMFILE_SEALED)
         cli_fail(0,
                  "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"
                  " makes one)",
                  path, path);
-    if (info.layers > 0)
-        cli_fail(0,
-                 "cannot compare %s: it is a series of layers, and patches are for single filters:"
-                 " ship it as it is",
-                 path);
     return f;
 }
 
@@ -178,7 +201,7 @@ static void report_patch(const struct request *r, const bloomfile *new)
 static void make(const struct request *r)
 {
     struct cli_progress p;
-    bloomfile *old = open_filter(r->old), *new = open_filter(r->new);
+    bloomfile *old = open_filter(r, r->old), *new = open_filter(r, r->new);
     const char *inputs[] = { r->old, r->new };
     for (int i = 0; i < 2; i++)
         if (output_is(r->patch, inputs[i]))
@@ -224,10 +247,21 @@ static int open_patch(const char *path)
     return fd;
 }
 
+static bool is_filter(const char *path)
+{
+    bloomfile *f;
+    if (bloomfile_open(&f, path, BLOOMFILE_APP_HASH) != 0)
+        return false;
+    bloomfile_close(f);
+    return true;
+}
+
 /* Ends the program if the patch itself is what went wrong. */
 static void check_patch(const char *path, int error)
 {
     const char *name = patch_name(path), *words = bloomfile_strerror(error);
+    if (error == BLOOMFILE_EPATCH && is_filter(path))
+        cli_usage("%s is a filter, where a patch is due", name);
     if (error == BLOOMFILE_EVERSION || error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT)
         cli_fail(0, "cannot use the patch %s: %s (use a later release)", name, words);
     if (error == BLOOMFILE_EPATCH || error == BLOOMFILE_ETRUNCATED || error == BLOOMFILE_ETRAILING)
@@ -317,7 +351,9 @@ static void report_result(const struct request *r)
 static void apply(const struct request *r)
 {
     struct cli_progress p;
-    bloomfile *old = open_filter(r->old);
+    if (!output_is(r->new, r->patch))
+        check_no_patch(r, "create", r->new);
+    bloomfile *old = open_filter(r, r->old);
     const int patch = open_patch(r->patch);
     if (sink_is_stdout(r->new) && output_is(r->new, r->old))
         cli_fail(0, "cannot write to standard output: it is the filter to change");

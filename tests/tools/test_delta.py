@@ -166,6 +166,11 @@ class Trouble(DeltaTest):
             self.write("p", b"")
             message = self.trouble("bfdelta", *words)
             self.assertIn("live: it is live, and patches are for sealed filters (bfseal live COPY", message)
+        self.create_live("--grow", "-n", 100, name="series")
+        self.output("bfseal", "-q", "series", "sealed")
+        for name in "series", "sealed":
+            self.assertIn("it is a series of layers, and patches are for single filters",
+                          self.trouble("bfdelta", "old", name, "p"))
 
     def test_another_base(self):
         self.write("patch", self.delta())
@@ -207,6 +212,18 @@ class Trouble(DeltaTest):
             self.assertIn("cannot open none: No such file", self.trouble("bfdelta", *words))
         for words in ["--apply", "old", "folder", "m"], ["--info", "folder"]:
             self.assertIn("cannot read folder: Is a directory", self.trouble("bfdelta", *words))
+
+    def test_names_in_another_order(self):
+        self.write("patch", self.delta())
+        order = "bfdelta: cannot %s patch: it is a patch (the order is %s)\n"
+        for words, message in ((["--apply", "old", "m", "patch"], order % ("create", "OLD PATCH NEW")),
+                               (["--apply", "-f", "old", "new", "patch"], order % ("create", "OLD PATCH NEW")),
+                               (["--apply", "patch", "old", "m"], order % ("open", "OLD PATCH NEW")),
+                               (["old", "patch", "new"], order % ("open", "OLD NEW PATCH")),
+                               (["--apply", "old", "new", "m"], "bfdelta: new is a filter, where a patch is due (try "
+                                                                "'bfdelta --help')\n")):
+            self.assertEqual(self.trouble("bfdelta", *words), message)
+        self.assertEqual(self.read("patch"), self.delta())
 
     def test_only_patches_are_replaced_by_a_patch(self):
         for old in b"a\nb\n", self.old, b"x":

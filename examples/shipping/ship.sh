@@ -30,7 +30,7 @@ put() {
 
 publish() { # BUILD NAME SITE
     case $2 in *[!A-Za-z0-9_-]* | '' | current | latest) say "a name has letters, digits, - and _ only: '$2'"; exit 2 ;; esac
-    bfinspect -q --verify "$1"
+    bfinspect -q --verify "$1" || { say "$1 is not healthy, or live: not offered (see 'bfinspect --verify')"; exit 2; }
     [ ! -e "$3/$2.bloom" ] || cmp -s "$1" "$3/$2.bloom" || { say "$3 has another build of that name: $2"; exit 2; }
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"

@@ -111,6 +111,9 @@ class Shipping(ToolTest):
         self.restart()
         self.write("hurt.bloom", craft.flip(self.builds["tuesday"], 5000))
         self.ship("publish", "hurt.bloom", "tuesday", "site", status=2)
+        self.create_live("-n", 1000)
+        self.assertIn("live is not healthy, or live: not offered",
+                      self.ship("publish", "live", "tuesday", "site", status=2))
         for name in "", "a/b", "current", ".x", "a.b":
             self.ship("publish", "tuesday.bloom", name, "site", status=2)
         self.ship("publish", "tuesday.bloom", "monday", "site", status=2)

@@ -46,11 +46,11 @@
  * (blocked, classic) it costs a lookup. A batch waits for all who add one by one, and is not
  * favoured.
  *
- * Counts. keys, ones and overflow in bloomfile_info are those of the last commits plus what this
- * handle has added since: advisory while other writers are at work. After all have closed they are
- * exact, keys being the number of adds that were new. keys_estimated is 1 after a writer was
- * killed. It can also become 1, and overflow too low, when a writer of a counting filter closes
- * before another one has committed counters that both have raised.
+ * Counts. keys, ones and overflow in bloomfile_info (bloomfile_inspect.h) are those of the last
+ * commits plus what this handle has added since: advisory while other writers are at work. After
+ * all have closed they are exact, keys being the number of adds that were new. keys_estimated is 1
+ * after a writer was killed. It can also become 1, and overflow too low, when a writer of a
+ * counting filter closes before another one has committed counters that both have raised.
  *
  * Series. With bloomfile_params.series a filter consists of layers. BLOOMFILE_GROW: when a layer
  * has its capacity, whoever fills it makes the next one, of twice the capacity and a lower rate, so

@@ -167,7 +167,8 @@ static void seal_copy(const struct request *r)
     if (same && sink_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
     if (same)
-        cli_fail(0, "cannot create %s: it is the filter to seal (leave DEST out)", r->dest);
+        cli_fail(0, "cannot create %s: it is the filter to seal (%s)", r->dest,
+                 bloomfile_layers(f) > 0 ? "name another file" : "leave DEST out");
     sink_check(r->dest, r->force);
     bloomfile_get_info(f, &info);
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)

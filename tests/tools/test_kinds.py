@@ -59,7 +59,8 @@ class Inputs(KindTest):
 
     def test_a_filter_is_no_list_of_keys(self):
         """It is nearly always the wrong operand."""
-        says = ": it is a Bloom filter, and holds no keys (bfmerge joins filters; --as-is takes its bytes for keys)\n"
+        says = (": it is a Bloom filter, and holds no keys (bfquery and bfuniq take it by --filter, bfmerge joins "
+                "filters; --as-is takes its bytes for keys)\n")
         self.create_live("-n", 1000, name="live filter")
         for image in sorted(GOLDEN.glob("*-file*.bloom")):
             self.write(image.name, image.read_bytes())

@@ -258,6 +258,7 @@ class Files(SeriesTest):
                       self.trouble("bfdelta", "sealed", "one", "patch"))
         self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
         self.trouble("bfseal", "--project", "live", "new")
+        self.assertIn("it is the filter to seal (name another file)", self.trouble("bfseal", "-f", "live", "live"))
 
     def test_a_sealed_one_that_lacks_something(self):
         self.output("bfseal", "-q", "live", "sealed")
@@ -364,9 +365,9 @@ class Room(SeriesTest):
         (self.folder / "live.1").rename(self.folder / "away")
         status, out, message = self.result(reader, lines(*KEYS[:300]))
         self.assertEqual((status, out), (2, lines(*KEYS[:300])))
-        self.assertEqual(message, b"bfquery: live: its layer live.1 is missing (put it back: it has"
-                                  b" keys that are nowhere else): keys asked since then were treated"
-                                  b" as present\n")
+        self.assertEqual(message, b"bfquery: live: its layer live.1 is missing (put it back, or bring it"
+                                  b" along: it has keys that are nowhere else): keys asked since then were"
+                                  b" treated as present\n")
 
 
 if __name__ == "__main__":

@@ -129,8 +129,7 @@ static void compare_kinds(const char *path, uint32_t made, uint32_t wanted)
 {
     char is[VALUE_SIZE], should_be[VALUE_SIZE];
     if (made != wanted)
-        cli_fail(0,
-                 "%s was made as '%s', not '%s' (give the same options again, or name a new file)",
+        cli_fail(0, "%s was made as '%s', not '%s' (leave the options out, or name a new file)",
                  path, kind_of(made, is), kind_of(wanted, should_be));
 }
 

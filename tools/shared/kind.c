@@ -108,8 +108,8 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
         found = find_wide(bytes, size);
     if (found != NULL && found->remedy == NULL) {
         snprintf(reason, KIND_REASON,
-                 "it is %s, and holds no keys (bfmerge joins filters; --as-is takes its bytes for"
-                 " keys)",
+                 "it is %s, and holds no keys (bfquery and bfuniq take it by --filter, bfmerge"
+                 " joins filters; --as-is takes its bytes for keys)",
                  found->what);
         return false;
     }

@@ -30,7 +30,8 @@ static bool blame(const struct search *s, uint64_t slot, const char *is, const c
 
 static bool blame_missing(const struct search *s, uint64_t slot)
 {
-    return blame(s, slot, "is missing", "put it back: it has keys that are nowhere else");
+    return blame(s, slot, "is missing",
+                 "put it back, or bring it along: it has keys that are nowhere else");
 }
 
 /* What all layers have in common. */
@@ -195,8 +196,8 @@ static bool explain_absence(const char *path, char text[LAYERS_TEXT])
     if (second.error != 0 || !layers_is_live(&second.info) || layers_slot(&second.info) != 1)
         return false;
     snprintf(text, LAYERS_TEXT,
-             "it is missing, the first file of a series of which %.*s.1 is there (put it back: it"
-             " has keys that are nowhere else)",
+             "it is missing, the first file of a series of which %.*s.1 is there (put it back, or"
+             " bring it along: it has keys that are nowhere else)",
              LAYERS_TEXT - 200, path);
     return true;
 }

@@ -14,6 +14,8 @@ const char *say_advice(int error)
     switch (error) {
     case BLOOMFILE_ENOBOOT:
         return " (mount /proc)";
+    case BLOOMFILE_ESEALED:
+        return " (bfcreate --live makes one to add to)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
     case BLOOMFILE_ETEXTMODE:

@@ -357,6 +357,19 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")
 
+    def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
+        """Its writer went on, and made a layer beside the first file of the next one."""
+        for name in "live", "other":
+            self.create_live("--grow", "-n", 100, name=name)
+        self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))
+        (self.folder / "other.2").rename(self.folder / "live.2")
+        message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
+        self.assertIn("its layer live.2 is one of another series (put the right file back; if there never was "
+                      "one, move this one away): then add the", message)
+        (self.folder / "live.2").unlink()
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.has_all("live")
+
     def test_a_layer_that_goes_away_under_a_reader(self):
         """Its keys are maybe there, and it is said why."""
         self.create_live("--grow", "-n", 100)

@@ -114,7 +114,11 @@ static void fail_for_file(const struct work *w, int error)
 
 static _Noreturn void fail(const struct work *w, int error, const char *attempt)
 {
+    char about[LAYERS_TEXT];
     fail_for_file(w, error);
+    if (layers_explain(w->add->path, error, about))
+        cli_fail(0, "cannot %s %s: %s: then add the %" PRIu64 " key%s read here again", attempt,
+                 w->add->path, about, w->read, cli_s(w->read));
     cli_fail(error, "cannot %s %s", attempt, w->add->path);
 }
 

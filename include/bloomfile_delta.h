@@ -6,7 +6,8 @@
  * seed and hash: what a build of today changes in that of yesterday. The result comes out byte for
  * byte, header included. A patch has little more bytes than what changed must have, some tens of
  * bits for each key added or removed; filters that are to be patched are built with `bits` and
- * `hashes` given, so that their shape stays.
+ * `hashes` given, so that their shape stays. So do the layers of a series (bloomfile_live.h) that
+ * has got keys, but no further layer: two of its sealed copies have a patch, layer by layer.
  *
  * The patch names both by their checksums. A base that is another one, or damaged, is refused, and
  * so is a patch that is damaged; a result that is not the one that was told of is never published.
@@ -30,7 +31,7 @@ extern "C" {
 #endif
 
 /* Writes the patch from `base` to `result` to a file; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_ELIVE; BLOOMFILE_ENOTONE; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
+ * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
  * _EDIFFERENTHASHES, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
  * bloomfile_seal_to(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS for
  * threads. */
@@ -42,7 +43,7 @@ BLOOMFILE_API int bloomfile_delta_fd(int fd, const bloomfile *base, const bloomf
 /* Writes the result of a patch, which is read from the descriptor `patch` (a pipe will do), from
  * where it stands to the end. Nothing is written before the base was found to be the right one.
  * Errors: BLOOMFILE_EOTHERBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE, _ELAYOUT,
- * _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; BLOOMFILE_ENOTONE; those of
+ * _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; those of
  * bloomfile_seal_to(); BLOOMFILE_EPARAMS for threads. */
 BLOOMFILE_API int bloomfile_patch(const char *path, const bloomfile *base, int patch,
                                   unsigned threads, unsigned flags);
@@ -57,10 +58,11 @@ struct bloomfile_patch_info {
     uint32_t layout; /* enum bloomfile_layout, of base and result */
     uint32_t base_header, base_body;
     uint32_t result_header, result_body;
-    uint64_t body_size;     /* bytes, of base and result */
+    uint64_t body_size;     /* bytes, of base and result, of all layers together */
     uint64_t patch_size;    /* bytes */
     uint64_t parts;         /* that can be applied side by side */
     uint64_t changed_pages; /* that these parts cover, of 4096 bytes */
+    uint32_t layers;        /* of a series, whose first layers the checksums name; 0: one filter */
 };
 #define BLOOMFILE_PATCH_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_patch_info)
 

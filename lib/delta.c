@@ -1,41 +1,70 @@
 /* SPDX-License-Identifier: MIT
  * Patches: made, applied, described. */
-#include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
 #include <errno.h>
 #include <stdlib.h>
 
+#include "combine/combine.h"
 #include "delta/apply.h"
 #include "delta/make.h"
 #include "format/versioned.h"
 #include "os/team.h"
+#include "series/layers.h"
 
 /* The struct of version 0.1, the oldest that callers can have. */
 #define INFO_LEAST sizeof(struct bloomfile_patch_info)
 
 /* ---- making */
 
-static int check_shape(const bloomfile *base, const bloomfile *result)
+static int check_shape(const struct header *base, const struct header *result)
 {
-    int error = bloomfile_compatible(base, result);
+    int error = combine_compatible(base, result);
     if (error != 0)
         return error;
-    if (base->header.m != result->header.m)
+    if (base->m != result->m)
         return BLOOMFILE_EDIFFERENTBITS;
-    return base->header.header_size == result->header.header_size ? 0 : BLOOMFILE_EDIFFERENTFORM;
+    return base->header_size == result->header_size ? 0 : BLOOMFILE_EDIFFERENTFORM;
+}
+
+/* The images of a sealed filter: those of its layers, or itself. */
+struct images {
+    bloomfile *const *list;
+    size_t count;
+    bloomfile *alone;
+};
+
+static int images_of(const bloomfile *f, struct images *i)
+{
+    if (f->series == NULL && header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    if (f->series != NULL ? f->series->live : f->live != NULL)
+        return BLOOMFILE_ELIVE;
+    *i = (struct images){ .count = 1, .alone = (bloomfile *)(uintptr_t)f }; /* is only read */
+    i->list = &i->alone;
+    if (f->series != NULL) {
+        const struct layers *l = layers_enter(f); /* a sealed series keeps them */
+        layers_leave(f, l);
+        i->list = l->list;
+        i->count = l->count;
+    }
+    return 0;
 }
 
 static int delta(struct destination to, const bloomfile *base, const bloomfile *result,
                  unsigned threads)
 {
+    struct images from, into;
     if (threads > TEAM_MOST)
         return BLOOMFILE_EPARAMS;
-    if (base->series != NULL || result->series != NULL)
-        return BLOOMFILE_ENOTONE;
-    if (base->live != NULL || result->live != NULL)
-        return BLOOMFILE_ELIVE;
-    int error = check_shape(base, result);
-    return error != 0 ? error : make_patch(to, base, result, threads);
+    int error = images_of(base, &from);
+    if (error == 0)
+        error = images_of(result, &into);
+    const bool series = base->series != NULL;
+    if (error == 0 && (from.count != into.count || series != (result->series != NULL)))
+        error = BLOOMFILE_EDIFFERENTBITS;
+    for (size_t i = 0; error == 0 && i < from.count; i++)
+        error = check_shape(&from.list[i]->header, &into.list[i]->header);
+    return error != 0 ? error : make_patch(to, from.list, into.list, from.count, series, threads);
 }
 
 int bloomfile_delta(const char *path, const bloomfile *base, const bloomfile *result,
@@ -57,12 +86,12 @@ static int patch(struct destination to, const bloomfile *base, int fd, unsigned 
     struct input in;
     if (threads > TEAM_MOST)
         return BLOOMFILE_EPARAMS;
-    if (base->series != NULL)
-        return BLOOMFILE_ENOTONE;
-    if (base->live != NULL)
-        return BLOOMFILE_ELIVE;
+    struct images from;
+    int error = images_of(base, &from);
+    if (error != 0)
+        return error;
     input_start(&in, fd);
-    return apply_patch(to, base, &in, threads);
+    return apply_patch(to, from.list, from.count, base->series != NULL, &in, threads);
 }
 
 int bloomfile_patch(const char *path, const bloomfile *base, int fd, unsigned threads,
@@ -90,7 +119,7 @@ static int read_parts(struct input *in, const struct patch_head *head, uint8_t *
         if (error != 0)
             return error;
         if (part.skip >= left)
-            return part.skip == left ? input_end(in) : BLOOMFILE_EPATCH;
+            return part.skip == left ? 0 : BLOOMFILE_EPATCH;
         left -= part.skip;
         error = input_part(in, part_kind(head->layout), left, &part);
         const size_t size = part_size(&part);
@@ -106,20 +135,37 @@ static int read_parts(struct input *in, const struct patch_head *head, uint8_t *
     }
 }
 
+static int describe_one(struct input *in, struct patch_head *head, uint8_t *strings,
+                        struct bloomfile_patch_info *info)
+{
+    input_restart(in);
+    int error = input_head(in, head);
+    if (error != 0)
+        return error;
+    if (info->version == 0)
+        *info = (struct bloomfile_patch_info){ .version = PATCH_VERSION,
+                                               .layout = head->layout,
+                                               .base_header = head->base.header,
+                                               .base_body = head->base.body,
+                                               .result_header = head->result.header,
+                                               .result_body = head->result.body };
+    else if ((head->features & PATCH_OF_LAYER) == 0)
+        return BLOOMFILE_EPATCH;
+    info->layers += (head->features & PATCH_OF_LAYER) != 0;
+    info->body_size += head->body_size;
+    return read_parts(in, head, strings, info);
+}
+
 static int describe(struct input *in, uint8_t *strings, struct bloomfile_patch_info *info)
 {
     struct patch_head head;
-    int error = input_head(in, &head);
-    if (error != 0)
-        return error;
-    *info = (struct bloomfile_patch_info){ .version = PATCH_VERSION,
-                                           .layout = head.layout,
-                                           .base_header = head.base.header,
-                                           .base_body = head.base.body,
-                                           .result_header = head.result.header,
-                                           .result_body = head.result.body,
-                                           .body_size = head.body_size };
-    error = read_parts(in, &head, strings, info);
+    int error;
+    *info = (struct bloomfile_patch_info){ .version = 0 };
+    do
+        error = describe_one(in, &head, strings, info);
+    while (error == 0 && (head.features & PATCH_FOLLOWED) != 0);
+    if (error == 0)
+        error = input_end(in);
     info->patch_size = in->taken;
     return error;
 }

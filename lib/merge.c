@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "combine/combine.h"
-#include "format/hash.h"
 #include "format/versioned.h"
 #include "image/image.h"
 #include "sizing/sizing.h"
@@ -19,15 +18,7 @@ int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {
     if (header_is_layer(&a->header) || header_is_layer(&b->header))
         return BLOOMFILE_ENOTONE;
-    const struct header *x = &a->header, *y = &b->header;
-    if (x->layout != y->layout)
-        return BLOOMFILE_EDIFFERENTLAYOUT;
-    if (x->hash_id != y->hash_id ||
-        (hash_is_applications(x->hash_id) && x->self_test != y->self_test))
-        return BLOOMFILE_EDIFFERENTHASH;
-    if (x->k != y->k)
-        return BLOOMFILE_EDIFFERENTHASHES;
-    return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
+    return combine_compatible(&a->header, &b->header);
 }
 
 static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)

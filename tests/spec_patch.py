@@ -18,6 +18,7 @@ from spec_reader import BLOCKED, COUNTING, RECORD, WIDTH, Image, cells, le, load
 
 MAGIC = bytes.fromhex("BF 44 4C 54 0D 0A 1A 0A")
 RAISED, LOWERED, MOVED = range(3)
+OF_LAYER, FOLLOWED = 1, 2  # bits of features
 
 
 def need(condition, error):
@@ -324,7 +325,22 @@ def parts_of(changes):
         page = end
 
 
+def features_of(number, filter_):
+    """Of the patch of one of the layers of a series; 0: it is none."""
+    if not isinstance(filter_, spec_reader.Series):
+        return 0
+    return OF_LAYER | (FOLLOWED if number + 1 < len(filter_.layers) else 0)
+
+
 def make(base, result):
+    """The patch from one filter to the other, or those of their layers."""
+    old, new = spec_reader.layers_of(base), spec_reader.layers_of(result)
+    if type(base) is not type(result) or len(old) != len(new):
+        raise ValueError("base and result differ in shape")
+    return b"".join(make_one(*pair, features_of(i, base)) for i, pair in enumerate(zip(old, new)))
+
+
+def make_one(base, result, features):
     """The patch from one Image to the other."""
     h, layout = base.verify().header, base.header["layout"]
     other = result.verify().header
@@ -333,7 +349,7 @@ def make(base, result):
         raise ValueError("base and result differ in shape")
     names = [base.record["body_crc"], result.record["body_crc"]]
     edits = edits_between(reduced(header_of(base), names[0]), reduced(header_of(result), names[1]))
-    data = MAGIC + bytes([1, 0, layout])
+    data = MAGIC + bytes([1, features, layout])
     for image, body_crc in zip((base, result), names):
         data += name_of(header_of(image)).to_bytes(4, "little") + body_crc.to_bytes(4, "little")
     data += variable(h["body_size"]) + variable(len(edits)) + edits
@@ -379,25 +395,44 @@ def apply_part(patch, start, layout, old, new):
 
 
 def take_head(patch):
+    start = patch.at
     need(patch.take(8) == MAGIC, "EPATCH")
     version, features, layout = patch.take(3)
     need(version == 1, "EVERSION")
-    need(features == 0, "EFEATURE")
+    need(features <= OF_LAYER | FOLLOWED, "EFEATURE")
     need(layout in WIDTH, "ELAYOUT")
+    need(features != FOLLOWED, "EPATCH")
     names = [le(patch.take(4), 0, 4) for _ in range(4)]
     body_size, edits_size = patch.number(), patch.number()
     need(body_size > 0 and body_size % 64 == 0 and edits_size <= 8192, "EPATCH")
     edits = patch.take(edits_size)
-    patch.checksum(0)
-    return layout, names, body_size, edits
+    patch.checksum(start)
+    return features, layout, names, body_size, edits
 
 
 def apply(base, data):
     """The bytes of the result of a patch."""
-    patch, h = Input(data), base.header
-    layout, (base_header, base_body, result_header, result_body), size, edits = take_head(patch)
+    patch = Input(data)
+    if not isinstance(base, spec_reader.Series):
+        header, body = apply_one(base, patch, 0)
+        need(patch.at == len(data), "ETRAILING")
+        return whole(base, header, body)
+    made = b""
+    for number, layer in enumerate(base.layers):
+        header, body = apply_one(layer, patch, features_of(number, base))
+        made += bytes(-len(made) % 4096) + header + body + entries_of(body)
+    need(patch.at == len(data), "ETRAILING")
+    return whole_series(base, made)
+
+
+def apply_one(base, patch, features_due):
+    """Header and body of the result of the next patch."""
+    h = base.header
+    features, layout, names, size, edits = take_head(patch)
+    base_header, base_body, result_header, result_body = names
     body_crc = base.record["body_crc"]
     need((name_of(header_of(base)), body_crc) == (base_header, base_body), "EOTHERBASE")
+    need(features == features_due, "EOTHERBASE")
     need((layout, size) == (h["layout"], h["body_size"]), "EPATCH")
     header = restored(edited(reduced(header_of(base), body_crc), edits), result_body)
     need(name_of(header) == result_header, "EPATCH")
@@ -415,14 +450,28 @@ def apply(base, data):
         place = slice((at + skip) * page, (at + skip + span) * page)
         new[place] = apply_part(patch, start, layout, old[place], new[place])
         at += skip + span
-    need(patch.at == len(data), "ETRAILING")
-    return whole(base, header, pack(layout, new))
+    return header, pack(layout, new)
+
+
+def entries_of(body):
+    return b"".join(entry.to_bytes(4, "little") for entry in spec_reader.page_entries(body))
+
+
+def whole_series(base, data):
+    try:
+        result = spec_reader.opened(data, "the result", True).verify()
+    except ValueError:
+        raise ValueError("BLOOMFILE_EPATCH") from None
+    layers = spec_reader.layers_of(result)
+    need(len(layers) == len(base.layers) and all(
+        new.header[name] == old.header[name]
+        for new, old in zip(layers, base.layers) for name in ("layout", "m")), "EPATCH")
+    return data
 
 
 def whole(base, header, body):
-    entries = b"".join(entry.to_bytes(4, "little") for entry in spec_reader.page_entries(body))
     try:
-        result = Image(header + body + entries, "the result", True).verify()
+        result = Image(header + body + entries_of(body), "the result", True).verify()
     except ValueError:
         raise ValueError("BLOOMFILE_EPATCH") from None
     same = all(result.header[name] == base.header[name] for name in ("header_size", "layout", "m"))

@@ -597,9 +597,83 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
     free(base.data);
 }
 
+/* ---- series */
+
+/* Of a series of three layers, the last of which has got so many keys. */
+static struct bytes sealed_series(uint32_t layout, uint64_t keys)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bytes image;
+    void *data;
+    params.layout = layout;
+    params.capacity = 3000;
+    params.series = BLOOMFILE_GROW;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    for (uint64_t i = 0; i < keys; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
+    image.data = data;
+    bloomfile_close(f);
+    return image;
+}
+
+static void layers_of_a_series_are_patched_one_by_one(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
+        struct bytes old = sealed_series(layout, 10000), new = sealed_series(layout, 15000);
+        assert_trip(old, new);
+        assert_trip(old, old);
+        assert_trip(new, old);
+        struct bytes patch = delta(old, new);
+        struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+        const int fd = new_fd(patch);
+        assert_error(bloomfile_get_patch_info(&info, fd), 0);
+        assert_int_equal(info.layers, 3);
+        close(fd);
+        assert_refused(new, patch, BLOOMFILE_EOTHERBASE);
+        for (size_t size = 0; size < patch.size; size += size < 200 ? 1 : 97)
+            assert_refused(old, (struct bytes){ patch.data, size }, BLOOMFILE_ETRUNCATED);
+        for (size_t at = 0; at < patch.size; at += at < 100 ? 1 : 101) {
+            struct bytes nothing;
+            patch.data[at] ^= 4;
+            assert_int_not_equal(patched(&nothing, old, patch, 1), 0);
+            patch.data[at] ^= 4;
+            free(nothing.data);
+        }
+        free(patch.data);
+        free(old.data);
+        free(new.data);
+    }
+}
+
+static void series_of_other_shapes_have_no_patch(void **state)
+{
+    (void)state;
+    struct bytes two = sealed_series(BLOOMFILE_BLOCKED, 5000), patch,
+                 three = sealed_series(BLOOMFILE_BLOCKED, 10000),
+                 one = image_from(small_recipes[0]);
+    assert_error(delta_of(&patch, two, three, 1), BLOOMFILE_EDIFFERENTBITS);
+    free(patch.data);
+    assert_error(delta_of(&patch, one, three, 1), BLOOMFILE_EDIFFERENTBITS);
+    free(patch.data);
+    patch = delta(two, two);
+    assert_refused(one, patch, BLOOMFILE_EOTHERBASE);
+    free(patch.data);
+    patch = delta(one, one);
+    assert_refused(two, patch, BLOOMFILE_EOTHERBASE);
+    free(patch.data);
+    free(one.data);
+    free(two.data);
+    free(three.data);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_of_a_series_are_patched_one_by_one),
+        cmocka_unit_test(series_of_other_shapes_have_no_patch),
         cmocka_unit_test(any_two_bodies_make_a_patch),
         cmocka_unit_test(keys_come_and_go),
         cmocka_unit_test(every_byte_of_the_header_comes_out),

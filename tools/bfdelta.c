@@ -172,6 +172,12 @@ static _Noreturn void fail_for_shape(const struct request *r, int error, const b
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &info);
+    if (info.layers > 0)
+        cli_fail(
+            0,
+            "cannot make a patch from %s to %s: their layers differ in number or size (copy all"
+            " of %s)",
+            r->old, r->new, r->new);
     cli_fail(0,
              "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"
              " -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64 ")",
@@ -273,9 +279,10 @@ static void check_patch(const char *path, int error)
 static void print_json(FILE *out, const struct bloomfile_patch_info *info)
 {
     fprintf(out,
-            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"patch_size\":%" PRIu64
-            ",\"body_size\":%" PRIu64 ",\"parts\":%" PRIu64 ",\"changed_pages\":%" PRIu64 ",",
-            info->version, bloomfile_traits_of(info->layout)->name, info->patch_size,
+            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"layers\":%" PRIu32
+            ",\"patch_size\":%" PRIu64 ",\"body_size\":%" PRIu64 ",\"parts\":%" PRIu64
+            ",\"changed_pages\":%" PRIu64 ",",
+            info->version, bloomfile_traits_of(info->layout)->name, info->layers, info->patch_size,
             info->body_size, info->parts, info->changed_pages);
     fprintf(out,
             "\"base\":{\"header\":%" PRIu32 ",\"body_crc\":%" PRIu32
@@ -289,8 +296,11 @@ static void print_text(FILE *out, const struct bloomfile_patch_info *info)
             "patch:   version %" PRIu32 ", %" PRIu64 " bytes, %" PRIu64 " part%s of %" PRIu64
             " pages\n",
             info->version, info->patch_size, info->parts, cli_s(info->parts), info->changed_pages);
-    fprintf(out, "filters: %s, %" PRIu64 " bytes of body\n",
-            bloomfile_traits_of(info->layout)->name, info->body_size);
+    fprintf(out, "filters: %s, %" PRIu64 " bytes of body", bloomfile_traits_of(info->layout)->name,
+            info->body_size);
+    if (info->layers > 0)
+        fprintf(out, ", a series of %" PRIu32 " layer%s", info->layers, cli_s(info->layers));
+    fputc('\n', out);
     fprintf(out, "base:    body_crc %08" PRIx32 ", header %08" PRIx32 "\n", info->base_body,
             info->base_header);
     fprintf(out, "result:  body_crc %08" PRIx32 ", header %08" PRIx32 "\n", info->result_body,

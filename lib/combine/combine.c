@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/hash.h"
 #include "image/image.h"
 #include "kernel/dispatch.h"
 
@@ -137,4 +138,16 @@ int combine_copy(struct header *h, const bloomfile *f, struct destination to)
     combine_release(&c);
     *h = c.h;
     return error;
+}
+
+int combine_compatible(const struct header *x, const struct header *y)
+{
+    if (x->layout != y->layout)
+        return BLOOMFILE_EDIFFERENTLAYOUT;
+    if (x->hash_id != y->hash_id ||
+        (hash_is_applications(x->hash_id) && x->self_test != y->self_test))
+        return BLOOMFILE_EDIFFERENTHASH;
+    if (x->k != y->k)
+        return BLOOMFILE_EDIFFERENTHASHES;
+    return x->seed == y->seed ? 0 : BLOOMFILE_EDIFFERENTSEED;
 }

@@ -31,6 +31,9 @@ int combine_estimate(struct combination *c, const struct kernel_tally *tally);
 /* Makes a sealed copy of one image, which source_describe() has described in *h. */
 int combine_copy(struct header *h, const bloomfile *f, struct destination to);
 
+/* Whether digests mean the same to both. 0, or a BLOOMFILE_EDIFFERENT*. */
+int combine_compatible(const struct header *x, const struct header *y);
+
 /* Adds a part: starts reading its source. 0 or ENOMEM. */
 int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
 

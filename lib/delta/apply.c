@@ -18,6 +18,7 @@
 #include "image/body.h"
 #include "os/file.h"
 #include "os/team.h"
+#include "series/series.h"
 
 #define STRETCH       64u  /* pages that a thread copies at once */
 #define UNCHANGED     256u /* pages that it takes at once, where nothing changes */
@@ -32,7 +33,10 @@ struct work {
     uint8_t bytes[HEADER_MAX]; /* of the result's header */
     struct header result;
     int fd;
-    pthread_mutex_t lock; /* on what follows */
+    uint64_t at;                 /* where the result begins in the file */
+    uint32_t features;           /* that the patch must have */
+    const struct header *before; /* of a series: the result's layer before this one */
+    pthread_mutex_t lock;        /* on what follows */
     struct input *in;
     uint64_t page, unchanged; /* the next one; how many from there are as before */
     bool in_part;             /* a part comes behind them; otherwise their number */
@@ -99,7 +103,7 @@ static int take(struct work *w, struct share *share)
             return error;
         w->ended = w->unchanged == w->pages - w->page;
         w->in_part = !w->ended;
-        if (w->ended)
+        if (w->ended && (w->features & PATCH_FOLLOWED) == 0)
             error = input_end(w->in);
         if (error != 0)
             return error;
@@ -185,8 +189,8 @@ static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry
 static int do_stretch(struct hands *h, uint64_t page, uint64_t count)
 {
     const struct work *w = h->work;
-    const uint64_t at = w->result.body_offset + page * CHECKSUM_PAGE;
-    const uint64_t end = w->result.body_offset + w->result.body_size, left = end - at;
+    const uint64_t body = w->at + w->result.body_offset, at = body + page * CHECKSUM_PAGE;
+    const uint64_t end = body + w->result.body_size, left = end - at;
     const size_t size = left < count * CHECKSUM_PAGE ? (size_t)left : (size_t)count * CHECKSUM_PAGE;
     int error = 0;
     for (uint64_t i = 0; error == 0 && i < count; i++)
@@ -268,20 +272,26 @@ static int make_body(struct work *w, unsigned threads)
     return error == 0 && !result_is_whole(w) ? BLOOMFILE_EPATCH : error;
 }
 
-static int make_file(struct work *w, unsigned threads)
+static int make_image(struct work *w, unsigned threads)
 {
-    int error = publish_allocate(w->fd, w->base->geometry.image_size, false);
-    if (error == 0)
-        error = make_body(w, threads);
-    if (error == 0)
-        error = file_write(w->fd, 0, w->bytes, w->result.header_size);
-    return error;
+    int error = make_body(w, threads);
+    return error != 0 ? error : file_write(w->fd, w->at, w->bytes, w->result.header_size);
 }
 
 static bool same_shape(const struct header *a, const struct header *b)
 {
     return a->layout == b->layout && a->m == b->m && a->header_size == b->header_size &&
-           !header_is_layer(b);
+           header_is_layer(a) == header_is_layer(b);
+}
+
+/* Whether the result is the layer that its base is, of what comes out. */
+static bool has_its_place(const struct work *w, const struct header *base)
+{
+    const struct header *h = &w->result;
+    if (!header_is_layer(base))
+        return true;
+    return h->layers == base->layers && h->layer == base->layer &&
+           (w->before == NULL ? h->link == 0 : series_is_next(w->before, h));
 }
 
 /* Makes the header of the result, once the base is known to be the right one. */
@@ -294,7 +304,7 @@ static int make_header(struct work *w)
     if (!header_is_still(base, bytes))
         return BLOOMFILE_ECHANGED;
     if (w->head.base.header != patch_name_header(bytes, size) ||
-        w->head.base.body != base->record.body_crc)
+        w->head.base.body != base->record.body_crc || w->head.features != w->features)
         return BLOOMFILE_EOTHERBASE;
     if (w->head.layout != base->layout || w->head.body_size != base->body_size)
         return BLOOMFILE_EPATCH;
@@ -302,33 +312,69 @@ static int make_header(struct work *w)
     if (error != 0)
         return error;
     struct header_faults faults = { .list = NULL };
-    header_decode(w->bytes, w->base->geometry.image_size, &w->result, &faults);
+    header_decode(w->bytes, header_whole_size(base), &w->result, &faults);
     const bool sound = faults.first == 0 && w->result.record.state == BLOOMFILE_SEALED &&
                        w->result.record.body_crc == w->head.result.body;
-    return sound && same_shape(base, &w->result) ? 0 : BLOOMFILE_EPATCH;
+    return sound && same_shape(base, &w->result) && has_its_place(w, base) ? 0 : BLOOMFILE_EPATCH;
 }
 
-int apply_patch(struct destination to, const bloomfile *base, struct input *in, unsigned threads)
+struct target {
+    struct destination to;
+    struct publication *publication; /* NULL: not begun, or done */
+    int fd;
+    uint64_t whole, at;
+    struct header before; /* of a series: the layer made last */
+};
+
+/* Nothing is written before the first base was found to be the right one. */
+static int begin(struct target *t)
 {
-    struct publication *publication;
+    if (t->publication != NULL)
+        return 0;
+    int error = new_image_publication(&t->publication, &t->to, &t->fd);
+    return error != 0 ? error : publish_allocate(t->fd, t->whole, false);
+}
+
+static int apply_one(struct target *t, const bloomfile *base, uint32_t features, struct input *in,
+                     unsigned threads)
+{
     struct work w = { .base = base,
                       .steps = steps_best(),
                       .kind = part_kind(base->header.layout),
                       .pages = base->geometry.pages,
                       .in = in,
+                      .at = t->at,
+                      .features = features,
+                      .before = t->at > 0 ? &t->before : NULL,
                       .lock = PTHREAD_MUTEX_INITIALIZER };
+    input_restart(in);
     int error = input_head(in, &w.head);
     if (error == 0)
         error = make_header(&w);
     if (error == 0)
-        error = new_image_publication(&publication, &to, &w.fd);
+        error = begin(t);
     if (error != 0)
         return error;
+    w.fd = t->fd;
     map_expect(&base->map, MAP_SCAN);
-    error = make_file(&w, threads);
+    error = make_image(&w, threads);
     map_expect(&base->map, MAP_LOOKUPS);
+    t->at += header_layer_stride(&base->header);
+    t->before = w.result;
+    return error;
+}
+
+int apply_patch(struct destination to, bloomfile *const *base, size_t count, bool series,
+                struct input *in, unsigned threads)
+{
+    struct target t = { .to = to, .whole = header_whole_size(&base[0]->header) };
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        const uint32_t followed = i + 1 < count ? PATCH_FOLLOWED : 0;
+        error = apply_one(&t, base[i], series ? PATCH_OF_LAYER | followed : 0, in, threads);
+    }
     if (error == 0)
-        return publish_finish(publication);
-    publish_abandon(publication);
+        return publish_finish(t.publication);
+    publish_abandon(t.publication);
     return error;
 }

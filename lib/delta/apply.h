@@ -7,7 +7,8 @@
 #include "handle/handle.h"
 #include "image/new_image.h"
 
-/* `in` is at its start; the base is sealed. */
-int apply_patch(struct destination to, const bloomfile *base, struct input *in, unsigned threads);
+/* `in` is at its start; the base is sealed: one filter, or the layers of a series. */
+int apply_patch(struct destination to, bloomfile *const *base, size_t count, bool series,
+                struct input *in, unsigned threads);
 
 #endif

@@ -16,6 +16,11 @@ void input_start(struct input *in, int fd)
     in->at = in->end = 0;
 }
 
+void input_restart(struct input *in)
+{
+    in->crc = 0;
+}
+
 /* ---- bytes */
 
 static int fill(struct input *in)

@@ -15,6 +15,9 @@ struct input {
 
 void input_start(struct input *in, int fd);
 
+/* Before the head of a further patch. */
+void input_restart(struct input *in);
+
 /* Reads and checks the head. 0; BLOOMFILE_EPATCH, _EVERSION, _EFEATURE, _ETRUNCATED; or an error of
  * read(). */
 int input_head(struct input *in, struct patch_head *head);

@@ -42,6 +42,8 @@ struct work {
 
     /* Second pass: */
     int fd;
+    uint64_t at; /* bytes in the file before this patch */
+    uint32_t features;
     uint64_t page, skip;  /* where the next part is looked for, what lies behind the last one */
     uint64_t parts, turn; /* taken; written */
     uint64_t size;        /* of the patch so far */
@@ -216,18 +218,23 @@ static int write_head(struct work *w)
         (struct patch_name){ patch_name_header(headers[BASE], size), base->header.record.body_crc };
     head.result = (struct patch_name){ patch_name_header(headers[RESULT], size),
                                        result->header.record.body_crc };
+    head.features = w->features;
     head.layout = base->header.layout;
     head.body_size = base->geometry.body_size;
     patch_make_edits(&head, headers[BASE], headers[RESULT], size);
-    w->size = patch_encode_head(&head, bytes);
-    return file_write(w->fd, 0, bytes, (size_t)w->size);
+    const size_t head_size = patch_encode_head(&head, bytes);
+    w->size = w->at + head_size;
+    return file_write(w->fd, w->at, bytes, head_size);
 }
 
 /* What is left behind the last part is as before. */
 static int write_end(struct work *w)
 {
     uint8_t bytes[PATCH_NUMBER_MOST];
-    return file_write(w->fd, w->size, bytes, patch_put_number(bytes, w->skip));
+    const size_t size = patch_put_number(bytes, w->skip);
+    const uint64_t at = w->size;
+    w->size += size;
+    return file_write(w->fd, at, bytes, size);
 }
 
 static int second_pass(struct work *w, unsigned threads)
@@ -242,31 +249,38 @@ static int second_pass(struct work *w, unsigned threads)
 
 /* ---- both */
 
-static int make(struct work *w, struct destination to, unsigned threads)
+struct target {
+    struct destination to;
+    struct publication *publication; /* NULL: not begun, or done */
+    int fd;
+    uint64_t size; /* so far */
+};
+
+/* Nothing is made before the first pass has found the first filters whole. */
+static int make(struct work *w, struct target *t, unsigned threads)
 {
-    struct publication *publication;
     int error = first_pass(w, threads);
+    if (error == 0 && t->publication == NULL)
+        error = new_image_publication(&t->publication, &t->to, &t->fd);
     if (error != 0)
         return error;
-    error = new_image_publication(&publication, &to, &w->fd);
-    if (error != 0)
-        return error;
+    w->fd = t->fd;
+    w->at = t->size;
     error = second_pass(w, threads);
+    t->size = w->size;
     /* What was encoded is what was checked, unless it changed in between. */
     for (int i = 0; error == 0 && i < BOTH; i++)
         error = changed_or_damaged(w->filters[i]);
-    if (error == 0)
-        return publish_finish(publication);
-    publish_abandon(publication);
     return error;
 }
 
-int make_patch(struct destination to, const bloomfile *base, const bloomfile *result,
-               unsigned threads)
+static int make_one(struct target *t, const bloomfile *base, const bloomfile *result,
+                    uint32_t features, unsigned threads)
 {
     struct work w = { .filters = { base, result },
                       .kind = part_kind(base->header.layout),
                       .pages = base->geometry.pages,
+                      .features = features,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .written = PTHREAD_COND_INITIALIZER,
                       .source = { .old = base->view.body,
@@ -280,9 +294,24 @@ int make_patch(struct destination to, const bloomfile *base, const bloomfile *re
     w.source.changes = w.changes;
     map_expect(&base->map, MAP_SCAN);
     map_expect(&result->map, MAP_SCAN);
-    int error = make(&w, to, threads);
+    int error = make(&w, t, threads);
     map_expect(&base->map, MAP_LOOKUPS);
     map_expect(&result->map, MAP_LOOKUPS);
     free(w.changes);
+    return error;
+}
+
+int make_patch(struct destination to, bloomfile *const *base, bloomfile *const *result,
+               size_t count, bool series, unsigned threads)
+{
+    struct target t = { .to = to };
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        const uint32_t followed = i + 1 < count ? PATCH_FOLLOWED : 0;
+        error = make_one(&t, base[i], result[i], series ? PATCH_OF_LAYER | followed : 0, threads);
+    }
+    if (error == 0)
+        return publish_finish(t.publication);
+    publish_abandon(t.publication);
     return error;
 }

@@ -6,8 +6,8 @@
 #include "handle/handle.h"
 #include "image/new_image.h"
 
-/* Both are sealed and of the same shape. */
-int make_patch(struct destination to, const bloomfile *base, const bloomfile *result,
-               unsigned threads);
+/* One filter, or the layers of a series; all are sealed, and in pairs of the same shape. */
+int make_patch(struct destination to, bloomfile *const *base, bloomfile *const *result,
+               size_t count, bool series, unsigned threads);
 
 #endif

@@ -73,11 +73,14 @@ int patch_decode_start(const uint8_t bytes[PATCH_START], struct patch_head *head
         return BLOOMFILE_EPATCH;
     if (bytes[AT_VERSION] != PATCH_VERSION)
         return BLOOMFILE_EVERSION;
-    if (bytes[AT_FEATURES] != 0)
+    head->features = bytes[AT_FEATURES];
+    if ((head->features & ~(PATCH_OF_LAYER | PATCH_FOLLOWED)) != 0)
         return BLOOMFILE_EFEATURE;
     head->layout = bytes[AT_LAYOUT];
     if (!layout_known(head->layout))
         return BLOOMFILE_ELAYOUT;
+    if (head->features == PATCH_FOLLOWED)
+        return BLOOMFILE_EPATCH;
     head->base = get_name(bytes + AT_BASE);
     head->result = get_name(bytes + AT_RESULT);
     return 0;
@@ -87,7 +90,7 @@ size_t patch_encode_head(const struct patch_head *head, uint8_t *bytes)
 {
     memcpy(bytes, magic, sizeof magic);
     bytes[AT_VERSION] = PATCH_VERSION;
-    bytes[AT_FEATURES] = 0;
+    bytes[AT_FEATURES] = (uint8_t)head->features;
     bytes[AT_LAYOUT] = (uint8_t)head->layout;
     put_name(bytes + AT_BASE, &head->base);
     put_name(bytes + AT_RESULT, &head->result);

@@ -16,6 +16,10 @@
 #define PATCH_NUMBER_MOST 10u /* bytes of a number of variable size */
 #define PATCH_HEAD_MOST   (PATCH_START + 2 * PATCH_NUMBER_MOST + PATCH_EDITS_MOST + 4)
 
+/* Bits of `features`. */
+#define PATCH_OF_LAYER 1u /* of a series: its patches, one a layer, are behind one another */
+#define PATCH_FOLLOWED 2u /* by that of the next layer */
+
 /* The checksums that name an image. */
 struct patch_name {
     uint32_t header; /* of its three checksums: that of the bytes would always be the same */
@@ -27,6 +31,7 @@ uint32_t patch_name_header(const uint8_t *header, uint32_t size);
 
 struct patch_head {
     struct patch_name base, result;
+    uint32_t features;
     uint32_t layout; /* of both, as the rest; a known one */
     uint64_t body_size;
     size_t edits_size;
@@ -45,7 +50,7 @@ enum patch_taken {
 enum patch_taken patch_take_number(uint64_t *number, unsigned at, uint8_t byte);
 
 /* Whether these first PATCH_START bytes may be those of a patch. 0, BLOOMFILE_EPATCH, _EVERSION,
- * _EFEATURE or _ELAYOUT. Sets layout and names of *head. */
+ * _EFEATURE or _ELAYOUT. Sets features, layout and names of *head. */
 int patch_decode_start(const uint8_t bytes[PATCH_START], struct patch_head *head);
 
 /* Writes at most PATCH_HEAD_MOST bytes, and returns how many. */

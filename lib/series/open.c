@@ -141,6 +141,12 @@ static uint64_t link_of(const struct header *h)
     return h->crc | (uint64_t)h->record.body_crc << 32;
 }
 
+bool series_is_next(const struct header *before, const struct header *h)
+{
+    return header_is_layer(h) && files_same_series(h, before) && h->layer == before->layer + 1 &&
+           h->link == link_of(before);
+}
+
 static int open_next(struct layers **l, struct place *p, unsigned flags)
 {
     const bloomfile *last = layers_newest(*l);
@@ -152,8 +158,7 @@ static int open_next(struct layers **l, struct place *p, unsigned flags)
     if (error != 0)
         return error;
     const struct header *h = &next->header;
-    if (!header_is_layer(h) || !files_same_series(h, before) || h->layer != before->layer + 1 ||
-        h->link != link_of(before)) {
+    if (!series_is_next(before, h)) {
         opening_close(next);
         return BLOOMFILE_ESERIES;
     }

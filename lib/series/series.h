@@ -16,6 +16,9 @@ int series_open_memory(bloomfile **out, const void *image, size_t size, unsigned
 int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,
                   unsigned flags);
 
+/* Whether a sealed layer's header may be that of the layer behind another one. */
+bool series_is_next(const struct header *before, const struct header *h);
+
 void series_close(bloomfile *f);
 
 bool series_contains(const bloomfile *f, uint64_t digest);

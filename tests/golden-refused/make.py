@@ -340,7 +340,9 @@ def wrong_heads(out):
     out.add("ETRUNCATED", "E.5", empty=b"", start=good[:20], no_end=good[:-1], no_head_crc=good[:-2])
     out.add("EPATCH", "P1", no_magic=b"B" + good[1:], filter=bytes(CLASSIC_OLD.data), text=b"apple\n" * 9)
     out.add("EVERSION", "P2", version_0=head(version=0), version_2=head(version=2))
-    out.add("EFEATURE", "P3", feature_0=head(features=1), feature_7=head(features=128))
+    out.add("EFEATURE", "P3", feature_2=head(features=4), feature_7=head(features=128))
+    out.add("EPATCH", "P5", followed_but_of_no_layer=head(features=2))
+    out.add("EOTHERBASE", "P6", of_a_layer=head(features=1), of_a_layer_and_followed=head(features=3))
     out.add("ELAYOUT", "P4", layout_0=head(layout=0), layout_4=head(layout=4))
     at = len(good) - 5
     out.add("EPATCH", "P5", body_size_0=head(body_size=0), body_size_63=head(body_size=63),

@@ -40,6 +40,26 @@ class DeltaTest(ToolTest):
 
 
 class Patches(DeltaTest):
+    def test_two_copies_of_a_series_that_grows(self):
+        self.output("bfcreate", "-q", "--live", "--grow", "-n", 200, "live")
+        for name, keys in (("old", KEYS[:700]), ("new", KEYS[:1300])):
+            self.output("bfadd", "-q", "live", stdin=lines(*keys))
+            self.output("bfseal", "-q", "-f", "live", name)
+        result = self.read("new")
+        told = json.loads(self.output("bfinspect", "--json", "new"))
+        self.assertEqual(len(told["layers"]), 3)
+        self.output("bfdelta", "-q", "old", "new", "patch")
+        self.assertEqual(self.python("delta", "old", "new", "other"), "")
+        self.assertEqual(self.read("other"), self.read("patch"))
+        self.assertEqual(self.python("apply", "old", "patch", "other"), "")
+        self.assertEqual(self.read("other"), result)
+        self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "old")
+        self.assertEqual(self.read("old"), result)
+        self.assertEqual(json.loads(self.output("bfdelta", "--info", "--json", "patch"))["layers"], 3)
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.output("bfseal", "-q", "-f", "live", "new")
+        self.assertIn("their layers differ", self.trouble("bfdelta", "old", "new", "more"))
+
     def test_both_implementations_make_and_apply_the_same(self):
         """Few changes and many, of keys that come, go, or are all others."""
         for layout in LAYOUTS:
@@ -127,7 +147,7 @@ class Patches(DeltaTest):
                 base, patch = GOLDEN / row["base"], REFUSED / row["patch"]
                 self.assertEqual(self.python("apply", base, patch, "made"), row["error"] + "\n")
                 message = self.trouble("bfdelta", "--apply", base, patch, "made")
-                self.assertRegex(message, "applied already|is for a filter of header"
+                self.assertRegex(message, "applied already|is for a filter of header|is for another filter"
                                  if row["error"].endswith("EOTHERBASE") else row["patch"])
                 self.assertFalse((self.folder / "made").exists())
 

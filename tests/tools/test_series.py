@@ -254,7 +254,7 @@ class Files(SeriesTest):
         self.assertIn("cannot merge standard input, filter 2: it is a series", message)
         message = self.trouble("bfmerge", "new", "-", stdin=both[:-1])
         self.assertIn("filter 2, which begins at byte", message)
-        self.assertIn("cannot compare sealed: it is a series of layers",
+        self.assertIn("their layers differ in number or size (copy all of one)",
                       self.trouble("bfdelta", "sealed", "one", "patch"))
         self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
         self.trouble("bfseal", "--project", "live", "new")

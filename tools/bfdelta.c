@@ -133,11 +133,6 @@ static bloomfile *open_filter(const struct request *r, const char *path)
         say_cannot_open(path, error);
     }
     bloomfile_get_info(f, &info);
-    if (info.layers > 0)
-        cli_fail(0,
-                 "cannot compare %s: it is a series of layers, and patches are for single filters:"
-                 " ship all of it, sealed (bfseal)",
-                 path);
     if (info.state != BLOOMFILE_SEALED)
         cli_fail(0,
                  "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"

@@ -358,7 +358,7 @@ class Room(SeriesTest):
         self.has_all("live")
 
     def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
-        """Its writer went on, and made a layer beside the first file of the next one."""
+        """One that was left behind, where the next series of that name needs its third."""
         for name in "live", "other":
             self.create_live("--grow", "-n", 100, name=name)
         self.output("bfadd", "-q", "other", stdin=lines(*KEYS[:500]))

@@ -189,7 +189,8 @@ class Manual(ToolTest):
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
-                    "was changed while|also the output|two outputs|was replaced or removed|what they add")
+                    "was changed while|also the output|two outputs|was replaced or removed|what they add|"
+                    "keys read here again")
         for tool, commands in ran.items():
             messages = "".join(self.messages(tool, words) for words in commands)
             documented = re.findall(r'^\.It "(.*)"$', (MAN / f"{tool}.1").read_text(), re.M)

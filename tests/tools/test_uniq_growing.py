@@ -58,7 +58,7 @@ class InMemory(UniqTest):
     def test_memory_that_is_not_there(self):
         """It stops before the next line, and all that it took is printed."""
         little = ["sh", "-c", 'ulimit -v 24576 && exec "$@"', "sh"]
-        keys = numbered(2_000_000)
+        keys = numbered(2_200_000)  # twelve layers, of which the last is as large as all others
         self.write("keys", lines(*keys))
         result = self.run_tool("bfuniq", "-j1", "-n", 1000, "-p", 1e-7, "keys", before=little)
         self.assertEqual(result.returncode, 2)

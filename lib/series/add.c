@@ -42,8 +42,9 @@ static int ask_for_room(const bloomfile *f, const struct layers *l)
     struct series_process *p = f->series->process;
     const bloomfile *newest = layers_newest(l);
     pthread_mutex_lock(&p->asking);
-    const uint64_t room = has_room(f, newest) ? 0 : full_room(newest);
-    const bool full = room == 0 && !has_room(f, newest);
+    const bool asked = has_room(f, newest); /* by another thread; it may be taken again at once */
+    const uint64_t room = asked ? 0 : full_room(newest);
+    const bool full = !asked && room == 0;
     if (room != 0)
         atomic_store(&p->room, (long long)room);
     pthread_mutex_unlock(&p->asking);

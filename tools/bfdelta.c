@@ -162,11 +162,14 @@ static bool tells(const struct request *r)
 
 /* ------------------------------------------------------------------------------------- making */
 
-/* What to build anew, so that there can be a patch. */
-static _Noreturn void fail_for_shape(const struct request *r, int error, const bloomfile *old)
+/* What to build anew, so that there can be a patch. Closes both. */
+static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfile *old,
+                                     bloomfile *new)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &info);
+    bloomfile_close(old);
+    bloomfile_close(new);
     if (info.layers > 0)
         cli_fail(
             0,
@@ -214,7 +217,7 @@ static void make(const struct request *r)
                     ? bloomfile_delta_fd(STDOUT_FILENO, old, new, r->threads, NULL)
                     : bloomfile_delta(r->patch, old, new, r->threads, sink_flags(r->force));
     if (is_of_shape(error))
-        fail_for_shape(r, error, old);
+        fail_for_shape(r, error, old, new);
     if (error != 0) {
         check_damage(r->old, old);
         check_damage(r->new, new);

@@ -71,12 +71,10 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
 static void get_info(const bloomfile *f, struct bloomfile_info *info)
 {
     struct header h = f->header, now;
-    if (f->live != NULL && live_load(f, &now) == 0)
+    if (f->writing)
+        (void)live_load_counted(f, &h); /* as it was when opened, if it cannot be read */
+    else if (f->live != NULL && live_load(f, &now) == 0)
         h.record = now.record;
-    if (f->writing) {
-        struct kernel_change counted = session_counted(f->session);
-        h.record = live_add_counts(&h, h.record, &counted);
-    }
     info_from_header(&h, f->geometry.image_size, f->geometry.pages, info);
     info->bad_pages = atomic_load(&f->guard->bad);
 }

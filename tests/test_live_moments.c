@@ -110,6 +110,40 @@ static void no_count_is_lost_between_one_that_leaves_and_one_that_joins(void **s
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
+/* ---- counts */
+
+static bloomfile *syncing;
+static unsigned looks;
+
+static void expect_all_keys(enum fault_call call)
+{
+    (void)call;
+    assert_int_equal(info_of(syncing).keys, LIVE_KEYS + 20);
+    looks++;
+}
+
+/* They are in the record or with the handle, or on their way. */
+static void no_count_is_missing_while_it_goes_to_the_record(void **state)
+{
+    (void)state;
+    syncing = opened("filter", BLOOMFILE_WRITE);
+    add_digests_of(syncing, LIVE_KEYS, LIVE_KEYS + 20);
+    looks = 0;
+    faults_begin(&(struct faults){ .at_each_call = expect_all_keys });
+    int error = bloomfile_sync(syncing);
+    faults_end();
+    assert_error(error, 0);
+    assert_true(looks > 5);
+    expect_all_keys(ON_pwrite64);
+    faults_begin(&(struct faults){
+        .at_each_call = expect_all_keys, .call = ON_pwrite64, .nth = 2, .error = EIO });
+    error = bloomfile_sync(syncing);
+    faults_end();
+    assert_error(error, EIO);
+    expect_all_keys(ON_pwrite64);
+    bloomfile_close(syncing);
+}
+
 /* ---- the file is replaced after it was opened and before it was locked */
 
 static unsigned replacements_left;
@@ -254,6 +288,7 @@ int main(void)
         ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that),
         ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way),
         ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins),
+        ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record),
         ON_NEW_FILTER(a_writer_ends_up_in_the_new_file),
         ON_NEW_FILTER(a_sealed_file_in_its_place_is_told),
         ON_NEW_FILTER(a_file_that_was_removed_is_not_written_to),

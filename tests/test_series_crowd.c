@@ -60,8 +60,7 @@ static void assert_layers_are_full_and_no_more(const bloomfile *f, uint64_t all)
         const struct bloomfile_info info = info_of(bloomfile_layer(f, i));
         assert_error(bloomfile_measure(bloomfile_layer(f, i), &m), 0);
         const double capacity = (double)info.capacity, noise = 4 / sqrt(capacity);
-        /* A thread that the machine holds back adds its share when the layer is full. */
-        assert_true(m.keys_estimate < capacity * (1.05 + noise) + 500);
+        assert_true(m.keys_estimate < capacity * (1.01 + noise) + 100);
         if (i + 1 < bloomfile_layers(f))
             assert_true(m.keys_estimate > capacity * (0.985 - noise));
         sum += info.keys;

@@ -16,13 +16,14 @@ int source_describe(const bloomfile *f, struct header *h)
     struct header now;
     uint32_t own = 0;
     *h = f->header;
-    int error = f->live != NULL ? live_load(f, &now) : 0;
-    if (f->live != NULL && error == 0)
-        h->record = now.record;
+    int error = 0;
     if (f->writing) {
-        struct kernel_change counted = session_counted(f->session);
-        h->record = live_add_counts(h, h->record, &counted);
+        error = live_load_counted(f, h);
         own = atomic_load(&f->session->joined); /* a child of fork() may not have */
+    } else if (f->live != NULL) {
+        error = live_load(f, &now);
+        if (error == 0)
+            h->record = now.record;
     }
     bool counted_by_others = h->record.writers > own;
     h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;

@@ -66,10 +66,9 @@ static int commit(const bloomfile *f, int body_error)
         return error;
     if (body_error != 0)
         return live_poison(f, &now, body_error);
-    struct kernel_change counted = session_take(f->session);
+    struct kernel_change counted = session_take(f->session, now.record.sequence);
     error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
-    if (error != 0)
-        session_count(f->session, &counted);
+    session_taken(f->session, error == 0);
     return error;
 }
 

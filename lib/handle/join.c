@@ -200,7 +200,7 @@ static int resign(const bloomfile *f)
         const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
-    struct kernel_change counted = session_take(f->session);
+    struct kernel_change counted = session_take(f->session, now.record.sequence);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
@@ -210,8 +210,7 @@ static int resign(const bloomfile *f)
      * So do not leave the mark there; whoever removes it must sync. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
     error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
-    if (error != 0)
-        session_count(f->session, &counted);
+    session_taken(f->session, error == 0);
     return error;
 }
 

@@ -188,3 +188,16 @@ struct record live_add_counts(const struct header *h, struct record r,
     r.overflow = moved(r.overflow, counted->overflow, r.ones, &r.flags);
     return r;
 }
+
+int live_load_counted(const bloomfile *f, struct header *now)
+{
+    struct header loaded;
+    pthread_mutex_lock(&f->session->counts);
+    const int error = live_load(f, &loaded);
+    if (error == 0)
+        now->record = loaded.record;
+    const struct kernel_change missing = session_missing(f->session, now->record.sequence);
+    pthread_mutex_unlock(&f->session->counts);
+    now->record = live_add_counts(now, now->record, &missing);
+    return error;
+}

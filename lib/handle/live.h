@@ -43,6 +43,10 @@ static inline bool live_succeeded(const bloomfile *f)
     return header_has_successor(f->live);
 }
 
+/* Decodes the header as live_load() does, and adds to its record what this handle has counted, even
+ * while some of that is on its way to the record. After an error *now is unchanged but for that. */
+int live_load_counted(const bloomfile *f, struct header *now);
+
 /* `r` plus what this handle has counted. */
 struct record live_add_counts(const struct header *h, struct record r,
                               const struct kernel_change *counted);

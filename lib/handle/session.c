@@ -87,7 +87,7 @@ static int64_t take(const atomic_llong *own, atomic_llong *taken, atomic_llong *
     return value - atomic_exchange(taken, value) + atomic_exchange(others, 0);
 }
 
-struct kernel_change session_take(struct session *s)
+static struct kernel_change take_all(struct session *s)
 {
     struct kernel_change sum = { 0 };
     for (struct session_shard *t = s->shards; t < s->shards + SESSION_SHARDS; t++) {
@@ -95,6 +95,35 @@ struct kernel_change session_take(struct session *s)
         sum.ones += take(&t->own.ones, &t->taken.ones, &t->others.ones);
         sum.overflow += take(&t->own.overflow, &t->taken.overflow, &t->others.overflow);
     }
+    return sum;
+}
+
+struct kernel_change session_take(struct session *s, uint64_t sequence)
+{
+    pthread_mutex_lock(&s->counts);
+    const struct kernel_change counted = s->committing = take_all(s);
+    s->committing_over = sequence;
+    pthread_mutex_unlock(&s->counts);
+    return counted;
+}
+
+void session_taken(struct session *s, bool committed)
+{
+    pthread_mutex_lock(&s->counts);
+    if (!committed)
+        session_count(s, &s->committing);
+    s->committing = (struct kernel_change){ 0 };
+    pthread_mutex_unlock(&s->counts);
+}
+
+struct kernel_change session_missing(const struct session *s, uint64_t sequence)
+{
+    struct kernel_change sum = session_counted(s);
+    if (sequence > s->committing_over)
+        return sum;
+    sum.keys += s->committing.keys;
+    sum.ones += s->committing.ones;
+    sum.overflow += s->committing.overflow;
     return sum;
 }
 

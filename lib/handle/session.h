@@ -23,7 +23,10 @@ struct session {
     atomic_bool joined;         /* the writers */
     pthread_mutex_t syncs;      /* held to join, to sync and to commit */
     atomic_uint_least64_t seen; /* the highest sequence that was read or written */
-    uint64_t durable; /* 1 + sequence of a record that is known to be on disk; 0: none is */
+    uint64_t durable;       /* 1 + sequence of a record that is known to be on disk; 0: none is */
+    pthread_mutex_t counts; /* held while they move to a record, and to read both */
+    struct kernel_change committing; /* counts on their way to a record, */
+    uint64_t committing_over;        /* which comes after the one of this sequence */
     pthread_mutex_t removal;
     pthread_rwlock_t stripes; /* shared by those who hold one */
     pthread_mutex_t stripe[LOCK_STRIPE_COUNT];
@@ -42,9 +45,17 @@ void session_free(struct session *s);
 /* Counts what was changed; any thread. */
 void session_count(struct session *s, const struct kernel_change *change);
 
-/* What has been counted since the last session_take(), one of which runs at a time. */
+/* What has been counted and is not on its way to a record. */
 struct kernel_change session_counted(const struct session *s);
-struct kernel_change session_take(struct session *s);
+
+/* Takes what has been counted to a record, over the one of `sequence`. session_taken() is due: with
+ * `committed` false it is given back. One commit at a time. */
+struct kernel_change session_take(struct session *s, uint64_t sequence);
+void session_taken(struct session *s, bool committed);
+
+/* What the record of `sequence` lacks. The record must be read, and this called, with `counts`
+ * held. */
+struct kernel_change session_missing(const struct session *s, uint64_t sequence);
 
 /* For BLOOMFILE_ADD_EXACT: keeps everybody else, here and in other processes, from adding keys of
  * the digest's stripe, or of any. 0, or an errno and nothing is held. */

@@ -43,13 +43,12 @@ bool full_of_time(const bloomfile *f)
 
 uint64_t full_room(const bloomfile *f)
 {
-    struct header now;
+    struct header now = f->header;
     if (full_of_time(f))
         return 0;
-    if (live_load(f, &now) != 0)
+    if (live_load_counted(f, &now) != 0)
         return 1; /* adding will tell */
-    struct kernel_change counted = session_counted(f->session);
-    uint64_t keys = live_add_counts(&now, now.record, &counted).n;
+    uint64_t keys = now.record.n;
     const uint64_t writers = now.record.writers > 1 ? now.record.writers : 1;
     const bool uncertain = writers > 1 || (now.record.flags & RECORD_N_ESTIMATED) != 0;
     const uint64_t seen = uncertain ? estimate(f) : 0;

@@ -96,6 +96,12 @@ int files_look(const struct series *s, const struct header *like, uint64_t layer
     return s->generations != 0 && h.layer + s->generations == layer ? ENOENT : BLOOMFILE_ESERIES;
 }
 
+/* One that was missing for so long is not waited for again: each lookup would. */
+static int tries_of(const struct series *s)
+{
+    return s->missing ? 1 : TRIES;
+}
+
 static void wait_for_others(int tries)
 {
     if (tries < AT_ONCE)
@@ -135,15 +141,14 @@ static int find_next(const struct series *s, struct layers **l)
 static int find_growing(const struct series *s, struct layers **l)
 {
     int error = 0;
-    for (int tries = 0; tries < TRIES;) {
+    for (int tries = 0; tries < tries_of(s);) {
         error = find_next(s, l);
         if (error == ENOENT && !live_succeeded(layers_newest(*l)))
             return 0;
         if (error != 0 && error != ENOENT)
             return error;
-        if (error == ENOENT) { /* its successor had a name before it was marked */
-            wait_for_others(tries++);
-        }
+        if (error == ENOENT && ++tries < tries_of(s))
+            wait_for_others(tries); /* its successor had a name before it was marked */
     }
     return BLOOMFILE_ELAYER;
 }
@@ -191,7 +196,7 @@ static int find_all(const struct series *s, const struct layers *known, struct l
 static int find_forgetting(const struct series *s, const struct layers *known, struct layers **out)
 {
     int error = BLOOMFILE_ELAYER;
-    for (int tries = 0; tries < TRIES && error == BLOOMFILE_ELAYER; tries++) {
+    for (int tries = 0; tries < tries_of(s) && error == BLOOMFILE_ELAYER; tries++) {
         if (tries > 0)
             wait_for_others(tries);
         struct layers *l = layers_copy(known, s->generations);

@@ -33,6 +33,7 @@ struct series {
     uint32_t generations;
     bool live;
     bool writing;
+    bool missing; /* a layer was, when they were last looked for; under `finding` */
     int finished; /* result of bloomfile_finish() */
 };
 

@@ -17,6 +17,7 @@ static int find(const bloomfile *f, const struct layers *seen)
     if (s->path == NULL)
         return BLOOMFILE_ELAYER; /* that of the parent of this process */
     int error = writers_find(f, seen, &next);
+    s->missing = error == BLOOMFILE_ELAYER;
     if (error == 0)
         layers_replace(f, next);
     return error;

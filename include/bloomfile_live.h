@@ -53,22 +53,26 @@
  * counting filter closes before another one has committed counters that both have raised.
  *
  * Series. With bloomfile_params.series a filter consists of layers. BLOOMFILE_GROW: when a layer
- * has its capacity, whoever fills it makes the next one, of twice the capacity and a lower rate, so
- * that the rates of all of them add up to less than params.fpr, however many there will be. A
- * number G of generations, 2 to 1000: a layer that is full, or whose params.period is over, is
- * followed by an empty one of the same size, and of G layers the oldest is forgotten; so a key
- * that was new is found until at least G - 1 further generations have begun, and one that was not,
- * be it by a false positive, as long as what it was taken for. Layers are files: PATH, PATH.1,
- * PATH.2 and so on, of a series that forgets as many as it has generations. All of them belong
- * together: they are opened by PATH and found by themselves, while others make new ones too, and
- * one that is missing or foreign is an error (BLOOMFILE_ELAYER, _ESERIES). A key is new if no layer
- * has it. What has been said above holds for each layer. If a layer cannot be made, since the disk
- * is full, say, adds of new keys fail with that error, nothing is lost, and lookups go on. If a
- * lookup finds that there is a further layer and cannot open it, it answers "maybe", and
- * bloomfile_status() says why. In memory a series belongs to the process that made it: in a child
- * of fork, once the parent has made a further layer, lookups are "maybe", and adds
- * BLOOMFILE_ELAYER; a child makes none. bloomfile_seal_to() writes all layers to one file, which is
- * shipped and opened like any other; sealing in place, folding and merging are BLOOMFILE_ENOTONE.
+ * is full, the writer that filled it makes the next one, with twice the capacity and a lower rate,
+ * so that the rates of all layers add up to less than params.fpr, however many there are. G
+ * generations, from 2 to 1000: when a layer is full, or its params.period is over, an empty one of
+ * the same size follows, and the oldest of more than G layers is forgotten. A key that was new when
+ * it was added is found until at least G - 1 further generations have begun. A key that was not
+ * new, perhaps by a false positive, may be forgotten earlier, with the layer that seemed to have
+ * it.
+ *
+ * Layers are files: PATH, PATH.1, PATH.2 and so on; a series that forgets reuses G names. They
+ * belong together: opening PATH finds the others, even while writers add more, and a layer that is
+ * missing or foreign is an error (BLOOMFILE_ELAYER, _ESERIES). A key is new if no layer has it. All
+ * that this page says of a file holds for each layer. If the next layer cannot be made, for example
+ * because the disk is full, adding a new key returns that error; nothing is lost, and lookups go
+ * on. A file with a second name (a hard link) gets no successor: EMLINK. If a lookup meets a layer
+ * that it cannot open, it answers "maybe", and bloomfile_status() says why.
+ *
+ * In memory a series belongs to the process that made it. A child of fork makes no layers; once its
+ * parent has made one, the child's lookups are "maybe" and its adds BLOOMFILE_ELAYER.
+ * bloomfile_seal_to() writes all layers to one file, which is shipped and opened like any other.
+ * Sealing in place, folding and merging are BLOOMFILE_ENOTONE.
  *
  * fork. A child may go on using the handles it inherits. Its first add, sync or copy opens the file
  * anew (it must be allowed to, and needs /proc); by an add or a sync it becomes a writer of its

@@ -293,6 +293,7 @@ class SeriesWriter:
             generations = image.header["generations"]
             for own in {number, number if generations else 0}:
                 image.need(self.number_at(image, own) == own, "EREPLACED rule S11")
+            image.need(self.path(number).stat().st_nlink == 1, "EMLINK rule S14")
             found = self.number_at(image, number + 1)
             if found != number + 1:
                 replaced = number + 1 - generations if generations else -1

@@ -415,6 +415,24 @@ static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void *
     assert_int_equal(access("gone.1", F_OK), -1);
 }
 
+static void a_file_with_two_names_gets_no_successor(void **state)
+{
+    (void)state;
+    bloomfile *f = create("one", BLOOMFILE_GROW);
+    uint64_t i = 0;
+    int error = 0;
+    assert_int_equal(link("one", "two"), 0);
+    while (error == 0)
+        error = bloomfile_add_digest(f, number(0, i++), NULL);
+    assert_error(error, EMLINK);
+    assert_true(access("one.1", F_OK) != 0);
+    assert_int_equal(absent_of(f, 0, i - 1), 0);
+    assert_int_equal(unlink("two"), 0);
+    assert_error(bloomfile_add_digest(f, number(0, i - 1), NULL), 0);
+    assert_int_equal(bloomfile_layers(f), 2);
+    finish(f);
+}
+
 static void new_layers_have_the_rights_of_the_first(void **state)
 {
     (void)state;
@@ -771,6 +789,7 @@ int main(void)
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
         TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
         TEST(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone),
+        TEST(a_file_with_two_names_gets_no_successor),
         TEST(new_layers_have_the_rights_of_the_first),
         TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),
         TEST(what_needs_one_filter_refuses_a_series),

@@ -123,11 +123,22 @@ static int flush_name(const struct series *s)
     return file_flush_directory(s->path);
 }
 
+/* A writer that opened the file by another name would look for the next layer under that name, and
+ * make a second one. */
+static int check_only_name(const bloomfile *layer)
+{
+    struct stat status;
+    int error = file_stat(layer->fd, &status);
+    return error == 0 && status.st_nlink > 1 ? EMLINK : error;
+}
+
 /* Beside another series, which has the name now, a layer would be taken for one that is foreign. */
 static int check_place(const struct series *s, const struct layers *l)
 {
     int error = s->generations == 0 ? join_check_path(l->list[0]) : 0;
-    return error != 0 ? error : join_check_path(layers_newest(l));
+    if (error == 0)
+        error = join_check_path(layers_newest(l));
+    return error == 0 ? check_only_name(layers_newest(l)) : error;
 }
 
 static int see_to_file(const struct series *s, const struct layers *l)

@@ -10,7 +10,7 @@
  * has got keys, but no further layer: two of its sealed copies have a patch, layer by layer.
  *
  * The patch names both by their checksums. A base that is another one, or damaged, is refused, and
- * so is a patch that is damaged; a result that is not the one that was told of is never published.
+ * so is a patch that is damaged; a result that is not the one it names is never published.
  * A patch protects from accidents: sign it, or the result, against people. Its bytes are defined in
  * format-spec.md, annex E, and do not depend on the number of threads.
  *

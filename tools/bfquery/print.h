@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lines with what is told of each: its input, its number there, and the filters it may be in.
+ * Lines with what is printed of each: its input, its number there, and the filters it may be in.
  */
 #ifndef BLOOMFILE_TOOLS_QUERY_PRINT_H
 #define BLOOMFILE_TOOLS_QUERY_PRINT_H
@@ -12,7 +12,7 @@ struct print {
     const struct filters *names;
 };
 
-/* Whether anything is told; otherwise lines are printed by batch_gather() and batch_write(). */
+/* Whether anything is printed; otherwise lines are printed by batch_gather() and batch_write(). */
 bool print_tells(const struct print *p);
 
 /* Puts the chosen lines into b->text, behind the header, if it is the first one. */

@@ -23,7 +23,7 @@ struct seen {
     bool forgets;        /* what was seen may be new again at once */
     size_t layers;       /* of one in memory, as last watched */
     int error;           /* why no more could be added */
-    bool finished;       /* `f` was, and what failed has been told */
+    bool finished;       /* `f` was, and the failure has been reported */
     struct early early;  /* of one that forgets by time */
     struct crowd crowd;  /* of a fixed one */
     uint64_t warn_above; /* keys */

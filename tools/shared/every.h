@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How long a generation of a filter that forgets lasts: so many keys, or so much time.
+ * How long a generation of a filter that forgets lasts: a number of keys, or a time.
  */
 #ifndef BLOOMFILE_TOOLS_EVERY_H
 #define BLOOMFILE_TOOLS_EVERY_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define EVERY_HELP                                                                                 \
-    "a generation ends after so many new keys, or so much time (30s, 10min, 6h, 7d) or -n keys"
+    "a generation ends after N new keys, or after a time (30s, 10min, 6h, 7d) or -n keys"
 
 /* Takes the value of --every: sets *keys, or *seconds, and the other one to 0. Ends the program by
  * cli_usage() for what is neither. */

@@ -114,7 +114,7 @@ ALWAYS_INLINE uint64_t marks_before(uint64_t (*marks_in)(const uint8_t *, uint8_
     return size < MARKS_BLOCK ? marks & ((UINT64_C(1) << size) - 1) : marks;
 }
 
-/* Where the bit is that has so many set ones below it. */
+/* The place of the set bit that has that number of set bits below it. */
 ALWAYS_INLINE unsigned bit_by_clearing(uint64_t bits, uint32_t below)
 {
     for (; below > 0; below--)

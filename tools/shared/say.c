@@ -85,9 +85,9 @@ void say_if_series(const char *attempt, const char *path, const bloomfile *f)
 {
     if (bloomfile_layers(f) > 0)
         cli_fail(0,
-                 "cannot %s %s: it is a series of layers, of which no single filter with the"
-                 " promised rate can be made without the keys (bfcreate makes one of them; bfseal"
-                 " ships a series in one file)",
+                 "cannot %s %s: it is a series of layers, which cannot become one filter at the"
+                 " promised rate (build one from the keys with bfcreate, or ship the series with"
+                 " bfseal)",
                  attempt, path);
 }
 

@@ -138,7 +138,9 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EDIFFERENTBITS, -1050, "the numbers of bits m differ")                             \
     X(BLOOMFILE_EDIFFERENTFORM, -1051, "one is a file, the other an embedded image")               \
     X(BLOOMFILE_EPATCH, -1052, "not a patch for filters, or a damaged one")                        \
-    X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")
+    X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")                \
+    X(BLOOMFILE_ESOLVED, -1054,                                                                    \
+      "the layout ribbon is built from all keys at once; blocked can be changed and combined")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
@@ -172,6 +174,7 @@ enum bloomfile_layout {
     BLOOMFILE_BLOCKED = 1,  /* 512-bit blocks, one cache line per lookup; the default */
     BLOOMFILE_CLASSIC = 2,  /* k independent bits; smallest, up to k lines per lookup */
     BLOOMFILE_COUNTING = 3, /* as classic with 4-bit counters; four times the size, can forget */
+    BLOOMFILE_RIBBON = 4,   /* equations in pages; a third smaller, only built and looked up */
 };
 
 /* The digest of a key: XXH3_64bits_withSeed(key, size, seed). `key` may be NULL when size is 0. */

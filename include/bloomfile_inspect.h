@@ -36,12 +36,13 @@ BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t 
 /* What sets a layout apart. Later versions may add members at the end. */
 struct bloomfile_traits {
     const char *name;    /* "blocked" */
-    const char *unit;    /* "block", "bit" or "counter": folding divides their number */
+    const char *unit;    /* "block", "bit", "counter" or "line": folding divides their number */
     const char *cell;    /* "bit" or "counter": m is their number */
     uint32_t unit_cells; /* cells of a unit, a power of 2: 512 or 1. m is a multiple of it */
     uint32_t cell_bits;  /* bits of the body that a cell takes: 1 or 4 */
     uint32_t projection; /* the layout that bloomfile_project() makes of it; 0: it does not */
     bool counts;         /* keys can be removed, and filters cannot be intersected */
+    bool solved;         /* built from all keys at once: not live, folded, merged or a view */
 };
 
 /* The traits of a layout; NULL: there is no such layout. The numbers have no gaps: counting from 1

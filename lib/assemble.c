@@ -71,6 +71,8 @@ static int assemble(struct destination to, const struct bloomfile_params *params
     int error = describe(&h, params, provenance, keys);
     if (error != 0)
         return error;
+    if (layout_of(h.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     if (geometry_of(h.layout, h.m, h.header_size).image_size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
     if (!body_last_byte_is_clean(&h, body))

@@ -9,6 +9,8 @@
 static int take(struct bloomfile_params *p, const struct bloomfile_params *given)
 {
     int error = params_take(p, given);
+    if (error == 0 && layout_of(p->layout)->solved)
+        error = BLOOMFILE_ESOLVED;
     if (error == 0)
         error = params_refuse_of_builder(p);
     return error == 0 && p->series == 0 ? params_refuse_of_live(p) : error;

@@ -10,6 +10,8 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
     struct combination c = { .parts = &part, .settle = combine_estimate };
     if (header_is_layer(&src->header))
         return BLOOMFILE_ENOTONE;
+    if (factor != 1 && layout_of(src->header.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     if (factor == 0 || src->view.units % factor != 0)
         return BLOOMFILE_EFACTOR;
     int error = source_describe(src, &c.h);

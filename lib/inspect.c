@@ -236,7 +236,9 @@ static void measure(const bloomfile *f, struct bloomfile_measurement *m)
         .ones = tally.ones,
         .fill = (double)tally.ones / (double)h->m,
         .fpr = sizing->measured(h->m, h->k, tally.ones, tally.blocks),
-        .keys_estimate = sizing->estimated_keys(h->m, h->k, tally.ones),
+        .keys_estimate = layout_of(h->layout)->solved
+                             ? (double)tally.keys
+                             : sizing->estimated_keys(h->m, h->k, tally.ones),
     };
 }
 

@@ -72,6 +72,8 @@ static int describe(struct header *h, const bloomfile *const *srcs, size_t count
 {
     if (header_is_layer(&srcs[0]->header))
         return BLOOMFILE_ENOTONE;
+    if (layout_of(srcs[0]->header.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     int error = source_describe(srcs[0], h);
     for (size_t i = 1; error == 0 && i < count; i++) {
         struct header source;

@@ -217,6 +217,8 @@ int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fo
 {
     if (header_is_layer(&src->header))
         return BLOOMFILE_ENOTONE;
+    if (layout_of(src->header.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     if (choices == NULL) {
         *count = divisors_count(src->view.units);
         return 0;

@@ -19,6 +19,8 @@ int bloomfile_view_init(struct bloomfile_view *out, uint32_t layout, uint64_t bi
     *out = unknown;
     if (!layout_known(layout))
         return BLOOMFILE_ELAYOUT;
+    if (layout_of(layout)->solved)
+        return BLOOMFILE_ESOLVED;
     if (hashes < 1 || hashes > BLOOMFILE_MAX_HASHES)
         return BLOOMFILE_EHASHES;
     if (!geometry_bits_valid(layout, bits))

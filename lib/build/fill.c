@@ -10,6 +10,7 @@
 #include "build/aside.h"
 #include "build/distinct.h"
 #include "build/reader.h"
+#include "build/solver.h"
 #include "format/checksum.h"
 #include "format/probe.h"
 #include "image/image.h"
@@ -41,12 +42,14 @@ struct fill {
 struct worker {
     struct fill *fill;
     struct reader *reader;
+    struct solver *solver; /* of a layout that is solved */
     uint32_t *positions; /* for positions read back */
     struct aside_writer *writer;
     uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
     uint64_t first, last; /* its units */
     uint64_t added;       /* distinct digests, as far as they must be */
+    int lacking;          /* ENOMEM: for the digests of the part */
     bool sieve;           /* too many digests have set no bit in this part... */
     bool many_repeat;     /* ...since many are repeated, which will be so in all parts */
     struct kernel_tally tally;
@@ -85,10 +88,22 @@ static void add_and_count(struct worker *w, struct reader_piece *piece)
     w->added -= repeated;
 }
 
+static void collect(struct worker *w, struct reader_piece *piece)
+{
+    reader_make_distinct(piece);
+    if (w->lacking == 0)
+        w->lacking = solver_take(w->solver, piece->digests, piece->n);
+    w->added += piece->n;
+}
+
 static void add(void *context, struct reader_piece *piece)
 {
     struct worker *w = context;
     const struct fill *f = w->fill;
+    if (w->solver != NULL) {
+        collect(w, piece);
+        return;
+    }
     if (f->each_once && piece->own != NULL && f->kernel->density == KERNEL_LOCAL && !w->sieve) {
         add_and_count(w, piece);
         return;
@@ -127,6 +142,25 @@ static int add_positions(struct worker *w, uint64_t number)
     return aside_read(f->aside, (size_t)(number - f->begin), w->positions, put, w);
 }
 
+/* Collects the keys of the part first; then makes its pages. */
+static int solve_keys(struct worker *w, uint64_t start, size_t size)
+{
+    w->lacking = 0;
+    solver_start(w->solver, start / CHECKSUM_PAGE, w->fill->g.units);
+    int error = add_keys(w, start, size);
+    if (error == 0)
+        error = w->lacking;
+    return error != 0 ? error : solver_make(w->solver, w->bytes, checksum_pages(size));
+}
+
+/* The keys of a part, whatever the layout. */
+static int take_keys(struct worker *w, uint64_t number, uint64_t start, size_t size)
+{
+    if (w->solver != NULL)
+        return solve_keys(w, start, size);
+    return w->fill->aside != NULL ? add_positions(w, number) : add_keys(w, start, size);
+}
+
 static void sum_pages(struct worker *w, uint64_t start, size_t size)
 {
     const struct fill *f = w->fill;
@@ -147,7 +181,7 @@ static int make_part(struct worker *w, uint64_t number)
     w->bytes = memset(f->body != NULL ? f->body + start : w->room, 0, size);
     w->added = 0;
     w->sieve = w->many_repeat;
-    int error = f->aside != NULL ? add_positions(w, number) : add_keys(w, start, in_use);
+    int error = take_keys(w, number, start, in_use);
     if (error != 0)
         return error;
     f->kernel->tally(w->bytes, in_use, &w->tally);
@@ -164,6 +198,8 @@ static int get_ready(struct worker *w)
         return ENOMEM;
     if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
         return ENOMEM;
+    if (f->kernel->solve != NULL && solver_new(&w->solver, f->kernel, f->parts.size / CHECKSUM_PAGE) != 0)
+        return ENOMEM;
     return f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
 }
 
@@ -178,6 +214,7 @@ static void release(struct worker *w, int error)
     free(w->positions);
     free(w->room);
     reader_free(w->reader);
+    solver_free(w->solver);
 }
 
 static void make_parts(void *context)
@@ -289,7 +326,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .body = body,
         .fd = fd,
         .table = table,
-        .each_once = !runs->counted || layout_of(h->layout)->counts,
+        .each_once = !runs->counted || layout_of(h->layout)->counts || layout_of(h->layout)->solved,
     };
     int error = 0;
     if (f.parts.window > 0) {

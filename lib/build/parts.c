@@ -4,11 +4,13 @@
 
 #include "build/aside.h"
 #include "build/reader.h"
+#include "build/solver.h"
 #include "format/checksum.h"
 #include "os/team.h"
 
 #define PART_BEST  ((size_t)1 << 18) /* stays in the cache */
 #define PART_LEAST ((size_t)1 << 15)
+#define PART_SOLVED ((size_t)1 << 16) /* its digests stay in the cache */
 #define TURNS      8
 #define PART_MOST                                                                                  \
     (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
@@ -99,10 +101,14 @@ static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_
     *p = shared && windows_of(&several) <= windows ? several : one;
 }
 
-static void plan_ranges(struct parts *p, uint64_t body_size, const struct fill_plan *plan,
-                        bool in_place)
+static void plan_ranges(struct parts *p, const struct header *h, uint64_t body_size,
+                        const struct fill_plan *plan, bool in_place)
 {
-    p->size = plan->part != 0 && plan->part < PART_BEST && !in_place ? plan->part : PART_BEST;
+    const bool solved = layout_of(h->layout)->solved;
+    const size_t best = solved ? PART_SOLVED : PART_BEST;
+    const size_t share = solved ? plan->part / SOLVER_SHARE / CHECKSUM_PAGE * CHECKSUM_PAGE : plan->part;
+    const size_t most = share > CHECKSUM_PAGE ? share : CHECKSUM_PAGE;
+    p->size = plan->part != 0 && most < best && !in_place ? most : best;
     while (p->threads > 1 && p->size > PART_LEAST && body_size / p->size < p->threads * TURNS)
         p->size = p->size / 2 / CHECKSUM_PAGE * CHECKSUM_PAGE;
     p->count = divided_up(body_size, p->size);
@@ -117,7 +123,7 @@ struct parts parts_plan(const struct header *h, uint64_t digests, const struct f
         team_size(plan->threads, digests / READER_SHARE + body_size / BODY_SHARE);
     struct parts p = { .threads = threads, .room = plan->room };
     if (layout_is_local(h->layout)) {
-        plan_ranges(&p, body_size, plan, in_place);
+        plan_ranges(&p, h, body_size, plan, in_place);
         return p;
     }
     plan_passes(&p, body_size, plan, in_place);

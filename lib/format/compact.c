@@ -56,7 +56,7 @@ int compact_decode(const uint8_t *bytes, size_t size, struct bloomfile_view *vie
     if (trailer[AT_VERSION] != VERSION)
         return BLOOMFILE_EVERSION;
     view->layout = trailer[AT_LAYOUT] & 15;
-    if (!layout_known(view->layout))
+    if (!layout_known(view->layout) || layout_of(view->layout)->solved)
         return BLOOMFILE_ELAYOUT;
     if (trailer[AT_HASH] != HASH_XXH3_64)
         return BLOOMFILE_EHASH;

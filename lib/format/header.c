@@ -202,7 +202,8 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         FIELD_FAULT(BLOOMFILE_EHASH, hash_id);
     else if (!app_hash && h->self_test != hash_self_test(h->seed))
         FIELD_FAULT(BLOOMFILE_ESELFTEST, self_test);
-    if (h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
+    const bool solved = known && layout_of(h->layout)->solved;
+    if (solved ? h->k != 0 : h->k < 1 || h->k > BLOOMFILE_MAX_HASHES)
         FIELD_FAULT(BLOOMFILE_EHASHES, k);
     bool bits_valid = known && geometry_bits_valid(h->layout, h->m);
     if (known && !bits_valid)
@@ -215,8 +216,9 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
         FIELD_FAULT(BLOOMFILE_ECAPACITY, capacity);
     if (get64(bytes + AT_fpr) >= FPR_LIMIT)
         FIELD_FAULT(BLOOMFILE_ERATE, fpr);
+    const uint64_t most = solved ? h->m : BLOOMFILE_MAX_BITS;
     if (bits_valid &&
-        (h->m_unfolded > BLOOMFILE_MAX_BITS || h->m_unfolded < h->m || h->m_unfolded % h->m != 0))
+        (h->m_unfolded > most || h->m_unfolded < h->m || h->m_unfolded % h->m != 0))
         FIELD_FAULT(BLOOMFILE_EUNFOLDED, m_unfolded);
     size_t label_size = strlen(h->label);
     if (!header_label_valid(h->label, label_size) ||
@@ -232,7 +234,7 @@ static void check_layer(const uint8_t *bytes, const struct header *h, struct hea
         FIELD_FAULT(BLOOMFILE_ESERIES, header_size);
         return;
     }
-    if (layout_known(h->layout) && layout_of(h->layout)->counts)
+    if (layout_known(h->layout) && !layout_of_layers(h->layout))
         FIELD_FAULT(BLOOMFILE_ESERIES, layout);
     if (sealed != (h->series == 0))
         FIELD_FAULT(BLOOMFILE_ESERIES, series);
@@ -293,6 +295,8 @@ static bool record_state_valid(const struct header *h)
     if (!sealed && r->state != BLOOMFILE_LIVE && r->state != BLOOMFILE_POISONED)
         return false;
     if (!sealed && (h->header_size != GEOMETRY_FILE_HEADER || r->body_crc != 0))
+        return false;
+    if (!sealed && layout_known(h->layout) && layout_of(h->layout)->solved)
         return false;
     if (sealed != (r->sequence == HEADER_SEALED_SEQUENCE))
         return false;

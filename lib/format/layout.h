@@ -8,7 +8,7 @@
 
 enum {
     LAYOUT_DEFAULT = BLOOMFILE_BLOCKED,
-    LAYOUT_END = BLOOMFILE_COUNTING + 1, /* above all layouts */
+    LAYOUT_END = BLOOMFILE_RIBBON + 1, /* above all layouts */
     LAYOUT_UNIT_MOST = 64,               /* bytes of the largest unit */
 };
 
@@ -24,6 +24,12 @@ static inline bool layout_known(uint32_t layout)
 static inline const struct bloomfile_traits *layout_of(uint32_t layout)
 {
     return &layout_table[layout];
+}
+
+/* Whether the layers of a series may have it. */
+static inline bool layout_of_layers(uint32_t layout)
+{
+    return !layout_of(layout)->counts && !layout_of(layout)->solved;
 }
 
 /* Whether all positions of a key lie in one unit, so that units belong to ranges of digests. */

@@ -50,12 +50,16 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
     f->kernel = kernel_for(h->layout);
     f->contains = f->kernel->contains;
-    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k };
+    f->view = (struct kernel_view){ map->bytes + h->body_offset, f->geometry.units, h->k, NULL };
+    if (f->kernel->solve != NULL)
+        f->view.shapes = calloc((size_t)f->geometry.pages, sizeof *f->view.shapes);
     f->copied = (flags & BLOOMFILE_COPY) != 0;
     f->guard = &f->guard_storage;
     f->app_hash = hash_is_applications(h->hash_id);
     int error = guard_start(f->guard, f->view.body, h->body_size, h->record.body_crc,
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
+    if (f->kernel->solve != NULL && f->view.shapes == NULL)
+        error = ENOMEM;
     if (f->app_hash)
         app_hash_forget(f);
     if (live) {
@@ -283,6 +287,7 @@ void opening_close(bloomfile *f)
         join_leave(f);
     session_free(f->session);
     guard_release(f->guard);
+    free(f->view.shapes);
     map_release(&f->map);
     if (f->fd >= 0)
         close(f->fd);

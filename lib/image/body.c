@@ -61,6 +61,12 @@ bool body_last_page_is_clean(const struct header *h, const uint8_t *page)
     return is_clean_from(h, page, (h->body_size - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE, &offset);
 }
 
+/* Whether the heads of the pages tell of n keys. */
+static bool keys_add_up(const struct kernel_tally *tally, uint64_t n)
+{
+    return tally->more_keys ? tally->keys <= n : tally->keys == n;
+}
+
 /* The first field in which body and record differ, or NULL. */
 static const char *contradiction(const struct body_check *check, uint64_t *offset)
 {
@@ -72,7 +78,13 @@ static const char *contradiction(const struct body_check *check, uint64_t *offse
         return "ones";
     if (check->pass.tally.overflow != r->overflow)
         return "overflow";
-    return body_padding_is_clean(check->h, check->body, offset) ? NULL : "padding";
+    if (!body_padding_is_clean(check->h, check->body, offset))
+        return "padding";
+    *offset = 0;
+    if (check->pass.tally.not_heads != 0)
+        return "head";
+    const bool solved = layout_of(check->h->layout)->solved;
+    return solved && !keys_add_up(&check->pass.tally, r->n) ? "n" : NULL;
 }
 
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
@@ -145,6 +157,9 @@ void body_pass_join(struct body_pass *pass, const struct body_pass *other)
     pass->sum.crc ^= other->sum.crc;
     pass->tally.ones += other->tally.ones;
     pass->tally.overflow += other->tally.overflow;
+    pass->tally.keys += other->tally.keys;
+    pass->tally.not_heads += other->tally.not_heads;
+    pass->tally.more_keys |= other->tally.more_keys;
 }
 
 void body_check_skip(struct body_check *check, uint64_t page)

@@ -5,6 +5,7 @@
 #include <bloomfile_inspect.h>
 #include <string.h>
 
+#include "format/checksum.h"
 #include "format/hash.h"
 #include "format/versioned.h"
 #include "os/team.h"
@@ -27,7 +28,7 @@ static int check(const struct bloomfile_params *p)
         return BLOOMFILE_ELAYOUT;
     if (p->bits != 0 && !geometry_bits_valid(p->layout, p->bits))
         return BLOOMFILE_EBITS;
-    if (p->hashes > BLOOMFILE_MAX_HASHES)
+    if (p->hashes > (layout_of(p->layout)->solved ? 0 : BLOOMFILE_MAX_HASHES))
         return BLOOMFILE_EHASHES;
     if (!(p->fpr == 0 || (p->fpr > 0 && p->fpr < 1)))
         return BLOOMFILE_ERATE;
@@ -60,13 +61,21 @@ int params_refuse_of_live(const struct bloomfile_params *p)
 
 bool params_need_keys(const struct bloomfile_params *p)
 {
-    return p->capacity == 0 && (p->bits == 0 || p->hashes == 0);
+    const bool hashes_depend = p->hashes == 0 && !layout_of(p->layout)->solved;
+    return p->capacity == 0 && (p->bits == 0 || hashes_depend);
 }
 
 void params_set_keys(const struct bloomfile_params *p, uint64_t n, struct header *h)
 {
     h->capacity = p->capacity != 0 ? p->capacity : n != 0 ? n : 1;
     h->record.n = n;
+}
+
+/* A file has whole pages; those of a layout that is solved answer better the more they have. */
+static uint64_t whole_pages(uint64_t m)
+{
+    const uint64_t bits = 8 * (uint64_t)CHECKSUM_PAGE;
+    return (m + bits - 1) / bits * bits;
 }
 
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
@@ -95,6 +104,8 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
         h->m = sizing_bits(h->layout, h->capacity, h->fpr, &h->k);
         if (h->m == 0)
             return BLOOMFILE_EUNREACHABLE;
+        if (layout_of(h->layout)->solved && header_size == GEOMETRY_FILE_HEADER)
+            h->m = whole_pages(h->m);
     }
     if (h->k == 0)
         h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);

@@ -8,6 +8,7 @@
 
 #include "format/layout.h"
 #include "kernel/blocked.h"
+#include "kernel/ribbon.h"
 #include "kernel/scattered.h"
 
 struct choice {
@@ -40,6 +41,11 @@ static bool has_x86_64_v4(void)
            __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
 }
 
+static bool has_vector_popcount(void)
+{
+    return has_x86_64_v4() && __builtin_cpu_supports("avx512vpopcntdq");
+}
+
 #endif
 
 /* Kernels of one layout, fastest first; the last one runs everywhere. */
@@ -68,10 +74,22 @@ static const struct choice counting[] = {
     { NULL, NULL },
 };
 
+static const struct choice ribbon[] = {
+#if defined(__x86_64__)
+    { &kernel_avx512_ribbon, has_vector_popcount },
+    { &kernel_avx2_ribbon, has_avx2 },
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    { &kernel_neon_ribbon, always },
+#endif
+    { &kernel_scalar_ribbon, always },
+    { NULL, NULL },
+};
+
 static const struct choice *const choices[LAYOUT_END] = {
     [BLOOMFILE_BLOCKED] = blocked,
     [BLOOMFILE_CLASSIC] = classic,
     [BLOOMFILE_COUNTING] = counting,
+    [BLOOMFILE_RIBBON] = ribbon,
 };
 
 const struct kernel *kernel_named(uint32_t layout, const char *name)

@@ -38,6 +38,7 @@ void kernel_project_counting(uint8_t *to, const uint8_t *from, size_t size);
 /* ---- tally.c */
 void kernel_tally_blocked(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
 void kernel_tally_classic(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
+void kernel_tally_ribbon(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
 void kernel_tally_counting(const uint8_t *bytes, size_t size, struct kernel_tally *tally);
 
 #endif

@@ -7,18 +7,25 @@
 #define BLOOMFILE_KERNEL_H
 
 #include <bloomfile.h>
+#include <stdatomic.h>
 
 /* All that a lookup reads. */
 struct kernel_view {
     const uint8_t *body;
     uint64_t units;
     unsigned k;
+    _Atomic uint32_t *shapes; /* ribbon: of the pages whose heads were read; 0: not yet. NULL: they
+                                 are read each time */
 };
 
 struct kernel_tally {
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
     uint64_t overflow;    /* counting: counters at 15 */
-    uint64_t blocks[513]; /* blocked: number of blocks with that many ones */
+    uint64_t blocks[513]; /* blocked: number of blocks with that many ones; ribbon: weight of the
+                             lookups that meet so many columns */
+    uint64_t keys;        /* ribbon: that the heads tell */
+    uint64_t not_heads;   /* ribbon: of pages that have none */
+    bool more_keys;       /* ribbon: than the heads can tell */
 };
 
 /* The effect of adding, or with negative numbers of removing. */
@@ -42,6 +49,8 @@ enum kernel_density {
     KERNEL_COUNTERS = 2,
 };
 
+struct ribbon_room;
+
 struct kernel {
     const char *name;
     enum kernel_density density;
@@ -51,7 +60,13 @@ struct kernel {
                             bool *hits);
     /* Requests the cache lines that lookups of these digests will read first. */
     void (*expect)(const struct kernel_view *view, const uint64_t *digests, size_t n);
-    /* Plain stores into the part of a body from unit `first`, which begins a byte, to before
+    /* Makes a page of `lines` lines, all zeros, from its n distinct digests, and asks for each; of
+     * more than RIBBON_KEYS only the first so many are looked at. false:
+     * it answers no to one, so this machine computes wrongly. NULL: keys are added. */
+    bool (*solve)(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
+                  struct ribbon_room *room);
+    /* NULL, like all that follow but tally, if there is a solve.
+     * Plain stores into the part of a body from unit `first`, which begins a byte, to before
      * unit `last`; only the caller touches it. Positions outside are ignored; blocked: there are
      * none, and `idle` takes digests unless it is NULL. */
     void (*add_part)(uint8_t *part, uint64_t first, uint64_t last, uint64_t units, unsigned k,

@@ -4,7 +4,8 @@
 #include "kernel/functions.h"
 
 #include "format/bytes.h"
-#include "format/probe.h"
+#include "format/checksum.h"
+#include "format/ribbon.h"
 #include "format/shared.h"
 
 /* A live body is counted while others change it, so one aligned word at a time; unaligned blocks
@@ -87,6 +88,37 @@ INLINE void tally_counting(const uint8_t *bytes, size_t size, struct kernel_tall
         else                                                                                       \
             tally_##layout(bytes, size, tally);                                                    \
     }
+
+/* ---- ribbon */
+
+#define WEIGHT_LOG 20 /* of a line; 2^44 lines, 2^50 bytes, can be weighed */
+
+static void weigh(uint32_t shape, unsigned lines, struct kernel_tally *tally)
+{
+    const uint64_t all = (uint64_t)lines << WEIGHT_LOG;
+    const unsigned fewest = ribbon_fewest(shape), first = ribbon_blocks(shape) - 1;
+    const unsigned few = ribbon_few(shape) < first ? ribbon_few(shape) : first;
+    const uint64_t part = first > 0 ? all * few / first : all;
+    tally->blocks[fewest] += part;
+    tally->blocks[fewest + 1] += all - part;
+}
+
+static void tally_page(const uint8_t *page, unsigned lines, struct kernel_tally *tally)
+{
+    const uint64_t head = get64(page);
+    const uint32_t keys = (uint32_t)(head >> 32);
+    tally->keys += keys;
+    tally->more_keys |= keys == RIBBON_KEYS_MOST;
+    tally->not_heads += !ribbon_head_valid(head, lines);
+    weigh(ribbon_shape_of(head, lines), lines, tally);
+}
+
+void kernel_tally_ribbon(const uint8_t *bytes, size_t size, struct kernel_tally *tally)
+{
+    kernel_tally_classic(bytes, size, tally);
+    for (size_t at = 0; at < size; at += CHECKSUM_PAGE)
+        tally_page(bytes + at, ribbon_lines(at / CHECKSUM_PAGE, size / PROBE_BLOCK_BYTES), tally);
+}
 
 BOTH(blocked)
 BOTH(classic)

@@ -24,7 +24,7 @@ struct sizing_memo {
 };
 
 /* What the bits of a layout say. A body has m cells, `ones` of them above 0; blocks[i]: so many
- * blocks have i ones. */
+ * blocks have i ones; of ribbon as in struct kernel_tally. NULL: cannot be told. */
 struct sizing {
     /* The expected rate of n keys in that many units, digests apart. */
     double (*expected)(struct sizing_memo *memo, uint64_t units, uint32_t k, uint64_t n);
@@ -40,8 +40,9 @@ struct sizing {
     double (*standard_error)(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513]);
 };
 
-/* For blocked; for classic and counting, whose positions lie anywhere. */
+/* For blocked; for classic and counting, whose positions lie anywhere; for ribbon. */
 extern const struct sizing rates_of_blocks;
 extern const struct sizing rates_of_cells;
+extern const struct sizing rates_of_ribbons;
 
 #endif

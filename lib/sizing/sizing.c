@@ -15,6 +15,7 @@ static const struct sizing *const layouts[LAYOUT_END] = {
     [BLOOMFILE_BLOCKED] = &rates_of_blocks,
     [BLOOMFILE_CLASSIC] = &rates_of_cells,
     [BLOOMFILE_COUNTING] = &rates_of_cells,
+    [BLOOMFILE_RIBBON] = &rates_of_ribbons,
 };
 
 const struct sizing *sizing_of(uint32_t layout)
@@ -77,6 +78,19 @@ static uint64_t round_for_folding(uint64_t units)
     return units + missing_to_multiple(units, highly_composite[i]);
 }
 
+/* There is no k to choose, and no folding. */
+static uint64_t solved_bits(uint32_t layout, uint64_t n, double p, uint64_t limit)
+{
+    const uint64_t units = least_units(layout, n, p, 0, limit);
+    return units <= limit ? units * layout_of(layout)->unit_cells : 0;
+}
+
+/* Whether a layout takes that number of hashes; 0: any. */
+static bool hashes_valid(uint32_t layout, uint32_t hashes)
+{
+    return hashes <= (layout_of(layout)->solved ? 0 : BLOOMFILE_MAX_HASHES);
+}
+
 uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
 {
     const uint64_t unit_cells = layout_of(layout)->unit_cells;
@@ -85,6 +99,8 @@ uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
     if (p <= digest_rate(n))
         return 0;
     uint32_t first = *k != 0 ? *k : 1, last = *k != 0 ? *k : BLOOMFILE_MAX_HASHES;
+    if (layout_of(layout)->solved)
+        return solved_bits(layout, n, p, limit);
     for (uint32_t i = first; i <= last && (best_k == 0 || i <= best_k + K_LOOKAHEAD); i++) {
         uint64_t units = least_units(layout, n, p, i, best - 1);
         if (units < best) {
@@ -104,7 +120,7 @@ uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t ha
     if (layout == 0)
         layout = LAYOUT_DEFAULT;
     if (!layout_known(layout) || n < 1 || n > GEOMETRY_MAX_CAPACITY || !(fpr > 0 && fpr < 1) ||
-        hashes > BLOOMFILE_MAX_HASHES)
+        !hashes_valid(layout, hashes))
         return 0;
     return sizing_bits(layout, n, fpr, &hashes);
 }
@@ -113,8 +129,8 @@ double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64
 {
     if (layout == 0)
         layout = LAYOUT_DEFAULT;
-    if (!layout_known(layout) || !geometry_bits_valid(layout, bits) || hashes < 1 ||
-        hashes > BLOOMFILE_MAX_HASHES)
+    if (!layout_known(layout) || !geometry_bits_valid(layout, bits) ||
+        !hashes_valid(layout, hashes) || (hashes == 0) != layout_of(layout)->solved)
         return NAN;
     struct sizing_memo memo;
     memo.cover.k = 0;

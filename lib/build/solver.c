@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ * Digests are sorted by page, since all of a page must be known before it can be solved. */
+#include "build/solver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/checksum.h"
+#include "kernel/ribbon_room.h"
+
+struct solver {
+    const struct kernel *kernel;
+    uint64_t first, lines;
+    uint64_t *counts;           /* of each page, of all its digests */
+    uint64_t *digests, *sorted; /* those that are kept */
+    size_t n, room;
+    size_t *ends; /* of each page, in `sorted` */
+    struct ribbon_room *page;
+    size_t pages;
+};
+
+int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
+{
+    struct solver *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return ENOMEM;
+    s->kernel = kernel;
+    s->pages = pages;
+    s->counts = calloc(pages, sizeof *s->counts);
+    s->ends = calloc(pages, sizeof *s->ends);
+    s->page = aligned_alloc(_Alignof(struct ribbon_room), sizeof *s->page);
+    if (s->counts == NULL || s->ends == NULL || s->page == NULL) {
+        solver_free(s);
+        return ENOMEM;
+    }
+    memset(s->page, 0, sizeof *s->page);
+    *out = s;
+    return 0;
+}
+
+void solver_free(struct solver *s)
+{
+    if (s == NULL)
+        return;
+    free(s->counts);
+    free(s->ends);
+    free(s->page);
+    free(s->digests);
+    free(s->sorted);
+    free(s);
+}
+
+void solver_start(struct solver *s, uint64_t first, uint64_t lines)
+{
+    s->first = first;
+    s->lines = lines;
+    s->n = 0;
+    memset(s->counts, 0, s->pages * sizeof *s->counts);
+}
+
+static int make_room(struct solver *s, size_t more)
+{
+    if (more <= s->room - s->n)
+        return 0;
+    if (more > SIZE_MAX / 16 - s->n)
+        return ENOMEM;
+    const size_t room = s->n + more + s->n / 4;
+    uint64_t *digests = realloc(s->digests, room * sizeof *digests);
+    if (digests == NULL)
+        return ENOMEM;
+    s->digests = digests;
+    free(s->sorted);
+    s->sorted = malloc(room * sizeof *s->sorted);
+    s->room = s->sorted != NULL ? room : s->n;
+    return s->sorted != NULL ? 0 : ENOMEM;
+}
+
+static size_t page_of(const struct solver *s, uint64_t digest)
+{
+    return (size_t)(probe_reduce(digest, s->lines) / RIBBON_LINES - s->first);
+}
+
+/* Of a page with more keys than are ever solved the others are only counted. */
+int solver_take(struct solver *s, const uint64_t *digests, size_t n)
+{
+    const int error = make_room(s, n);
+    for (size_t i = 0; error == 0 && i < n; i++) {
+        s->digests[s->n] = digests[i];
+        s->n += s->counts[page_of(s, digests[i])]++ < RIBBON_KEYS;
+    }
+    return error;
+}
+
+static size_t kept(const struct solver *s, size_t page)
+{
+    return s->counts[page] < RIBBON_KEYS ? (size_t)s->counts[page] : RIBBON_KEYS;
+}
+
+static void sort(struct solver *s, size_t pages)
+{
+    size_t start = 0;
+    for (size_t page = 0; page < pages; page++) {
+        s->ends[page] = start;
+        start += kept(s, page);
+    }
+    for (size_t i = 0; i < s->n; i++)
+        s->sorted[s->ends[page_of(s, s->digests[i])]++] = s->digests[i];
+}
+
+int solver_make(struct solver *s, uint8_t *bytes, size_t pages)
+{
+    sort(s, pages);
+    for (size_t page = 0; page < pages; page++) {
+        const uint64_t *const digests = s->sorted + s->ends[page] - kept(s, page);
+        if (!s->kernel->solve(bytes + page * CHECKSUM_PAGE, ribbon_lines(s->first + page, s->lines),
+                              digests, s->counts[page], s->page))
+            return BLOOMFILE_EBODY;
+    }
+    return 0;
+}

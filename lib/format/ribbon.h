@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A page of the layout ribbon: its head, the places of its columns, and the equation of a key
+ * (format-spec.md, section 22).
+ */
+#ifndef BLOOMFILE_RIBBON_H
+#define BLOOMFILE_RIBBON_H
+
+#include <stdbool.h>
+
+#include "format/bytes.h"
+#include "format/probe.h"
+
+#define RIBBON_LINES        64u  /* of a page, but for the last one */
+#define RIBBON_SLOTS        32u  /* of a block */
+#define RIBBON_SEEDS        16u  /* that a builder tries for each number of blocks */
+#define RIBBON_BLOCKS_MOST  511u /* of a page */
+#define RIBBON_COLUMNS_MOST 32u
+#define RIBBON_HEAD         8u /* bytes */
+#define RIBBON_KEYS_MOST    UINT32_MAX
+
+#define RIBBON_MULTIPLIER 0xD1B54A32D192ED03u
+#define RIBBON_DIFFERENCE 0x8CB92BA72F3D8DD7u
+
+/* Words of 32 bits in a page of that many lines. */
+static inline unsigned ribbon_words(unsigned lines)
+{
+    return PROBE_BLOCK_BYTES / 4 * lines - 2;
+}
+
+/* Lines of the page that `line` belongs to; `lines`: of the body. */
+static inline unsigned ribbon_lines(uint64_t page, uint64_t lines)
+{
+    const uint64_t rest = lines - page * RIBBON_LINES;
+    return rest < RIBBON_LINES ? (unsigned)rest : RIBBON_LINES;
+}
+
+/* ---- the head */
+
+/* What lookups need of a head, in one word: it has 9 bits of blocks, 7 of the seed, 6 of the fewest
+ * columns of a block, and 9 of the number of blocks that have no more. Never 0. */
+#define RIBBON_MAYBE 0x400001u /* a block without columns, which no key contradicts */
+
+static inline unsigned ribbon_blocks(uint32_t shape)
+{
+    return shape & 511;
+}
+
+static inline unsigned ribbon_seed(uint32_t shape)
+{
+    return shape >> 9 & 127;
+}
+
+static inline unsigned ribbon_fewest(uint32_t shape)
+{
+    return shape >> 16 & 63;
+}
+
+static inline unsigned ribbon_few(uint32_t shape)
+{
+    return shape >> 22;
+}
+
+/* For 2 to words / 2 blocks. */
+static inline uint32_t ribbon_shape(unsigned blocks, unsigned seed, unsigned words)
+{
+    unsigned fewest = words / blocks, few = blocks;
+    if (fewest >= RIBBON_COLUMNS_MOST)
+        fewest = RIBBON_COLUMNS_MOST;
+    else
+        few = blocks * (fewest + 1) - words;
+    return blocks | seed << 9 | fewest << 16 | few << 22;
+}
+
+/* Columns of a block. */
+static inline unsigned ribbon_columns(uint32_t shape, unsigned block)
+{
+    return ribbon_fewest(shape) + (block >= ribbon_few(shape));
+}
+
+/* The word of a page at which the columns of a block begin. */
+static inline unsigned ribbon_place(uint32_t shape, unsigned block)
+{
+    const unsigned few = ribbon_few(shape);
+    return block * ribbon_fewest(shape) + (block > few ? block - few : 0);
+}
+
+/* Whether a head is one of section 22.2. */
+static inline bool ribbon_head_valid(uint64_t head, unsigned lines)
+{
+    const unsigned blocks = head & 0xFFFF;
+    return (head >> 23 & 511) == 0 && blocks != 1 && blocks <= ribbon_words(lines) / 2;
+}
+
+static inline uint32_t ribbon_shape_of(uint64_t head, unsigned lines)
+{
+    const unsigned blocks = head & 0xFFFF;
+    return blocks != 0 && ribbon_head_valid(head, lines)
+               ? ribbon_shape(blocks, head >> 16 & 127, ribbon_words(lines))
+               : RIBBON_MAYBE;
+}
+
+static inline uint64_t ribbon_head(unsigned blocks, unsigned seed, uint64_t keys)
+{
+    return blocks | (uint64_t)seed << 16 |
+           (keys < RIBBON_KEYS_MOST ? keys : RIBBON_KEYS_MOST) << 32;
+}
+
+/* The number of blocks that a builder tries first: for 41/40 as many slots as keys. More than fit if
+ * so many keys are never solved. */
+static inline unsigned ribbon_first_blocks(uint64_t keys, unsigned words)
+{
+    if (keys > (uint64_t)words * RIBBON_SLOTS)
+        return words;
+    const unsigned blocks = (unsigned)((41 * keys + 1279) / 1280);
+    return blocks < 2 ? 2 : blocks;
+}
+
+/* ---- a key */
+
+static inline uint64_t ribbon_mix(uint64_t a, uint64_t b)
+{
+    return probe_reduce(a, b) ^ a * b;
+}
+
+/* The part of a key's hash that does not depend on the page's seed. */
+static inline uint64_t ribbon_seedless(uint64_t digest)
+{
+    return ribbon_mix(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER);
+}
+
+/* The hash of a key: its low bits are the right sides of its equations. */
+static inline uint64_t ribbon_hash(uint64_t seedless, unsigned seed)
+{
+    return (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
+}
+
+/* The first of a key's two blocks. */
+static inline unsigned ribbon_block(uint64_t hash, unsigned blocks)
+{
+    return (unsigned)((hash >> 32) * (blocks - 1) >> 32);
+}
+
+/* The coefficients of a key: the low half is the first block's. */
+static inline uint64_t ribbon_row(uint64_t hash)
+{
+    return ribbon_mix(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lookups in the layout ribbon with one set of instructions. The including file defines
+ * KERNEL_TARGET, the attributes that let a function use them, and the function
+ *
+ *     KERNEL_INLINE bool fits(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
+ *
+ * that compares a key's equations with `count` columns (0 to 32) of its first block, behind which
+ * those of the second one lie. It must not read outside of these 8 * count bytes: a load that
+ * reaches into a line that was not requested waits for it.
+ */
+#ifndef BLOOMFILE_KERNEL_RIBBON_LOOKUP_H
+#define BLOOMFILE_KERNEL_RIBBON_LOOKUP_H
+
+#include "kernel/ribbon_page.h"
+
+#define RIBBON_AHEAD 64 /* lookups under way; 24 to 96 are equally good */
+
+/* All that a lookup needs once its page's shape is known. */
+struct ribbon_query {
+    const uint8_t *columns;
+    uint64_t row;
+    uint32_t right, count;
+};
+
+KERNEL_INLINE struct ribbon_query ask(const struct kernel_view *view, uint64_t digest)
+{
+    const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
+    const uint64_t seedless = ribbon_seedless(digest);
+    const uint32_t shape = kernel_ribbon_shape(view, page);
+    const uint64_t hash = ribbon_hash(seedless, ribbon_seed(shape));
+    const unsigned block = ribbon_block(hash, ribbon_blocks(shape));
+    return (struct ribbon_query){
+        .columns = view->body + page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * ribbon_place(shape, block),
+        .row = ribbon_row(hash),
+        .right = (uint32_t)hash,
+        .count = ribbon_columns(shape, block),
+    };
+}
+
+KERNEL_INLINE bool answer(const struct ribbon_query *q)
+{
+    return fits(q->columns, q->count, q->row, q->right);
+}
+
+/* Most queries reach into two lines. */
+KERNEL_INLINE void request(const struct ribbon_query *q)
+{
+    const uint8_t *const end = q->columns + 8 * (size_t)q->count - 1;
+    __builtin_prefetch(q->columns);
+    __builtin_prefetch(end);
+    if (q->count > 16) {
+        __builtin_prefetch(q->columns + PROBE_BLOCK_BYTES);
+        __builtin_prefetch(end - PROBE_BLOCK_BYTES);
+    }
+}
+
+KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
+{
+    const struct ribbon_query q = ask(view, digest);
+    return answer(&q);
+}
+
+KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const uint64_t *digests,
+                                          size_t n, bool *hits)
+{
+    const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
+    struct ribbon_query ring[RIBBON_AHEAD];
+    const size_t first = n < RIBBON_AHEAD ? n : RIBBON_AHEAD;
+    size_t found = 0;
+    for (size_t i = 0; i < first; i++) {
+        ring[i] = ask(view, digests[i]);
+        request(&ring[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct ribbon_query *q = &ring[i % RIBBON_AHEAD];
+        const bool hit = answer(q);
+        if (hits != NULL)
+            hits[i] = hit;
+        found += hit;
+        if (i + RIBBON_AHEAD < n) {
+            *q = ask(view, digests[i + RIBBON_AHEAD]);
+            request(q);
+        }
+    }
+    return found;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Memory in which a page of the layout ribbon is solved. */
+#ifndef BLOOMFILE_KERNEL_RIBBON_ROOM_H
+#define BLOOMFILE_KERNEL_RIBBON_ROOM_H
+
+#include "format/ribbon.h"
+
+#define RIBBON_ROWS 96u /* left over from one block at most, and beginning in the next at most */
+#define RIBBON_KEYS (RIBBON_BLOCKS_MOST * RIBBON_SLOTS) /* more are never solved */
+
+/* The rows of a block that lead, by slot. */
+struct ribbon_leads {
+    uint64_t rows[RIBBON_SLOTS]; /* low half: this block; high half: the next */
+    uint32_t rights[RIBBON_SLOTS];
+    uint32_t slots; /* a bit for each that has one */
+};
+
+struct ribbon_room {
+    _Alignas(64) uint64_t rows[RIBBON_ROWS]; /* of a block, while they are eliminated */
+    _Alignas(64) uint64_t rights[RIBBON_ROWS];
+    uint64_t seedless[RIBBON_KEYS], hashes[RIBBON_KEYS];
+    uint32_t counts[RIBBON_BLOCKS_MOST];
+    struct ribbon_leads leads[RIBBON_BLOCKS_MOST];
+    uint32_t columns[RIBBON_BLOCKS_MOST + 1][RIBBON_COLUMNS_MOST];
+};
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The words of a page from its keys (format-spec.md, section 22.5), with one set of instructions.
+ *
+ * Rows are eliminated block by block: those that begin in a block, and those that the block before
+ * left over, meet nobody else's. So a block's rows stay in a few registers, column after column,
+ * and what is left of them when its 32 slots are done belongs to the next block.
+ */
+#ifndef BLOOMFILE_KERNEL_RIBBON_SOLVE_H
+#define BLOOMFILE_KERNEL_RIBBON_SOLVE_H
+
+#include <string.h>
+
+#include "kernel/ribbon_lookup.h"
+#include "kernel/ribbon_room.h"
+
+#define LANES 8
+
+typedef uint64_t ribbon_lanes __attribute__((vector_size(8 * LANES), may_alias));
+
+/* Counts the keys of each block and says whether that many rows can be independent: of those that
+ * begin in a block, and those left over, at most 32 go on to the next one. */
+KERNEL_INLINE bool may_fit(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
+{
+    memset(r->counts, 0, blocks * sizeof *r->counts);
+    for (size_t i = 0; i < n; i++)
+        r->counts[ribbon_block(ribbon_hash(r->seedless[i], seed), blocks)]++;
+    unsigned left = 0;
+    for (unsigned b = 0; b + 1 < blocks; b++) {
+        left += r->counts[b];
+        left = left > RIBBON_SLOTS ? left - RIBBON_SLOTS : 0;
+        if (left > RIBBON_SLOTS)
+            return false;
+    }
+    return true;
+}
+
+/* Sorts the hashes by block: counts[b] becomes the end of those of block b. */
+KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
+{
+    uint32_t start = 0;
+    for (unsigned b = 0; b < blocks; b++) {
+        const uint32_t count = r->counts[b];
+        r->counts[b] = start;
+        start += count;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t hash = ribbon_hash(r->seedless[i], seed);
+        r->hashes[r->counts[ribbon_block(hash, blocks)]++] = hash;
+    }
+}
+
+/* Takes the multiple of `row` from the rows of all groups that have its slot. */
+KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned from, unsigned to,
+                              uint64_t row, uint64_t right)
+{
+    ribbon_lanes *const rows = (void *)r->rows, *const rights = (void *)r->rights;
+    for (unsigned g = from / LANES; g < (to + LANES - 1) / LANES; g++) {
+        const ribbon_lanes has = -(rows[g] >> slot & 1);
+        rows[g] ^= has & row;
+        rights[g] ^= has & right;
+    }
+}
+
+/* Finds a leading row for each slot of a block that has one. `n` rows are there; returns how many
+ * are left, their part in the next block alone, or RIBBON_ROWS if they are dependent. */
+KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned n)
+{
+    struct ribbon_leads *const leads = &r->leads[block];
+    unsigned done = 0, left = 0;
+    leads->slots = 0;
+    for (unsigned slot = 0; slot < RIBBON_SLOTS; slot++) {
+        unsigned i = done;
+        while (i < n && (r->rows[i] >> slot & 1) == 0)
+            i++;
+        if (i == n)
+            continue;
+        const uint64_t row = r->rows[i], right = r->rights[i];
+        r->rows[i] = r->rows[done];
+        r->rights[i] = r->rights[done];
+        done++;
+        clear_slot(r, slot, done, n, row, right);
+        leads->rows[slot] = row;
+        leads->rights[slot] = (uint32_t)right;
+        leads->slots |= 1u << slot;
+    }
+    for (unsigned i = done; i < n; i++) {
+        if (r->rows[i] == 0 || left == RIBBON_SLOTS)
+            return RIBBON_ROWS;
+        const uint64_t right = r->rights[i];
+        r->rows[left] = r->rows[i] >> RIBBON_SLOTS;
+        r->rights[left++] = right;
+    }
+    return left;
+}
+
+/* Whether the rows are independent; then each has its slot. */
+KERNEL_INLINE bool triangulate(struct ribbon_room *r, size_t n, unsigned blocks)
+{
+    unsigned rows = 0;
+    size_t next = 0;
+    for (unsigned b = 0; b < blocks; b++) {
+        for (const size_t end = b + 1 < blocks ? r->counts[b] : n; next < end; next++) {
+            r->rows[rows] = ribbon_row(r->hashes[next]);
+            r->rights[rows++] = r->hashes[next];
+        }
+        rows = eliminate(r, b, rows);
+        if (rows == RIBBON_ROWS)
+            return false;
+    }
+    return rows == 0;
+}
+
+/* The columns of all blocks, from the last slot to the first; free slots stay 0. */
+KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, unsigned columns)
+{
+    memset(r->columns[blocks], 0, sizeof r->columns[blocks]);
+    for (unsigned b = blocks; b-- > 0;) {
+        const struct ribbon_leads *const leads = &r->leads[b];
+        uint64_t pairs[RIBBON_COLUMNS_MOST];
+        for (unsigned j = 0; j < columns; j++)
+            pairs[j] = (uint64_t)r->columns[b + 1][j] << 32;
+        for (unsigned slot = RIBBON_SLOTS; slot-- > 0;) {
+            if ((leads->slots >> slot & 1) == 0)
+                continue;
+            const uint64_t row = leads->rows[slot];
+            const uint32_t right = leads->rights[slot];
+            for (unsigned j = 0; j < columns; j++)
+                pairs[j] |=
+                    (uint64_t)(((unsigned)__builtin_parityll(pairs[j] & row) ^ right >> j) & 1)
+                    << slot;
+        }
+        for (unsigned j = 0; j < columns; j++)
+            r->columns[b][j] = (uint32_t)pairs[j];
+    }
+}
+
+KERNEL_INLINE void write_page(const struct ribbon_room *r, uint8_t *page, uint32_t shape,
+                              uint64_t keys)
+{
+    const unsigned blocks = ribbon_blocks(shape);
+    put64(page, ribbon_head(blocks, ribbon_seed(shape), keys));
+    page += RIBBON_HEAD;
+    for (unsigned b = 0; b < blocks; b++)
+        for (unsigned j = 0; j < ribbon_columns(shape, b); j++, page += 4)
+            put32(page, r->columns[b][j]);
+}
+
+/* Whether the page, as a reader sees it, answers to all its keys. */
+KERNEL_INLINE bool has_all(const uint8_t *page, unsigned lines, const uint64_t *digests, size_t n)
+{
+    _Atomic uint32_t shape = 0;
+    const struct kernel_view view = { .body = page, .units = lines, .shapes = &shape };
+    return contains_many(&view, digests, n, NULL) == n;
+}
+
+KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *digests,
+                                uint64_t keys, struct ribbon_room *r)
+{
+    const unsigned words = ribbon_words(lines);
+    unsigned blocks = ribbon_first_blocks(keys, words);
+    const size_t n = blocks <= words / 2 ? (size_t)keys : 0;
+    for (size_t i = 0; i < n; i++)
+        r->seedless[i] = ribbon_seedless(digests[i]);
+    for (; blocks <= words / 2; blocks++)
+        for (unsigned seed = 0; seed < RIBBON_SEEDS; seed++) {
+            if (!may_fit(r, n, blocks, seed))
+                continue;
+            sort_hashes(r, n, blocks, seed);
+            if (!triangulate(r, n, blocks))
+                continue;
+            const uint32_t shape = ribbon_shape(blocks, seed, words);
+            substitute(r, blocks, ribbon_columns(shape, blocks - 1));
+            write_page(r, page, shape, n);
+            return has_all(page, lines, digests, n);
+        }
+    put64(page, ribbon_head(0, 0, keys));
+    return true;
+}
+
+#undef LANES
+
+#endif

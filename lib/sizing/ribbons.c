@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ * The layout ribbon: the mean over pages, whose columns follow from their keys. k is 0. */
+#include "sizing/rates.h"
+
+#include <math.h>
+
+#include "format/ribbon.h"
+
+static double power_of_half(unsigned columns)
+{
+    return 1 / (double)((uint64_t)1 << columns);
+}
+
+/* Of a page with that many blocks. */
+static double page_rate(unsigned blocks, unsigned words)
+{
+    if (blocks > words / 2)
+        return 1;
+    const uint32_t shape = ribbon_shape(blocks, 0, words);
+    const double first = blocks - 1, few = fmin(ribbon_few(shape), first);
+    const double most = power_of_half(ribbon_fewest(shape));
+    return (few * most + (first - few) * most / 2) / first;
+}
+
+/* With the blocks that the first number of them does not suffice for, on average: measured, from
+ * 2000 to 12000 keys. */
+static double rate_of_keys(double keys, unsigned words)
+{
+    const double part = keys / 5800, further = part * part * part * part;
+    const double whole = (double)(unsigned)fmin(further, RIBBON_BLOCKS_MOST);
+    const unsigned blocks = ribbon_first_blocks((uint64_t)keys, words) + (unsigned)whole;
+    const double now = page_rate(blocks, words), next = page_rate(blocks + 1, words);
+    return now + (next - now) * fmin(further - whole, 1);
+}
+
+/* The mean over Binomial(n, lines / all) keys, summed outward from its peak. */
+static double mean_rate(unsigned lines, uint64_t all, uint64_t n)
+{
+    const double negligible = 1e-17, keys = (double)n;
+    const double odds = (double)lines / (double)(all - lines);
+    const unsigned words = ribbon_words(lines);
+    if (lines == all)
+        return rate_of_keys(keys, words);
+
+    const double peak = (double)(uint64_t)(keys * ((double)lines / (double)all));
+    double total = 1, sum = rate_of_keys(peak, words), weight = 1;
+    for (double j = peak; j < keys && weight > negligible; j++) {
+        weight *= (keys - j) / (j + 1) * odds;
+        total += weight;
+        sum += weight * rate_of_keys(j + 1, words);
+    }
+    weight = 1;
+    for (double j = peak; j > 0 && weight > negligible; j--) {
+        weight *= j / (keys - j + 1) / odds;
+        total += weight;
+        sum += weight * rate_of_keys(j - 1, words);
+    }
+    return sum / total;
+}
+
+static double expected(struct sizing_memo *unused, uint64_t lines, uint32_t k, uint64_t n)
+{
+    (void)unused, (void)k;
+    const uint64_t whole = lines / RIBBON_LINES * RIBBON_LINES, rest = lines - whole;
+    double sum = 0;
+    if (n / (lines / RIBBON_LINES + 1) > (uint64_t)2 * RIBBON_BLOCKS_MOST * RIBBON_SLOTS)
+        return 1;
+    if (whole > 0)
+        sum += (double)whole * mean_rate(RIBBON_LINES, lines, n);
+    if (rest > 0)
+        sum += (double)rest * mean_rate((unsigned)rest, lines, n);
+    return sum / (double)lines;
+}
+
+/* blocks[c]: the weight of lookups that meet c columns. */
+static double measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
+{
+    (void)m, (void)k, (void)ones;
+    double sum = 0, all = 0;
+    for (unsigned columns = RIBBON_COLUMNS_MOST + 1; columns-- > 0;) {
+        sum += (double)blocks[columns] * power_of_half(columns);
+        all += (double)blocks[columns];
+    }
+    return sum / all;
+}
+
+/* Bits do not tell it: half of them are ones, whatever the keys. */
+static double estimated_keys(uint64_t m, uint32_t k, uint64_t ones)
+{
+    (void)m, (void)k, (void)ones;
+    return NAN;
+}
+
+const struct sizing rates_of_ribbons = {
+    .expected = expected,
+    .measured = measured,
+    .estimated_keys = estimated_keys,
+};

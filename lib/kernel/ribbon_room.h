@@ -18,7 +18,7 @@ struct ribbon_leads {
 struct ribbon_room {
     _Alignas(64) uint64_t rows[RIBBON_ROWS]; /* of a block, while they are eliminated */
     _Alignas(64) uint64_t rights[RIBBON_ROWS];
-    uint64_t seedless[RIBBON_KEYS], hashes[RIBBON_KEYS];
+    uint64_t seedless[RIBBON_KEYS + 64], hashes[RIBBON_KEYS]; /* read in whole groups */
     uint32_t counts[RIBBON_BLOCKS_MOST];
     struct ribbon_leads leads[RIBBON_BLOCKS_MOST];
     uint32_t columns[RIBBON_BLOCKS_MOST + 1][RIBBON_COLUMNS_MOST];

@@ -14,17 +14,29 @@
 #include "kernel/ribbon_lookup.h"
 #include "kernel/ribbon_room.h"
 
-#define LANES 8
+#define LANES   8
+#define COUNTED 64 /* keys at once */
 
 typedef uint64_t ribbon_lanes __attribute__((vector_size(8 * LANES), may_alias));
 
-/* Counts the keys of each block and says whether that many rows can be independent: of those that
- * begin in a block, and those left over, at most 32 go on to the next one. */
-KERNEL_INLINE bool may_fit(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
+/* Counts the keys of each block. The blocks come first: vectors multiply. */
+KERNEL_INLINE void count_keys(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
 {
+    uint32_t of[COUNTED];
     memset(r->counts, 0, blocks * sizeof *r->counts);
-    for (size_t i = 0; i < n; i++)
-        r->counts[ribbon_block(ribbon_hash(r->seedless[i], seed), blocks)]++;
+    for (size_t start = 0; start < n; start += COUNTED) {
+        const unsigned some = n - start < COUNTED ? (unsigned)(n - start) : COUNTED;
+        for (unsigned i = 0; i < COUNTED; i++) /* beyond n, too: so it needs no rest */
+            of[i] = ribbon_block(ribbon_hash(r->seedless[start + i], seed), blocks);
+        for (unsigned i = 0; i < some; i++)
+            r->counts[of[i]]++;
+    }
+}
+
+/* Whether that many rows can be independent: of those that begin in a block, and those left over,
+ * at most 32 go on to the next one. */
+KERNEL_INLINE bool may_fit(const struct ribbon_room *r, unsigned blocks)
+{
     unsigned left = 0;
     for (unsigned b = 0; b + 1 < blocks; b++) {
         left += r->counts[b];
@@ -50,7 +62,8 @@ KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks,
     }
 }
 
-/* Takes the multiple of `row` from the rows of all groups that have its slot. */
+/* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
+ * group change too, and beyond `to`; nobody looks at them any more, or yet. */
 KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned from, unsigned to,
                               uint64_t row, uint64_t right)
 {
@@ -62,35 +75,33 @@ KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned fro
     }
 }
 
-/* Finds a leading row for each slot of a block that has one. `n` rows are there; returns how many
- * are left, their part in the next block alone, or RIBBON_ROWS if they are dependent. */
+/* Makes each row of a block the leading one of its first slot, and clears that in the rows behind
+ * it. `n` rows are there; returns how many have no slot in this block, their part in the next block
+ * alone, or RIBBON_ROWS if they are dependent. */
 KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned n)
 {
     struct ribbon_leads *const leads = &r->leads[block];
-    unsigned done = 0, left = 0;
-    leads->slots = 0;
-    for (unsigned slot = 0; slot < RIBBON_SLOTS; slot++) {
-        unsigned i = done;
-        while (i < n && (r->rows[i] >> slot & 1) == 0)
-            i++;
-        if (i == n)
-            continue;
+    uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
+    unsigned left = 0;
+    uint32_t slots = 0;
+    for (unsigned i = 0; i < n; i++) {
         const uint64_t row = r->rows[i], right = r->rights[i];
-        r->rows[i] = r->rows[done];
-        r->rights[i] = r->rights[done];
-        done++;
-        clear_slot(r, slot, done, n, row, right);
+        if ((uint32_t)row == 0) {
+            if (row == 0 || left == RIBBON_SLOTS)
+                return RIBBON_ROWS;
+            later[left] = row >> RIBBON_SLOTS;
+            later_rights[left++] = right;
+            continue;
+        }
+        const unsigned slot = (unsigned)__builtin_ctzll(row);
+        clear_slot(r, slot, i + 1, n, row, right);
         leads->rows[slot] = row;
         leads->rights[slot] = (uint32_t)right;
-        leads->slots |= 1u << slot;
+        slots |= 1u << slot;
     }
-    for (unsigned i = done; i < n; i++) {
-        if (r->rows[i] == 0 || left == RIBBON_SLOTS)
-            return RIBBON_ROWS;
-        const uint64_t right = r->rights[i];
-        r->rows[left] = r->rows[i] >> RIBBON_SLOTS;
-        r->rights[left++] = right;
-    }
+    leads->slots = slots;
+    memcpy(r->rows, later, left * sizeof *later);
+    memcpy(r->rights, later_rights, left * sizeof *later);
     return left;
 }
 
@@ -164,7 +175,8 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
         r->seedless[i] = ribbon_seedless(digests[i]);
     for (; blocks <= words / 2; blocks++)
         for (unsigned seed = 0; seed < RIBBON_SEEDS; seed++) {
-            if (!may_fit(r, n, blocks, seed))
+            count_keys(r, n, blocks, seed);
+            if (!may_fit(r, blocks))
                 continue;
             sort_hashes(r, n, blocks, seed);
             if (!triangulate(r, n, blocks))
@@ -179,5 +191,6 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
 }
 
 #undef LANES
+#undef COUNTED
 
 #endif

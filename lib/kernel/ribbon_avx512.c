@@ -71,7 +71,27 @@ KERNEL_INLINE bool fits(const uint8_t *columns, unsigned count, uint64_t row, ui
                (right >> (count - 16) & BITS(16));
 }
 
-#include "kernel/ribbon_lookup.h"
+#define LANES 8
+
+typedef uint64_t lanes __attribute__((vector_size(64)));
+
+KERNEL_INLINE lanes times(lanes a, lanes b)
+{
+    return (lanes)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+}
+
+KERNEL_INLINE lanes shapes_at(const int *shapes, lanes pages)
+{
+    const __m256i found = _mm512_i64gather_epi32((__m512i)pages, shapes, 4);
+    return (lanes)_mm512_cvtepu32_epi64(found);
+}
+
+KERNEL_INLINE bool has_zero(lanes a)
+{
+    return _mm512_testn_epi64_mask((__m512i)a, (__m512i)a) != 0;
+}
+
+#include "kernel/ribbon_lanes.h"
 #include "kernel/ribbon_solve.h"
 
 const struct kernel kernel_avx512_ribbon = KERNEL_RIBBON("avx512");

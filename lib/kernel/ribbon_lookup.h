@@ -7,7 +7,8 @@
  *
  * that compares a key's equations with `count` columns (0 to 32) of its first block, behind which
  * those of the second one lie. It must not read outside of these 8 * count bytes: a load that
- * reaches into a line that was not requested waits for it.
+ * reaches into a line that was not requested waits for it. RIBBON_MANY: it has a contains_many() of
+ * its own.
  */
 #ifndef BLOOMFILE_KERNEL_RIBBON_LOOKUP_H
 #define BLOOMFILE_KERNEL_RIBBON_LOOKUP_H
@@ -61,10 +62,9 @@ KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t dige
     return answer(&q);
 }
 
-KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const uint64_t *digests,
-                                          size_t n, bool *hits)
+KERNEL_INLINE size_t one_by_one(const struct kernel_view *view, const uint64_t *digests, size_t n,
+                                bool *hits)
 {
-    const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
     struct ribbon_query ring[RIBBON_AHEAD];
     const size_t first = n < RIBBON_AHEAD ? n : RIBBON_AHEAD;
     size_t found = 0;
@@ -85,5 +85,14 @@ KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const
     }
     return found;
 }
+
+#ifndef RIBBON_MANY
+KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const uint64_t *digests,
+                                          size_t n, bool *hits)
+{
+    const struct kernel_view view = *given; /* storing hits cannot change it */
+    return one_by_one(&view, digests, n, hits);
+}
+#endif
 
 #endif

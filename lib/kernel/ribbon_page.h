@@ -4,6 +4,7 @@
 #define BLOOMFILE_KERNEL_RIBBON_PAGE_H
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "format/checksum.h"
 #include "format/ribbon.h"

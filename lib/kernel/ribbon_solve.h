@@ -14,10 +14,10 @@
 #include "kernel/ribbon_lookup.h"
 #include "kernel/ribbon_room.h"
 
-#define LANES   8
+#define GROUP   8  /* rows in a vector */
 #define COUNTED 64 /* keys at once */
 
-typedef uint64_t ribbon_lanes __attribute__((vector_size(8 * LANES), may_alias));
+typedef uint64_t ribbon_rows __attribute__((vector_size(8 * GROUP), may_alias));
 
 /* Counts the keys of each block. The blocks come first: vectors multiply. */
 KERNEL_INLINE void count_keys(struct ribbon_room *r, size_t n, unsigned blocks, unsigned seed)
@@ -67,9 +67,9 @@ KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks,
 KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned from, unsigned to,
                               uint64_t row, uint64_t right)
 {
-    ribbon_lanes *const rows = (void *)r->rows, *const rights = (void *)r->rights;
-    for (unsigned g = from / LANES; g < (to + LANES - 1) / LANES; g++) {
-        const ribbon_lanes has = -(rows[g] >> slot & 1);
+    ribbon_rows *const rows = (void *)r->rows, *const rights = (void *)r->rights;
+    for (unsigned g = from / GROUP; g < (to + GROUP - 1) / GROUP; g++) {
+        const ribbon_rows has = -(rows[g] >> slot & 1);
         rows[g] ^= has & row;
         rights[g] ^= has & right;
     }
@@ -190,7 +190,7 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
     return true;
 }
 
-#undef LANES
+#undef GROUP
 #undef COUNTED
 
 #endif

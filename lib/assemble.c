@@ -24,6 +24,8 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
         error = params_refuse_of_live(&p);
     if (error != 0)
         return error;
+    if (layout_of(p.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     if (p.bits == 0 || p.hashes == 0 || (provenance & ~PROVENANCE) != 0)
         return BLOOMFILE_EPARAMS;
     if (known && keys > GEOMETRY_MAX_CAPACITY)
@@ -71,8 +73,6 @@ static int assemble(struct destination to, const struct bloomfile_params *params
     int error = describe(&h, params, provenance, keys);
     if (error != 0)
         return error;
-    if (layout_of(h.layout)->solved)
-        return BLOOMFILE_ESOLVED;
     if (geometry_of(h.layout, h.m, h.header_size).image_size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
     if (!body_last_byte_is_clean(&h, body))

@@ -39,6 +39,8 @@ static int images_of(const bloomfile *f, struct images *i)
         return BLOOMFILE_ENOTONE;
     if (f->series != NULL ? f->series->live : f->live != NULL)
         return BLOOMFILE_ELIVE;
+    if (layout_of(f->header.layout)->solved)
+        return BLOOMFILE_ESOLVED;
     *i = (struct images){ .count = 1, .alone = (bloomfile *)(uintptr_t)f }; /* is only read */
     i->list = &i->alone;
     if (f->series != NULL) {

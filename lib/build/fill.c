@@ -43,7 +43,7 @@ struct worker {
     struct fill *fill;
     struct reader *reader;
     struct solver *solver; /* of a layout that is solved */
-    uint32_t *positions; /* for positions read back */
+    uint32_t *positions;   /* for positions read back */
     struct aside_writer *writer;
     uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
@@ -198,7 +198,8 @@ static int get_ready(struct worker *w)
         return ENOMEM;
     if (f->body == NULL && (w->room = malloc(f->parts.size)) == NULL)
         return ENOMEM;
-    if (f->kernel->solve != NULL && solver_new(&w->solver, f->kernel, f->parts.size / CHECKSUM_PAGE) != 0)
+    if (f->kernel->solve != NULL &&
+        solver_new(&w->solver, f->kernel, f->parts.size / CHECKSUM_PAGE) != 0)
         return ENOMEM;
     return f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
 }

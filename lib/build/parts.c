@@ -8,10 +8,10 @@
 #include "format/checksum.h"
 #include "os/team.h"
 
-#define PART_BEST  ((size_t)1 << 18) /* stays in the cache */
-#define PART_LEAST ((size_t)1 << 15)
+#define PART_BEST   ((size_t)1 << 18) /* stays in the cache */
+#define PART_LEAST  ((size_t)1 << 15)
 #define PART_SOLVED ((size_t)1 << 16) /* its digests stay in the cache */
-#define TURNS      8
+#define TURNS       8
 #define PART_MOST                                                                                  \
     (SIZE_MAX / 4 / CHECKSUM_PAGE * CHECKSUM_PAGE) /* also available in a 32-bit address space */
 #define BODY_SHARE  ((uint64_t)1 << 20) /* bytes of body; a thread does not pay for less */
@@ -106,7 +106,8 @@ static void plan_ranges(struct parts *p, const struct header *h, uint64_t body_s
 {
     const bool solved = layout_of(h->layout)->solved;
     const size_t best = solved ? PART_SOLVED : PART_BEST;
-    const size_t share = solved ? plan->part / SOLVER_SHARE / CHECKSUM_PAGE * CHECKSUM_PAGE : plan->part;
+    const size_t share =
+        solved ? plan->part / SOLVER_SHARE / CHECKSUM_PAGE * CHECKSUM_PAGE : plan->part;
     const size_t most = share > CHECKSUM_PAGE ? share : CHECKSUM_PAGE;
     p->size = plan->part != 0 && most < best && !in_place ? most : best;
     while (p->threads > 1 && p->size > PART_LEAST && body_size / p->size < p->threads * TURNS)

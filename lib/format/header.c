@@ -217,8 +217,7 @@ static void check_fields(const uint8_t *bytes, const struct header *h, struct he
     if (get64(bytes + AT_fpr) >= FPR_LIMIT)
         FIELD_FAULT(BLOOMFILE_ERATE, fpr);
     const uint64_t most = solved ? h->m : BLOOMFILE_MAX_BITS;
-    if (bits_valid &&
-        (h->m_unfolded > most || h->m_unfolded < h->m || h->m_unfolded % h->m != 0))
+    if (bits_valid && (h->m_unfolded > most || h->m_unfolded < h->m || h->m_unfolded % h->m != 0))
         FIELD_FAULT(BLOOMFILE_EUNFOLDED, m_unfolded);
     size_t label_size = strlen(h->label);
     if (!header_label_valid(h->label, label_size) ||

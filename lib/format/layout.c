@@ -8,7 +8,8 @@
 const struct bloomfile_traits layout_table[LAYOUT_END] = {
     [BLOOMFILE_BLOCKED] = { "blocked", "block", "bit", PROBE_BLOCK_BITS, 1, 0, false, false },
     [BLOOMFILE_CLASSIC] = { "classic", "bit", "bit", 1, 1, 0, false, false },
-    [BLOOMFILE_COUNTING] = { "counting", "counter", "counter", 1, 4, BLOOMFILE_CLASSIC, true, false },
+    [BLOOMFILE_COUNTING] = { "counting", "counter", "counter", 1, 4, BLOOMFILE_CLASSIC, true,
+                             false },
     [BLOOMFILE_RIBBON] = { "ribbon", "line", "bit", PROBE_BLOCK_BITS, 1, 0, false, true },
 };
 

@@ -77,7 +77,7 @@ int patch_decode_start(const uint8_t bytes[PATCH_START], struct patch_head *head
     if ((head->features & ~(PATCH_OF_LAYER | PATCH_FOLLOWED)) != 0)
         return BLOOMFILE_EFEATURE;
     head->layout = bytes[AT_LAYOUT];
-    if (!layout_known(head->layout))
+    if (!layout_known(head->layout) || layout_of(head->layout)->solved)
         return BLOOMFILE_ELAYOUT;
     if (head->features == PATCH_FOLLOWED)
         return BLOOMFILE_EPATCH;

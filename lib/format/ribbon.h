@@ -106,8 +106,8 @@ static inline uint64_t ribbon_head(unsigned blocks, unsigned seed, uint64_t keys
            (keys < RIBBON_KEYS_MOST ? keys : RIBBON_KEYS_MOST) << 32;
 }
 
-/* The number of blocks that a builder tries first: for 41/40 as many slots as keys. More than fit if
- * so many keys are never solved. */
+/* The number of blocks that a builder tries first: for 41/40 as many slots as keys. More than fit
+ * if so many keys are never solved. */
 static inline unsigned ribbon_first_blocks(uint64_t keys, unsigned words)
 {
     if (keys > (uint64_t)words * RIBBON_SLOTS)

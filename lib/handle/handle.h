@@ -26,7 +26,7 @@ struct file_looks {
 struct series;
 
 struct bloomfile {
-    struct kernel_view view; /* owns `shapes` */
+    struct kernel_view view;                                           /* owns `shapes` */
     bool (*contains)(const struct kernel_view *view, uint64_t digest); /* the kernel's */
     const struct kernel *kernel;
     struct guard *guard;     /* the part that lookups may write */

@@ -51,7 +51,7 @@ static int start_in_file(struct new_image *r, const struct geometry *g)
 int new_image_start(struct new_image *r, struct header *h, struct destination to)
 {
     const bool in_memory = to.kind == DESTINATION_MEMORY;
-    h->header_size = in_memory ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
+    h->header_size = new_image_header_size(&to);
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
     body_pass_start(&r->pass, h);

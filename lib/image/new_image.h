@@ -47,6 +47,12 @@ static inline struct destination new_image_to_part(int fd, uint64_t at)
     return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at };
 }
 
+/* The header size of what goes there: of a file, or of an embedded image. */
+static inline uint32_t new_image_header_size(const struct destination *to)
+{
+    return to->kind == DESTINATION_MEMORY ? GEOMETRY_EMBEDDED_HEADER : GEOMETRY_FILE_HEADER;
+}
+
 /* Starts what will be published at a file or descriptor, of whatever bytes. */
 int new_image_publication(struct publication **p, const struct destination *to, int *fd);
 

@@ -11,7 +11,7 @@
     {                                                                                              \
         .name = (its_name), .density = KERNEL_LOCAL, .contains = contains,                         \
         .contains_many = contains_many, .expect = kernel_expect_ribbon, .solve = solve,            \
-        .fold = kernel_fold_blocked, .tally = kernel_tally_ribbon                                                               \
+        .fold = kernel_fold_blocked, .tally = kernel_tally_ribbon                                  \
     }
 
 /* Reads the head of a page, and remembers it if the view can. */

@@ -39,14 +39,16 @@ KERNEL_INLINE __m512i two_halves(const uint8_t *p, unsigned count)
 KERNEL_INLINE unsigned odd8(__m256i first, __m256i second, uint64_t row)
 {
     const __m256i low = _mm256_set1_epi32((int)row), high = _mm256_set1_epi32((int)(row >> 32));
-    const __m256i sum = _mm256_xor_si256(_mm256_and_si256(first, low), _mm256_and_si256(second, high));
+    const __m256i sum =
+        _mm256_xor_si256(_mm256_and_si256(first, low), _mm256_and_si256(second, high));
     return _mm256_test_epi32_mask(_mm256_popcnt_epi32(sum), _mm256_set1_epi32(1));
 }
 
 KERNEL_INLINE unsigned odd16(__m512i first, __m512i second, uint64_t row)
 {
     const __m512i low = _mm512_set1_epi32((int)row), high = _mm512_set1_epi32((int)(row >> 32));
-    const __m512i sum = _mm512_xor_si512(_mm512_and_si512(first, low), _mm512_and_si512(second, high));
+    const __m512i sum =
+        _mm512_xor_si512(_mm512_and_si512(first, low), _mm512_and_si512(second, high));
     return _mm512_test_epi32_mask(_mm512_popcnt_epi32(sum), _mm512_set1_epi32(1));
 }
 

@@ -80,8 +80,7 @@ KERNEL_INLINE void ask_lanes(const struct kernel_view *view, const uint64_t *dig
     const lanes enough = few - 1 - block; /* its top bit: block >= few */
     const lanes count = fewest + (enough >> 63);
     const lanes beyond = (block - few) & -(enough >> 63);
-    const lanes columns =
-        page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * (times(block, fewest) + beyond);
+    const lanes columns = page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * (times(block, fewest) + beyond);
     const lanes row = mixed(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER);
     memcpy(&q->columns[at], &columns, sizeof columns);
     memcpy(&q->row[at], &row, sizeof row);
@@ -145,7 +144,8 @@ KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const
         }
         i += ahead;
     }
-    return found + one_by_one(view, digests + groups, n - groups, hits != NULL ? hits + groups : NULL);
+    return found +
+           one_by_one(view, digests + groups, n - groups, hits != NULL ? hits + groups : NULL);
 }
 
 #endif

@@ -9,7 +9,8 @@
 KERNEL_INLINE bool four(const uint8_t *first, const uint8_t *second, uint64_t row, uint32_t right)
 {
     static const int32_t down[4] = { 0, -1, -2, -3 };
-    const uint32x4_t x = vandq_u32(vreinterpretq_u32_u8(vld1q_u8(first)), vdupq_n_u32((uint32_t)row));
+    const uint32x4_t x =
+        vandq_u32(vreinterpretq_u32_u8(vld1q_u8(first)), vdupq_n_u32((uint32_t)row));
     const uint32x4_t y =
         vandq_u32(vreinterpretq_u32_u8(vld1q_u8(second)), vdupq_n_u32((uint32_t)(row >> 32)));
     const uint8x16_t ones = vcntq_u8(vreinterpretq_u8_u32(veorq_u32(x, y)));

@@ -24,8 +24,8 @@ static inline bool kernel_ribbon_fits(const uint8_t *columns, unsigned count, ui
                                       uint32_t right)
 {
     for (unsigned j = 0; j < count; j++) {
-        const uint64_t pair =
-            get32(columns + 4 * j) | (uint64_t)get32(columns + 4 * (count + j)) << 32;
+        const uint64_t pair = get32(columns + 4 * j) | (uint64_t)get32(columns + 4 * (count + j))
+                                                           << 32;
         if (((unsigned)__builtin_parityll(pair & row) ^ right >> j) & 1)
             return false;
     }

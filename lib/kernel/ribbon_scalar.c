@@ -13,8 +13,8 @@ KERNEL_INLINE bool fits(const uint8_t *columns, unsigned count, uint64_t row, ui
 
 uint32_t kernel_ribbon_read(const struct kernel_view *view, uint64_t page)
 {
-    const uint32_t shape = ribbon_shape_of(get64(view->body + page * CHECKSUM_PAGE),
-                                           ribbon_lines(page, view->units));
+    const uint32_t shape =
+        ribbon_shape_of(get64(view->body + page * CHECKSUM_PAGE), ribbon_lines(page, view->units));
     if (view->shapes != NULL)
         atomic_store_explicit(&view->shapes[page], shape, memory_order_relaxed);
     return shape;

@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT
+ * The layout ribbon (format-spec.md, section 22): its solution and its lookups against plain ones,
+ * and what the library does with it. */
+#include "support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_live.h>
+#include <bloomfile_view.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/fields.h"
+#include "kernel/dispatch.h"
+#include "kernel/ribbon_room.h"
+
+#define C 0x9E3779B97F4A7C15u
+#define D 0xD1B54A32D192ED03u
+#define E 0x8CB92BA72F3D8DD7u
+
+enum {
+    PAGE = 4096
+};
+
+static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+
+/* ---- a second implementation, a bit at a time */
+
+struct key {
+    uint64_t h, a;
+    unsigned b;
+};
+
+static uint64_t mulhi(uint64_t a, uint64_t b)
+{
+    uint64_t high = 0, low = 0;
+    for (unsigned i = 64; i-- > 0;) {
+        high = high << 1 | low >> 63;
+        low <<= 1;
+        if (b >> i & 1) {
+            low += a;
+            high += low < a;
+        }
+    }
+    return high;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    return mulhi(a, b) ^ a * b;
+}
+
+static struct key key_of(uint64_t digest, unsigned q, unsigned seed)
+{
+    struct key key = { .h = (mix(digest ^ D, C) ^ seed * C) * D };
+    key.b = (unsigned)((key.h >> 32) * (q - 1) >> 32);
+    key.a = mix(key.h ^ E, C);
+    return key;
+}
+
+/* Columns of block b, and the words before it. */
+static unsigned columns_of(unsigned q, unsigned words, unsigned b, unsigned *before)
+{
+    const unsigned r = words / q < 32 ? words / q : 32;
+    const unsigned few = r == 32 ? q : q * (r + 1) - words;
+    *before = b * r + (b > few ? b - few : 0);
+    return r + (b >= few);
+}
+
+static bool parity(uint64_t x)
+{
+    bool odd = false;
+    for (; x != 0; x &= x - 1)
+        odd = !odd;
+    return odd;
+}
+
+static bool page_has(const uint8_t *page, unsigned lines, uint64_t digest)
+{
+    const uint64_t head = get64(page);
+    const unsigned words = 16 * lines - 2, q = head & 0xFFFF;
+    unsigned before;
+    if (q < 2 || q > words / 2 || (head >> 23 & 511) != 0)
+        return true;
+    const struct key key = key_of(digest, q, head >> 16 & 127);
+    const unsigned c = columns_of(q, words, key.b, &before);
+    for (unsigned j = 0; j < c; j++) {
+        const uint64_t low = get32(page + 8 + 4 * (before + j));
+        const uint64_t high = get32(page + 8 + 4 * (before + c + j));
+        if (parity((low | high << 32) & key.a) != (key.h >> j & 1))
+            return false;
+    }
+    return true;
+}
+
+static bool body_has(const uint8_t *body, uint64_t lines, uint64_t digest)
+{
+    const uint64_t page = mulhi(digest, lines) / 64, rest = lines - 64 * page;
+    return page_has(body + page * PAGE, rest < 64 ? (unsigned)rest : 64, digest);
+}
+
+/* Gauss and Jordan on whole rows: bits of the slots, then 32 right sides. */
+struct matrix {
+    uint64_t *words;
+    size_t rows, slots, width;
+};
+
+static uint64_t *row_of(const struct matrix *m, size_t row)
+{
+    return m->words + row * m->width;
+}
+
+static bool bit_of(const uint64_t *row, size_t i)
+{
+    return (row[i / 64] >> i % 64 & 1) != 0;
+}
+
+static void set_bits(uint64_t *row, size_t at, uint32_t bits)
+{
+    row[at / 64] |= (uint64_t)bits << at % 64; /* at is a multiple of 32 */
+}
+
+/* Sets lead[slot] to its row + 1 or 0; false: the rows are dependent. */
+static bool reduce(struct matrix *m, size_t *lead)
+{
+    size_t done = 0;
+    for (size_t slot = 0; slot < m->slots; slot++) {
+        size_t row = done;
+        while (row < m->rows && !bit_of(row_of(m, row), slot))
+            row++;
+        lead[slot] = row < m->rows ? ++done : 0;
+        if (row == m->rows)
+            continue;
+        for (size_t w = 0; w < m->width; w++) {
+            const uint64_t kept = row_of(m, row)[w];
+            row_of(m, row)[w] = row_of(m, done - 1)[w];
+            row_of(m, done - 1)[w] = kept;
+        }
+        for (size_t i = 0; i < m->rows; i++)
+            if (i != done - 1 && bit_of(row_of(m, i), slot))
+                for (size_t w = 0; w < m->width; w++)
+                    row_of(m, i)[w] ^= row_of(m, done - 1)[w];
+    }
+    return done == m->rows;
+}
+
+static bool try_shape(uint8_t *page, unsigned lines, const uint64_t *digests, size_t n, unsigned q,
+                      unsigned seed)
+{
+    const unsigned words = 16 * lines - 2;
+    struct matrix m = { .rows = n, .slots = 32 * q, .width = q / 2 + 2 };
+    size_t lead[32 * 511];
+    m.words = calloc(n * m.width + 1, 8);
+    assert_non_null(m.words);
+    for (size_t i = 0; i < n; i++) {
+        const struct key key = key_of(digests[i], q, seed);
+        set_bits(row_of(&m, i), 32 * key.b, (uint32_t)key.a);
+        set_bits(row_of(&m, i), 32 * key.b + 32, (uint32_t)(key.a >> 32));
+        set_bits(row_of(&m, i), m.slots, (uint32_t)key.h);
+    }
+    const bool independent = reduce(&m, lead);
+    for (unsigned b = 0; independent && b < q; b++) {
+        unsigned before;
+        const unsigned c = columns_of(q, words, b, &before);
+        for (unsigned j = 0; j < c; j++) {
+            uint32_t column = 0;
+            for (unsigned i = 0; i < 32; i++) {
+                const size_t row = lead[32 * b + i];
+                column |= (uint32_t)(row != 0 && bit_of(row_of(&m, row - 1), m.slots + j)) << i;
+            }
+            put32(page + 8 + 4 * (before + j), column);
+        }
+    }
+    if (independent)
+        put64(page, q | (uint64_t)seed << 16 | (uint64_t)n << 32);
+    free(m.words);
+    return independent;
+}
+
+static void plain_solution(uint8_t *page, unsigned lines, const uint64_t *digests, size_t n)
+{
+    memset(page, 0, 64 * lines);
+    unsigned q = (unsigned)((41 * n + 1279) / 1280);
+    for (q = q < 2 ? 2 : q; q <= (16 * lines - 2) / 2; q++)
+        for (unsigned seed = 0; seed < 16; seed++)
+            if (try_shape(page, lines, digests, n, q, seed))
+                return;
+    put64(page, (uint64_t)n << 32);
+}
+
+/* ---- kernels */
+
+static struct ribbon_room *new_room(void)
+{
+    struct ribbon_room *room = aligned_alloc(64, sizeof *room);
+    assert_non_null(room);
+    return memset(room, 0xA5, sizeof *room);
+}
+
+static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
+{
+    uint64_t *digests = malloc((n + 1) * sizeof *digests);
+    uint8_t expected[PAGE];
+    assert_non_null(digests);
+    for (size_t i = 0; i < n; i++)
+        digests[i] = random64(state);
+    plain_solution(expected, lines, digests, n);
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[i]);
+        if (kernel == NULL)
+            continue;
+        struct ribbon_room *room = new_room();
+        uint8_t *page = calloc(1, 64 * lines); /* ends where it ends */
+        assert_non_null(page);
+        assert_true(kernel->solve(page, lines, digests, n, room));
+        assert_memory_equal(page, expected, 64 * lines);
+        free(page);
+        free(room);
+    }
+    free(digests);
+}
+
+static void every_kernel_finds_the_one_solution(void **state)
+{
+    static const struct {
+        unsigned lines;
+        size_t n[8];
+    } rows[] = {
+        { 1, { 0, 1, 2, 20, 62, 100, 200, 300 } },
+        { 2, { 1, 31, 32, 33, 130, 250, 400, 600 } },
+        { 3, { 5, 63, 64, 65, 66, 200, 700, 720 } },
+        { 13, { 0, 40, 300, 700, 900, 1200, 3000, 3300 } },
+        { 64, { 0, 1, 900, 1100 } },
+    };
+    uint64_t random = 22;
+    (void)state;
+    for (size_t r = 0; r < ROWS(rows); r++)
+        for (size_t i = 0; i < ROWS(rows[r].n); i++)
+            assert_solved_plainly(rows[r].lines, rows[r].n[i], &random);
+}
+
+/* Random words behind a head; `lines` of all pages together. */
+static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
+{
+    enum {
+        MOST = 300
+    };
+    static const size_t counts[] = { 0, 1, 3, 4, 7, 8, 9, 63, 64, 65, 127, 128, 129, 200, MOST };
+    uint8_t *body = malloc(64 * lines);
+    uint64_t digests[MOST];
+    bool expected[MOST];
+    assert_non_null(body);
+    for (size_t i = 0; i < 8 * lines; i++)
+        put64(body + 8 * i, i % 512 == 0 ? head : random64(state) & random64(state));
+    for (size_t i = 0; i < MOST; i++) {
+        digests[i] = random64(state);
+        expected[i] = body_has(body, lines, digests[i]);
+    }
+    for (size_t k = 0; k < ROWS(names); k++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        for (unsigned known = 0; kernel != NULL && known < 2; known++) {
+            _Atomic uint32_t shapes[8] = { 0 };
+            const struct kernel_view view = { body, lines, 0, known ? shapes : NULL };
+            bool hits[MOST + 1];
+            for (size_t c = 0; c < ROWS(counts); c++) {
+                size_t sum = 0;
+                for (size_t i = 0; i < counts[c]; i++)
+                    sum += expected[i];
+                memset(hits, 0xEE, sizeof hits);
+                kernel->expect(&view, digests, counts[c]);
+                assert_int_equal(kernel->contains_many(&view, digests, counts[c], hits), sum);
+                assert_memory_equal(hits, expected, counts[c]);
+                assert_int_equal(*(uint8_t *)&hits[counts[c]], 0xEE);
+                assert_int_equal(kernel->contains_many(&view, digests, counts[c], NULL), sum);
+            }
+            for (size_t i = 0; i < MOST; i++)
+                assert_int_equal(kernel->contains(&view, digests[i]), expected[i]);
+        }
+    }
+    free(body);
+}
+
+static void lookups_of_every_head_agree(void **state)
+{
+    uint64_t random = 23;
+    (void)state;
+    for (unsigned q = 0; q < 520; q = q < 40 || q > 505 ? q + 1 : q + 7)
+        assert_lookups_agree(64 + q % 3, q | (uint64_t)(q % 128) << 16, &random);
+    for (unsigned lines = 1; lines < 20; lines++)
+        for (unsigned q = 0; q < 9 * lines; q = q < 12 ? q + 1 : 2 * q)
+            assert_lookups_agree(lines, q, &random);
+    for (unsigned bit = 9; bit < 64; bit++)
+        assert_lookups_agree(130, 77 | 1ULL << bit, &random);
+}
+
+/* ---- filters */
+
+static const struct bloomfile_params ribbon = { .layout = BLOOMFILE_RIBBON };
+
+static struct bytes filter_of(struct bloomfile_params params, uint64_t keys)
+{
+    params.layout = BLOOMFILE_RIBBON;
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, keys);
+    return last_image(b);
+}
+
+static void assert_has(struct bytes image, uint64_t keys)
+{
+    bloomfile *f = open_image(image, 0);
+    for (uint64_t i = 0; i < keys; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, i)));
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+}
+
+static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
+{
+    static const double rates[] = { 0.3, 0.05, 0.01, 0.001 };
+    static const uint64_t keys[] = { 1, 50, 700, 4500, 30000 };
+    (void)state;
+    for (size_t r = 0; r < ROWS(rates); r++)
+        for (size_t k = 0; k < ROWS(keys); k++) {
+            const uint64_t n = keys[k], queries = 200000;
+            struct bytes image = filter_of((struct bloomfile_params){ .fpr = rates[r] }, n);
+            bloomfile *f = open_image(image, 0);
+            assert_has(image, n);
+            assert_int_equal(verified_info(image).keys, n);
+            struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+            assert_error(bloomfile_measure(f, &m), 0);
+            assert_true(m.keys_estimate == (double)n);
+            uint64_t found = 0, plainly = 0;
+            for (uint64_t i = 0; i < queries; i++)
+                found += bloomfile_contains_digest(f, number(0, n + i));
+            for (uint64_t i = 0; i < queries / 20; i++)
+                plainly +=
+                    body_has(image.data + EMBEDDED, info_of(f).bits / 512, number(0, n + i)) !=
+                    bloomfile_contains_digest(f, number(0, n + i));
+            assert_int_equal(plainly, 0);
+            const double due = m.fpr * (double)queries;
+            assert_true(fabs((double)found - due) <= 5 * sqrt(due) + 1);
+            assert_true(m.fpr <= rates[r] * 1.15);
+            bloomfile_close(f);
+            free(image.data);
+        }
+}
+
+/* In memory, in a file, sorted, repeated, by several threads, with little memory. */
+static void the_same_keys_make_the_same_bytes(void **state)
+{
+    static const uint64_t sizes[] = { 0, 3, 5000, 120000 };
+    (void)state;
+    for (size_t s = 0; s < ROWS(sizes); s++)
+        for (unsigned threads = 0; threads <= 3; threads += 3)
+            for (unsigned little = 0; little < 2; little++) {
+                struct bloomfile_params params = { .layout = BLOOMFILE_RIBBON,
+                                                   .threads = threads,
+                                                   .memory = little };
+                bloomfile_builder *plain = new_builder(ribbon), *other = new_builder(params);
+                add_numbers(plain, 0, sizes[s]);
+                for (uint64_t key = sizes[s]; key-- > 0;)
+                    add_numbers(other, key, key + 1);
+                add_numbers(other, 0, sizes[s] / 3);
+                assert_bytes(finish_file(other), finish_file(plain));
+                struct bytes image = last_image(plain);
+                assert_bytes(last_image(other), image);
+                assert_has(image, sizes[s]);
+                free(image.data);
+            }
+}
+
+/* Fewer columns in all pages; and at last none. */
+static void a_filter_that_is_too_small_loses_no_key(void **state)
+{
+    (void)state;
+    for (uint64_t bits = 512; bits <= 512 * 130; bits += 512 * 43)
+        for (uint64_t keys = 1; keys < 70000; keys *= 8) {
+            struct bytes image = filter_of((struct bloomfile_params){ .bits = bits }, keys);
+            assert_has(image, keys);
+            assert_int_equal(verified_info(image).keys, keys);
+            free(image.data);
+        }
+}
+
+static void a_file_has_whole_pages(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(ribbon);
+    add_numbers(b, 0, 10000);
+    struct bytes file = finish_file(b), image = last_image(b);
+    struct bloomfile_info in_file = verified_info(file), embedded = verified_info(image);
+    assert_int_equal(in_file.bits, 8 * in_file.body_size);
+    assert_true(embedded.bits < in_file.bits && embedded.bits + 512 * 64 > in_file.bits);
+    free(file.data);
+    free(image.data);
+}
+
+static void a_page_is_checked_before_the_first_answer(void **state)
+{
+    enum {
+        KEYS = 6000
+    };
+    struct bytes image = filter_of(ribbon, KEYS);
+    const size_t size = (size_t)verified_info(image).body_size;
+    (void)state;
+    for (size_t at = 0; at < size; at += 251) {
+        image.data[EMBEDDED + at] ^= (uint8_t)(1 << at % 8);
+        bloomfile *f = open_image(image, 0), *batch = open_image(image, 0);
+        bloomfile_digest digests[KEYS];
+        for (uint64_t i = 0; i < KEYS; i++)
+            digests[i] = number(0, i);
+        for (uint64_t i = 0; i < KEYS; i += 7)
+            assert_true(bloomfile_contains_digest(f, digests[i]));
+        assert_int_equal(bloomfile_contains_digests(batch, digests, KEYS, NULL), KEYS);
+        assert_error(bloomfile_status(batch), BLOOMFILE_EPAGE);
+        bloomfile_close(f);
+        bloomfile_close(batch);
+        image.data[EMBEDDED + at] ^= (uint8_t)(1 << at % 8);
+    }
+    free(image.data);
+}
+
+static void assert_contradiction(struct bytes image, const char *field)
+{
+    bloomfile *f = open_image(image, 0);
+    struct bloomfile_fault fault;
+    assert_error(bloomfile_verify(f, 0, &fault), BLOOMFILE_EBODY);
+    assert_string_equal(fault.field, field);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_true(bloomfile_contains_digest(f, random64(&i)));
+    bloomfile_close(f);
+}
+
+static void heads_are_verified(void **state)
+{
+    static const struct {
+        uint64_t change;
+        const char *field;
+    } rows[] = {
+        { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },
+        { 1ULL << 32, "n" },    { 1ULL << 63, "n" },
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++)
+        for (unsigned page = 0; page < 2; page++) {
+            struct bytes image = filter_of(ribbon, 6000);
+            uint8_t *head = image.data + EMBEDDED + page * PAGE;
+            const uint64_t before = get64(head), now = before ^ rows[i].change;
+            const int more = __builtin_popcountll(now) - __builtin_popcountll(before);
+            put64(head, now);
+            for (unsigned slot = 0; slot < 2; slot++) {
+                uint8_t *ones = record_at(image.data, slot) + RECORD_AT_ones;
+                put64(ones, get64(ones) + (uint64_t)(int64_t)more);
+            }
+            reseal_body(image.data);
+            assert_contradiction(image, rows[i].field);
+            free(image.data);
+        }
+}
+
+static void what_needs_the_keys_is_refused(void **state)
+{
+    struct bytes image = filter_of(ribbon, 100), made;
+    bloomfile *f = open_image(image, 0), *live;
+    const bloomfile *const sources[] = { f };
+    const struct bloomfile_params params = {
+        .struct_size = sizeof params, .layout = BLOOMFILE_RIBBON, .capacity = 100, .bits = 512
+    };
+    struct bloomfile_params growing = params;
+    struct bloomfile_merge_params merging = BLOOMFILE_MERGE_PARAMS_INIT;
+    struct bloomfile_view view;
+    const uint8_t body[64] = { 0 };
+    void *memory;
+    size_t size;
+    (void)state;
+    growing.series = BLOOMFILE_GROW;
+    assert_error(bloomfile_create(&live, "live", &params, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_create(&live, "live", &growing, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_fold_memory(&memory, &size, f, 2), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_fold_plan(f, 0, NULL, &size), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
+    assert_error(bloomfile_assemble("made", &params, body, 0, 0, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_view_init(&view, BLOOMFILE_RIBBON, 512, 0), BLOOMFILE_ESOLVED);
+    assert_true(bloomfile_view_contains_digest(&view, body, 1));
+    assert_error(bloomfile_delta("made", f, f, 0, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_add(f, "key", 3, NULL), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_remove(f, "key", 3), BLOOMFILE_ENOTCOUNTING);
+    made = (struct bytes){ .size = 0 };
+    assert_error(bloomfile_seal_to_memory((void **)&made.data, &made.size, f), 0);
+    assert_bytes(made, image);
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void k_is_none(void **state)
+{
+    bloomfile_builder *b;
+    const struct bloomfile_params params = { .struct_size = sizeof params,
+                                             .layout = BLOOMFILE_RIBBON,
+                                             .hashes = 1 };
+    (void)state;
+    assert_error(bloomfile_builder_new(&b, &params), BLOOMFILE_EHASHES);
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 0.01, 7), 0);
+    assert_int_equal(bloomfile_hashes_for(BLOOMFILE_RIBBON, 51200, 1000), 0);
+    assert_true(isnan(bloomfile_fpr_for(BLOOMFILE_RIBBON, 51200, 7, 1000)));
+}
+
+static void sizes_keep_the_rate_and_are_least(void **state)
+{
+    static const double rates[] = { 0.1, 0.01, 1e-4, 1e-9 };
+    (void)state;
+    for (size_t r = 0; r < ROWS(rates); r++)
+        for (uint64_t n = 1; n < 1000000000u; n *= 9) {
+            const uint64_t bits = bloomfile_bits_for(BLOOMFILE_RIBBON, n, rates[r], 0);
+            assert_true(bits >= 512 && bits % 512 == 0);
+            assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, bits, 0, n) <= rates[r]);
+            assert_true(bits == 512 ||
+                        bloomfile_fpr_for(BLOOMFILE_RIBBON, bits - 512, 0, n) > rates[r]);
+            if (n > 100000)
+                assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
+        }
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_finds_the_one_solution),
+        cmocka_unit_test(lookups_of_every_head_agree),
+        cmocka_unit_test(keys_are_found_and_others_at_the_rate_of_the_heads),
+        cmocka_unit_test(the_same_keys_make_the_same_bytes),
+        cmocka_unit_test(a_filter_that_is_too_small_loses_no_key),
+        cmocka_unit_test(a_file_has_whole_pages),
+        cmocka_unit_test(a_page_is_checked_before_the_first_answer),
+        cmocka_unit_test(heads_are_verified),
+        cmocka_unit_test(what_needs_the_keys_is_refused),
+        cmocka_unit_test(k_is_none),
+        cmocka_unit_test(sizes_keep_the_rate_and_are_least),
+    };
+    return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
+}

@@ -173,8 +173,11 @@ const struct recipe small_recipes[3] = {
 
 struct bytes image_from(struct recipe recipe)
 {
-    bloomfile_builder *b = new_builder((struct bloomfile_params){
-        .layout = recipe.layout, .bits = recipe.m, .hashes = recipe.k, .seed = recipe.seed });
+    bloomfile_builder *b = new_builder(
+        (struct bloomfile_params){ .layout = recipe.layout,
+                                   .bits = recipe.m,
+                                   .hashes = recipe.layout == BLOOMFILE_RIBBON ? 0 : recipe.k,
+                                   .seed = recipe.seed });
     add_numbers(b, 0, recipe.keys);
     struct bytes image = finish_image(b);
     bloomfile_builder_free(b);

@@ -224,7 +224,7 @@ static void what_changes_in_a_temporary_file_is_noticed(void **state)
 {
     (void)state;
     static void (*const damages[])(uint8_t *, size_t) = { zero, flip, shift };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_RIBBON; layout++) {
         for (unsigned sized = 0; sized < 2; sized++) {
             struct bloomfile_params p = params;
             p.layout = layout;
@@ -297,7 +297,7 @@ static void no_more_threads_are_started_than_there_is_work_for(void **state)
         size_t keys;
         unsigned least, most; /* calls, in a few teams */
     } works[] = { { 0, 0, 0 }, { 1000, 0, 0 }, { KEYS, 5, 30 } };
-    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_RIBBON; layout++) {
         for (size_t i = 0; i < ROWS(works); i++) {
             faults_begin(&(struct faults){ 0 });
             bloomfile_builder *b =

@@ -160,7 +160,7 @@ static const struct row {
     { "V8 bit 1", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 2) } },
     { "V8 bit 31", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1u << 31) } },
     { "V9 0", 0, REFUSED(ELAYOUT, layout), { SET(layout, 0) } },
-    { "V9 4", 0, REFUSED(ELAYOUT, layout), { SET(layout, 4) } },
+    { "V9 5", 0, REFUSED(ELAYOUT, layout), { SET(layout, 5) } },
     { "V9 2^32-1", 0, REFUSED(ELAYOUT, layout), { SET(layout, UINT32_MAX) } },
     { "V10 0", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 0) } },
     { "V10 2", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 2) } },

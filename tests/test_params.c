@@ -41,7 +41,7 @@ static void each_wrong_parameter_has_its_error(void **state)
         { "hash 2^31 - 1", { WITH, .hash_id = 0x7FFFFFFF }, BLOOMFILE_EHASH },
         { "hash 2^31", { WITH, .hash_id = 0x80000000 }, 0 },
         { "hash 2^32 - 1", { WITH, .hash_id = UINT32_MAX, .self_test = 9 }, 0 },
-        { "layout 4", { WITH, .layout = 4 }, BLOOMFILE_ELAYOUT },
+        { "layout 5", { WITH, .layout = 5 }, BLOOMFILE_ELAYOUT },
         { "layout 2^32-1", { WITH, .layout = UINT32_MAX }, BLOOMFILE_ELAYOUT },
         { "513 bits, blocked", { WITH, .bits = 513 }, BLOOMFILE_EBITS },
         { "1 bit, blocked", { WITH, .bits = 1 }, BLOOMFILE_EBITS },

@@ -422,6 +422,19 @@ static void a_page_is_checked_before_the_first_answer(void **state)
     free(image.data);
 }
 
+/* As a hole in a file is. */
+static void a_page_of_zeros_says_maybe_unchecked(void **state)
+{
+    struct bytes image = filter_of(ribbon, 6000);
+    memset(image.data + EMBEDDED, 0, PAGE);
+    bloomfile *f = open_image(image, BLOOMFILE_VERIFY_NONE);
+    (void)state;
+    for (uint64_t i = 0; i < 6000; i++)
+        assert_true(bloomfile_contains_digest(f, number(0, i)));
+    bloomfile_close(f);
+    free(image.data);
+}
+
 static void assert_contradiction(struct bytes image, const char *field)
 {
     bloomfile *f = open_image(image, 0);
@@ -536,6 +549,7 @@ int main(void)
         cmocka_unit_test(a_filter_that_is_too_small_loses_no_key),
         cmocka_unit_test(a_file_has_whole_pages),
         cmocka_unit_test(a_page_is_checked_before_the_first_answer),
+        cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),
         cmocka_unit_test(heads_are_verified),
         cmocka_unit_test(what_needs_the_keys_is_refused),
         cmocka_unit_test(k_is_none),

@@ -88,7 +88,8 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
         int error;
     } explicit_ones[] = {
         { 0, 7, 512, BLOOMFILE_ELAYOUT },
-        { 4, 7, 512, BLOOMFILE_ELAYOUT },
+        { 5, 7, 512, BLOOMFILE_ELAYOUT },
+        { BLOOMFILE_RIBBON, 0, 512, BLOOMFILE_ESOLVED },
         { BLOOMFILE_BLOCKED, 7, 511, BLOOMFILE_EBITS },
         { BLOOMFILE_CLASSIC, 7, 0, BLOOMFILE_EBITS },
         { BLOOMFILE_CLASSIC, 7, BLOOMFILE_MAX_BITS + 1, BLOOMFILE_EBITS },
@@ -109,7 +110,8 @@ static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **st
         double fpr;
         int error;
     } derived[] = {
-        { 4, 10, 0.01, BLOOMFILE_ELAYOUT },
+        { 5, 10, 0.01, BLOOMFILE_ELAYOUT },
+        { BLOOMFILE_RIBBON, 10, 0.01, BLOOMFILE_ESOLVED },
         { 0, 0, 0.01, BLOOMFILE_ECAPACITY },
         { 0, (1ULL << 60) + 1, 0.01, BLOOMFILE_ECAPACITY },
         { 0, 10, 0, BLOOMFILE_ERATE },

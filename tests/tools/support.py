@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the tools share: running a tool as a user does, and looking at what it left."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -190,7 +191,8 @@ class ToolTest(unittest.TestCase):
         process.kill()
         process.wait()
         for stream in process.stdin, process.stdout, process.stderr:
-            stream.close()
+            with contextlib.suppress(BrokenPipeError):  # what was not flushed
+                stream.close()
 
     def feed(self, process, *keys):
         process.stdin.write(lines(*keys))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bfmerge: filters that come one after the other through a pipe."""
 
+import functools
 import os
 import resource
 import subprocess
@@ -10,15 +11,21 @@ from support import NAMESPACE, REFUSED, TIMEOUT, ToolTest, craft, main, numbered
 KEYS = numbered(3000)
 
 
+@functools.cache
+def crafted():
+    """Four shards, and the filter of all keys: slow to make."""
+    options = dict(fpr=0.05, capacity=3000)
+    images = [craft.make("blocked", 512 * 60 * (1 + i % 2), 5, KEYS[i::4], embedded=i < 2, **options)
+              for i in range(4)]
+    return images, craft.make("blocked", 512 * 60, 5, KEYS, **options)
+
+
 class StreamTest(ToolTest):
     def setUp(self):
         super().setUp()
-        options = dict(fpr=0.05, capacity=3000)
-        self.images = [craft.make("blocked", 512 * 60 * (1 + i % 2), 5, KEYS[i::4], embedded=i < 2,
-                                  **options) for i in range(4)]
+        self.images, self.built = crafted()
         for i, image in enumerate(self.images):
             self.write(f"shard-{i}", image)
-        self.built = craft.make("blocked", 512 * 60, 5, KEYS, **options)
         self.stream = b"".join(self.images)
 
     def check(self, name):

@@ -159,7 +159,8 @@ static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t
         put32(image + AT_hash_id, HASH_XXH3_64);
         put64(image + AT_self_test, hash_self_test(get64(image + AT_seed)));
     }
-    put32(image + AT_k, (get32(image + AT_k) - 1) % BLOOMFILE_MAX_HASHES + 1);
+    put32(image + AT_k,
+          layout_of(layout)->solved ? 0 : (get32(image + AT_k) - 1) % BLOOMFILE_MAX_HASHES + 1);
     put64(image + AT_m, bits);
     put64(image + AT_body_offset, HEADER);
     put64(image + AT_body_size, body_size);
@@ -172,7 +173,8 @@ static void mend_fields(uint8_t *image, uint32_t layout, uint64_t bits, uint64_t
 static void mend_record(uint8_t *record, uint32_t layout, uint64_t bits)
 {
     uint8_t *boot = record + RECORD_AT_boot_id;
-    const uint32_t state = get32(record + RECORD_AT_state) % 4;
+    const bool solved = layout_of(layout)->solved; /* then it is never live */
+    const uint32_t state = solved ? BLOOMFILE_SEALED : get32(record + RECORD_AT_state) % 4;
     const uint64_t ones = get64(record + RECORD_AT_ones) % (bits + 1);
     const uint64_t overflow = get64(record + RECORD_AT_overflow) % (ones + 1);
     put32(record + RECORD_AT_state, state == 0 ? BLOOMFILE_LIVE : state);

@@ -15,10 +15,7 @@
 #include "format/fields.h"
 #include "kernel/dispatch.h"
 #include "kernel/ribbon_room.h"
-
-#define C 0x9E3779B97F4A7C15u
-#define D 0xD1B54A32D192ED03u
-#define E 0x8CB92BA72F3D8DD7u
+#include "plain_ribbon.h"
 
 enum {
     PAGE = 4096
@@ -27,79 +24,6 @@ enum {
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 
 /* ---- a second implementation, a bit at a time */
-
-struct key {
-    uint64_t h, a;
-    unsigned b;
-};
-
-static uint64_t mulhi(uint64_t a, uint64_t b)
-{
-    uint64_t high = 0, low = 0;
-    for (unsigned i = 64; i-- > 0;) {
-        high = high << 1 | low >> 63;
-        low <<= 1;
-        if (b >> i & 1) {
-            low += a;
-            high += low < a;
-        }
-    }
-    return high;
-}
-
-static uint64_t mix(uint64_t a, uint64_t b)
-{
-    return mulhi(a, b) ^ a * b;
-}
-
-static struct key key_of(uint64_t digest, unsigned q, unsigned seed)
-{
-    struct key key = { .h = (mix(digest ^ D, C) ^ seed * C) * D };
-    key.b = (unsigned)((key.h >> 32) * (q - 1) >> 32);
-    key.a = mix(key.h ^ E, C);
-    return key;
-}
-
-/* Columns of block b, and the words before it. */
-static unsigned columns_of(unsigned q, unsigned words, unsigned b, unsigned *before)
-{
-    const unsigned r = words / q < 32 ? words / q : 32;
-    const unsigned few = r == 32 ? q : q * (r + 1) - words;
-    *before = b * r + (b > few ? b - few : 0);
-    return r + (b >= few);
-}
-
-static bool parity(uint64_t x)
-{
-    bool odd = false;
-    for (; x != 0; x &= x - 1)
-        odd = !odd;
-    return odd;
-}
-
-static bool page_has(const uint8_t *page, unsigned lines, uint64_t digest)
-{
-    const uint64_t head = get64(page);
-    const unsigned words = 16 * lines - 2, q = head & 0xFFFF;
-    unsigned before;
-    if (q < 2 || q > words / 2 || (head >> 23 & 511) != 0)
-        return true;
-    const struct key key = key_of(digest, q, head >> 16 & 127);
-    const unsigned c = columns_of(q, words, key.b, &before);
-    for (unsigned j = 0; j < c; j++) {
-        const uint64_t low = get32(page + 8 + 4 * (before + j));
-        const uint64_t high = get32(page + 8 + 4 * (before + c + j));
-        if (parity((low | high << 32) & key.a) != (key.h >> j & 1))
-            return false;
-    }
-    return true;
-}
-
-static bool body_has(const uint8_t *body, uint64_t lines, uint64_t digest)
-{
-    const uint64_t page = mulhi(digest, lines) / 64, rest = lines - 64 * page;
-    return page_has(body + page * PAGE, rest < 64 ? (unsigned)rest : 64, digest);
-}
 
 /* Gauss and Jordan on whole rows: bits of the slots, then 32 right sides. */
 struct matrix {
@@ -155,7 +79,7 @@ static bool try_shape(uint8_t *page, unsigned lines, const uint64_t *digests, si
     m.words = calloc(n * m.width + 1, 8);
     assert_non_null(m.words);
     for (size_t i = 0; i < n; i++) {
-        const struct key key = key_of(digests[i], q, seed);
+        const struct plain_key key = plain_key_of(digests[i], q, seed);
         set_bits(row_of(&m, i), 32 * key.b, (uint32_t)key.a);
         set_bits(row_of(&m, i), 32 * key.b + 32, (uint32_t)(key.a >> 32));
         set_bits(row_of(&m, i), m.slots, (uint32_t)key.h);
@@ -163,7 +87,7 @@ static bool try_shape(uint8_t *page, unsigned lines, const uint64_t *digests, si
     const bool independent = reduce(&m, lead);
     for (unsigned b = 0; independent && b < q; b++) {
         unsigned before;
-        const unsigned c = columns_of(q, words, b, &before);
+        const unsigned c = plain_columns_of(q, words, b, &before);
         for (unsigned j = 0; j < c; j++) {
             uint32_t column = 0;
             for (unsigned i = 0; i < 32; i++) {
@@ -256,7 +180,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
         put64(body + 8 * i, i % 512 == 0 ? head : random64(state) & random64(state));
     for (size_t i = 0; i < MOST; i++) {
         digests[i] = random64(state);
-        expected[i] = body_has(body, lines, digests[i]);
+        expected[i] = plain_body_has(body, lines, digests[i]);
     }
     for (size_t k = 0; k < ROWS(names); k++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
@@ -335,9 +259,9 @@ static void keys_are_found_and_others_at_the_rate_of_the_heads(void **state)
             for (uint64_t i = 0; i < queries; i++)
                 found += bloomfile_contains_digest(f, number(0, n + i));
             for (uint64_t i = 0; i < queries / 20; i++)
-                plainly +=
-                    body_has(image.data + EMBEDDED, info_of(f).bits / 512, number(0, n + i)) !=
-                    bloomfile_contains_digest(f, number(0, n + i));
+                plainly += plain_body_has(image.data + EMBEDDED, info_of(f).bits / 512,
+                                          number(0, n + i)) !=
+                           bloomfile_contains_digest(f, number(0, n + i));
             assert_int_equal(plainly, 0);
             const double due = m.fpr * (double)queries;
             assert_true(fabs((double)found - due) <= 5 * sqrt(due) + 1);

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes builders. The input chooses the parameters and the digests, spread or crowded into few
+ * ranges. Whatever the threads, the memory, the order and the repetitions: the bytes are the same,
+ * the filter verifies, and every key is found.
+ */
+#include <bloomfile.h>
+#include <bloomfile_inspect.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/layout.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+    CHOICES = 12,     /* bytes at the beginning of the input */
+    MOST = 1 << 17,   /* digests: some need a file, if there is little memory */
+    LITTLE = 1 << 12, /* digests for most inputs */
+    LINES_MOST = 700
+};
+
+static void expect(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+struct keys {
+    bloomfile_digest *digests;
+    size_t n;
+};
+
+/* Each 8 bytes of the input are the first of several digests at equal distances. */
+static struct keys keys_from(const uint8_t *choices, const uint8_t *data, size_t size)
+{
+    const size_t starts = size / 8, most = choices[0] == 255 ? MOST : LITTLE;
+    const size_t each = 1 + (size_t)choices[1] * choices[1];
+    const uint64_t distance = choices[2] < 64 ? 1ULL << choices[2] : 0x9E3779B97F4A7C15u;
+    struct keys keys = { .n = starts * each < most ? starts * each : most };
+    keys.digests = malloc((keys.n + 1) * sizeof *keys.digests);
+    expect(keys.digests != NULL);
+    for (size_t i = 0; i < keys.n; i++)
+        keys.digests[i] = get64(data + 8 * (i % starts)) + i / starts * distance;
+    return keys;
+}
+
+static struct bloomfile_params params_from(const uint8_t *choices)
+{
+    static const double rates[] = { 0, 0.5, 0.1, 0.01, 0.001, 1e-6, 1e-9 };
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = 1 + choices[3] % (LAYOUT_END - 1u);
+    params.fpr = rates[choices[4] % (sizeof rates / sizeof *rates)];
+    params.capacity = choices[5];
+    if (choices[6] != 0)
+        params.bits = 512 * (1 + (uint64_t)get32(choices + 6) % LINES_MOST);
+    if (!layout_of(params.layout)->solved)
+        params.hashes = choices[10] % 20;
+    return params;
+}
+
+static bloomfile_builder *builder(const struct bloomfile_params *params)
+{
+    bloomfile_builder *b;
+    expect(bloomfile_builder_new(&b, params) == 0);
+    return b;
+}
+
+struct made {
+    void *image;
+    size_t size;
+};
+
+static int finish(struct made *made, bloomfile_builder *b)
+{
+    const int error = bloomfile_builder_finish_memory(b, &made->image, &made->size);
+    bloomfile_builder_free(b);
+    expect(error == 0 || error == BLOOMFILE_EUNREACHABLE);
+    return error;
+}
+
+/* In the other order, in groups, some twice. */
+static bloomfile_builder *other_builder(struct bloomfile_params params, const struct keys *keys,
+                                        unsigned choice)
+{
+    params.threads = choice % 5;
+    params.memory = choice & 8 ? 1 : 0;
+    bloomfile_builder *b = builder(&params);
+    for (size_t end = keys->n, group; end > 0; end -= group) {
+        group = end < choice + 1u ? end : choice + 1u;
+        expect(bloomfile_builder_add_digests(b, keys->digests + end - group, group) == 0);
+        if (end % 3 == 0)
+            expect(bloomfile_builder_add_digests(b, keys->digests, group) == 0);
+    }
+    return b;
+}
+
+static void ask(struct made made, const struct keys *keys)
+{
+    bloomfile *f;
+    expect(bloomfile_open_memory(&f, made.image, made.size, BLOOMFILE_VERIFY_FULL) == 0);
+    expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
+    for (size_t i = 0; i < keys->n; i++)
+        expect(bloomfile_contains_digest(f, keys->digests[i]));
+    bloomfile_close(f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < CHOICES)
+        return 0;
+    const struct bloomfile_params params = params_from(data);
+    const struct keys keys = keys_from(data, data + CHOICES, size - CHOICES);
+    struct made plain, other;
+    bloomfile_builder *b = builder(&params);
+    expect(bloomfile_builder_add_digests(b, keys.digests, keys.n) == 0);
+    const int error = finish(&plain, b);
+    expect(finish(&other, other_builder(params, &keys, data[11])) == error);
+    if (error == 0) {
+        expect(plain.size == other.size && memcmp(plain.image, other.image, plain.size) == 0);
+        ask(plain, &keys);
+    }
+    bloomfile_free(plain.image);
+    bloomfile_free(other.image);
+    free(keys.digests);
+    return 0;
+}

@@ -133,15 +133,17 @@ BLOOMFILE_API const bloomfile *bloomfile_layer(const bloomfile *f, size_t i);
 struct bloomfile_measurement {
     size_t struct_size;
     uint64_t ones;        /* bits that are one; counting: counters above 0 */
-    double fill;          /* ones / m */
+    double fill;          /* ones / m; ribbon: about 0.5, and says nothing */
     double fpr;           /* the real false-positive rate of these bits, exactly */
-    double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full */
+    double keys_estimate; /* n, from the ones (Swamidass & Baldi 2007); infinite if full.
+                             ribbon: the sum of what the heads of the pages say */
 };
 #define BLOOMFILE_MEASUREMENT_INIT BLOOMFILE_INIT_(struct bloomfile_measurement)
 
 /* Computes *out from the body. The rate is exact for this body and keys never added: for blocked
- * the mean over blocks of (ones in the block / 512)^k, otherwise (ones / m)^k. Damage is not looked
- * for. Error: BLOOMFILE_EPARAMS (struct_size). */
+ * the mean over blocks of (ones in the block / 512)^k, for classic and counting (ones / m)^k, for
+ * ribbon the mean over lines of 2^-(columns that a lookup there tests). Damage is not looked for.
+ * Error: BLOOMFILE_EPARAMS (struct_size). */
 BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measurement *out);
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
@@ -149,12 +151,29 @@ BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measure
  * Reads the whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
 
+/* A page of a layout that is solved, by its head. This struct never changes. */
+struct bloomfile_solution {
+    uint64_t keys;        /* of the page; 2^32 - 1: so many, or more */
+    double fpr;           /* the page's real rate */
+    double columns;       /* of a block, on average: equations that a lookup tests */
+    uint32_t lines;       /* of 64 bytes that the page has */
+    uint32_t blocks;      /* 0: not solved, or damaged: every answer is "maybe" */
+    uint32_t blocks_more; /* than those with which a builder begins for so many keys */
+    uint32_t seed;        /* so many did not do with these blocks */
+};
+
+/* Tells of a page of the body, from 0. Takes a microsecond. Damage is not looked for. Error:
+ * BLOOMFILE_EPARAMS if there is no such page, or if the filter is a series or of a layout that is
+ * not solved. */
+BLOOMFILE_API int bloomfile_measure_page(const bloomfile *f, uint64_t page,
+                                         struct bloomfile_solution *out);
+
 /* One thing that is wrong with a file. */
 struct bloomfile_fault {
     int error;         /* BLOOMFILE_E* */
     uint64_t offset;   /* of the first byte concerned, from the start of the image */
     uint64_t page;     /* BLOOMFILE_EPAGE: the page's number, from 0; else UINT64_MAX */
-    const char *field; /* the field's name in format-spec.md ("k", "record 0", "page"); static */
+    const char *field; /* its name in format-spec.md ("k", "record 0", "page", "head"); static */
 };
 
 /* Reads and checks the whole body: page checksums, body checksum, counts, padding. Pages that were

@@ -3,8 +3,10 @@
  */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <math.h>
 #include <string.h>
 
+#include "format/ribbon.h"
 #include "format/versioned.h"
 #include "handle/changed.h"
 #include "handle/handle.h"
@@ -296,6 +298,39 @@ int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells)
         fill[i] = (double)tally.ones / (double)(last - from * grain * places);
     }
     map_expect(&f->map, MAP_LOOKUPS);
+    return 0;
+}
+
+/* The head of that page, which begins the bytes, and what it makes of the rate. */
+static struct bloomfile_solution read_solution(const bloomfile *f, const uint8_t *page, size_t size)
+{
+    struct kernel_tally tally = { 0 };
+    const unsigned lines = (unsigned)(size / PROBE_BLOCK_BYTES), words = ribbon_words(lines);
+    const uint64_t head = get64(page), keys = head >> 32;
+    const uint32_t shape = ribbon_shape_of(head, lines);
+    f->kernel->tally(page, size, &tally);
+    struct bloomfile_solution solution = {
+        .keys = keys,
+        .fpr = sizing_of(f->header.layout)->measured(f->header.m, 0, tally.ones, tally.blocks),
+        .lines = lines,
+    };
+    if (shape == RIBBON_MAYBE)
+        return solution;
+    const unsigned first = ribbon_first_blocks(keys, words);
+    solution.blocks = ribbon_blocks(shape);
+    solution.blocks_more = solution.blocks > first ? solution.blocks - first : 0;
+    solution.seed = ribbon_seed(shape);
+    solution.columns = fmin((double)words / solution.blocks, RIBBON_COLUMNS_MOST);
+    return solution;
+}
+
+int bloomfile_measure_page(const bloomfile *f, uint64_t page, struct bloomfile_solution *out)
+{
+    if (f->series != NULL || !layout_of(f->header.layout)->solved || page >= f->geometry.pages)
+        return BLOOMFILE_EPARAMS;
+    const uint64_t start = page * CHECKSUM_PAGE, rest = f->geometry.need - start;
+    *out =
+        read_solution(f, f->view.body + start, rest < CHECKSUM_PAGE ? (size_t)rest : CHECKSUM_PAGE);
     return 0;
 }
 

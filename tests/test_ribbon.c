@@ -397,6 +397,66 @@ static void heads_are_verified(void **state)
         }
 }
 
+/* The least number of blocks that a builder tries. */
+static unsigned first_blocks(uint64_t keys)
+{
+    const uint64_t blocks = (41 * keys + 1279) / 1280;
+    return blocks < 2 ? 2 : (unsigned)blocks;
+}
+
+/* In sum what the filter says of itself; alone, what its head does. */
+static void assert_pages_tell(struct bytes image, uint64_t keys)
+{
+    bloomfile *f = open_image(image, 0);
+    const struct bloomfile_info info = info_of(f);
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    struct bloomfile_solution page;
+    uint64_t keys_there = 0, lines = 0;
+    double rate = 0;
+    assert_error(bloomfile_measure(f, &m), 0);
+    for (uint64_t i = 0; i < info.pages; i++, lines += page.lines) {
+        const uint64_t head = get64(image.data + EMBEDDED + i * PAGE);
+        const unsigned blocks = head & 0xFFFF;
+        const bool solved = blocks != 0 && blocks < 0x8000;
+        assert_error(bloomfile_measure_page(f, i, &page), 0);
+        assert_int_equal(page.keys, head >> 32);
+        assert_int_equal(page.blocks, solved ? blocks : 0);
+        assert_int_equal(page.blocks_more, solved ? blocks - first_blocks(page.keys) : 0);
+        assert_int_equal(page.seed, solved ? head >> 16 & 127 : 0);
+        assert_true(page.columns == (solved ? fmin(32, (16.0 * page.lines - 2) / blocks) : 0));
+        assert_true(solved ? page.fpr <= exp2(-floor(page.columns)) &&
+                                 page.fpr >= exp2(-ceil(page.columns))
+                           : page.fpr == 1);
+        keys_there += page.keys;
+        rate += page.lines * page.fpr;
+    }
+    assert_int_equal(keys_there, keys);
+    assert_int_equal(lines, info.bits / 512);
+    assert_true(fabs(rate / (double)lines - m.fpr) <= 1e-6 * m.fpr);
+    assert_error(bloomfile_measure_page(f, info.pages, &page), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_measure_page(f, UINT64_MAX, &page), BLOOMFILE_EPARAMS);
+    bloomfile_close(f);
+}
+
+static void pages_tell_of_themselves(void **state)
+{
+    static const uint64_t keys[] = { 0, 1, 700, 4500, 30000, 100000 };
+    (void)state;
+    for (size_t i = 0; i < ROWS(keys); i++) {
+        struct bytes image = filter_of((struct bloomfile_params){ .bits = 512 * 200 }, keys[i]);
+        assert_pages_tell(image, keys[i]);
+        image.data[EMBEDDED + PAGE + 1] ^= 0x80; /* of the second page's blocks */
+        assert_pages_tell(image, keys[i]);
+        free(image.data);
+    }
+    struct bytes image = last_image(new_builder((struct bloomfile_params){ .fpr = 0.01 }));
+    bloomfile *blocked = open_image(image, 0);
+    struct bloomfile_solution page;
+    assert_error(bloomfile_measure_page(blocked, 0, &page), BLOOMFILE_EPARAMS);
+    bloomfile_close(blocked);
+    free(image.data);
+}
+
 static void what_needs_the_keys_is_refused(void **state)
 {
     struct bytes image = filter_of(ribbon, 100), made;
@@ -475,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_page_is_checked_before_the_first_answer),
         cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),
         cmocka_unit_test(heads_are_verified),
+        cmocka_unit_test(pages_tell_of_themselves),
         cmocka_unit_test(what_needs_the_keys_is_refused),
         cmocka_unit_test(k_is_none),
         cmocka_unit_test(sizes_keep_the_rate_and_are_least),

@@ -184,6 +184,14 @@ def edit(image, header=(), record=(), records=(0, 1), at=(), body=None, checksum
     return bytes(out)
 
 
+def with_head(image, page, head):
+    """Ribbon: with another head of that page, and all else right."""
+    body = bytearray(body_of(image))
+    body[4096 * page:4096 * page + 8] = head.to_bytes(8, "little")
+    return edit(image, body=bytes(body),
+                record={"ones": int.from_bytes(body, "little").bit_count()})
+
+
 def flip(image, offset, bit=0):
     out = bytearray(image)
     out[offset] ^= 1 << bit

@@ -153,6 +153,9 @@ class Manual(ToolTest):
         self.write("counts", craft.make("counting", 100, 6, numbered(9)))
         self.write("about", craft.edit(self.read("block"), record={"flags": 1}))
         self.write("exact", craft.make("blocked", 512 * 4, 6, numbered(120), fpr=0.01))
+        ribbon = self.create("-q", "-l", "ribbon", "keys", name="ribbon")
+        self.write("head", craft.with_head(ribbon, 0, 1))
+        self.write("heads", craft.with_head(ribbon, 0, 4 | 119 << 32))
         self.write("long", b"x" * 2**21)
         self.write("dos", b"a\r\n" * 9)
         self.write("quoted", b'"a" b\n')
@@ -187,7 +190,8 @@ class Manual(ToolTest):
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not"],
                "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
                            "unclean keys", "gap keys", "gap.3 keys"],
-               "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3"]}
+               "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",
+                             "--verify head", "--verify heads"]}
         not_here = ("disk failed|Input/output error|on device|could not write|open for writing \\(|"
                     "was changed while|also the output|two outputs|was replaced or removed|what they add|"
                     "keys read here again")

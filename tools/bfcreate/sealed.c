@@ -140,7 +140,7 @@ static bool is_worth_keeping(const char *path)
         return error != ENOENT && error != BLOOMFILE_EEMPTY;
     bloomfile_get_info(f, &info);
     bloomfile_close(f);
-    return info.keys > 0 || info.ones > 0;
+    return info.keys > 0 || !say_is_empty(&info);
 }
 
 /* `read` counts keys that occur again as often as they do. */

@@ -74,6 +74,7 @@ static void measure(struct inspect_report *r, struct inspect_layer *l, const blo
     l->measure.struct_size = sizeof(l->measure);
     int error = bloomfile_measure(f, &l->measure);
     l->measured = error == 0;
+    inspect_solution(&l->solution, f);
     if (error == 0 && options->map)
         error = picture_for_terminal(&l->map, f, picture_terminal_width());
     if (error == 0 && (options->svg != NULL || options->png != NULL) && r->layer_count == 0)
@@ -152,6 +153,7 @@ void inspect_bodies(struct inspect_report *r, const bloomfile *f,
     read_one(r, only, f, options);
     r->measured = only->measured;
     r->measure = only->measure;
+    r->solution = only->solution;
     r->verified = only->verified;
     r->map = only->map;
 }

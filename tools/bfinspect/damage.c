@@ -198,6 +198,28 @@ static void judge_page(struct inspect_report *r, const struct bloomfile_fault *f
                     bad != NULL ? " in all layers" : "");
 }
 
+/* All pages are as they were written, and yet wrong. */
+static void judge_contradiction(struct inspect_report *r, const char *field)
+{
+    const struct inspect_layer *bad = bad_layer(r);
+    verdict_add(r, "damaged: the body ");
+    if (bad != NULL)
+        verdict_add(r, "of layer %" PRIu64 " ", bad->info.layer);
+    if (strcmp(field, "padding") == 0)
+        verdict_add(r, "has ones beyond m");
+    else if (strcmp(field, "head") == 0)
+        verdict_add(r, "has a page with a head that cannot be");
+    else
+        verdict_add(r, "contradicts the header's %s", field);
+    if (strcmp(field, "ones") == 0 && r->measured)
+        verdict_add(r, " (%" PRIu64 " recorded, %" PRIu64 " there)",
+                    bad != NULL ? bad->info.ones : r->info.ones,
+                    bad != NULL ? bad->measure.ones : r->measure.ones);
+    if (strcmp(field, "n") == 0 && r->measured)
+        verdict_add(r, " (%" PRIu64 " keys recorded, %.0f by the heads of its pages)", r->info.keys,
+                    r->measure.keys_estimate);
+}
+
 static const struct bloomfile_fault *the_fault(const struct inspect_report *r)
 {
     return r->fault_count > 0 ? &r->faults[0] : NULL;
@@ -206,7 +228,6 @@ static const struct bloomfile_fault *the_fault(const struct inspect_report *r)
 void verdict_body(struct inspect_report *r)
 {
     const struct bloomfile_fault *fault = the_fault(r);
-    const struct inspect_layer *bad = bad_layer(r);
     verdict_advise(r, "%s", rebuild);
     if (r->interrupted) {
         verdict_add(r, "unreadable: the file shrank or its disk failed while it was read");
@@ -221,16 +242,7 @@ void verdict_body(struct inspect_report *r)
                     r->info.bad_pages, cli_s(r->info.bad_pages));
         verdict_advise(r, "%s; --verify finds all bad pages", rebuild);
     } else if (r->error == BLOOMFILE_EBODY && fault != NULL) {
-        bool padding = strcmp(fault->field, "padding") == 0;
-        verdict_add(r, "damaged: the body ");
-        if (bad != NULL)
-            verdict_add(r, "of layer %" PRIu64 " ", bad->info.layer);
-        verdict_add(r, "%s%s", padding ? "has ones beyond m" : "contradicts the header's ",
-                    padding ? "" : fault->field);
-        if (strcmp(fault->field, "ones") == 0 && r->measured)
-            verdict_add(r, " (%" PRIu64 " recorded, %" PRIu64 " there)",
-                        bad != NULL ? bad->info.ones : r->info.ones,
-                        bad != NULL ? bad->measure.ones : r->measure.ones);
+        judge_contradiction(r, fault->field);
     } else if (r->error == BLOOMFILE_EHASH) {
         verdict_add(r, "cannot check keys: only the application that made it can look them up");
         verdict_advise(r, "leave out --keys");

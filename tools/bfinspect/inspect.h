@@ -54,6 +54,21 @@ struct inspect_flip {
     unsigned bit;    /* 0 to 7 */
 };
 
+struct inspect_range {
+    double least, most, mean;
+};
+
+/* The pages of a layout that is solved. */
+struct inspect_solution {
+    uint64_t pages; /* 0: it is another layout, or was not measured */
+    uint64_t lines;
+    uint64_t unsolved;            /* pages */
+    uint64_t reseeded, enlarged;  /* pages that took a further seed, or further blocks */
+    double further;               /* such blocks a page, on average */
+    struct inspect_range blocks;  /* of a page that is solved */
+    struct inspect_range columns; /* of a block there */
+};
+
 /* One image, as far as it was read. */
 struct inspect_layer {
     char *name;  /* live: of its file */
@@ -61,6 +76,7 @@ struct inspect_layer {
     struct bloomfile_info info;
     bool in_use, verified, measured;
     struct bloomfile_measurement measure;
+    struct inspect_solution solution;
     int error; /* what is wrong with its body: BLOOMFILE_E*, or 0 */
     struct picture map;
 };
@@ -95,6 +111,7 @@ struct inspect_report {
     bool verified;    /* the whole body was checked and is right */
     bool measured;
     struct bloomfile_measurement measure;
+    struct inspect_solution solution;
     struct picture map, image;
 
     bool keys_checked;
@@ -114,6 +131,9 @@ void inspect_free(struct inspect_report *r);
 /* Verifies and measures the body, or that of each layer, as far as the options ask. */
 void inspect_bodies(struct inspect_report *r, const bloomfile *f,
                     const struct inspect_options *options);
+
+/* Of all pages. */
+void inspect_solution(struct inspect_solution *s, const bloomfile *f);
 
 /* Whether the file is one layer of a live series, and not the one by which that is opened. */
 bool inspect_is_part(const struct inspect_report *r);

@@ -218,6 +218,32 @@ static void put_measure(json *object, const struct bloomfile_measurement *m, boo
     put(object, "measure", measure);
 }
 
+static void put_range(json *object, const char *key, const struct inspect_range *range)
+{
+    json *three = checked(json_object_new_object());
+    put_double(three, "least", range->least);
+    put_double(three, "most", range->most);
+    put_double(three, "mean", range->mean);
+    put(object, key, three);
+}
+
+static void put_solution(json *object, const struct inspect_solution *s)
+{
+    if (s->pages == 0) {
+        put_null(object, "solution");
+        return;
+    }
+    json *solution = checked(json_object_new_object());
+    put_count(solution, "pages", s->pages);
+    put_count(solution, "lines", s->lines);
+    put_count(solution, "unsolved", s->unsolved);
+    put_count(solution, "reseeded", s->reseeded);
+    put_count(solution, "enlarged", s->enlarged);
+    put_range(solution, "blocks", &s->blocks);
+    put_range(solution, "columns", &s->columns);
+    put(object, "solution", solution);
+}
+
 static void put_layer(json *array, const struct inspect_layer *l)
 {
     json *layer = checked(json_object_new_object());
@@ -301,6 +327,7 @@ void inspect_json(FILE *out, const struct inspect_report *r)
     put_record(object, r);
     put_live(object, r);
     put_measure(object, &r->measure, r->measured);
+    put_solution(object, &r->solution);
     put_bool(object, "verified", r->verified);
     put_count(object, "bad_pages", r->info.bad_pages);
     put_keys(object, r);

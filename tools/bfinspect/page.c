@@ -33,6 +33,11 @@ __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *nam
 
 /* -------------------------------------------------------------------------------- the summary */
 
+static bool is_solved(const struct inspect_report *r)
+{
+    return bloomfile_traits_of(r->info.layout)->solved;
+}
+
 static void put_keys(FILE *out, const struct inspect_report *r)
 {
     char recorded[SHORT], capacity[SHORT], estimate[SHORT] = "more than can be";
@@ -43,7 +48,10 @@ static void put_keys(FILE *out, const struct inspect_report *r)
     const bool grows = r->layer_count > 0 && r->info.series != 0 && r->info.generations == 0;
     row(out, "keys", "%s%s recorded, %s%ssized for %s%s",
         r->info.keys_estimated != 0 ? "about " : "", recorded, r->measured ? estimate : "",
-        r->measured ? " estimated from the ones, " : "", capacity, grows ? " so far" : "");
+        !r->measured   ? ""
+        : is_solved(r) ? " by its pages, "
+                       : " estimated from the ones, ",
+        capacity, grows ? " so far" : "");
 }
 
 static void put_rate(FILE *out, const struct inspect_report *r)
@@ -52,13 +60,14 @@ static void put_rate(FILE *out, const struct inspect_report *r)
     bool estimate = (r->info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0;
     if (r->info.fpr > 0)
         cli_percent(promised, sizeof(promised), r->info.fpr);
-    if (r->measured) {
-        cli_percent(real, sizeof(real), r->measure.fpr);
+    if (r->measured && !is_solved(r))
         row(out, "fill", "%s", cli_percent(fill, sizeof(fill), r->measure.fill));
-    }
+    if (r->measured)
+        cli_percent(real, sizeof(real), r->measure.fpr);
     row(out, "real rate", "%s%s", real,
         !r->measured    ? ""
         : r->error != 0 ? ", of the damaged bits"
+        : is_solved(r)  ? ", computed from the heads of all pages"
         : estimate      ? ", only an estimate: the filter is an intersection"
                         : ", computed from all bits");
     row(out, "promised rate", "%s", promised);
@@ -87,22 +96,53 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
         row(out, "body", "not verified (--verify reads and checks all of it)");
 }
 
+static void put_range(FILE *out, const char *name, const struct inspect_range *range,
+                      const char *of)
+{
+    if (range->least == range->most)
+        row(out, name, "%.0f of each %s", range->most, of);
+    else
+        row(out, name, "%.0f to %.0f of a %s, %.2f on average", range->least, range->most, of,
+            range->mean);
+}
+
+static void put_solution(FILE *out, const struct inspect_solution *s)
+{
+    char text[SHORT], more[SHORT];
+    if (s->pages > s->unsolved) {
+        put_range(out, "blocks", &s->blocks, "page");
+        put_range(out, "columns", &s->columns, "block");
+        row(out, "retries", "%s page%s took a further seed, %s further blocks",
+            text_count(text, sizeof(text), s->reseeded), cli_s(s->reseeded),
+            text_count(more, sizeof(more), s->enlarged));
+    }
+    if (s->unsolved > 0)
+        row(out, "not solved", "%s of %s page%s, which answer%s maybe to everything",
+            text_count(text, sizeof(text), s->unsolved), text_count(more, sizeof(more), s->pages),
+            cli_s(s->pages), s->unsolved == 1 ? "s" : "");
+}
+
 static void put_shape(FILE *out, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     const struct bloomfile_traits *traits = bloomfile_traits_of(info->layout);
     const uint64_t units = info->bits / traits->unit_cells;
-    char m[SHORT], count[SHORT], in_units[SHORT] = "", body[SHORT], whole[SHORT];
+    char m[SHORT], count[SHORT], of[SHORT] = "", in_units[2 * SHORT] = "", body[SHORT];
+    char whole[SHORT];
     text_count(m, sizeof(m), info->bits);
+    if (!traits->solved)
+        snprintf(of, sizeof(of), " of %" PRIu32, traits->unit_cells);
     if (traits->unit_cells > 1)
-        snprintf(in_units, sizeof(in_units), ", %s %s%s of %" PRIu32,
-                 text_count(count, sizeof(count), units), traits->unit, cli_s(units),
-                 traits->unit_cells);
+        snprintf(in_units, sizeof(in_units), ", %s %s%s%s", text_count(count, sizeof(count), units),
+                 traits->unit, cli_s(units), of);
     cli_bytes(body, sizeof(body), info->body_size);
     cli_bytes(whole, sizeof(whole), r->size);
     row(out, "layout", "%s", traits->name);
     row(out, "m", "%s %s%s%s", m, traits->cell, cli_s(info->bits), in_units);
-    row(out, "k", "%s", table_hashes(count, sizeof(count), r));
+    if (traits->solved)
+        put_solution(out, &r->solution);
+    else
+        row(out, "k", "%s", table_hashes(count, sizeof(count), r));
     if (info->keys > 0)
         row(out, "bits per key", "%.2f",
             traits->cell_bits * (double)info->bits / (double)info->keys);
@@ -313,13 +353,16 @@ void inspect_caption(char *text, size_t size, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     const struct bloomfile_traits *traits = bloomfile_traits_of(info->layout);
-    char m[SHORT], keys[SHORT], fill[SHORT], real[SHORT], promised[SHORT] = "none";
+    char m[SHORT], keys[SHORT], fill[2 * SHORT], real[SHORT], promised[SHORT] = "none";
     if (info->fpr > 0)
         cli_percent(promised, sizeof(promised), info->fpr);
-    snprintf(text, size,
-             "%s, %s %s%s, k = %" PRIu32 ", %s key%s; fill %s, real rate %s, promised %s",
-             traits->name, text_count(m, sizeof(m), info->bits), traits->cell, cli_s(info->bits),
-             info->hashes, text_count(keys, sizeof(keys), info->keys), cli_s(info->keys),
-             cli_percent(fill, sizeof(fill), r->measure.fill),
+    if (traits->solved)
+        snprintf(fill, sizeof(fill), "%.2f columns", r->solution.columns.mean);
+    else
+        snprintf(fill, sizeof(fill), "k = %" PRIu32 ", fill %s", info->hashes,
+                 cli_percent(real, sizeof(real), r->measure.fill));
+    snprintf(text, size, "%s, %s %s%s, %s key%s; %s, real rate %s, promised %s", traits->name,
+             text_count(m, sizeof(m), info->bits), traits->cell, cli_s(info->bits),
+             text_count(keys, sizeof(keys), info->keys), cli_s(info->keys), fill,
              cli_percent(real, sizeof(real), r->measure.fpr), promised);
 }

@@ -36,10 +36,23 @@ static double chance_of_rate(const struct bloomfile_info *info, double fill)
     return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);
 }
 
+/* The same of a layout that is solved. The rate of a page is 2^-columns, and the columns are so
+ * many more as it has fewer keys, or blocks. A page that took further blocks could have taken
+ * others. */
+static double chance_of_pages(const struct inspect_report *r)
+{
+    const double pages = (double)r->solution.pages, keys = fmax((double)r->info.keys, 1) / pages;
+    const double slope = -log(r->measure.fpr), further = r->solution.further;
+    const double of_keys = (1 - 1 / pages) / keys, blocks = fmax(r->solution.blocks.mean, 1);
+    return slope * sqrt((of_keys + further * (1 + further) / (blocks * blocks)) / pages);
+}
+
 /* Of a sum of rates it is not more than that of the one that scatters most. */
 static double chance_of_all(const struct inspect_report *r)
 {
     double most = 0;
+    if (r->solution.pages > 0)
+        return chance_of_pages(r);
     for (size_t i = 0; i < r->layer_count; i++)
         most = fmax(most, chance_of_rate(&r->layers[i].info, r->layers[i].measure.fill));
     return r->layer_count > 0 ? most : chance_of_rate(&r->info, r->measure.fill);
@@ -57,6 +70,20 @@ static uint64_t keys_to_plan_for(const struct inspect_report *r, uint64_t record
 {
     const uint64_t estimate = r->measured ? say_estimate(&r->info, &r->measure) : 0;
     return estimate > recorded + recorded / 10 ? estimate : recorded;
+}
+
+static void advise_for_rate(struct inspect_report *r)
+{
+    const struct inspect_solution *s = &r->solution;
+    const bool solved = bloomfile_traits_of(r->info.layout)->solved;
+    const bool are_some = s->unsolved > 0 && s->unsolved < s->pages;
+    if (are_some)
+        verdict_add(r, ": %" PRIu64 " of %" PRIu64 " pages could not be solved", s->unsolved,
+                    s->pages);
+    verdict_advise(r, "build it again, %s",
+                   !solved    ? "or fold it less"
+                   : are_some ? "with a seed that nobody knows (bfcreate --seed random)"
+                              : "larger");
 }
 
 static void judge_rate(struct inspect_report *r)
@@ -82,12 +109,20 @@ static void judge_rate(struct inspect_report *r)
                        keys_to_plan_for(r, n));
     } else {
         verdict_add(r, "rate not kept");
-        verdict_advise(r, "build it again, or fold it less");
+        advise_for_rate(r);
     }
     if (r->measured)
         verdict_add(r, "; real rate %s", real);
     if (can_tell)
         verdict_add(r, ", promised %s", promised);
+}
+
+/* About, by the number of ones or, where that says nothing, of keys. */
+static double recorded_rate(const struct bloomfile_info *info)
+{
+    if (bloomfile_traits_of(info->layout)->solved)
+        return bloomfile_fpr_for(info->layout, info->bits, info->hashes, info->keys);
+    return pow((double)info->ones / (double)info->bits, info->hashes);
 }
 
 /* A filter with the same answer for all is not damaged, but useless. The promised rate, if there is
@@ -96,10 +131,10 @@ static void judge_use(struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     char real[32];
-    double rate =
-        r->measured ? r->measure.fpr : pow((double)info->ones / (double)info->bits, info->hashes);
-    if (info->ones == 0 && (!r->measured || r->measure.ones == 0)) {
-        verdict_add(r, "empty: it answers no to everything");
+    const double rate = r->measured ? r->measure.fpr : recorded_rate(info);
+    if (say_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
+        verdict_add(r, "empty: it answers no to %s",
+                    bloomfile_traits_of(info->layout)->solved ? "nearly everything" : "everything");
         verdict_advise(
             r, "build it again if there should be keys: did the program that writes them fail?");
     } else if (info->fpr <= 0 && rate > SAY_USELESS) {

@@ -110,6 +110,11 @@ static const char *estimated(const struct bloomfile_info *info)
     return info->keys_estimated != 0 ? "about " : "";
 }
 
+bool say_is_empty(const struct bloomfile_info *info)
+{
+    return (bloomfile_traits_of(info->layout)->solved ? info->keys : info->ones) == 0;
+}
+
 void say_no_keys(const char *path)
 {
     cli_warn(0, "%s: there were no keys, so it answers no to everything", path);
@@ -120,7 +125,7 @@ void say_warnings(const char *path, const struct bloomfile_info *info, struct sa
     double promised = say_promised(info);
     const char *about = rate.measured ? "" : "about ";
     char is[32], should_be[32];
-    if (info->ones == 0)
+    if (say_is_empty(info))
         say_no_keys(path);
     if (rate.rate <= promised)
         return;

@@ -44,6 +44,8 @@ double say_promised(const struct bloomfile_info *info);
 uint64_t say_estimate(const struct bloomfile_info *info,
                       const struct bloomfile_measurement *measure);
 
+/* Whether it has no keys. Half of the bits of a layout that is solved are ones all the same. */
+bool say_is_empty(const struct bloomfile_info *info);
 void say_no_keys(const char *path);
 
 /* Warns of a filter without keys, of more keys than planned, of a rate that is not kept. */

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The layout ribbon: what bfinspect says of it, and what tools say that cannot do what they are asked."""
+
+import math
+
+from support import ToolTest, craft, lines, main, numbered
+
+PAGE = 4096
+KEYS = numbered(20000)
+
+
+def heads(image):
+    """Blocks, seed, keys and lines of each page (format-spec.md, section 22.2)."""
+    lines = craft.field(image, "m") // 512
+    for first in range(0, lines, 64):
+        at = PAGE + 64 * first
+        head = int.from_bytes(image[at:at + 8], "little")
+        yield head & 0xFFFF, head >> 16 & 127, head >> 32, min(64, lines - first)
+
+
+def columns(blocks, lines):
+    """Of each block but the last, with which no key begins (section 22.3)."""
+    words = 16 * lines - 2
+    fewest = min(32, words // blocks)
+    few = blocks if fewest == 32 else blocks * (fewest + 1) - words
+    return [fewest + (block >= few) for block in range(blocks - 1)]
+
+
+class RibbonTest(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.image = self.create("-q", "-l", "ribbon", stdin=lines(*KEYS))
+
+    def page(self, *words, status=0, says=b""):
+        return self.output("bfinspect", *words, status=status, says=says).decode()
+
+
+class Inspect(RibbonTest):
+    def test_a_healthy_one(self):
+        self.write("keys", lines(*KEYS))
+        page = self.page("--verify", "--keys", "keys", "filter.bloom")
+        self.assertTrue(page.startswith("filter.bloom: healthy\n"), page)
+        for row in (r"keys +20,000 recorded, 20,000 by its pages, sized for 20,000",
+                    r"real rate +0\.\d+ %, computed from the heads of all pages",
+                    r"promised rate 1 %", r"layout +ribbon", r"m +163,840 bits, 320 lines",
+                    r"blocks +1\d\d to 1\d\d of a page, 1[\d.]+ on average",
+                    r"columns +\d to \d of a block, 7\.\d\d on average",
+                    r"retries +\d pages? took a further seed, \d further blocks"):
+            self.assertRegex(page, f"(?m)^  {row}$")
+        self.assertNotRegex(page, "(?m)^  (fill|k|not solved) ")
+        self.assertNotIn("estimated", page)
+
+    def test_it_keeps_its_promise(self):
+        """Few keys and many, in whole pages and in the largest that there are."""
+        for keys in 1, 100, 5000, 60000:
+            for rate in 0.2, 0.01, 1e-4, 1e-9:
+                self.create("-q", "-l", "ribbon", "-p", rate, stdin=lines(*numbered(keys)))
+                report = self.inspected("filter.bloom")
+                self.assertEqual(report["status"], 0, report["verdict"])
+                self.assertLessEqual(report["measure"]["fpr"], 1.1 * rate)
+                self.assertEqual(report["measure"]["keys_estimate"], keys)
+
+    def test_what_its_pages_say(self):
+        for option in ("-p", 0.01), ("-p", 1e-8), ("-m", 512 * 200), ("-m", 512 * 64), ("-m", 512):
+            image = self.create("-q", "-l", "ribbon", *option, stdin=lines(*KEYS))
+            report = self.inspected("filter.bloom")
+            solution, pages = report["solution"], list(heads(image))
+            solved = [page for page in pages if page[0] > 0]
+            rates = [(2.0**-count for count in columns(blocks, lines))
+                     for blocks, _, _, lines in solved]
+            rate = sum(page[3] * sum(rates) / (page[0] - 1) for page, rates in zip(solved, rates))
+            rate += sum(page[3] for page in pages if page[0] == 0)
+            self.assertAlmostEqual(report["measure"]["fpr"] / rate * solution["lines"], 1, 6)
+            self.assertEqual(solution["pages"], len(pages))
+            self.assertEqual(solution["lines"], report["header"]["m"] // 512)
+            self.assertEqual(solution["unsolved"], len(pages) - len(solved))
+            self.assertEqual(solution["reseeded"], sum(seed > 0 for _, seed, _, _ in solved))
+            first = [max(2, math.ceil(41 * keys / 1280)) for _, _, keys, _ in solved]
+            self.assertEqual(solution["enlarged"],
+                             sum(page[0] > least for page, least in zip(solved, first)))
+            blocks = [page[0] for page in solved] or [0]
+            self.assertEqual(solution["blocks"], {"least": min(blocks), "most": max(blocks),
+                                                  "mean": sum(blocks) / len(blocks)})
+            words = [min(32 * page[0], 16 * page[3] - 2) for page in solved] or [0]
+            self.assertAlmostEqual(solution["columns"]["mean"], sum(words) / max(sum(blocks), 1), 9)
+        self.assertIsNone(self.inspected("filter.bloom", "--quick")["solution"])
+        self.create("-q", stdin=lines(*KEYS))
+        self.assertIsNone(self.inspected("filter.bloom")["solution"])
+
+    def test_one_that_is_empty_or_too_small(self):
+        self.create("-q", "-l", "ribbon", name="empty")
+        self.create("-q", "-l", "ribbon", "-m", 4096, name="small", stdin=lines(*KEYS))
+        self.create("-q", "-l", "ribbon", "-m", 100000, "-p", 0.01, name="smaller",
+                    stdin=lines(*KEYS))
+        for words in [], ["--verify"], ["--quick"]:
+            for name, verdict in (("empty", "empty: it answers no to nearly everything"),
+                                  ("small", r"overfull: its real rate is (about )?100 %")):
+                report = self.inspected(name, *words)
+                self.assertRegex(report["verdict"], f"^{verdict}$")
+                self.assertEqual(report["status"], 1)
+        report = self.inspected("smaller")
+        self.assertRegex(report["verdict"], "^rate not kept; real rate 3.* %, promised 1 %$")
+        self.assertEqual(report["advice"], "build it again, larger")
+        self.assertIn("1 of 1 page, which answers maybe to everything",
+                      self.page("small", status=1))
+
+    def test_pages_that_are_not_solved(self):
+        blocks, seed, keys, _ = list(heads(self.image))[1]
+        self.write("unsolved", craft.with_head(self.image, 1, keys << 32))
+        page = self.page("--verify", "unsolved", status=1)
+        self.assertIn("rate not kept: 1 of 5 pages could not be solved; real rate 20.", page)
+        self.assertIn("--seed random", page)
+        self.assertIn("not solved    1 of 5 pages, which answers maybe to everything", page)
+
+    def test_heads_that_cannot_be(self):
+        blocks, seed, keys, _ = list(heads(self.image))[1]
+        for head, verdict in (
+                (512 | keys << 32, "damaged: the body has a page with a head that cannot be"),
+                (1 | keys << 32, "damaged: the body has a page with a head that cannot be"),
+                (blocks | seed << 16 | keys + 1 << 32, "damaged: the body contradicts the header's n"
+                 " (20000 keys recorded, 20001 by the heads of its pages)")):
+            self.write("bad", craft.with_head(self.image, 1, head))
+            report = self.inspected("bad", "--verify")
+            self.assertEqual((report["verdict"], report["error"]), (verdict, "BLOOMFILE_EBODY"))
+
+
+if __name__ == "__main__":
+    main()

@@ -7,6 +7,7 @@
 #define BLOOMFILE_RIBBON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "format/bytes.h"
 #include "format/probe.h"
@@ -72,17 +73,18 @@ static inline uint32_t ribbon_shape(unsigned blocks, unsigned seed, unsigned wor
     return blocks | seed << 9 | fewest << 16 | few << 22;
 }
 
-/* Columns of a block. */
-static inline unsigned ribbon_columns(uint32_t shape, unsigned block)
-{
-    return ribbon_fewest(shape) + (block >= ribbon_few(shape));
-}
+/* The columns of a block, and the word of the page at which they begin. */
+struct ribbon_columns {
+    size_t count, place;
+};
 
-/* The word of a page at which the columns of a block begin. */
-static inline unsigned ribbon_place(uint32_t shape, unsigned block)
+/* Without a comparison, whose outcome would be needed twice. */
+static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned block)
 {
-    const unsigned few = ribbon_few(shape);
-    return block * ribbon_fewest(shape) + (block > few ? block - few : 0);
+    const int64_t beyond = (int64_t)block - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
+    const uint64_t fewest = ribbon_fewest(shape);
+    return (struct ribbon_columns){ .count = fewest + 1 + (uint64_t)is_few,
+                                    .place = block * fewest + (uint64_t)(beyond & ~is_few) };
 }
 
 /* Whether a head is one of section 22.2. */
@@ -118,9 +120,16 @@ static inline unsigned ribbon_first_blocks(uint64_t keys, unsigned words)
 
 /* ---- a key */
 
+/* With one multiplication for both halves, where compilers see that. */
 static inline uint64_t ribbon_mix(uint64_t a, uint64_t b)
 {
-    return probe_reduce(a, b) ^ a * b;
+#ifdef __SIZEOF_INT128__
+    __extension__ typedef unsigned __int128 u128;
+    const u128 product = (u128)a * b;
+    return (uint64_t)(product >> 64) ^ (uint64_t)product;
+#else
+    return probe_mulhi_portable(a, b) ^ a * b;
+#endif
 }
 
 /* The part of a key's hash that does not depend on the page's seed. */

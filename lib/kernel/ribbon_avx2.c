@@ -60,17 +60,6 @@ KERNEL_INLINE lanes times(lanes a, lanes b)
     return (lanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 
-KERNEL_INLINE lanes shapes_at(const int *shapes, lanes pages)
-{
-    const __m128i found = _mm256_i64gather_epi32(shapes, (__m256i)pages, 4);
-    return (lanes)_mm256_cvtepu32_epi64(found);
-}
-
-KERNEL_INLINE bool has_zero(lanes a)
-{
-    return _mm256_movemask_epi8((__m256i)(a == 0)) != 0;
-}
-
 #include "kernel/ribbon_lanes.h"
 #include "kernel/ribbon_solve.h"
 

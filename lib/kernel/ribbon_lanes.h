@@ -5,8 +5,6 @@
  *
  *     LANES                     64-bit numbers in a register, a type `lanes` of so many
  *     KERNEL_INLINE lanes times(lanes a, lanes b)       products of the low halves
- *     KERNEL_INLINE bool has_zero(lanes a)                   whether any of them is 0
- *     KERNEL_INLINE lanes shapes_at(const int *shapes, lanes pages)    the shapes of pages
  *
  * and all that ribbon_lookup.h wants.
  */
@@ -19,10 +17,12 @@
 
 #define UNDER_WAY 64 /* lookups; 32 to 128 are equally good */
 
-/* Queries, as in struct ribbon_query; `columns` are offsets in the body. */
+/* Queries, as in struct ribbon_query, and what they are made of. */
 struct queries {
-    _Alignas(64) uint64_t columns[UNDER_WAY];
-    uint64_t row[UNDER_WAY], right[UNDER_WAY], count[UNDER_WAY];
+    _Alignas(64) uint64_t columns[UNDER_WAY]; /* first: the page */
+    uint64_t end[UNDER_WAY];                  /* of the columns; first: the page's shape */
+    uint64_t row[UNDER_WAY];                  /* first: seedless */
+    uint64_t right[UNDER_WAY], count[UNDER_WAY];
 };
 
 KERNEL_INLINE lanes low_half(lanes a)
@@ -30,89 +30,88 @@ KERNEL_INLINE lanes low_half(lanes a)
     return a & UINT32_MAX;
 }
 
-/* The high halves of the 128-bit products, and the low ones. */
-KERNEL_INLINE lanes product(lanes a, uint64_t by, lanes *low)
+/* The high halves of the 128-bit products. */
+KERNEL_INLINE lanes reduced(lanes a, uint64_t by)
 {
     const lanes b = by - (lanes){ 0 }, b1 = b >> 32, a1 = a >> 32;
-    const lanes low_low = times(a, b), cross = times(a1, b);
-    const lanes middle = times(a, b1) + (low_low >> 32) + low_half(cross);
-    *low = low_half(low_low) | middle << 32;
+    const lanes cross = times(a1, b), middle = times(a, b1) + (times(a, b) >> 32) + low_half(cross);
     return times(a1, b1) + (cross >> 32) + (middle >> 32);
 }
 
 KERNEL_INLINE lanes mixed(lanes a, uint64_t by)
 {
-    lanes low;
-    const lanes high = product(a, by, &low);
-    return high ^ low;
+    return reduced(a, by) ^ a * by;
 }
 
-/* The low half of a 128-bit product. */
-KERNEL_INLINE lanes multiplied(lanes a, uint64_t by)
+KERNEL_INLINE lanes load(const uint64_t *from)
 {
-    const lanes b = by - (lanes){ 0 };
-    return times(a, b) + ((times(a >> 32, b) + times(a, b >> 32)) << 32);
+    lanes a;
+    memcpy(&a, from, sizeof a);
+    return a;
 }
 
-KERNEL_INLINE lanes known_shapes(const struct kernel_view *view, lanes pages)
+KERNEL_INLINE void store(uint64_t *to, lanes a)
 {
-    /* A gathering load has no atomic form; what it loads was stored whole. */
-    lanes shapes = shapes_at((const int *)(uintptr_t)view->shapes, pages);
-    if (__builtin_expect(has_zero(shapes), false))
-        for (unsigned i = 0; i < LANES; i++)
-            shapes[i] = kernel_ribbon_shape(view, pages[i]);
-    return shapes;
+    memcpy(to, &a, sizeof a);
 }
 
-/* ask(), for LANES digests. */
-KERNEL_INLINE void ask_lanes(const struct kernel_view *view, const uint64_t *digests,
-                             struct queries *q, unsigned at)
+/* What a query consists of before the page's shape is known. */
+KERNEL_INLINE void ask_for_page(const struct kernel_view *view, const uint64_t *digests,
+                                struct queries *q, unsigned at)
 {
-    lanes digest, unused;
-    memcpy(&digest, digests, sizeof digest);
-    const lanes page = product(digest, view->units, &unused) / RIBBON_LINES;
-    const lanes seedless = mixed(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER);
-    const lanes shape = known_shapes(view, page);
+    const lanes digest = load(digests);
+    store(&q->columns[at], reduced(digest, view->units) / RIBBON_LINES);
+    store(&q->row[at], mixed(digest ^ RIBBON_MULTIPLIER, PROBE_MULTIPLIER));
+}
+
+/* ask_page(), for LANES of them. */
+KERNEL_INLINE void ask_in_page(const struct kernel_view *view, struct queries *q, unsigned at)
+{
+    const lanes page = load(&q->columns[at]), shape = load(&q->end[at]),
+                seedless = load(&q->row[at]);
     const lanes blocks = shape & 511, seed = shape >> 9 & 127, fewest = shape >> 16 & 63,
                 few = shape >> 22;
-    const lanes hash = multiplied(seedless ^ multiplied(seed, PROBE_MULTIPLIER), RIBBON_MULTIPLIER);
+    const lanes hash = (seedless ^ seed * PROBE_MULTIPLIER) * RIBBON_MULTIPLIER;
     const lanes block = times(hash >> 32, blocks - 1) >> 32;
-    const lanes enough = few - 1 - block; /* its top bit: block >= few */
-    const lanes count = fewest + (enough >> 63);
-    const lanes beyond = (block - few) & -(enough >> 63);
-    const lanes columns = page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * (times(block, fewest) + beyond);
-    const lanes row = mixed(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER);
-    memcpy(&q->columns[at], &columns, sizeof columns);
-    memcpy(&q->row[at], &row, sizeof row);
-    memcpy(&q->right[at], &hash, sizeof hash);
-    memcpy(&q->count[at], &count, sizeof count);
+    const lanes beyond = block - few, is_few = -(beyond >> 63);
+    const lanes count = fewest + 1 + is_few;
+    const lanes columns = (uintptr_t)view->body + RIBBON_HEAD + page * CHECKSUM_PAGE +
+                          4 * (times(block, fewest) + (beyond & ~is_few));
+    store(&q->columns[at], columns);
+    store(&q->end[at], columns + 8 * count);
+    store(&q->row[at], mixed(hash ^ RIBBON_DIFFERENCE, PROBE_MULTIPLIER));
+    store(&q->right[at], hash);
+    store(&q->count[at], count);
 }
 
-KERNEL_INLINE struct ribbon_query query(const struct kernel_view *view, const struct queries *q,
-                                        unsigned at)
+KERNEL_INLINE struct ribbon_query query(const struct queries *q, unsigned at)
 {
-    return (struct ribbon_query){ view->body + q->columns[at], q->row[at], (uint32_t)q->right[at],
-                                  (uint32_t)q->count[at] };
+    return (struct ribbon_query){ .columns = (const uint8_t *)(uintptr_t)q->columns[at],
+                                  .end = (const uint8_t *)(uintptr_t)q->end[at],
+                                  .row = q->row[at],
+                                  .right = (uint32_t)q->right[at],
+                                  .count = (uint32_t)q->count[at] };
 }
 
 /* Loops of their own, so that the processor overlaps the latencies of several steps of each. */
-KERNEL_INLINE void ask_some(const struct kernel_view *view, const uint64_t *digests, unsigned n,
-                            struct queries *q)
+KERNEL_ALONE void ask_some(const struct kernel_view *view, const uint64_t *digests, unsigned n,
+                           struct queries *q)
 {
     for (unsigned i = 0; i < n; i += LANES)
-        ask_lanes(view, digests + i, q, i);
-    for (unsigned i = 0; i < n; i++) {
-        const struct ribbon_query one = query(view, q, i);
-        request(&one);
-    }
+        ask_for_page(view, digests + i, q, i);
+    for (unsigned i = 0; i < n; i++)
+        q->end[i] = kernel_ribbon_shape(view, q->columns[i]);
+    for (unsigned i = 0; i < n; i += LANES)
+        ask_in_page(view, q, i);
+    for (unsigned i = 0; i < n; i++)
+        request((const uint8_t *)(uintptr_t)q->columns[i], (const uint8_t *)(uintptr_t)q->end[i]);
 }
 
-KERNEL_INLINE size_t answer_some(const struct kernel_view *view, const struct queries *q,
-                                 unsigned n, bool *hits)
+KERNEL_ALONE size_t answer_some(const struct queries *q, unsigned n, bool *hits)
 {
     size_t found = 0;
     for (unsigned i = 0; i < n; i++) {
-        const struct ribbon_query one = query(view, q, i);
+        const struct ribbon_query one = query(q, i);
         const bool hit = answer(&one);
         if (hits != NULL)
             hits[i] = hit;
@@ -132,17 +131,16 @@ KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const
 {
     const struct kernel_view copy = *given, *view = &copy; /* storing hits cannot change it */
     const size_t groups = view->shapes != NULL ? n / LANES * LANES : 0;
-    struct queries queries[2];
+    struct queries queries[2], *asked = &queries[0], *next = &queries[1];
     size_t found = 0;
-    for (size_t i = 0, before = 0, turn = 0; before < groups; turn = 1 - turn) {
-        const unsigned ahead = lesser(groups - i);
-        ask_some(view, digests + i, ahead, &queries[turn]);
-        if (i > before || ahead == 0) {
-            found += answer_some(view, &queries[1 - turn], lesser(groups - before),
-                                 hits != NULL ? hits + before : NULL);
-            before += UNDER_WAY;
-        }
-        i += ahead;
+    ask_some(view, digests, lesser(groups), asked);
+    for (size_t i = 0; i < groups; i += UNDER_WAY) {
+        const unsigned n_asked = lesser(groups - i);
+        ask_some(view, digests + i + n_asked, lesser(groups - i - n_asked), next);
+        found += answer_some(asked, n_asked, hits != NULL ? hits + i : NULL);
+        struct queries *const answered = asked;
+        asked = next;
+        next = answered;
     }
     return found +
            one_by_one(view, digests + groups, n - groups, hits != NULL ? hits + groups : NULL);

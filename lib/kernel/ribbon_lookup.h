@@ -19,24 +19,31 @@
 
 /* All that a lookup needs once its page's shape is known. */
 struct ribbon_query {
-    const uint8_t *columns;
+    const uint8_t *columns, *end;
     uint64_t row;
     uint32_t right, count;
 };
 
+KERNEL_INLINE struct ribbon_query ask_page(const struct kernel_view *view, uint64_t page,
+                                           uint64_t seedless, uint32_t shape)
+{
+    const uint64_t hash = ribbon_hash(seedless, ribbon_seed(shape));
+    const unsigned block = ribbon_block(hash, ribbon_blocks(shape));
+    const struct ribbon_columns of = ribbon_columns(shape, block);
+    const uint8_t *const columns = view->body + page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * of.place;
+    return (struct ribbon_query){
+        .columns = columns,
+        .end = columns + 8 * of.count,
+        .row = ribbon_row(hash),
+        .right = (uint32_t)hash,
+        .count = (uint32_t)of.count,
+    };
+}
+
 KERNEL_INLINE struct ribbon_query ask(const struct kernel_view *view, uint64_t digest)
 {
     const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
-    const uint64_t seedless = ribbon_seedless(digest);
-    const uint32_t shape = kernel_ribbon_shape(view, page);
-    const uint64_t hash = ribbon_hash(seedless, ribbon_seed(shape));
-    const unsigned block = ribbon_block(hash, ribbon_blocks(shape));
-    return (struct ribbon_query){
-        .columns = view->body + page * CHECKSUM_PAGE + RIBBON_HEAD + 4 * ribbon_place(shape, block),
-        .row = ribbon_row(hash),
-        .right = (uint32_t)hash,
-        .count = ribbon_columns(shape, block),
-    };
+    return ask_page(view, page, ribbon_seedless(digest), kernel_ribbon_shape(view, page));
 }
 
 KERNEL_INLINE bool answer(const struct ribbon_query *q)
@@ -44,21 +51,34 @@ KERNEL_INLINE bool answer(const struct ribbon_query *q)
     return fits(q->columns, q->count, q->row, q->right);
 }
 
-/* Most queries reach into two lines. */
-KERNEL_INLINE void request(const struct ribbon_query *q)
+/* Most queries reach into two lines, few into more. */
+KERNEL_INLINE void request(const uint8_t *columns, const uint8_t *end)
 {
-    const uint8_t *const end = q->columns + 8 * (size_t)q->count - 1;
-    __builtin_prefetch(q->columns);
-    __builtin_prefetch(end);
-    if (q->count > 16) {
-        __builtin_prefetch(q->columns + PROBE_BLOCK_BYTES);
-        __builtin_prefetch(end - PROBE_BLOCK_BYTES);
+    __builtin_prefetch(columns);
+    __builtin_prefetch(end - 1);
+    if (end - columns > 2 * PROBE_BLOCK_BYTES) {
+        __builtin_prefetch(columns + PROBE_BLOCK_BYTES);
+        __builtin_prefetch(end - 1 - PROBE_BLOCK_BYTES);
     }
 }
 
-KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
+/* Where the head of the page is not known. */
+KERNEL_ALONE bool contains_unknown(const struct kernel_view *view, uint64_t digest)
 {
     const struct ribbon_query q = ask(view, digest);
+    return answer(&q);
+}
+
+/* Few instructions, and no frame: the processor overlaps the cache misses of several calls. */
+KERNEL_TARGET static bool contains(const struct kernel_view *view, uint64_t digest)
+{
+    const uint64_t page = probe_reduce(digest, view->units) / RIBBON_LINES;
+    if (view->shapes == NULL)
+        return contains_unknown(view, digest);
+    const uint32_t shape = atomic_load_explicit(&view->shapes[page], memory_order_relaxed);
+    if (shape == 0)
+        return contains_unknown(view, digest);
+    const struct ribbon_query q = ask_page(view, page, ribbon_seedless(digest), shape);
     return answer(&q);
 }
 
@@ -70,7 +90,7 @@ KERNEL_INLINE size_t one_by_one(const struct kernel_view *view, const uint64_t *
     size_t found = 0;
     for (size_t i = 0; i < first; i++) {
         ring[i] = ask(view, digests[i]);
-        request(&ring[i]);
+        request(ring[i].columns, ring[i].end);
     }
     for (size_t i = 0; i < n; i++) {
         struct ribbon_query *q = &ring[i % RIBBON_AHEAD];
@@ -80,7 +100,7 @@ KERNEL_INLINE size_t one_by_one(const struct kernel_view *view, const uint64_t *
         found += hit;
         if (i + RIBBON_AHEAD < n) {
             *q = ask(view, digests[i + RIBBON_AHEAD]);
-            request(q);
+            request(q->columns, q->end);
         }
     }
     return found;

@@ -11,6 +11,7 @@
 #include "kernel/ribbon.h"
 
 #define KERNEL_INLINE KERNEL_TARGET static inline __attribute__((always_inline))
+#define KERNEL_ALONE  KERNEL_TARGET static __attribute__((noinline))
 
 static inline uint32_t kernel_ribbon_shape(const struct kernel_view *view, uint64_t page)
 {

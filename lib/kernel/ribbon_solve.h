@@ -123,7 +123,7 @@ KERNEL_INLINE bool triangulate(struct ribbon_room *r, size_t n, unsigned blocks)
 }
 
 /* The columns of all blocks, from the last slot to the first; free slots stay 0. */
-KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, unsigned columns)
+KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, size_t columns)
 {
     memset(r->columns[blocks], 0, sizeof r->columns[blocks]);
     for (unsigned b = blocks; b-- > 0;) {
@@ -153,7 +153,7 @@ KERNEL_INLINE void write_page(const struct ribbon_room *r, uint8_t *page, uint32
     put64(page, ribbon_head(blocks, ribbon_seed(shape), keys));
     page += RIBBON_HEAD;
     for (unsigned b = 0; b < blocks; b++)
-        for (unsigned j = 0; j < ribbon_columns(shape, b); j++, page += 4)
+        for (unsigned j = 0; j < ribbon_columns(shape, b).count; j++, page += 4)
             put32(page, r->columns[b][j]);
 }
 
@@ -182,7 +182,7 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
             if (!triangulate(r, n, blocks))
                 continue;
             const uint32_t shape = ribbon_shape(blocks, seed, words);
-            substitute(r, blocks, ribbon_columns(shape, blocks - 1));
+            substitute(r, blocks, ribbon_columns(shape, blocks - 1).count);
             write_page(r, page, shape, n);
             return has_all(page, lines, digests, n);
         }

@@ -61,6 +61,15 @@ KERNEL_INLINE lanes times(lanes a, lanes b)
 }
 
 #include "kernel/ribbon_lanes.h"
+
+#define RIBBON_SLOT
+KERNEL_INLINE void set_slot(lanes *pairs, unsigned slot, uint64_t row, uint64_t rights)
+{
+    const lanes each = { 0, 1, 2, 3, 4, 5, 6, 7 };
+    const lanes odd = (lanes)_mm512_popcnt_epi64((__m512i)(*pairs & row));
+    *pairs |= ((odd ^ (rights - (lanes){ 0 }) >> each) & 1) << slot;
+}
+
 #include "kernel/ribbon_solve.h"
 
 const struct kernel kernel_avx512_ribbon = KERNEL_RIBBON("avx512");

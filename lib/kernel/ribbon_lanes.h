@@ -3,8 +3,9 @@
  * Batches in the layout ribbon: what a lookup needs to know before it reads its columns is computed
  * for several keys at once. The including file defines
  *
- *     LANES                     64-bit numbers in a register, a type `lanes` of so many
- *     KERNEL_INLINE lanes times(lanes a, lanes b)       products of the low halves
+ *     LANES                                       64-bit numbers in a register
+ *     lanes                                       a type of so many
+ *     KERNEL_INLINE lanes times(lanes a, lanes b) products of the low halves
  *
  * and all that ribbon_lookup.h wants.
  */

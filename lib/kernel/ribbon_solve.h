@@ -14,7 +14,7 @@
 #include "kernel/ribbon_lookup.h"
 #include "kernel/ribbon_room.h"
 
-#define GROUP   8  /* rows in a vector */
+#define GROUP   8  /* rows, or columns, in a vector */
 #define COUNTED 64 /* keys at once */
 
 typedef uint64_t ribbon_rows __attribute__((vector_size(8 * GROUP), may_alias));
@@ -84,22 +84,32 @@ KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned
     uint64_t later[RIBBON_SLOTS], later_rights[RIBBON_SLOTS];
     unsigned left = 0;
     uint32_t slots = 0;
+    uint64_t row = r->rows[0], right = r->rights[0];
     for (unsigned i = 0; i < n; i++) {
-        const uint64_t row = r->rows[i], right = r->rights[i];
+        /* computed apart, since it would take long to arrive from the vectors */
+        uint64_t next = r->rows[i + 1], next_right = r->rights[i + 1];
         if ((uint32_t)row == 0) {
             if (row == 0 || left == RIBBON_SLOTS)
                 return RIBBON_ROWS;
             later[left] = row >> RIBBON_SLOTS;
             later_rights[left++] = right;
-            continue;
+        } else {
+            const unsigned slot = (unsigned)__builtin_ctzll(row);
+            clear_slot(r, slot, i + 2, n, row, right);
+            leads->rows[slot] = row;
+            leads->rights[slot] = (uint32_t)right;
+            slots |= 1u << slot;
+            const uint64_t has = -(next >> slot & 1);
+            next ^= has & row;
+            next_right ^= has & right;
         }
-        const unsigned slot = (unsigned)__builtin_ctzll(row);
-        clear_slot(r, slot, i + 1, n, row, right);
-        leads->rows[slot] = row;
-        leads->rights[slot] = (uint32_t)right;
-        slots |= 1u << slot;
+        row = next;
+        right = next_right;
     }
-    leads->slots = slots;
+    for (uint32_t rest = ~slots; rest != 0; rest &= rest - 1) {
+        leads->rows[__builtin_ctz(rest)] = 0;
+        leads->rights[__builtin_ctz(rest)] = 0;
+    }
     memcpy(r->rows, later, left * sizeof *later);
     memcpy(r->rights, later_rights, left * sizeof *later);
     return left;
@@ -122,27 +132,28 @@ KERNEL_INLINE bool triangulate(struct ribbon_room *r, size_t n, unsigned blocks)
     return rows == 0;
 }
 
-/* The columns of all blocks, from the last slot to the first; free slots stay 0. */
-KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, size_t columns)
+#ifndef RIBBON_SLOT
+/* Sets a slot in eight columns, whose other slots in the row are known. */
+KERNEL_INLINE void set_slot(ribbon_rows *pairs, unsigned slot, uint64_t row, uint64_t rights)
 {
-    memset(r->columns[blocks], 0, sizeof r->columns[blocks]);
+    for (unsigned j = 0; j < GROUP; j++) {
+        const uint64_t odd = (unsigned)__builtin_parityll((*pairs)[j] & row) ^ rights >> j;
+        (*pairs)[j] |= (odd & 1) << slot;
+    }
+}
+#endif
+
+/* Eight columns of all blocks, from the last slot to the first; free slots stay 0. */
+KERNEL_INLINE void substitute(struct ribbon_room *r, unsigned blocks, unsigned first)
+{
+    ribbon_rows pairs = { 0 };
     for (unsigned b = blocks; b-- > 0;) {
         const struct ribbon_leads *const leads = &r->leads[b];
-        uint64_t pairs[RIBBON_COLUMNS_MOST];
-        for (unsigned j = 0; j < columns; j++)
-            pairs[j] = (uint64_t)r->columns[b + 1][j] << 32;
-        for (unsigned slot = RIBBON_SLOTS; slot-- > 0;) {
-            if ((leads->slots >> slot & 1) == 0)
-                continue;
-            const uint64_t row = leads->rows[slot];
-            const uint32_t right = leads->rights[slot];
-            for (unsigned j = 0; j < columns; j++)
-                pairs[j] |=
-                    (uint64_t)(((unsigned)__builtin_parityll(pairs[j] & row) ^ right >> j) & 1)
-                    << slot;
-        }
-        for (unsigned j = 0; j < columns; j++)
-            r->columns[b][j] = (uint32_t)pairs[j];
+        pairs <<= RIBBON_SLOTS;
+        for (unsigned slot = RIBBON_SLOTS; slot-- > 0;)
+            set_slot(&pairs, slot, leads->rows[slot], leads->rights[slot] >> first);
+        for (unsigned j = 0; j < GROUP; j++)
+            r->columns[b][first + j] = (uint32_t)pairs[j];
     }
 }
 
@@ -182,7 +193,8 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
             if (!triangulate(r, n, blocks))
                 continue;
             const uint32_t shape = ribbon_shape(blocks, seed, words);
-            substitute(r, blocks, ribbon_columns(shape, blocks - 1).count);
+            for (unsigned j = 0; j < ribbon_columns(shape, blocks - 1).count; j += GROUP)
+                substitute(r, blocks, j);
             write_page(r, page, shape, n);
             return has_all(page, lines, digests, n);
         }

@@ -14,7 +14,8 @@ from pathlib import Path
 from zlib import crc32
 
 import spec_reader
-from spec_reader import BLOCKED, COUNTING, RECORD, WIDTH, Image, cells, le, load
+from spec_reader import (BLOCKED, COUNTING, OF_POSITIONS, RECORD, WIDTH, Image, cells, le,
+                         load)
 
 MAGIC = bytes.fromhex("BF 44 4C 54 0D 0A 1A 0A")
 RAISED, LOWERED, MOVED = range(3)
@@ -342,7 +343,7 @@ def make(base, result):
 
 def make_one(base, result, features):
     """The patch from one Image to the other."""
-    h, layout = base.verify().header, base.header["layout"]
+    h, layout = base.need_no_solution().verify().header, base.header["layout"]
     other = result.verify().header
     alike = "header_size", "layout", "m", "k", "seed", "hash_id", "self_test"
     if any(h[name] != other[name] for name in alike):
@@ -400,7 +401,7 @@ def take_head(patch):
     version, features, layout = patch.take(3)
     need(version == 1, "EVERSION")
     need(features <= OF_LAYER | FOLLOWED, "EFEATURE")
-    need(layout in WIDTH, "ELAYOUT")
+    need(layout in OF_POSITIONS, "ELAYOUT")
     need(features != FOLLOWED, "EPATCH")
     names = [le(patch.take(4), 0, 4) for _ in range(4)]
     body_size, edits_size = patch.number(), patch.number()

@@ -28,6 +28,8 @@ from operator import and_, or_
 from pathlib import Path
 from zlib import crc32
 
+import spec_ribbon
+
 # --- 2 Conventions ---
 
 U64 = 2**64 - 1
@@ -63,8 +65,9 @@ TEXT_MODE = [
     "BF 42 4C 4D 0D 0D 1A 0D", "BF 42 4C 4D 0A 0A 1A 0A", "3F 42 4C 4D 0D 0A 1A 0A"]
 FRAMINGS = {"unknown": 0, "lines": 1, "lines-crlf": 2, "null": 3, "fixed": 4}
 FIXED = FRAMINGS["fixed"]
-LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
-BLOCKED, CLASSIC, COUNTING = LAYOUTS.values()
+LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3, "ribbon": 4}
+BLOCKED, CLASSIC, COUNTING, RIBBON = LAYOUTS.values()
+OF_POSITIONS = BLOCKED, CLASSIC, COUNTING
 INTERSECTION, UNION, PROJECTION, KNOWN_PROVENANCE = 1, 2, 4, 7
 NOT_IN_LABEL = "[\0-\x1f\x7f-\x9f\ud800-\udfff]"  # surrogates stand for bytes that are not UTF-8
 LIVE, SEALED, POISONED = 1, 2, 3
@@ -133,8 +136,8 @@ def positions(header, digest):
 
 # --- 9 The body: cells of 1 bit, or of 4, which stay at their highest value ---
 
-WIDTH = {BLOCKED: 1, CLASSIC: 1, COUNTING: 4}
-FOLDED_UNIT = {BLOCKED: 512, CLASSIC: 1, COUNTING: 1}
+WIDTH = {BLOCKED: 1, CLASSIC: 1, COUNTING: 4, RIBBON: 1}
+FOLDED_UNIT = {BLOCKED: 512, CLASSIC: 1, COUNTING: 1, RIBBON: 512}
 
 
 def body_size(header):
@@ -152,6 +155,9 @@ def make_body(header, counts):
 
 
 def body_of_keys(header, digests):
+    if header["layout"] == RIBBON:
+        used = spec_ribbon.body_of_digests(digests, header["m"])
+        return used.ljust(body_size(header), b"\0")
     return make_body(header, Counter(x for digest in digests for x in positions(header, digest)))
 
 
@@ -202,13 +208,15 @@ class Image:
         of_application = h["hash_id"] >= APPLICATIONS
         need(h["hash_id"] == 1 or of_application and self.knows_applications, "EHASH rule V10")
         need(of_application or h["self_test"] == self_test(h["seed"]), "ESELFTEST rule V11")
-        need(1 <= h["k"] <= 64, "EHASHES rule V12")
-        need(1 <= m <= 2**60 and (layout != BLOCKED or m % 512 == 0), "EBITS rule V13")
+        need(h["k"] == 0 if layout == RIBBON else 1 <= h["k"] <= 64, "EHASHES rule V12")
+        need(1 <= m <= 2**60, "EBITS rule V13")
+        need(layout not in (BLOCKED, RIBBON) or m % 512 == 0, "EBITS rule V13")
         size = body_size(h)
         need(h["body_offset"] == H and h["body_size"] == size, "EBODYPLACE rule V14")
         need(1 <= h["capacity"] <= 2**60, "ECAPACITY rule V15")
         need(h["fpr"] < 0x3FF0000000000000, "ERATE rule V16")
         need(m <= h["m_unfolded"] <= 2**60 and h["m_unfolded"] % m == 0, "EUNFOLDED rule V17")
+        need(layout != RIBBON or h["m_unfolded"] == m, "EUNFOLDED rule V17")
         self.label = h["label"].rstrip(b"\0").decode("utf-8", "surrogateescape")
         need(not re.search(NOT_IN_LABEL, self.label), "ELABEL rule V18")
         self.pages = -(-size // 4096)
@@ -223,7 +231,8 @@ class Image:
     def check_layer(self):
         """Section 21.1, but for the record's state."""
         h, need = self.header, self.need
-        need(h["header_size"] == 4096 and h["layout"] != COUNTING, "ESERIES rule V28")
+        need(h["header_size"] == 4096 and h["layout"] in (BLOCKED, CLASSIC),
+             "ESERIES rule V28")
         h.update(parse(LAYER, self.data[:2048]))
         if h["layers"] == 0:
             need(h["series"] != 0, "ESERIES rule V29")
@@ -263,12 +272,13 @@ class Image:
         self.record = r = records[self.in_force]
         other = records[1 - self.in_force]
         sealed = r["state"] == SEALED
-        need(sealed or (r["state"] in (LIVE, POISONED) and H == 4096), "ESTATE rule V22")
+        may_live = H == 4096 and h["layout"] != RIBBON
+        need(sealed or (r["state"] in (LIVE, POISONED) and may_live), "ESTATE rule V22")
         need(sealed == (r["sequence"] == SEALED_SEQUENCE), "ESTATE rule V22")
         need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V23")
         need(r["overflow"] == 0 or h["layout"] == COUNTING, "ESTATE rule V23")
         need(not any(r["boot_id"]) if sealed else r["body_crc"] == 0, "ESTATE rule V23")
-        interrupted = (H == 4096 and all(intact) and other["state"] == LIVE
+        interrupted = (may_live and all(intact) and other["state"] == LIVE
                        and other["sequence"] < SEALED_SEQUENCE)
         need(not sealed or self.records_identical or interrupted, "ERECORD rule V24")
         if self.is_layer():
@@ -303,6 +313,8 @@ class Image:
         self.need(crc32(body) == record["body_crc"], "EBODY")
         self.need(ones_and_overflow(h, body) == (record["ones"], record["overflow"]), "EBODY")
         self.need(not any(cells(h, body)[h["m"]:]), "EBODY")
+        self.need(h["layout"] != RIBBON or
+                  not spec_ribbon.heads_contradict(body, h["m"], record["n"]), "EBODY")
         return self
 
     def maybe(self, key):
@@ -310,11 +322,24 @@ class Image:
         bits = WIDTH[self.header["layout"]]
         if not self.is_named:
             return True
+        if self.header["layout"] == RIBBON:
+            return self.solution_has(digest_of(self.header, key))
         for x in positions(self.header, digest_of(self.header, key)):
             byte, shift = divmod(x * bits, 8)
             if self.page_is_right(byte // 4096) and not self.body[byte] >> shift & 2**bits - 1:
                 return False
         return True
+
+    def solution_has(self, digest):
+        """Section 22.4."""
+        number = spec_ribbon.page_of(digest, self.header["m"])
+        lines = spec_ribbon.lines_of(self.header["m"])[number]
+        page = self.body[4096 * number:][:64 * lines]
+        return not self.page_is_right(number) or spec_ribbon.maybe(page, digest)
+
+    def need_no_solution(self):
+        self.need(self.header["layout"] != RIBBON, "ESOLVED")
+        return self
 
 
 def on_pages(size):
@@ -388,6 +413,11 @@ def load_one(path):
     if isinstance(image, Series):
         raise ValueError(f"{path}: BLOOMFILE_ENOTONE")
     return image
+
+
+def load_source(path):
+    """Of an operation other than copying."""
+    return load_one(path).need_no_solution().verify()
 
 
 def page_entries(body):
@@ -472,7 +502,8 @@ def combine(out, sources, provenance=0, **changes):
 
 
 def fold(_, factor, path, out):
-    source, factor = load_one(path).verify(), int(factor, 0)
+    factor = int(factor, 0)
+    source = load_one(path).verify() if factor == 1 else load_source(path)
     m, unit = source.header["m"], FOLDED_UNIT[source.header["layout"]]
     if factor < 1 or m // unit % factor:
         raise ValueError(f"{path}: m = {m} cannot be folded by {factor}")
@@ -494,7 +525,7 @@ def count_of_union(sources):
 
 
 def union(_, out, *paths):
-    sources = [load_one(path).verify() for path in paths]
+    sources = [load_source(path) for path in paths]
     headers = [source.header for source in sources]
     check_alike(out, headers)
     m = gcd(*(h["m"] for h in headers))
@@ -504,7 +535,7 @@ def union(_, out, *paths):
 
 
 def intersection(_, out, *paths):
-    sources = [load_one(path).verify() for path in paths]
+    sources = [load_source(path) for path in paths]
     headers = [source.header for source in sources]
     check_alike(out, headers)
     if headers[0]["layout"] == COUNTING:
@@ -521,7 +552,7 @@ def intersection(_, out, *paths):
 
 
 def project(_, path, out):
-    source = load_one(path).verify()
+    source = load_source(path)
     if source.header["layout"] != COUNTING:
         raise ValueError(f"{path}: the layout is not counting")
     combine(out, [source], PROJECTION, layout=CLASSIC)
@@ -538,7 +569,7 @@ def compact(given, body):
 def compact_maybe(data, seed):
     """A function from a key to whether it is maybe in the filter."""
     body, (version, layout, hash_id, k) = data[:-8], data[-8:-4] if len(data) > 8 else bytes(4)
-    if version != 1 or hash_id != 1 or layout & 15 not in LAYOUTS.values() or not 1 <= k <= 64:
+    if version != 1 or hash_id != 1 or layout & 15 not in OF_POSITIONS or not 1 <= k <= 64:
         return lambda key: True
     bits = WIDTH[layout & 15]
     header = {"layout": layout & 15, "k": k, "header_size": 0,
@@ -567,7 +598,7 @@ def check_table(text, fields, parts):
 
 def understand(question):
     kind, *words = question.split(" ")
-    of_layout, with_body = kind not in PLAIN, kind not in (*PLAIN, "positions", "series")
+    of_layout, with_body = kind not in PLAIN, kind not in (*PLAIN, *WITHOUT_BODY)
     given = {"layout": LAYOUTS[words.pop(0)], "header_size": 0} if of_layout else {}
     for name, value in (word.split("=") for word in words):
         given[name] = ([int(number) for number in value.split(",")] if "," in value or name == "at" else
@@ -581,6 +612,7 @@ def understand(question):
 
 
 PLAIN = "crc", "digest", "selftest", "record", "refused", "layer"
+WITHOUT_BODY = "positions", "series", "columns", "lookup", "page"
 HEXADECIMAL = "seed", "digest", "body_crc", "header_crc", "series", "link", "series_fpr"
 
 
@@ -605,6 +637,11 @@ def whole_series(given):
     data = sealed_series(layers)
     opened(data, "series").verify()
     return data
+
+
+def page_solved(given):
+    digests = {xxh3(TEST_STRING[:i], given["seed"]) for i in range(given["keys"])}
+    return spec_ribbon.vector_of_page(digests, given["lines"])
 
 
 def record_bytes(given):
@@ -644,6 +681,9 @@ ANSWERS = {
     "positions": lambda given: " ".join(map(str, positions(given, given["digest"]))),
     "body": lambda given: "{:08x} {} {}".format(
         crc32(given["body"]), *ones_and_overflow(given, given["body"])),
+    "columns": spec_ribbon.vector_of_columns,
+    "lookup": spec_ribbon.vector_of_lookup,
+    "page": page_solved,
     "compact": lambda given: compact(given, given["body"]).hex()}
 
 
@@ -809,10 +849,13 @@ def shown(image):
     header = {**image.header, "label": image.label, "framing": framing_of(image.header)}
     for rate in {"fpr", "series_fpr"} & set(header):
         [header[rate]] = struct.unpack("<d", struct.pack("<Q", header[rate]))
-    return {"size": image.size, "record_in_force": image.in_force,
-            "records_identical": image.records_identical,
-            "state": "sealed" if image.record["state"] == SEALED else "live",
-            "header": header, "record": image.record}
+    report = {"size": image.size, "record_in_force": image.in_force,
+              "records_identical": image.records_identical,
+              "state": "sealed" if image.record["state"] == SEALED else "live",
+              "header": header, "record": image.record}
+    if header["layout"] == RIBBON:
+        report["rate"] = float(spec_ribbon.rate(image.body, header["m"]))
+    return report
 
 
 def print_json(report):
@@ -851,10 +894,11 @@ def write(options, out):
     label = options.label.encode("utf-8", "surrogateescape")
     if len(label) > 112 or len(options.tag) != 16:
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
-    digests = {digest_of(hash_of(options), key) for key in read_keys(options)[0]}
+    function = hash_of(options)
+    digests = {digest_of(function, key) for key in read_keys(options)[0]}
     framing = known_framing(FRAMINGS[options.framing], options.framing_size)
     header = {
-        **hash_of(options), "framing": framing,
+        **function, "framing": framing,
         "header_size": 512 if options.embedded else 4096, "layout": LAYOUTS[options.layout],
         "k": options.k, "m": options.m, "m_unfolded": options.m,
         "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import spec_reader
 import spec_writer
-from spec_reader import (BLOCKED, COUNTING, FRAMED, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
+from spec_reader import (BLOCKED, FRAMED, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
                          WIDTH, le, ones_and_overflow, opened, sealed_series, series_words)
 from spec_writer import (F_OFD_SETLK, F_OFD_SETLKW, FLOCK, H, POISONED, RECORDS, SLOTS, SUCCEEDED,
                          SYNCS, File, Reader, Writer, created, estimate, publish,
@@ -534,7 +534,7 @@ def main():
             ("--framing-size", 0), ("--hash-id", 1), ("--self-test", 0), ("--generations", 0), \
             ("--period", 0):
         add(name, type=number, default=default)
-    add("--layout", choices=[name for name in LAYOUTS if LAYOUTS[name] != COUNTING], default="blocked")
+    add("--layout", choices=["blocked", "classic"], default="blocked")
     add("--framing", choices=spec_reader.FRAMINGS, default="unknown")
     add("--fpr", type=float, default=0.01)
     add("--label", default="")

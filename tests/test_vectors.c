@@ -85,6 +85,7 @@ static uint32_t layout_named(const char *name)
 {
     return strcmp(name, "blocked") == 0   ? BLOOMFILE_BLOCKED
            : strcmp(name, "classic") == 0 ? BLOOMFILE_CLASSIC
+           : strcmp(name, "ribbon") == 0  ? BLOOMFILE_RIBBON
                                           : BLOOMFILE_COUNTING;
 }
 

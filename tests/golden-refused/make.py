@@ -16,7 +16,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent / "golden"))
 
 from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entries,  # noqa: E402
-                   field, flip, make, write_folder)
+                   field, flip, header_size, make, write_folder)
 import spec_patch  # noqa: E402
 from spec_patch import variable  # noqa: E402
 from spec_reader import Image  # noqa: E402
@@ -51,6 +51,7 @@ class Folder:
 CLASSIC = make("classic", 100, 3, KEYS, embedded=True, label="a label", fpr=0.05)
 BLOCKED = make("blocked", 512, 6, KEYS, embedded=True)
 COUNTING = make("counting", 100, 3, KEYS, embedded=True)
+RIBBON = make("ribbon", 66 * 512, 0, KEYS)
 IN_FILE = make("classic", 100, 3, KEYS)
 TWO_PAGES = make("blocked", 512 * 65, 6, KEYS, embedded=True)
 OTHER_PAGES = make("blocked", 512 * 65, 6, OTHER_KEYS, embedded=True)  # of the same shape
@@ -124,15 +125,15 @@ def header(out):
                 IN_FILE, incompat=3),
             incompat_bit_31=changed(incompat=2**31),
             incompat_and_unknown_layout=changed(incompat=6, layout=9))
-    out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_4=changed(layout=4),
+    out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_5=changed(layout=5),
             layout_all_ones=changed(layout=2**32 - 1))
     out.add("EHASH", "V10", hash_id_0=changed(hash_id=0), hash_id_2=changed(hash_id=2),
             hash_id_2_to_31_minus_1=changed(hash_id=2**31 - 1))
     self_test = field(CLASSIC, "self_test")
     out.add("ESELFTEST", "V11", self_test_flipped=changed(self_test=self_test ^ 1),
             self_test_0=changed(self_test=0), seed_of_another_file=changed(seed=1))
-    out.add("EHASHES", "V12", k_0=changed(k=0), k_65=changed(k=65), k_2_to_31=changed(k=2**31),
-            k_all_ones=changed(k=2**32 - 1))
+    out.add("EHASHES", "V12", layout_4=changed(layout=4), k_0=changed(k=0), k_65=changed(k=65),
+            k_2_to_31=changed(k=2**31), k_all_ones=changed(k=2**32 - 1))
     out.add("EBITS", "V13", m_0=changed(m=0), m_2_to_60_plus_1=changed(m=2**60 + 1),
             m_all_ones=changed(m=2**64 - 1), blocked_m_0=changed(BLOCKED, m=0),
             blocked_m_511=changed(BLOCKED, m=511), blocked_m_513=changed(BLOCKED, m=513),
@@ -270,6 +271,43 @@ def body(out):
             padding_of_the_body=edit(CLASSIC, body=changed(CLASSIC, 511)),
             padding_of_the_body_in_file_form=edit(IN_FILE, body=changed(IN_FILE, 8 * 4096 - 1)),
             counter_beyond_m=edit(COUNTING, body=flip(body_of(COUNTING), 50)))
+
+
+def ribbon(out):
+    """Of 66 lines: the page of the last two is padded."""
+    def with_head(change, **record):
+        """The first page's head is changed."""
+        data = body_of(RIBBON)
+        value = change(int.from_bytes(data[:8], "little")).to_bytes(8, "little") + data[8:]
+        return edit(RIBBON, body=value, record={
+            "ones": int.from_bytes(value, "little").bit_count(), **record})
+
+    def with_blocks(blocks):
+        return with_head(lambda head: head & ~0xFFFF | blocks)
+
+    m, ones, H = field(RIBBON, "m"), field(RIBBON, "ones", 0), header_size(RIBBON)
+    out.add("EHASHES", "V12", ribbon_k_1=edit(RIBBON, header={"k": 1}))
+    out.add("EBITS", "V13", ribbon_m_1=edit(RIBBON, header={"m": m + 1}),
+            ribbon_m_0=edit(RIBBON, header={"m": 0}))
+    out.add("EUNFOLDED", "V17", ribbon_folded=edit(RIBBON, header={"m_unfolded": 2 * m}))
+    out.add("ESTATE", "V22", ribbon_live=edit(RIBBON, record=LIVE_RECORD),
+            ribbon_live_clean=edit(RIBBON, record={**LIVE_RECORD, "boot_id": bytes(16)}),
+            ribbon_poisoned=edit(RIBBON, record={**LIVE_RECORD, "state": POISONED}))
+    out.add("ESTATE", "V23", ribbon_overflow=edit(RIBBON, record={"overflow": 1}))
+    out.add("EPAGE", "10.4", ribbon_head_flipped=flip(RIBBON, H),
+            ribbon_last_page_flipped=flip(RIBBON, H + 4096 + 9),
+            ribbon_last_page_padding_flipped=flip(RIBBON, H + 8191))
+    out.add("EBODY", "10.4", ribbon_of_1_block=with_blocks(1),
+            ribbon_of_512_blocks=with_blocks(512), ribbon_of_65535_blocks=with_blocks(65535),
+            ribbon_head_bit_23=with_head(lambda head: head | 1 << 23),
+            ribbon_head_bit_31=with_head(lambda head: head | 1 << 31),
+            ribbon_keys_too_many=with_head(lambda head: head + (1 << 32)),
+            ribbon_keys_too_few=with_head(lambda head: head - (1 << 32)),
+            ribbon_n_too_large=edit(RIBBON, record={"n": 4}),
+            ribbon_uncounted_keys_too_many=with_head(lambda head: head | (2**32 - 1) << 32),
+            ribbon_ones_too_few=edit(RIBBON, record={"ones": ones - 1}),
+            ribbon_bit_beyond_m=edit(RIBBON, body=flip(body_of(RIBBON), 4096 + 128),
+                                     record={"ones": ones + 1}))
 
 
 # --- Patches: of two embedded images, changed in one thing ---
@@ -441,8 +479,8 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     out = Folder()
-    for add in (not_images, truncated, header, records, not_sealed, body, layers, sealed_series,
-                live_series):
+    for add in (not_images, truncated, header, records, not_sealed, body, ribbon, layers,
+                sealed_series, live_series):
         add(out)
     patches = Patches()
     for add in wrong_heads, wrong_parts, wrong_strings, wrong_results:

@@ -23,7 +23,8 @@ def layers(out):
     out.add("ESERIES", "V28", layer_in_embedded_form=as_layer(
         make("classic", 100, 3, KEYS, embedded=True, label="a label", fpr=0.05)),
             layer_of_blocks_in_embedded_form=as_layer(make("blocked", 512, 6, KEYS, embedded=True)),
-            layer_of_counters=as_layer(make("counting", 100, 3, KEYS), layers=1, rest_size=8196))
+            layer_of_counters=as_layer(make("counting", 100, 3, KEYS), layers=1, rest_size=8196),
+            layer_of_ribbon=as_layer(make("ribbon", 512, 0, KEYS), layers=1, rest_size=8196))
     out.add("ESERIES", "V29", live_layer_without_identity=changed(GROWING, series=0),
             **{f"live_layer_of_{generations}_generations": changed(
                 GROWING, generations=generations) for generations in (1, 1001, 2**32 - 1)},

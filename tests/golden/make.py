@@ -76,7 +76,7 @@ class Folder:
     def make(self, name, keys, layout, m, k, embedded=False, **options):
         """An image that bfcreate can make as well, if it is in file form."""
         image = make(layout, m, k, KEYS[keys], embedded=embedded, **options)
-        words = ["-l", layout, "-m", m, "-k", k]
+        words = ["-l", layout, "-m", m, *(["-k", k] if k else [])]
         for option, value in options.items():
             words += [f"--{option}", value]
         self.add(name, keys, image, "-" if embedded else shlex.join(map(str, words)))
@@ -91,6 +91,22 @@ def layouts(out):
     out.make("counting-file.bloom", "urls.keys", "counting", 9001, 4, fpr=0.02)
     out.make("counting-embedded.bloom", "few.keys", "counting", 1001, 6, True)
     out.make("counting-two-pages-embedded.bloom", "urls.keys", "counting", 8321, 3, True)
+
+
+def ribbon(out):
+    """Pages of all kinds; seen.keys has 2000 keys."""
+    out.make("ribbon-file.bloom", "urls.keys", "ribbon", 9 * 512, 0, fpr=0.01)
+    out.make("ribbon-embedded.bloom", "few.keys", "ribbon", 512, 0, True)
+    out.make("ribbon-32-columns.bloom", "urls.keys", "ribbon", 64 * 512, 0)
+    out.make("ribbon-two-pages.bloom", "seen.keys", "ribbon", 70 * 512, 0,
+             seed=0x0123456789ABCDEF)
+    out.make("ribbon-two-pages-embedded.bloom", "seen.keys", "ribbon", 65 * 512, 0, True,
+             label=LABEL, tag=bytes(range(0xA0, 0xB0)).hex(), capacity=100000)
+    out.make("ribbon-bytes.bloom", "bytes.keys", "ribbon", 2 * 512, 0, True, seed=2**64 - 1)
+    out.make("ribbon-no-keys.bloom", "none.keys", "ribbon", 512, 0, True)
+    out.make("ribbon-pages-without-keys.bloom", "three.keys", "ribbon", 130 * 512, 0, True)
+    out.make("ribbon-not-solved.bloom", "urls.keys", "ribbon", 512, 0, True)
+    out.make("ribbon-not-solved-file.bloom", "seen.keys", "ribbon", 8 * 512, 0)
 
 
 def keys_and_parameters(out):
@@ -145,6 +161,7 @@ def hashes_of_applications(out):
     add("blocked-file", "blocked", 1024, 6, embedded=False, framing="null")
     add("classic", "classic", 999, 4, seed=7)
     add("counting", "counting", 301, 4)
+    add("ribbon", "ribbon", 512, 0)
     add("first-id", "blocked", 512, 4, hash_id=0x80000000, self_test=0)
     add("last-id", "classic", 512, 4, hash_id=2**32 - 1, self_test=2**64 - 1)
     wide = make("blocked", 8 * 512, 6, KEYS["few.digests"], embedded=True, **APPLICATION)
@@ -304,7 +321,7 @@ def series_row(name, keys, images, sealed):
 
 def row(name, keys, image, bfcreate):
     slot = int(field(image, "state", 0) == LIVE)
-    layout = ("blocked", "classic", "counting")[field(image, "layout") - 1]
+    layout = ("blocked", "classic", "counting", "ribbon")[field(image, "layout") - 1]
     form = "file" if header_size(image) == 4096 else "embedded"
     opened = named(image, name)
     absent = KEYS["absent" + pathlib.Path(keys).suffix]
@@ -324,6 +341,7 @@ def main():
     options = parser.parse_args()
     out = Folder()
     layouts(out)
+    ribbon(out)
     keys_and_parameters(out)
     framings(out)
     hashes_of_applications(out)

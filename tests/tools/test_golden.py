@@ -38,7 +38,8 @@ NOT_OF_FILES = {"BLOOMFILE_ENOTREGULAR", "BLOOMFILE_EPARAMS", "BLOOMFILE_ETOOBIG
                 "BLOOMFILE_EDIFFERENTSEED", "BLOOMFILE_ECOUNTING", "BLOOMFILE_ECOMPACT",
                 "BLOOMFILE_EREPLACED", "BLOOMFILE_ECHANGED", "BLOOMFILE_EFILESYSTEM",
                 "BLOOMFILE_ENOBOOT", "BLOOMFILE_EDIFFERENTBITS", "BLOOMFILE_EDIFFERENTFORM",
-                "BLOOMFILE_EPATCH", "BLOOMFILE_EOTHERBASE", "BLOOMFILE_ENOTONE"}
+                "BLOOMFILE_EPATCH", "BLOOMFILE_EOTHERBASE", "BLOOMFILE_ENOTONE",
+                "BLOOMFILE_ESOLVED"}
 
 
 def layers_of(row):
@@ -80,7 +81,7 @@ class Folders(unittest.TestCase):
 
     def test_every_layout_in_both_forms(self):
         found = {(row["layout"], row["form"]) for row in GOOD}
-        self.assertEqual(found, {(layout, form) for layout in ("blocked", "classic", "counting")
+        self.assertEqual(found, {(layout, form) for layout in ("blocked", "classic", "counting", "ribbon")
                                  for form in ("file", "embedded")})
 
     def test_every_error_of_a_file_has_a_file(self):

@@ -552,7 +552,7 @@ def intersection(_, out, *paths):
 
 
 def project(_, path, out):
-    source = load_source(path)
+    source = load_one(path).verify()
     if source.header["layout"] != COUNTING:
         raise ValueError(f"{path}: the layout is not counting")
     combine(out, [source], PROJECTION, layout=CLASSIC)

@@ -7,6 +7,8 @@ The Python one, tests/spec_ribbon.py, was written from section 22 of format-spec
 import functools
 import json
 import random
+import subprocess
+import sys
 
 from support import SANITIZED, ToolTest, craft, lines, main, numbered
 
@@ -121,6 +123,26 @@ class CrossRibbon(ToolTest):
             self.assertEqual(body[first:first + 8], bytes(8))
             body[first:first + 8] = b"\xa5" * 8
             self.assertIsNone(self.both_say(with_ones(image, body)))
+
+    def test_what_needs_the_keys_is_refused_by_both(self):
+        """Damaged or not; only a copy can be made."""
+        image = shaped(1, True)
+        for source in image, craft.flip(image, 550):
+            self.write("source", source)
+            for tool, words, command in (
+                    ("bffold", ["--factor", 2, "source", "out"], ["fold", 2, "source", "out"]),
+                    ("bfmerge", ["out", "source"], ["union", "out", "source"])):
+                with self.subTest(command[0], damaged=source != image):
+                    self.assertIn("the layout ribbon", self.trouble(tool, *words))
+                    result = subprocess.run([sys.executable, "-B", craft.READER, *map(str, command)],
+                                            cwd=self.folder, stderr=subprocess.PIPE)
+                    self.assertEqual((result.returncode, result.stderr),
+                                     (2, b"source: BLOOMFILE_ESOLVED\n"))
+        image = shaped(1, False)
+        self.write("source", image)
+        craft.reader("fold", 1, self.folder / "source", self.folder / "by-python")
+        self.output("bfseal", "source", "by-c")
+        self.assertEqual((self.read("by-python"), self.read("by-c")), (image, image))
 
 
 if __name__ == "__main__":

@@ -138,6 +138,10 @@ static bloomfile *open_filter(const struct request *r, const char *path)
                  "cannot compare %s: it is live, and patches are for sealed filters (bfseal %s COPY"
                  " makes one)",
                  path, path);
+    if (bloomfile_traits_of(info.layout)->solved)
+        cli_fail(
+            0, "cannot compare %s: it is of the layout %s, which has no patches (copy all of NEW)",
+            path, bloomfile_traits_of(info.layout)->name);
     return f;
 }
 

@@ -68,7 +68,7 @@ class Options(ToolTest):
                 (["bfmerge", "--files-from", "a", "--files-from", "b"], "--files-from is given twice"),
                 (["bfinspect", "--keys", "a", "--keys", "b"], "--keys is given twice"),
                 (["bfcommon", "--temp", ""], "--temp takes the name of a folder"),
-                (["bfcreate", "-l", "x"], "-l/--layout takes blocked, classic or counting, not 'x'"),
+                (["bfcreate", "-l", "x"], "-l/--layout takes blocked, classic, counting or ribbon, not 'x'"),
                 (["bfuniq", "-l", "counting"], "-l/--layout takes blocked or classic, not 'counting'"),
                 (["bfmerge", "-p", "2"], "-p/--fpr takes a rate between 0 and 1 such as 0.01, 1e-2 or 1%, "
                                          "not '2'"),

@@ -122,7 +122,7 @@ class Memory(ToolTest):
     def test_it_is_not_passed(self):
         self.write("many", self.many)
         for words in ([], ["-m", "200M"], ["-m", "100M", "-k3", "-l", "classic"],
-                      ["-l", "counting"]):
+                      ["-l", "counting"], ["-l", "ribbon"]):
             whole = self.create("-q", *words, "--memory", "1Gi", "many")
             for threads in 1, 4:
                 with self.subTest(words=words, threads=threads):

@@ -124,5 +124,110 @@ class Inspect(RibbonTest):
             self.assertEqual((report["verdict"], report["error"]), (verdict, "BLOOMFILE_EBODY"))
 
 
+class Create(RibbonTest):
+    def test_same_keys_same_bytes(self):
+        """From several inputs, with repeated keys, by several threads, in little memory, to a pipe."""
+        self.write("first", lines(*KEYS[:15000]))
+        self.write("second", lines(*reversed(KEYS[5000:])))
+        for options in [], ["-j", 3], ["--memory", "16Mi", "-j", 2]:
+            out = self.create("-q", "-l", "ribbon", *options, "first", "second", name="other")
+            self.assertEqual(out, self.image)
+        self.assertEqual(self.output("bfcreate", "-q", "-l", "ribbon", "-", "first", "second"),
+                         self.image)
+
+    def test_summary(self):
+        """The same of a file and of a pipe, which nobody can look into any more."""
+        for option in [], ["-p", "1e-5"], ["-m", "150k"], ["-n", "30k"]:
+            words = ["bfcreate", "-f", "-v", "-l", "ribbon", *option]
+            told = [self.run_tool(*words, name, stdin=lines(*KEYS)).stderr.decode()
+                    for name in ("file", "-")]
+            self.assertRegex(told[0], r"^bfcreate: file: 20000 keys, \d+\.\d\d bits each, false-positive"
+                             r" rate [^ ]+ %( \(\S+ % promised\))?, [\d.]+ KiB\n$")
+            self.assertEqual(told[0].replace("file:", "standard output:"), told[1])
+
+    def test_sizes(self):
+        """A file has whole pages, unless its size is given."""
+        self.assertEqual(craft.field(self.image, "m"), 5 * PAGE * 8)
+        for bits, given in (1, 512), (512, 512), (100_000, 100_352):
+            image = self.create("-q", "-l", "ribbon", "-m", bits, stdin=lines(*KEYS[:100]))
+            self.assertEqual((craft.field(image, "m"), craft.field(image, "k")), (given, 0))
+        report = self.inspected("filter.bloom")
+        self.assertEqual(report["status"], 0)
+
+    def test_an_empty_one_is_replaced_by_an_empty_one(self):
+        """But one with keys is not, without a word."""
+        for _ in range(2):
+            self.output("bfcreate", "-f", "-q", "-l", "ribbon", "empty",
+                        says=b"bfcreate: empty: there were no keys, so it answers no to everything\n")
+        self.trouble("bfcreate", "-f", "-l", "ribbon", "filter.bloom", names=["filter.bloom"])
+
+    def test_what_it_cannot_be(self):
+        for options, words in (
+                (["-k", "3"], "-k/--hashes"), (["--live", "-n", "5"], "--live"),
+                (["--live", "--grow"], "--grow"),
+                (["--live", "--generations", "3", "--every", "5k"], "--generations")):
+            message = self.trouble("bfcreate", "-l", "ribbon", *options, "new", names=["ribbon"])
+            self.assertIn(words, message)
+            if "--live" in options:
+                self.assertIn("blocked or classic", message)
+        for rate in "1e-10", "1e-15":
+            message = self.trouble("bfcreate", "-l", "ribbon", "-p", rate, "new")
+            self.assertIn("blocked and classic do", message)
+        self.assertNotIn("ribbon", self.trouble("bfcreate", "-l", "ribbon", "-p", "1e-30", "new"))
+
+
+class Others(RibbonTest):
+    def setUp(self):
+        super().setUp()
+        self.write("keys", lines(*KEYS))
+        self.create("-q", "-l", "ribbon", "-m", "1M", "keys", name="second")
+        self.create("-q", "-m", "1M", "keys", name="blocked")
+        self.create_live("-n", 100)
+
+    def test_keys_are_found(self):
+        self.assertEqual(self.query("filter.bloom", "keys"), KEYS)
+        self.assertEqual(self.query("-v", "--filter", "filter.bloom", "--filter", "second", "keys",
+                                    status=1), [])
+        strangers = lines(*numbered(20000, "absent "))
+        found = int(self.output("bfquery", "-c", "filter.bloom", stdin=strangers))
+        rate = self.inspected("filter.bloom")["measure"]["fpr"]
+        self.assertLess(abs(found - 20000 * rate), 5 * math.sqrt(20000 * rate))
+
+    def test_copies(self):
+        self.output("bfseal", "-q", "filter.bloom", "copy")
+        self.assertEqual(self.read("copy"), self.image)
+        self.output("bfseal", "filter.bloom", says=b"bfseal: filter.bloom: already sealed\n")
+
+    def test_what_cannot_be_done(self):
+        """Nothing is made or changed; the message says why, and what to do."""
+        at_once = "the layout ribbon is built from all keys at once; blocked can be changed and" \
+                  " combined (make one of the keys with bfcreate)"
+        for tool, words, names, why in (
+                ("bfadd", "filter.bloom keys", "filter.bloom", "bfcreate --live makes one to add"),
+                ("bfadd", "--remove filter.bloom keys", "filter.bloom", "sealed"),
+                ("bfuniq", "--filter filter.bloom keys", "filter.bloom", "name a new file"),
+                ("bfuniq", "-l ribbon keys", "ribbon", "takes blocked or classic"),
+                ("bffold", "filter.bloom new", "filter.bloom", at_once),
+                ("bffold", "-f -p 0.5 filter.bloom second", "filter.bloom", at_once),
+                ("bffold", "--factor 2 filter.bloom new", "filter.bloom", at_once),
+                ("bffold", "--dry-run filter.bloom", "filter.bloom", at_once),
+                ("bffold", "--dry-run --svg new filter.bloom", "filter.bloom", at_once),
+                ("bfmerge", "new filter.bloom second", "filter.bloom", at_once),
+                ("bfmerge", "new filter.bloom", "filter.bloom", at_once),
+                ("bfmerge", "new blocked second", "second", at_once),
+                ("bfmerge", "-f blocked live second", "second", at_once),
+                ("bfmerge", "--intersect new filter.bloom second", "filter.bloom", at_once),
+                ("bfseal", "--project filter.bloom new", "filter.bloom", "not of the counting"),
+                ("bfdelta", "filter.bloom second new", "filter.bloom", "has no patches (copy all"),
+                ("bfdelta", "blocked second new", "second", "has no patches (copy all of NEW)")):
+            message = self.trouble(tool, *words.split(), names=[names])
+            self.assertIn(why, message)
+        message = self.trouble("bfmerge", "new", "-", stdin=self.image)
+        self.assertIn("standard input, filter 1: " + at_once, message)
+        self.output("bfdelta", "-q", "blocked", "blocked", "patch")
+        self.assertIn("copy all of NEW",
+                      self.trouble("bfdelta", "--apply", "filter.bloom", "patch", "new"))
+
+
 if __name__ == "__main__":
     main()

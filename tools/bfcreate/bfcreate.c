@@ -33,8 +33,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct create, params.bits, NULL, 1, BLOOMFILE_MAX_BITS)),
     OPTION('k', "hashes", "N", "positions per key, 1 to 64 (default: the best)",
            OPTIONS_COUNT(struct create, params.hashes, NULL, 1, BLOOMFILE_MAX_HASHES)),
-    OPTION('l', "layout", "LAYOUT", "blocked (default, fastest), classic (smallest), counting",
-           OPTIONS_WORD(struct create, params.layout, params_layout)),
+    OPTION(
+        'l', "layout", "LAYOUT",
+        "blocked (default, fastest), classic (a little smaller), counting (can forget keys), ribbon"
+        " (smallest, never changes)",
+        OPTIONS_WORD(struct create, params.layout, params_layout)),
     OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
            OPTIONS_CALL(struct create, params.seed, take_seed)),
     OPTION(0, "overfull", NULL, "end with 0 though it has more than twice RATE",
@@ -90,6 +93,22 @@ static const struct options options = {
 
 /* ------------------------------------------------------------------------------- command line */
 
+static void check_solved(const struct create *c)
+{
+    const struct bloomfile_traits *traits = bloomfile_traits_of(c->params.layout);
+    const char *option = c->grow                 ? "--grow"
+                         : c->params.series != 0 ? "--generations"
+                         : c->live               ? "--live"
+                                                 : NULL;
+    if (traits->solved && option != NULL)
+        cli_usage("%s is for filters that change, and the layout %s is built from all keys at once:"
+                  " take blocked or classic",
+                  option, traits->name);
+    if (traits->solved && c->params.hashes != 0)
+        cli_usage("the layout %s has no positions: leave out -k/--hashes, -p sizes it",
+                  traits->name);
+}
+
 static void check_live(const struct create *c)
 {
     if (c->inputs_count > 0)
@@ -116,11 +135,12 @@ static void parse(struct create *c, int argc, char **argv)
     c->path = argv[first];
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;
+    if (c->params.layout == 0)
+        c->params.layout = BLOOMFILE_BLOCKED;
+    check_solved(c);
     create_check_series(c);
     if (c->live)
         check_live(c);
-    if (c->params.layout == 0)
-        c->params.layout = BLOOMFILE_BLOCKED;
     const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;
     c->params.bits = (c->params.bits + unit - 1) / unit * unit;
 }

@@ -21,7 +21,9 @@
 #include <unistd.h>
 
 #define MIB            (1u << 20)
-#define PROGRAM_MEMORY (4 * MIB) /* code, libraries and stacks */
+#define PAGE_BITS      (8 * 4096u)
+#define PROGRAM_MEMORY (4 * MIB)     /* code, libraries and stacks */
+#define SOLVING_MEMORY (5 * MIB / 4) /* that a builder takes for each thread, beside its memory */
 
 enum {
     DESCRIPTION_SIZE = 5000 /* message about an overfull filter */
@@ -47,8 +49,14 @@ static void check_size(const struct create *c)
     const struct bloomfile_params *p = &c->params;
     uint64_t keys = p->capacity > 0 ? p->capacity : 1;
     double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-    if (p->bits == 0 && bloomfile_bits_for(p->layout, keys, fpr, p->hashes) == 0)
-        cannot_make(c, BLOOMFILE_EUNREACHABLE);
+    if (p->bits != 0 || bloomfile_bits_for(p->layout, keys, fpr, p->hashes) != 0)
+        return;
+    if (bloomfile_bits_for(BLOOMFILE_BLOCKED, keys, fpr, 0) != 0 && p->hashes == 0)
+        cli_fail(0,
+                 "cannot make the filter: no size of the layout %s reaches so low a rate, but"
+                 " blocked and classic do",
+                 bloomfile_traits_of(p->layout)->name);
+    cannot_make(c, BLOOMFILE_EUNREACHABLE);
 }
 
 /* ----------------------------------------------------------------------------- what it may take */
@@ -68,8 +76,10 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
 {
     uint64_t memory = c->memory > 0 ? c->memory : default_memory();
     uint64_t threads = c->threads > 0 ? c->threads : params_default_threads();
-    if (threads > memory / MIB)
-        threads = memory / MIB;
+    const bool solves = bloomfile_traits_of(params->layout)->solved;
+    const uint64_t solving = solves ? SOLVING_MEMORY : 0, least = MIB + 2 * solving;
+    if (threads > memory / least)
+        threads = memory / least;
     uint64_t piece = memory / threads / 16;
     if (piece > MIB)
         piece = MIB;
@@ -78,7 +88,7 @@ static void share_memory(const struct create *c, struct bloomfile_params *params
     params->threads = (uint32_t)threads;
     const struct fields *f = &c->keys.fields;
     const unsigned pieces = f->csv ? 6 : f->count > 1 ? 4 : 2; /* keys are put together beside it */
-    params->memory = memory - PROGRAM_MEMORY - pieces * threads * piece;
+    params->memory = memory - PROGRAM_MEMORY - threads * (pieces * piece + solving);
 }
 
 /* The folder of the file that is to be, for temporary files; the caller frees it. */
@@ -188,6 +198,19 @@ static void inspect_file(const char *path, struct bloomfile_info *info)
     bloomfile_close(f);
 }
 
+/* A layout that is solved has no empty filter: a blocked one of the same size stands for it. If its
+ * size is not given, it has whole pages. */
+static void take_its_like(struct bloomfile_params *p)
+{
+    if (p->bits == 0) {
+        p->fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
+        p->bits = bloomfile_bits_for(p->layout, p->capacity, p->fpr, 0);
+        p->bits = (p->bits + PAGE_BITS - 1) / PAGE_BITS * PAGE_BITS;
+    }
+    p->layout = BLOOMFILE_BLOCKED;
+    p->hashes = 1;
+}
+
 /* Describes what went to a pipe by an empty filter of the same size. Its bits take no memory, but a
  * limit may forbid them: false, with a warning. */
 static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
@@ -201,6 +224,8 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
     int error = bloomfile_builder_count(builder, &keys);
     if (params.capacity == 0)
         params.capacity = keys > 0 ? keys : 1;
+    if (bloomfile_traits_of(params.layout)->solved)
+        take_its_like(&params);
     if (error == 0)
         error = bloomfile_create_memory(&f, &params, 0);
     if (error != 0) {
@@ -209,6 +234,8 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
     }
     bloomfile_get_info(f, info);
     bloomfile_close(f);
+    info->layout = c->params.layout;
+    info->hashes = bloomfile_traits_of(info->layout)->solved ? 0 : info->hashes;
     info->keys = keys;
     info->ones = keys; /* any number above 0 will do */
     return true;

@@ -39,6 +39,8 @@ void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
     struct merge_source *source = &s->list[s->count++];
     *source = (struct merge_source){ .name = name, .filter = filter, .info = BLOOMFILE_INFO_INIT };
     bloomfile_get_info(filter, &source->info);
+    if (bloomfile_traits_of(source->info.layout)->solved)
+        say_fail(BLOOMFILE_ESOLVED, "cannot merge", name);
     if (file != NULL) {
         source->is_file = true;
         source->device = file->st_dev;

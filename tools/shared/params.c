@@ -52,7 +52,7 @@ const char *params_layout(uint32_t layout)
 const char *params_plain_layout(uint32_t layout)
 {
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
-    return traits == NULL ? NULL : traits->counts ? "" : traits->name;
+    return traits == NULL ? NULL : traits->counts || traits->solved ? "" : traits->name;
 }
 
 uint32_t params_default_threads(void)

@@ -35,7 +35,7 @@
 /* The value of -s/--seed: a number, or 'random'. Ends the program by cli_usage() for another. */
 uint64_t params_seed(const char *text);
 
-/* For OPTIONS_WORD(): names of layouts, the second one only of those that do not count. */
+/* For OPTIONS_WORD(): names of layouts, the second one only of those that a series can have. */
 const char *params_layout(uint32_t layout);
 const char *params_plain_layout(uint32_t layout);
 

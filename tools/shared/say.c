@@ -16,6 +16,8 @@ const char *say_advice(int error)
         return " (mount /proc)";
     case BLOOMFILE_ESEALED:
         return " (bfcreate --live makes one to add to)";
+    case BLOOMFILE_ESOLVED:
+        return " (make one of the keys with bfcreate)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
     case BLOOMFILE_ETEXTMODE:

@@ -2,6 +2,7 @@
 """The layout ribbon: what bfinspect says of it, and what tools say that cannot do what they are asked."""
 
 import math
+import re
 
 from support import ToolTest, craft, lines, main, numbered
 
@@ -122,6 +123,60 @@ class Inspect(RibbonTest):
             self.write("bad", craft.with_head(self.image, 1, head))
             report = self.inspected("bad", "--verify")
             self.assertEqual((report["verdict"], report["error"]), (verdict, "BLOOMFILE_EBODY"))
+
+
+class Pictures(RibbonTest):
+    def setUp(self):
+        super().setUp()
+        self.image = self.create("-q", "-l", "ribbon", "-p", "1e-7", stdin=lines(*KEYS))
+        self.pages = list(heads(self.image))
+
+    def map(self, name, status=0):
+        """The cells, the numbers that the rows below them tell, and how many are unlikely."""
+        page = self.page("--map", name, status=status)
+        cells = "".join(re.findall(r"(?m)^ +\d+ (.*)$", page[page.index("\n\n"):]))
+        found = re.search(r"(?m)^  cells +(\d+), (\S+) (pages?) each, columns (\S+) to (\S+)\n"
+                          r"  glyphs +▄▅ the median, (\S+);.*blank: not solved\n"
+                          r"  unlikely .*: (\d+)$", page)
+        self.assertIsNotNone(found, page)
+        return cells, found.groups()
+
+    def test_map(self):
+        """A cell a page, by its columns."""
+        cells, (count, pages, unit, least, most, median, unlikely) = self.map("filter.bloom")
+        self.assertEqual((int(count), pages, unit, unlikely), (len(self.pages), "1", "page", "0"))
+        there = sorted((16 * lines - 2) / blocks for blocks, _, _, lines in self.pages)
+        for text, columns in ((least, there[0]), (most, there[-1]), (median, there[len(there) // 2])):
+            self.assertEqual(text, f"{columns:.2f}")
+        self.assertNotIn(" ", cells)
+        self.assertLessEqual(set(cells), set("▂▃▄▅▆▇"))
+
+    def test_what_stands_out(self):
+        """A page that is not solved, and one with far fewer columns than chance explains."""
+        blocks, _, keys, _ = self.pages[5]
+        for head, glyph in ((0, " "), (2 * blocks | 2 * keys << 32, "▁")):
+            self.write("odd", craft.with_head(self.image, 5, head))
+            self.write("odd", craft.edit(self.read("odd"), record={
+                "n": sum(keys for _, _, keys, _ in heads(self.read("odd")))}))
+            cells, numbers = self.map("odd", status=1)
+            self.assertEqual((cells[5], numbers[-1]), (glyph, "1"))
+            self.assertEqual(cells.count(" "), head == 0)
+
+    def test_a_short_page_belongs_to_the_one_before(self):
+        self.create("-q", "-l", "ribbon", "-m", 512 * 130, stdin=lines(*KEYS[:5000]))
+        cells, (count, pages, unit, *_, unlikely) = self.map("filter.bloom")
+        self.assertEqual((len(cells), count, pages, unit, unlikely), (2, "2", "1.5", "pages", "0"))
+
+    def test_images(self):
+        self.write("odd", craft.with_head(self.image, 5, 0))
+        for name in "filter.bloom", "odd":
+            self.run_tool("bfinspect", "-f", "--svg", "svg", "--png", "png", name)
+            self.assertEqual(self.read("png")[:4], b"\x89PNG")
+            text = self.read("svg").decode()
+            for words in "ribbon, ", " columns, real rate ", "1.2 pages each", "not solved":
+                self.assertIn(words, text)
+            self.assertRegex(text, r'<text class="middle" [^>]*>2\d\.\d\d</text>')
+            self.assertNotIn("k = 0", text)
 
 
 class Create(RibbonTest):

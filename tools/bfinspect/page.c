@@ -289,6 +289,12 @@ static void put_fields(FILE *out, const struct inspect_report *r, bool utf8)
 
 /* ------------------------------------------------------------------------------------ the map */
 
+static const char *fill_text(const struct picture *p, char text[SHORT], double fill)
+{
+    return p->words->most > 1 ? picture_fill_text(p, text, SHORT, fill)
+                              : cli_percent(text, SHORT, fill);
+}
+
 static void put_map(FILE *out, const struct picture *p, bool utf8)
 {
     double low, high;
@@ -297,13 +303,12 @@ static void put_map(FILE *out, const struct picture *p, bool utf8)
     fprintf(out, "\n%*s page\n", (int)picture_label_width(p->pages) - 5, "");
     picture_print(out, p, utf8);
     fputc('\n', out);
-    row(out, "cells", "%zu, %.0f %s%s each, fill %s to %s", p->columns * p->rows, p->cell_size,
-        p->unit, cli_s((uint64_t)llround(p->cell_size)), cli_percent(text[0], SHORT, low),
-        cli_percent(text[1], SHORT, high));
-    row(out, "glyphs", "%s%s the median, %s; %s below %s, %s above %s; blank: no bit set",
-        picture_glyph(4, utf8), picture_glyph(5, utf8), cli_percent(text[0], SHORT, p->median),
-        picture_glyph(1, utf8), cli_percent(text[1], SHORT, picture_fill_at(p, -1)),
-        picture_glyph(8, utf8), cli_percent(text[2], SHORT, picture_fill_at(p, 1)));
+    row(out, "cells", "%s, %s %s to %s", picture_cells_text(p, text[0], SHORT), p->words->fill,
+        fill_text(p, text[1], low), fill_text(p, text[2], high));
+    row(out, "glyphs", "%s%s the median, %s; %s below %s, %s above %s; blank: %s",
+        picture_glyph(4, utf8), picture_glyph(5, utf8), fill_text(p, text[0], p->median),
+        picture_glyph(1, utf8), fill_text(p, text[1], picture_fill_at(p, -1)),
+        picture_glyph(8, utf8), fill_text(p, text[2], picture_fill_at(p, 1)), p->words->blank);
     row(out, "unlikely", "cells further from the median than chance explains: %zu",
         picture_outliers(p));
 }

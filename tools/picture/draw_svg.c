@@ -45,10 +45,11 @@ static void put_grid(FILE *out, const struct picture *p, unsigned edge)
     fputs("</g>\n", out);
 }
 
-static void put_fill(FILE *out, const char *class, unsigned x, unsigned y, double fill)
+static void put_fill(FILE *out, const struct picture *p, const char *class, unsigned x, unsigned y,
+                     double fill)
 {
     char text[64];
-    svg_text(out, class, x, y, picture_fill_text(text, sizeof(text), fill));
+    svg_text(out, class, x, y, picture_fill_text(p, text, sizeof(text), fill));
 }
 
 static void put_legend(FILE *out, const struct picture *p, unsigned top)
@@ -59,15 +60,15 @@ static void put_legend(FILE *out, const struct picture *p, unsigned top)
         fprintf(out, "<rect class=\"c%u\" x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\"/>\n", i,
                 MARGIN + gap + i * SWATCH, top, SWATCH, SWATCH);
     }
-    put_fill(out, "start", MARGIN, below, picture_fill_at(p, -1));
-    put_fill(out, "middle", MARGIN + bar / 2, below, p->median);
-    put_fill(out, "end", MARGIN + bar, below, picture_fill_at(p, 1));
-    svg_text(out, "start", MARGIN + bar + 2 * SWATCH + 8, top + 18, "no bit set");
+    put_fill(out, p, "start", MARGIN, below, picture_fill_at(p, -1));
+    put_fill(out, p, "middle", MARGIN + bar / 2, below, p->median);
+    put_fill(out, p, "end", MARGIN + bar, below, picture_fill_at(p, 1));
+    svg_text(out, "start", MARGIN + bar + 2 * SWATCH + 8, top + 18, p->words->blank);
 
-    char note[256];
+    char note[256], cells[128];
     snprintf(note, sizeof(note),
-             "Cells: %zu, %.0f %s%s each, in the order of the body, row by row from the top left.",
-             p->columns * p->rows, p->cell_size, p->unit, cli_s((uint64_t)llround(p->cell_size)));
+             "Cells: %s, in the order of the body, row by row from the top left.",
+             picture_cells_text(p, cells, sizeof(cells)));
     svg_text(out, "start", MARGIN, below + 28, note);
     snprintf(
         note, sizeof(note),

@@ -16,6 +16,7 @@ enum {
     FILL_SIZE = 64
 };
 
+/* Of those there are, the longest. */
 static const char blank_words[] = "no bit set";
 
 /* Row by row, from the top. */
@@ -37,7 +38,7 @@ static const struct glyph {
     { 'n', "          # ## ##  ##   ##   ##   #" }, { 'o', "           ### #   ##   ##   # ### " },
     { 'p', "          #### #   ##### #    #    " }, { 'r', "          # ## ##  ##    #    #    " },
     { 's', "           #####     ###     ##### " }, { 't', " #    #   ###   #    #    #  #  ## " },
-    { 'u', "          #   ##   ##   ##  ## ## #" },
+    { 'u', "          #   ##   ##   ##  ## ## #" }, { 'v', "          #   ##   ##   # # #   #  " },
 };
 
 struct canvas {
@@ -74,11 +75,11 @@ static void write_text(const struct canvas *c, size_t x, size_t y, const char *t
 }
 
 /* A fill and its word below the bar, so many halves of it from its start. */
-static void write_mark(const struct canvas *c, size_t y, unsigned halves, double fill,
-                       const char *word)
+static void write_mark(const struct canvas *c, const struct picture *p, size_t y, unsigned halves,
+                       double fill, const char *word)
 {
     char text[FILL_SIZE];
-    const char *const rows[] = { picture_fill_text(text, sizeof(text), fill), word };
+    const char *const rows[] = { picture_fill_text(p, text, sizeof(text), fill), word };
     for (size_t i = 0; i < 2; i++) {
         size_t width = strlen(rows[i]) * STEP - SCALE;
         write_text(c, MARGIN + (BAR - width) * halves / 2, y + i * LINE, rows[i]);
@@ -104,8 +105,8 @@ void picture_legend(const struct picture *p, uint8_t *pixels, size_t width)
         paint(&c, MARGIN + (size_t)i * SWATCH, MARGIN, SWATCH, SWATCH, i);
     paint(&c, blank, MARGIN, SWATCH, SWATCH, PICTURE_BLANK);
     write_text(&c, blank + SWATCH + SWATCH / 2, MARGIN + (SWATCH - GLYPH_HEIGHT * SCALE) / 2,
-               blank_words);
-    write_mark(&c, below, 0, picture_fill_at(p, -1), "emptier");
-    write_mark(&c, below, 1, p->median, "median");
-    write_mark(&c, below, 2, picture_fill_at(p, 1), "fuller");
+               p->words->blank);
+    write_mark(&c, p, below, 0, picture_fill_at(p, -1), p->words->less);
+    write_mark(&c, p, below, 1, p->median, "median");
+    write_mark(&c, p, below, 2, picture_fill_at(p, 1), p->words->more);
 }

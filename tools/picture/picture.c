@@ -2,6 +2,8 @@
  * Cells of a body, and colours by how far each is from the median. */
 #include "picture/picture.h"
 
+#include "shared/cli.h"
+
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -10,6 +12,7 @@
 
 enum {
     CELL_BITS = 512, /* smaller cells would show the places of single keys */
+    PAGE_BITS = 8 * 4096,
     TERMINAL_ROWS = 16,
     IMAGE_COLUMNS = 128,
     IMAGE_ROWS = 64,
@@ -55,29 +58,84 @@ static int find_median(struct picture *p)
     return 0;
 }
 
+static int measure_bits(struct picture *p, const struct bloomfile_info *info, const bloomfile *f)
+{
+    static const struct picture_words words = { "fill", "emptier", "fuller", "no bit set", 1 };
+    size_t cells = p->columns * p->rows;
+    p->words = &words;
+    p->unit = bloomfile_traits_of(info->layout)->cell;
+    p->cell_size = (double)info->bits / (double)cells;
+    int error = bloomfile_measure_map(f, p->fill, cells);
+    if (error == 0)
+        error = find_median(p);
+    p->scatter = chance_scatter(info, p->median, p->cell_size);
+    return error;
+}
+
+/* What the pages of one layout that is solved have in sum. */
+struct pages {
+    double keys, blocks, blocks_more, solved;
+};
+
+/* The mean of the pages from `first` to before `end`, and of the last one, which may be short, by
+ * their lines. */
+static double columns_of(const bloomfile *f, uint64_t first, uint64_t end, struct pages *sum)
+{
+    struct bloomfile_solution page;
+    double columns = 0, lines = 0;
+    for (uint64_t i = first; i < end && bloomfile_measure_page(f, i, &page) == 0; i++) {
+        columns += page.columns * page.lines;
+        lines += page.lines;
+        sum->keys += (double)page.keys;
+        sum->blocks += page.blocks;
+        sum->blocks_more += page.blocks_more;
+        sum->solved += page.blocks > 0;
+    }
+    return lines > 0 ? columns / lines : 0;
+}
+
+/* The relative standard deviation of the columns of a page: they are so many more as it has fewer
+ * blocks, whose number follows from that of the keys, is whole, and grows where seeds do not do. */
+static double page_scatter(const struct pages *sum)
+{
+    const double solved = fmax(sum->solved, 1), blocks = fmax(sum->blocks / solved, 1);
+    const double further = sum->blocks_more / solved, keys = fmax(sum->keys / solved, 1);
+    return sqrt(1 / keys + (1. / 12 + further * (1 + further)) / (blocks * blocks));
+}
+
+static int measure_pages(struct picture *p, const bloomfile *f)
+{
+    static const struct picture_words words = { "columns", "less", "more", "not solved", 32 };
+    const size_t cells = p->columns * p->rows;
+    struct pages sum = { 0 };
+    p->words = &words;
+    p->unit = "page";
+    p->cell_size = (double)p->pages / (double)cells;
+    for (size_t i = 0; i < cells; i++)
+        p->fill[i] = columns_of(f, p->pages * i / cells, p->pages * (i + 1) / cells, &sum);
+    const int error = find_median(p);
+    p->scatter = fmax(p->median, 1) * page_scatter(&sum) / sqrt(p->cell_size);
+    return error;
+}
+
 static int measure(struct picture *p, const bloomfile *f)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    size_t cells = p->columns * p->rows;
-    p->fill = calloc(cells, sizeof(*p->fill));
+    p->fill = calloc(p->columns * p->rows, sizeof(*p->fill));
     if (p->fill == NULL)
         return ENOMEM;
     p->pages = info.pages;
-    p->unit = bloomfile_traits_of(info.layout)->cell;
-    p->cell_size = (double)info.bits / (double)cells;
-    int error = bloomfile_measure_map(f, p->fill, cells);
-    if (error == 0)
-        error = find_median(p);
-    p->scatter = chance_scatter(&info, p->median, p->cell_size);
-    return error;
+    return bloomfile_traits_of(info.layout)->solved ? measure_pages(p, f)
+                                                    : measure_bits(p, &info, f);
 }
 
 static size_t most_cells(const bloomfile *f, size_t wanted)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
-    uint64_t most = info.bits / CELL_BITS;
+    const bool solved = bloomfile_traits_of(info.layout)->solved;
+    uint64_t most = info.bits / (solved ? PAGE_BITS : CELL_BITS); /* a short page joins another */
     if (most < 1)
         return 1;
     return most < wanted ? (size_t)most : wanted;
@@ -145,11 +203,22 @@ void picture_range(const struct picture *p, double *low, double *high)
 
 double picture_fill_at(const struct picture *p, double limits)
 {
-    return fmin(fmax(p->median + limits * PICTURE_LIMIT * p->scatter, 0), 1);
+    return fmin(fmax(p->median + limits * PICTURE_LIMIT * p->scatter, 0), p->words->most);
 }
 
-char *picture_fill_text(char *text, size_t size, double fill)
+char *picture_fill_text(const struct picture *p, char *text, size_t size, double fill)
 {
-    snprintf(text, size, "%.4g %%", 100 * fill);
+    if (p->words->most > 1)
+        snprintf(text, size, "%.2f", fill);
+    else
+        snprintf(text, size, "%.4g %%", 100 * fill);
+    return text;
+}
+
+char *picture_cells_text(const struct picture *p, char *text, size_t size)
+{
+    const bool is_whole = p->words->most == 1 || p->cell_size == floor(p->cell_size);
+    snprintf(text, size, "%zu, %.*f %s%s each", p->columns * p->rows, is_whole ? 0 : 1,
+             p->cell_size, p->unit, cli_s(is_whole ? (uint64_t)llround(p->cell_size) : 0));
     return text;
 }

@@ -2,10 +2,11 @@
  *
  * Pictures of how full a filter's body is. The body is cut into equal cells, and a cell is shown by
  * how far its fill is from the usual one, the median of the cells that have a bit set: a mean would
- * be moved by the very hole that is to be seen. The unit of that distance is the scatter that
- * chance alone gives to a cell of this size, so a healthy filter looks the same at every size, and
- * what chance does not do (a lost page, a range filled twice) stands out even where it moves the
- * fill by a thousandth.
+ * be moved by the very hole that is to be seen. In a layout that is solved half of all bits are
+ * ones; columns take the place of the fill, of which a page has the fewer, the more keys it has.
+ * The unit of that distance is the scatter that chance alone gives to a cell of this size, so a
+ * healthy filter looks the same at every size, and what chance does not do (a lost page, a range
+ * filled twice) stands out even where it moves the fill by a thousandth.
  */
 #ifndef BLOOMFILE_TOOLS_PICTURE_H
 #define BLOOMFILE_TOOLS_PICTURE_H
@@ -23,8 +24,17 @@ struct picture {
     double *fill;           /* of each cell, row by row; NULL: no picture */
     double median, scatter; /* of the cells */
     double cell_size;       /* in ... */
-    const char *unit;       /* ... "bit" or "counter" */
+    const char *unit;       /* ... "bit", "counter" or "page" */
     uint64_t pages;
+    const struct picture_words *words;
+};
+
+/* What the cells are about. */
+struct picture_words {
+    const char *fill;        /* "fill", "columns" */
+    const char *less, *more; /* "emptier", "fuller" */
+    const char *blank;       /* of a cell: "no bit set" */
+    double most;             /* of a fill; 1: it is shown in percent */
 };
 
 /* For a terminal of `width` columns, and for an image. ENOMEM or an error of
@@ -36,7 +46,7 @@ void picture_free(struct picture *p);
 /* A cell's distance from the median, in scatters. */
 double picture_distance(const struct picture *p, size_t cell);
 
-/* A cell without any bit, where chance would not leave one. */
+/* A cell without any bit, or column, where chance would not leave one. */
 bool picture_is_blank(const struct picture *p, size_t cell);
 
 /* How many cells are further than PICTURE_LIMIT from the median. */
@@ -45,8 +55,11 @@ size_t picture_outliers(const struct picture *p);
 /* The lowest and the highest fill. */
 void picture_range(const struct picture *p, double *low, double *high);
 
-/* "45.08 %". Returns text. */
-char *picture_fill_text(char *text, size_t size, double fill);
+/* "45.08 %", or "6.98" columns. Returns text. */
+char *picture_fill_text(const struct picture *p, char *text, size_t size, double fill);
+
+/* "1200, 601 bits each": how many there are, and how large. Returns text. */
+char *picture_cells_text(const struct picture *p, char *text, size_t size);
 
 /* The fill so many times PICTURE_LIMIT from the median, of those that there can be. */
 double picture_fill_at(const struct picture *p, double limits);

@@ -43,12 +43,13 @@ struct bloomfile_fold_choice {
 /* Computes what folding by each possible factor would make, from the bits, in one pass over the
  * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
  * Sets *count to how many there are; with choices NULL that is all.
- * Errors: ENOMEM; BLOOMFILE_EPAGE, _EBODY, _EPOISONED; those of msync. */
+ * Errors: ENOMEM; BLOOMFILE_ESOLVED; BLOOMFILE_EPAGE, _EBODY, _EPOISONED; those of msync. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
 /* Writes the filter folded by `factor` to dst; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
+ * Errors: BLOOMFILE_ESOLVED for the layout ribbon, unless factor is 1, which copies;
+ * BLOOMFILE_EFACTOR; those of bloomfile_seal_to(). */
 BLOOMFILE_API int bloomfile_fold(const char *dst, const bloomfile *src, uint64_t factor,
                                  unsigned flags);
 BLOOMFILE_API int bloomfile_fold_fd(int fd, const bloomfile *src, uint64_t factor,
@@ -78,7 +79,7 @@ struct bloomfile_merge_params {
 /* Merges `count` filters (at least 1) into dst; params may be NULL for all defaults; flags as
  * bloomfile_builder_finish(). The number of keys of a union in which at most one source has any is
  * that one's; otherwise, unless params->keys tells, it is estimated from the bits and marked so.
- * Errors: those of bloomfile_compatible(); BLOOMFILE_ERATEPASSED; BLOOMFILE_ECOUNTING;
+ * Errors: those of bloomfile_compatible(); BLOOMFILE_ESOLVED; _ERATEPASSED; _ECOUNTING;
  * BLOOMFILE_EPARAMS; BLOOMFILE_ELABEL; BLOOMFILE_ERATE; those of bloomfile_seal_to(), and
  * bloomfile_status() tells which source is damaged. */
 BLOOMFILE_API int bloomfile_merge(const char *dst, const bloomfile *const *srcs, size_t count,
@@ -89,7 +90,8 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
                                          size_t count, const struct bloomfile_merge_params *params);
 
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
- * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED. */
+ * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED;
+ * BLOOMFILE_ESOLVED if they differ in none of these, but are of the layout ribbon. */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
 
 /* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter
@@ -103,8 +105,8 @@ BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const blo
  * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2.
  * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
  * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
- * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_EBODY for bits beyond m;
- * BLOOMFILE_EPARAMS for what is missing or unknown. */
+ * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_ESOLVED; BLOOMFILE_EBODY for bits
+ * beyond m; BLOOMFILE_EPARAMS for what is missing or unknown. */
 BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
                                      const void *body, uint32_t provenance, uint64_t keys,
                                      unsigned flags);

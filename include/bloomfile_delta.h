@@ -31,7 +31,7 @@ extern "C" {
 #endif
 
 /* Writes the patch from `base` to `result` to a file; flags as bloomfile_builder_finish().
- * Errors: BLOOMFILE_ELIVE; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
+ * Errors: BLOOMFILE_ELIVE; BLOOMFILE_ESOLVED; BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH,
  * _EDIFFERENTHASHES, _EDIFFERENTSEED, _EDIFFERENTBITS, _EDIFFERENTFORM; those of
  * bloomfile_seal_to(), and bloomfile_status() tells which filter is damaged; BLOOMFILE_EPARAMS for
  * threads. */

@@ -16,18 +16,22 @@ extern "C" {
  * n keys, m bits (counters in the counting layout), k hashes, p the false-positive rate. For the
  * blocked layout the rate is the expectation over how many keys fall into a block, so the promise
  * holds (the classic formula promises 0.86 % where 1 % is true). Digests of 64 bits put a floor of
- * n / 2^64 under every rate. Only + - * / are used, so every machine gets the same sizes. A
- * `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us to 10 ms, most for low rates: to make
- * many filters of one size, do it once and pass bits and hashes on.
+ * n / 2^64 under every rate. The layout ribbon has no k: 0 stands for it. Its rate is the
+ * expectation over how many keys fall into a page, and is never below 2^-32. Only + - * / are used,
+ * so every machine gets the same sizes. A `layout` of 0 means BLOOMFILE_BLOCKED. Sizing costs 10 us
+ * to 10 ms, most for low rates: to make many filters of one size, do it once and pass bits and
+ * hashes on.
  */
 
 /* The least m for n keys at rate fpr, rounded up by at most 0.5 % so that many fold factors exist.
- * `hashes` 0: the k that needs the fewest bits. Returns 0 if an argument is out of range (unknown
- * layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES), or if no
- * m <= BLOOMFILE_MAX_BITS will do, as for fpr <= n / 2^64. */
+ * `hashes` 0: the k that needs the fewest bits. Ribbon: the least m, but a file that a builder
+ * makes has whole pages, so its m is the next multiple of 32768. Returns 0 if an argument is out of
+ * range (unknown layout, n not in 1 to 2^60, fpr not in (0, 1), hashes > BLOOMFILE_MAX_HASHES, or
+ * ribbon and not 0), or if no m <= BLOOMFILE_MAX_BITS will do, as for fpr <= n / 2^64. */
 BLOOMFILE_API uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes);
 
-/* The k with the lowest rate for n >= 1 keys in m bits; 0 if an argument is out of range. */
+/* The k with the lowest rate for n >= 1 keys in m bits; 0 if an argument is out of range, and for
+ * ribbon. */
 BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n);
 
 /* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
@@ -79,7 +83,7 @@ struct bloomfile_info {
     uint32_t provenance;    /* BLOOMFILE_FROM_* */
     uint32_t layout;        /* enum bloomfile_layout; any number in a header that is not valid */
     uint32_t hash_id;       /* 1: XXH3, 64 bits; others: bloomfile_hash.h */
-    uint32_t hashes;        /* k */
+    uint32_t hashes;        /* k; ribbon: 0 */
     uint32_t state;         /* enum bloomfile_state, of the commit record in force */
     uint64_t bits;          /* m */
     uint64_t bits_unfolded; /* m before folding; equal to bits if never folded */

@@ -18,7 +18,8 @@ int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {
     if (header_is_layer(&a->header) || header_is_layer(&b->header))
         return BLOOMFILE_ENOTONE;
-    return combine_compatible(&a->header, &b->header);
+    const int error = combine_compatible(&a->header, &b->header);
+    return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
 }
 
 static int take_params(struct bloomfile_merge_params *p, const struct bloomfile_merge_params *given)

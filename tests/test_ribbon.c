@@ -478,6 +478,7 @@ static void what_needs_the_keys_is_refused(void **state)
     assert_error(bloomfile_create_memory(&live, &params, 0), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_fold_memory(&memory, &size, f, 2), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_fold_plan(f, 0, NULL, &size), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_compatible(f, f), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_assemble("made", &params, body, 0, 0, 0), BLOOMFILE_ESOLVED);

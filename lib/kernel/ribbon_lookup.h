@@ -51,15 +51,11 @@ KERNEL_INLINE bool answer(const struct ribbon_query *q)
     return fits(q->columns, q->count, q->row, q->right);
 }
 
-/* Most queries reach into two lines, few into more. */
 KERNEL_INLINE void request(const uint8_t *columns, const uint8_t *end)
 {
-    __builtin_prefetch(columns);
+    for (const uint8_t *line = columns; line < end; line += PROBE_BLOCK_BYTES)
+        __builtin_prefetch(line);
     __builtin_prefetch(end - 1);
-    if (end - columns > 2 * PROBE_BLOCK_BYTES) {
-        __builtin_prefetch(columns + PROBE_BLOCK_BYTES);
-        __builtin_prefetch(end - 1 - PROBE_BLOCK_BYTES);
-    }
 }
 
 /* Where the head of the page is not known. */

@@ -23,7 +23,8 @@
 #define HEADER_PAGES 4 /* the kernel reads that far ahead from the beginning of a file */
 
 static const char path[] = "filter.bloom";
-static uint64_t mebibytes, keys, turns;
+static uint64_t mebibytes, keys, turns, layout;
+static const char *const layouts[] = { "blocked", "ribbon", NULL };
 
 static struct {
     size_t keys;
@@ -159,11 +160,29 @@ static void print_row(const struct turns *t, size_t i)
         table_row("|");
 }
 
+/* Only keys can make one. */
+static void make_ribbon(void)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    bloomfile_builder *builder;
+    params.layout = BLOOMFILE_RIBBON;
+    params.bits = mebibytes << 23;
+    params.capacity = params.bits / 8;
+    params.memory = (uint64_t)256 << 20;
+    bench_check(bloomfile_builder_new(&builder, &params), "start a filter");
+    bench_add_keys(builder, 0, 0, params.capacity);
+    bench_check(bloomfile_builder_finish(builder, path, BLOOMFILE_REPLACE), "make a filter");
+    bloomfile_builder_free(builder);
+}
+
 static void run(void)
 {
     if (keys > (mebibytes << 20) / PAGE / 2)
         bench_fail(0, "find as many pages: at most one in two can have a key");
-    bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
+    if (layout == 2)
+        make_ribbon();
+    else
+        bench_make_filter(path, BLOOMFILE_BLOCKED, mebibytes << 20, 6);
     choose_keys();
     printf("%" PRIu64 " keys in a filter of %" PRIu64 " MiB; medians of %" PRIu64 " turns\n\n",
            keys, mebibytes, turns);
@@ -177,7 +196,7 @@ static void run(void)
 
 static uint64_t room(void)
 {
-    return (mebibytes << 20) / 100 * 101;
+    return (mebibytes << 20) / 100 * (layout == 2 ? 1000 : 101);
 }
 
 const struct benchmark benchmark = {
@@ -187,6 +206,7 @@ const struct benchmark benchmark = {
         OPTION_NUMBER("mib", &mebibytes, 1024, 0, 64, 65536, "MiB of the filter"),
         OPTION_NUMBER("keys", &keys, 2000, 0, 1, MAX_KEYS, "keys"),
         OPTION_NUMBER("turns", &turns, 5, 0, 1, 101, "turns"),
+        OPTION_WORD("layout", &layout, layouts, "of the filter; blocked"),
     },
     .room = room,
     .run = run,

@@ -192,6 +192,39 @@ def create(o):
     create_table(b, None, o.runs)
 
 
+# ---- ribbon: bfcreate -l ribbon beside blocked, from a file, in little memory, with one thread and two
+
+LONGER = 1.2  # times as long as blocked, at most
+SHARED = 1.7  # times as fast with two threads, at least
+
+
+def ribbon(o):
+    b = Bench(o.scratch(o.folder, o.lines * 80 + 64000000))
+    lines = b.work / "lines"
+    b.generate(lines, o.lines)
+    b.read(lines)
+    rows = [(layout, threads) for threads in (1, 2) for layout in ("blocked", "ribbon")]
+    for _ in range(o.runs):
+        for layout, threads in rows:
+            b.run(f"{layout}{threads}", TOOLS / "bfcreate", "-q", "-f", "-l", layout, "-j", threads, "--memory",
+                  f"{MEMORY}Mi", b.work / f"{layout}.bloom", lines)
+    for layout in "blocked", "ribbon":
+        found = int(subprocess.run([TOOLS / "bfquery", "-c", b.work / f"{layout}.bloom", lines], capture_output=True,
+                                   check=True).stdout)
+        equal(f"lines found, {layout}", found, b.lines)
+    b.title("the page cache", o.runs)
+    faster = b.ratio("ribbon1", "ribbon2")
+    print_table(b.head("of blocked"),
+                [b.row(f"bfcreate -l {layout} -j {threads}", f"{layout}{threads}",
+                       b.ratio(f"{layout}{threads}", f"blocked{threads}"),
+                       kept=None if layout == "blocked" else
+                       b.ratio(f"ribbon{threads}", f"blocked{threads}") <= LONGER)
+                 for layout, threads in rows])
+    print_table(["", ">measured", "target", "verdict"],
+                [["ribbon: two threads, times as fast as one", f"{faster:.2f}", f">= {SHARED}",
+                  verdict(faster >= SHARED)]])
+
+
 # ---- uniq: bfuniq beside `sort -u` and awk, which are exact; how many lines it drops by mistake
 
 RATE = 0.001
@@ -421,6 +454,7 @@ CASES = {  # the function, and its numbers: letter, name, usual value, what it i
                       ("r", "runs", 3, "runs")]),
     "create": (create, [("p", "piped", 10**8, "lines from a pipe"), ("f", "filed", 10**7, "lines from a file"),
                         ("r", "runs", 3, "runs")]),
+    "ribbon": (ribbon, [("n", "lines", 10**8, "lines"), ("r", "runs", 3, "runs")]),
     "uniq": (uniq, [("n", "quarter", 5 * 10**6, "a quarter of the lines"), ("r", "runs", 3, "runs")]),
     "uniq-growth": (uniq_growth, [("n", "lines", 10**8, "lines"), ("e", "exact", 10**7, "lines for exact programs")]),
     "common": (common, [("n", "lines", 5 * 10**7, "lines of each file"), ("m", "memory", 512, "MiB of memory")]),

@@ -64,7 +64,7 @@ static void *create(unsigned layout, uint64_t capacity, double bits_per_key, enu
     struct subject *s = calloc(1, sizeof *s);
     if (s == NULL)
         return NULL;
-    const uint64_t unit = layout == BLOOMFILE_BLOCKED ? 512 : 8;
+    const uint64_t unit = layout == BLOOMFILE_BLOCKED || layout == BLOOMFILE_RIBBON ? 512 : 8;
     s->params = (struct bloomfile_params)BLOOMFILE_PARAMS_INIT;
     s->params.layout = layout;
     s->params.capacity = capacity;
@@ -229,6 +229,7 @@ const struct contender contenders[] = {
     CONTENDER("bloomfile blocked", BLOOMFILE_BLOCKED, create, build_one, build_batch, seal),
     CONTENDER("bloomfile classic", BLOOMFILE_CLASSIC, create, build_one, build_batch, seal),
     CONTENDER("bloomfile counting", BLOOMFILE_COUNTING, create, build_one, build_batch, seal),
+    CONTENDER("bloomfile ribbon", BLOOMFILE_RIBBON, create, build_one, build_batch, seal),
     CONTENDER("bloomfile blocked, live", BLOOMFILE_BLOCKED, create_live, add_one, add_batch, NULL),
 };
 const size_t contenders_count = sizeof contenders / sizeof contenders[0];

@@ -245,6 +245,7 @@ BLOCKED, INLINED, LIVE = "bloomfile blocked", "bloomfile blocked, inlined", "blo
 LINES, FAST_LOCAL, DYNAMIC = "random lines", "RocksDB, inlined", "RocksDB DynamicBloom"
 LOCKED = "random lines, 4 words locked"
 BOOST, LIBFILTER = "Boost, 512 bits", "libfilter"  # that Boost has our rate
+RIBBON, FUSE = "bloomfile ribbon", "binary fuse"
 ROCKSDB = ["RocksDB", "RocksDB, AVX2", FAST_LOCAL]
 ALL = [TINY, SMALL, MIDDLE, LARGE]
 BUILT = "built"
@@ -265,6 +266,8 @@ TARGETS = [
     ("live add, repeated", LIVE, AGAIN_ONE, LIVE, ONE_PRESENT, 1.2, ALL),
     ("live add, repeated, batch", LIVE, AGAIN_BATCH, LIVE, BATCH_PRESENT, 1.2, ALL),
     ("building", BLOCKED, BUILT, BOOST, BUILT, 1.3, [SMALL, MIDDLE, LARGE]),
+    ("batch, absent", RIBBON, BATCH_ABSENT, FUSE, ONE_ABSENT, 1, [MIDDLE, LARGE]),
+    ("building", RIBBON, BUILT, FUSE, BUILT, 0.25, [MIDDLE, LARGE]),
 ]
 STRING_TARGETS = [("batch", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]]
 

@@ -31,6 +31,12 @@ class CommandsTest(unittest.TestCase):
         rows, _ = self.table("common", "-n", "20000", "-m", "16", statuses=(0,))
         self.assertEqual({row["found"] for name, row in rows.items() if name != "command"}, {"200"})
 
+    def test_ribbon(self):
+        rows, done = self.table("ribbon", "-n", "20000", "-r", "1")
+        self.assertEqual(rows["bfcreate -l blocked -j 2"]["of blocked"], "1.00")
+        self.assertGreater(float(rows["bfcreate -l ribbon -j 1"]["of blocked"]), 0)
+        self.assertIn("two threads, times as fast", done.stdout)
+
     def test_uniq(self):
         rows, _ = self.table("uniq", "-n", "10000", "-r", "1")
         self.assertEqual((rows["sort -u"]["printed"], rows["sort -u"]["dropped"]), ("30000", "0"))

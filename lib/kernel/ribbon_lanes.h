@@ -16,7 +16,7 @@
 
 #include "kernel/ribbon_lookup.h"
 
-#define UNDER_WAY 64 /* lookups; 32 to 128 are equally good */
+#define UNDER_WAY 64 /* lookups; 32 are too few for memory, 128 too many for the nearest cache */
 
 /* Queries, as in struct ribbon_query, and what they are made of. */
 struct queries {
@@ -94,6 +94,11 @@ KERNEL_INLINE struct ribbon_query query(const struct queries *q, unsigned at)
                                   .count = (uint32_t)q->count[at] };
 }
 
+KERNEL_INLINE void request_of(const struct queries *q, unsigned at)
+{
+    request((const uint8_t *)(uintptr_t)q->columns[at], (const uint8_t *)(uintptr_t)q->end[at]);
+}
+
 /* Loops of their own, so that the processor overlaps the latencies of several steps of each. */
 KERNEL_ALONE void ask_some(const struct kernel_view *view, const uint64_t *digests, unsigned n,
                            struct queries *q)
@@ -104,14 +109,17 @@ KERNEL_ALONE void ask_some(const struct kernel_view *view, const uint64_t *diges
         q->end[i] = kernel_ribbon_shape(view, q->columns[i]);
     for (unsigned i = 0; i < n; i += LANES)
         ask_in_page(view, q, i);
-    for (unsigned i = 0; i < n; i++)
-        request((const uint8_t *)(uintptr_t)q->columns[i], (const uint8_t *)(uintptr_t)q->end[i]);
 }
 
-KERNEL_ALONE size_t answer_some(const struct queries *q, unsigned n, bool *hits)
+/* Answers `n` queries, and requests the lines of as many, or fewer, of the next: spread like this,
+ * requests seldom wait for each other. */
+KERNEL_ALONE size_t answer_some(const struct queries *q, unsigned n, bool *hits,
+                                const struct queries *next, unsigned n_next)
 {
     size_t found = 0;
     for (unsigned i = 0; i < n; i++) {
+        if (i < n_next)
+            request_of(next, i);
         const struct ribbon_query one = query(q, i);
         const bool hit = answer(&one);
         if (hits != NULL)
@@ -135,10 +143,12 @@ KERNEL_TARGET static size_t contains_many(const struct kernel_view *given, const
     struct queries queries[2], *asked = &queries[0], *next = &queries[1];
     size_t found = 0;
     ask_some(view, digests, lesser(groups), asked);
+    for (unsigned i = 0; i < lesser(groups); i++)
+        request_of(asked, i);
     for (size_t i = 0; i < groups; i += UNDER_WAY) {
-        const unsigned n_asked = lesser(groups - i);
-        ask_some(view, digests + i + n_asked, lesser(groups - i - n_asked), next);
-        found += answer_some(asked, n_asked, hits != NULL ? hits + i : NULL);
+        const unsigned n_asked = lesser(groups - i), n_next = lesser(groups - i - n_asked);
+        ask_some(view, digests + i + n_asked, n_next, next);
+        found += answer_some(asked, n_asked, hits != NULL ? hits + i : NULL, next, n_next);
         struct queries *const answered = asked;
         asked = next;
         next = answered;

@@ -20,6 +20,23 @@ struct solver {
     size_t pages;
 };
 
+static int make_room(struct solver *s, size_t more)
+{
+    if (more <= s->room - s->n)
+        return 0;
+    if (more > SIZE_MAX / 16 - s->n)
+        return ENOMEM;
+    const size_t room = s->n + more + s->n / 4;
+    uint64_t *digests = realloc(s->digests, room * sizeof *digests);
+    if (digests == NULL)
+        return ENOMEM;
+    s->digests = digests;
+    free(s->sorted);
+    s->sorted = malloc(room * sizeof *s->sorted);
+    s->room = s->sorted != NULL ? room : s->n;
+    return s->sorted != NULL ? 0 : ENOMEM;
+}
+
 int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
 {
     struct solver *s = calloc(1, sizeof *s);
@@ -30,7 +47,8 @@ int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
     s->counts = calloc(pages, sizeof *s->counts);
     s->ends = calloc(pages, sizeof *s->ends);
     s->page = aligned_alloc(_Alignof(struct ribbon_room), sizeof *s->page);
-    if (s->counts == NULL || s->ends == NULL || s->page == NULL) {
+    /* Room for one digest: so the keys of a page without any have an address. */
+    if (s->counts == NULL || s->ends == NULL || s->page == NULL || make_room(s, 1) != 0) {
         solver_free(s);
         return ENOMEM;
     }
@@ -57,23 +75,6 @@ void solver_start(struct solver *s, uint64_t first, uint64_t lines)
     s->lines = lines;
     s->n = 0;
     memset(s->counts, 0, s->pages * sizeof *s->counts);
-}
-
-static int make_room(struct solver *s, size_t more)
-{
-    if (more <= s->room - s->n)
-        return 0;
-    if (more > SIZE_MAX / 16 - s->n)
-        return ENOMEM;
-    const size_t room = s->n + more + s->n / 4;
-    uint64_t *digests = realloc(s->digests, room * sizeof *digests);
-    if (digests == NULL)
-        return ENOMEM;
-    s->digests = digests;
-    free(s->sorted);
-    s->sorted = malloc(room * sizeof *s->sorted);
-    s->room = s->sorted != NULL ? room : s->n;
-    return s->sorted != NULL ? 0 : ENOMEM;
 }
 
 static size_t page_of(const struct solver *s, uint64_t digest)

@@ -17,6 +17,7 @@ from contenders import HASHED, OK
 
 BITS = range(4, 25, 2)  # a key
 HITS = 10**4  # for a standard error of 1 %
+FEW = 20  # hits that tell nothing of a rate
 ROUND = 10**6  # keys asked for at a time
 AT = 10  # bits a key: the rate that is told beside a name
 
@@ -24,7 +25,7 @@ AT = 10  # bits a key: the rate that is told beside a name
 COLOURS = ["#2b7bba", "#1f9e77", "#8a6fc9", "#d9543c", "#c98a1a", "#c0508f", "#5a6b7b", "#2aa5b5", "#8a5a3c"]
 STYLE = ("polyline.ideal { stroke: #888; stroke-dasharray: 5 4 }\ncircle { stroke-width: 2; fill: none }\n" +
          "".join(f".c{i} {{ stroke: {colour} }}\n" for i, colour in enumerate(COLOURS)) +
-         "".join(f"circle.c{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS[:2])))
+         "".join(f"circle.c{i} {{ fill: {colour} }}\n" for i, colour in enumerate(COLOURS[:3])))
 
 
 def ideal(bits):
@@ -33,7 +34,7 @@ def ideal(bits):
 
 
 def measured_rate(process, index, keys, lookups):
-    """None if it could not be measured; NaN if no absent key was taken for present."""
+    """None if it could not be measured; NaN if hardly any absent key was taken for present."""
     hits = asked = 0
     while hits < HITS and asked < lookups:
         now = min(ROUND, lookups - asked)
@@ -44,16 +45,21 @@ def measured_rate(process, index, keys, lookups):
             return None
         hits += reply.number
         asked += now
-    return hits / asked if hits else math.nan
+    return hits / asked if hits >= FEW else math.nan
 
 
 def points(player, keys, lookups, core, scratch):
-    """Real bits a key and rates; None if the player could not take part to the end."""
+    """Real bits a key and rates, NaN where it makes no filter of so few bits; None if it could not take part to the
+    end."""
     process, found, index = contenders.Process(player.program, player.kernel, core, scratch), [], player.index
     try:
         for bits in BITS:
-            if (process.ask("create", index, keys, bits, HASHED).answer != OK or
-                    process.ask_either("add", index, keys).answer != OK):
+            if process.ask("create", index, keys, bits, HASHED).answer != OK:
+                if process.ask("name", index).answer != OK:
+                    return None
+                found.append((math.nan, math.nan))
+                continue
+            if process.ask_either("add", index, keys).answer != OK:
                 return None
             finished = process.ask("finish", index)
             rate = measured_rate(process, index, keys, lookups) if finished.answer == OK else None
@@ -69,8 +75,8 @@ def print_curves(curves, keys):
     print(f"{keys} keys; false-positive rate in %, and bits a key where they are not those asked for\n")
     rows = []
     for i, bits in enumerate(BITS):
-        cells = [f"{100 * curve[i][1]:.3g}" + (f" ({curve[i][0]:.1f})" if abs(curve[i][0] - bits) >= 0.1 else "")
-                 for _, curve in curves]
+        cells = ["-" if math.isnan(curve[i][1]) else f"{100 * curve[i][1]:.3g}" +
+                 (f" ({curve[i][0]:.1f})" if abs(curve[i][0] - bits) >= 0.1 else "") for _, curve in curves]
         rows.append([bits, *cells, f"{100 * ideal(bits):.3g}"])
     report.print_table([">bits a key", *[">" + player.name for player, _ in curves], ">ideal"], rows)
 

@@ -14,7 +14,7 @@ namespace
 
 struct filter {
     static constexpr const char *name = "binary fuse";
-    static constexpr double needs_8 = 9, needs_16 = 16; /* bits a key */
+    static constexpr double needs_8 = 9, needs_16 = 18; /* bits a key */
 
     bool wide;
     std::vector<uint64_t> keys;

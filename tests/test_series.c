@@ -5,6 +5,7 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,7 +103,7 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
     assert_int_equal(sum.keys, new_keys);
     assert_int_equal(sum.layers, 6);
     assert_true(sum.fpr == 0.01);
-    double rates = 0;
+    double rates = 0, due = 0.01 / 8;
     for (size_t i = 0; i < bloomfile_layers(f); i++) {
         struct bloomfile_info layer = info_of(bloomfile_layer(f, i));
         assert_int_equal(layer.layer, i);
@@ -111,6 +112,8 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
         if (i + 1 < bloomfile_layers(f))
             assert_int_equal(layer.keys, layer.capacity);
         rates += layer.fpr;
+        assert_true(fabs(layer.fpr - due) < 1e-12);
+        due *= 7.0 / 8; /* so their sum stays below 0.01, however many there are */
     }
     assert_true(rates < 0.01);
     assert_null(bloomfile_layer(f, 6));

@@ -286,6 +286,13 @@ static void check_size(const struct header *h, uint64_t image_size, struct heade
         fault(faults, BLOOMFILE_ETRAILING, whole, "size");
 }
 
+/* Whether such an image may be live, or may have been. */
+static bool may_be_live(const struct header *h)
+{
+    const bool solved = layout_known(h->layout) && layout_of(h->layout)->solved;
+    return h->header_size == GEOMETRY_FILE_HEADER && !solved;
+}
+
 /* V22 and V23. */
 static bool record_state_valid(const struct header *h)
 {
@@ -293,9 +300,7 @@ static bool record_state_valid(const struct header *h)
     bool sealed = r->state == BLOOMFILE_SEALED;
     if (!sealed && r->state != BLOOMFILE_LIVE && r->state != BLOOMFILE_POISONED)
         return false;
-    if (!sealed && (h->header_size != GEOMETRY_FILE_HEADER || r->body_crc != 0))
-        return false;
-    if (!sealed && layout_known(h->layout) && layout_of(h->layout)->solved)
+    if (!sealed && (!may_be_live(h) || r->body_crc != 0))
         return false;
     if (sealed != (r->sequence == HEADER_SEALED_SEQUENCE))
         return false;
@@ -340,7 +345,7 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
         fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
-    bool seal_under_way = h->header_size == GEOMETRY_FILE_HEADER && intact[other] &&
+    bool seal_under_way = may_be_live(h) && intact[other] &&
                           records[other].state == BLOOMFILE_LIVE &&
                           records[other].sequence != HEADER_SEALED_SEQUENCE;
     bool sealed = h->record.state == BLOOMFILE_SEALED;
@@ -360,8 +365,8 @@ bool header_seal_unfinished(const struct header *h, const struct header_faults *
 {
     bool only_the_other = faults->count == 0 || (faults->count == 1 && !h->other_intact &&
                                                  faults->first == BLOOMFILE_ERECORD);
-    return only_the_other && h->header_size == GEOMETRY_FILE_HEADER &&
-           h->record.state == BLOOMFILE_SEALED && !h->records_identical;
+    return only_the_other && may_be_live(h) && h->record.state == BLOOMFILE_SEALED &&
+           !h->records_identical;
 }
 
 bool header_is_still(const struct header *h, const uint8_t *image)

@@ -293,6 +293,7 @@ def ribbon(out):
     out.add("ESTATE", "V22", ribbon_live=edit(RIBBON, record=LIVE_RECORD),
             ribbon_live_clean=edit(RIBBON, record={**LIVE_RECORD, "boot_id": bytes(16)}),
             ribbon_poisoned=edit(RIBBON, record={**LIVE_RECORD, "state": POISONED}))
+    out.add("ERECORD", "V24", ribbon_interrupted_seal=edit(RIBBON, record=LIVE_RECORD, records=[1]))
     out.add("ESTATE", "V23", ribbon_overflow=edit(RIBBON, record={"overflow": 1}))
     out.add("EPAGE", "10.4", ribbon_head_flipped=flip(RIBBON, H),
             ribbon_last_page_flipped=flip(RIBBON, H + 4096 + 9),

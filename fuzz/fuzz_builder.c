@@ -55,8 +55,8 @@ static struct bloomfile_params params_from(const uint8_t *choices)
     params.capacity = choices[5];
     if (choices[6] != 0)
         params.bits = 512 * (1 + (uint64_t)get32(choices + 6) % LINES_MOST);
-    if (!layout_of(params.layout)->solved)
-        params.hashes = choices[10] % 20;
+    if (!layout_of(params.layout)->solved && params.fpr == 0)
+        params.hashes = choices[10] % 20; /* few would take gigabytes for a low rate */
     return params;
 }
 

@@ -27,6 +27,15 @@ static struct bloomfile_params params = {
     .spool = ".",
 };
 
+static struct bytes plainly_built(uint32_t layout)
+{
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = layout });
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    struct bytes file = finish_file(b);
+    bloomfile_builder_free(b);
+    return file;
+}
+
 static int build_plainly(void **state)
 {
     if (enter_temp_dir(state) != 0)
@@ -34,12 +43,8 @@ static int build_plainly(void **state)
     uint64_t random = 43;
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = random64(&random);
-    bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 0 });
-    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
-    assert_error(bloomfile_builder_finish(b, "plain", 0), 0);
-    bloomfile_builder_free(b);
-    expected = read_file("plain");
-    return unlink("plain");
+    expected = plainly_built(BLOOMFILE_BLOCKED);
+    return 0;
 }
 
 static int clean_up(void **state)
@@ -102,10 +107,15 @@ static const struct {
     { ON_pwrite64, ENOSPC }, { ON_pwrite64, EIO },    { ON_pread64, EIO },
 };
 
+enum {
+    ON_MEMORY = 3 /* rows */
+};
+
 static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ROWS(rows); i++) {
+    const size_t tried = params.layout == BLOOMFILE_RIBBON ? ON_MEMORY : ROWS(rows);
+    for (size_t i = 0; i < tried; i++) {
         assert_error(run((struct faults){ 0 }), 0);
         unsigned calls = fault_calls(rows[i].call);
         assert_true(calls > 0);
@@ -122,6 +132,18 @@ static void nor_one_that_was_added_alone(void **state)
     batch = 1;
     whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
     batch = BATCH;
+}
+
+/* Pages that are solved take memory of their own. */
+static void nor_one_of_a_ribbon(void **state)
+{
+    struct bytes blocked = expected;
+    expected = plainly_built(BLOOMFILE_RIBBON);
+    params.layout = BLOOMFILE_RIBBON;
+    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
+    params.layout = 0;
+    free(expected.data);
+    expected = blocked;
 }
 
 static void short_and_interrupted_transfers_are_continued(void **state)
@@ -355,6 +377,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_no_digest_is_lost),
         cmocka_unit_test(nor_one_that_was_added_alone),
+        cmocka_unit_test(nor_one_of_a_ribbon),
         cmocka_unit_test(short_and_interrupted_transfers_are_continued),
         cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),

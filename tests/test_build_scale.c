@@ -222,16 +222,22 @@ static void digests_may_be_spread_unevenly(void **state)
     (void)state;
     static shape *const shapes[] = { one_after_the_other, at_the_end, in_a_few_heaps,
                                      denser_and_denser,   all_equal,  at_both_ends };
+    static const struct bloomfile_params crowded[] = {
+        { .layout = BLOOMFILE_BLOCKED, .bits = 512 * 3001, .hashes = 13 },
+        { .layout = BLOOMFILE_RIBBON, .bits = 512 * 3001 },
+    };
     uint64_t *values = calloc(KEYS, sizeof *values);
     assert_non_null(values);
-    for (size_t s = 0; s < ROWS(shapes); s++) {
+    for (size_t c = 0; c < ROWS(crowded) * ROWS(shapes); c++) {
+        const size_t s = c % ROWS(shapes);
+        const struct bloomfile_params params = crowded[c / ROWS(shapes)];
         for (size_t i = 0; i < KEYS; i++)
             values[i] = shapes[s](i * 7919 % KEYS);
-        bloomfile_builder *plain = builder_with(kinds[2], (struct how){ 0, 0 });
+        bloomfile_builder *plain = builder_with(params, (struct how){ 0, 0 });
         add_array(plain, values, KEYS);
         struct bytes expected = finish_file(plain);
         for (size_t h = 0; h < ROWS(hows); h++) {
-            bloomfile_builder *b = builder_with(kinds[2], hows[h]);
+            bloomfile_builder *b = builder_with(params, hows[h]);
             add_array(b, values, KEYS);
             assert_int_equal(counted(b), counted(plain));
             assert_bytes(finish_file(b), expected);
@@ -339,11 +345,14 @@ static void no_more_memory_is_taken_than_allowed(void **state)
     skip();
 #endif
     assert_true(growth(BLOOMFILE_BLOCKED, (struct how){ 0, 0 }) > 20); /* 8 bytes a key */
-    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING,
+                                        BLOOMFILE_RIBBON };
     for (size_t i = 0; i < ROWS(layouts); i++) {
         assert_in_range(growth(layouts[i], (struct how){ 0, 8 * MIB }), 0, 11);
         assert_in_range(growth(layouts[i], (struct how){ 3, 8 * MIB }), 0, 11);
     }
+    /* Fewer threads, since each has a page to solve. */
+    assert_in_range(growth(BLOOMFILE_RIBBON, (struct how){ 16, 8 * MIB }), 0, 11);
 }
 
 int main(void)

@@ -113,11 +113,11 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
 static void other_layouts_and_large_batches_are_the_librarys(void **state)
 {
     (void)state;
-    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
+    static const uint32_t layouts[] = { BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON };
     uint64_t digests[GROUP + 1] = { 0 };
     for (unsigned i = 0; i < ROWS(layouts); i++) {
         struct bytes image =
-            image_from((struct recipe){ layouts[i], EMBEDDED, 100000, 5, KEYS, 0 });
+            image_from((struct recipe){ layouts[i], EMBEDDED, 512 * 200, 5, KEYS, 0 });
         bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
         const struct bloomfile_pinned pin = pinned(f);
         assert_same_answers(&pin, f);

@@ -31,6 +31,7 @@ static const struct recipe recipes[] = {
     { BLOOMFILE_BLOCKED, IN_FILE, 512 * 333, 4, KEYS, 0 },
     { BLOOMFILE_CLASSIC, EMBEDDED, 8 * 20001 - 3, 4, KEYS, 7 },
     { BLOOMFILE_COUNTING, EMBEDDED, 2 * 20001 - 1, 4, KEYS, 0 },
+    { BLOOMFILE_RIBBON, EMBEDDED, 512 * 333, 0, KEYS, 0 },
 };
 
 static void write_filter(const struct recipe *recipe)
@@ -87,7 +88,7 @@ static void assert_flags_change_no_answer(struct bytes image, size_t offset)
 static void the_flags_change_no_answer(void **state)
 {
     (void)state;
-    static const size_t offsets[] = { 4095, 0, 12345 };
+    static const size_t offsets[] = { 4095, 0, 12345, 1 };
     for (size_t r = 0; r < ROWS(recipes); r++) {
         struct bytes image = image_from(recipes[r]);
         assert_flags_change_no_answer(image, offsets[r]);

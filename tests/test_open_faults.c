@@ -9,7 +9,7 @@
 
 #include "faults.h"
 
-static struct bytes image;
+static struct bytes image, ribbon;
 static int descriptor;
 static char *absolute_path;
 static bloomfile *writer; /* of "live", which is not clean therefore */
@@ -19,6 +19,7 @@ static int prepare(void **state)
     if (enter_temp_dir(state) != 0)
         return -1;
     image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * 200, 6, 500, 0 });
+    ribbon = image_from((struct recipe){ BLOOMFILE_RIBBON, EMBEDDED, 512 * 200, 0, 500, 0 });
     write_file("filter", image.data, image.size);
     descriptor = open("filter", O_RDONLY);
     absolute_path = realpath("filter", NULL);
@@ -33,6 +34,7 @@ static int clean_up(void **state)
     close(descriptor);
     free(absolute_path);
     free(image.data);
+    free(ribbon.data);
     return leave_temp_dir(state);
 }
 
@@ -56,6 +58,11 @@ static int open_in_memory(bloomfile **f)
     return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
 }
 
+static int open_ribbon(bloomfile **f)
+{
+    return bloomfile_open_memory(f, ribbon.data, ribbon.size, 0);
+}
+
 static int open_locked(bloomfile **f)
 {
     return bloomfile_open(f, "filter", BLOOMFILE_LOCK);
@@ -71,10 +78,10 @@ static int open_live(bloomfile **f)
     return bloomfile_open(f, "live", 0);
 }
 
-static int (*const openings[])(bloomfile **f) = {
-    open_by_path,   open_by_descriptor, open_by_absolute_path, open_locked, open_copied,
-    open_in_memory, open_live
-};
+static int (*const openings[])(bloomfile **f) = { open_by_path,          open_by_descriptor,
+                                                  open_by_absolute_path, open_locked,
+                                                  open_copied,           open_in_memory,
+                                                  open_ribbon,           open_live };
 
 static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 {

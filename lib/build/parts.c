@@ -101,18 +101,33 @@ static void avoid_passes(struct parts *p, const struct header *h, uint64_t body_
     *p = shared && windows_of(&several) <= windows ? several : one;
 }
 
-static void plan_ranges(struct parts *p, const struct header *h, uint64_t body_size,
+/* Threads that have memory to solve a page each, and as many pages for a part as they have memory
+ * for, up to so many. */
+static size_t plan_solved(struct parts *p, uint64_t keys, const struct fill_plan *plan, size_t best)
+{
+    const uint64_t reading = (uint64_t)plan->room * READER_EACH;
+    while (p->threads > 1 && solver_needs(keys, 1) > memory_each(plan, p->threads) - reading)
+        p->threads--;
+    const uint64_t each = memory_each(plan, p->threads) - reading;
+    size_t pages = best / CHECKSUM_PAGE;
+    while (pages > 1 && solver_needs(keys, pages) > each)
+        pages--;
+    return pages * CHECKSUM_PAGE;
+}
+
+static void plan_ranges(struct parts *p, const struct header *h, uint64_t digests,
                         const struct fill_plan *plan, bool in_place)
 {
+    const struct geometry g = geometry_of(h->layout, h->m, h->header_size);
     const bool solved = layout_of(h->layout)->solved;
-    const size_t best = solved ? PART_SOLVED : PART_BEST;
-    const size_t share =
-        solved ? plan->part / SOLVER_SHARE / CHECKSUM_PAGE * CHECKSUM_PAGE : plan->part;
-    const size_t most = share > CHECKSUM_PAGE ? share : CHECKSUM_PAGE;
-    p->size = plan->part != 0 && most < best && !in_place ? most : best;
-    while (p->threads > 1 && p->size > PART_LEAST && body_size / p->size < p->threads * TURNS)
+    p->size = solved ? PART_SOLVED : PART_BEST;
+    if (solved && plan->part != 0)
+        p->size = plan_solved(p, digests / g.pages, plan, p->size);
+    else if (plan->part != 0 && plan->part < p->size && !in_place)
+        p->size = plan->part;
+    while (p->threads > 1 && p->size > PART_LEAST && g.body_size / p->size < p->threads * TURNS)
         p->size = p->size / 2 / CHECKSUM_PAGE * CHECKSUM_PAGE;
-    p->count = divided_up(body_size, p->size);
+    p->count = divided_up(g.body_size, p->size);
     p->threads = team_size(p->threads, p->count);
 }
 
@@ -124,7 +139,7 @@ struct parts parts_plan(const struct header *h, uint64_t digests, const struct f
         team_size(plan->threads, digests / READER_SHARE + body_size / BODY_SHARE);
     struct parts p = { .threads = threads, .room = plan->room };
     if (layout_is_local(h->layout)) {
-        plan_ranges(&p, h, body_size, plan, in_place);
+        plan_ranges(&p, h, digests, plan, in_place);
         return p;
     }
     plan_passes(&p, body_size, plan, in_place);

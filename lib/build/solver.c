@@ -12,13 +12,62 @@
 struct solver {
     const struct kernel *kernel;
     uint64_t first, lines;
-    uint64_t *counts;           /* of each page, of all its digests */
-    uint64_t *digests, *sorted; /* those that are kept */
+    uint64_t *counts;  /* of each page, of all its digests */
+    uint64_t *digests; /* those that are kept */
     size_t n, room;
+    uint64_t *sorted; /* by page */
+    size_t sorted_room;
     size_t *ends; /* of each page, in `sorted` */
     struct ribbon_room *page;
+    void *memory; /* for `page`; few keys do not touch all of it */
     size_t pages;
 };
+
+uint64_t solver_needs(uint64_t keys, size_t pages)
+{
+    const uint64_t most = keys < RIBBON_KEYS ? keys : RIBBON_KEYS;
+    return sizeof(struct ribbon_room) + pages * (CHECKSUM_PAGE + 2 * 8 * (most + 1));
+}
+
+int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
+{
+    struct solver *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return ENOMEM;
+    s->kernel = kernel;
+    s->pages = pages;
+    s->counts = calloc(pages, sizeof *s->counts);
+    s->ends = calloc(pages, sizeof *s->ends);
+    s->memory = calloc(1, sizeof *s->page + _Alignof(struct ribbon_room));
+    if (s->counts == NULL || s->ends == NULL || s->memory == NULL) {
+        solver_free(s);
+        return ENOMEM;
+    }
+    const uintptr_t beyond = (uintptr_t)s->memory + _Alignof(struct ribbon_room);
+    s->page = (void *)(beyond - beyond % _Alignof(struct ribbon_room));
+    *out = s;
+    return 0;
+}
+
+void solver_free(struct solver *s)
+{
+    if (s == NULL)
+        return;
+    free(s->counts);
+    free(s->ends);
+    free(s->memory);
+    free(s->digests);
+    free(s->sorted);
+    free(s);
+}
+
+void solver_start(struct solver *s, uint64_t first, uint64_t lines)
+{
+    s->first = first;
+    s->lines = lines;
+    s->n = 0;
+    memset(s->counts, 0, s->pages * sizeof *s->counts);
+}
 
 static int make_room(struct solver *s, size_t more)
 {
@@ -31,50 +80,8 @@ static int make_room(struct solver *s, size_t more)
     if (digests == NULL)
         return ENOMEM;
     s->digests = digests;
-    free(s->sorted);
-    s->sorted = malloc(room * sizeof *s->sorted);
-    s->room = s->sorted != NULL ? room : s->n;
-    return s->sorted != NULL ? 0 : ENOMEM;
-}
-
-int solver_new(struct solver **out, const struct kernel *kernel, size_t pages)
-{
-    struct solver *s = calloc(1, sizeof *s);
-    if (s == NULL)
-        return ENOMEM;
-    s->kernel = kernel;
-    s->pages = pages;
-    s->counts = calloc(pages, sizeof *s->counts);
-    s->ends = calloc(pages, sizeof *s->ends);
-    s->page = aligned_alloc(_Alignof(struct ribbon_room), sizeof *s->page);
-    /* Room for one digest: so the keys of a page without any have an address. */
-    if (s->counts == NULL || s->ends == NULL || s->page == NULL || make_room(s, 1) != 0) {
-        solver_free(s);
-        return ENOMEM;
-    }
-    memset(s->page, 0, sizeof *s->page);
-    *out = s;
+    s->room = room;
     return 0;
-}
-
-void solver_free(struct solver *s)
-{
-    if (s == NULL)
-        return;
-    free(s->counts);
-    free(s->ends);
-    free(s->page);
-    free(s->digests);
-    free(s->sorted);
-    free(s);
-}
-
-void solver_start(struct solver *s, uint64_t first, uint64_t lines)
-{
-    s->first = first;
-    s->lines = lines;
-    s->n = 0;
-    memset(s->counts, 0, s->pages * sizeof *s->counts);
 }
 
 static size_t page_of(const struct solver *s, uint64_t digest)
@@ -98,6 +105,19 @@ static size_t kept(const struct solver *s, size_t page)
     return s->counts[page] < RIBBON_KEYS ? (size_t)s->counts[page] : RIBBON_KEYS;
 }
 
+/* For one more: so the keys of a page without any have an address. */
+static int make_sorted_room(struct solver *s)
+{
+    if (s->n < s->sorted_room)
+        return 0;
+    free(s->sorted);
+    s->sorted_room = s->n + 1;
+    s->sorted = malloc(s->sorted_room * sizeof *s->sorted);
+    if (s->sorted == NULL)
+        s->sorted_room = 0;
+    return s->sorted != NULL ? 0 : ENOMEM;
+}
+
 static void sort(struct solver *s, size_t pages)
 {
     size_t start = 0;
@@ -111,6 +131,9 @@ static void sort(struct solver *s, size_t pages)
 
 int solver_make(struct solver *s, uint8_t *bytes, size_t pages)
 {
+    const int error = make_sorted_room(s);
+    if (error != 0)
+        return error;
     sort(s, pages);
     for (size_t page = 0; page < pages; page++) {
         const uint64_t *const digests = s->sorted + s->ends[page] - kept(s, page);

@@ -5,9 +5,11 @@
 
 #include "kernel/kernel.h"
 
-#define SOLVER_SHARE 32 /* bytes of memory for one of body, on top of the room for a page */
-
 struct solver;
+
+/* Bytes of memory that a thread takes, its part of so many pages included, if a page has so many
+ * keys. */
+uint64_t solver_needs(uint64_t keys, size_t pages);
 
 /* For parts of up to `pages` pages. 0 or ENOMEM. */
 int solver_new(struct solver **out, const struct kernel *kernel, size_t pages);
@@ -19,8 +21,8 @@ void solver_start(struct solver *s, uint64_t first, uint64_t lines);
 /* Takes distinct digests of the part. 0 or ENOMEM. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n);
 
-/* Makes the pages of the part in `bytes`, which are all zeros. 0, or BLOOMFILE_EBODY: a page does
- * not answer to its keys. */
+/* Makes the pages of the part in `bytes`, which are all zeros. 0, ENOMEM, or BLOOMFILE_EBODY: a page
+ * does not answer to its keys. */
 int solver_make(struct solver *s, uint8_t *bytes, size_t pages);
 
 #endif

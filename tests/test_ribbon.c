@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "build/solver.h"
 #include "format/bytes.h"
 #include "format/fields.h"
 #include "kernel/dispatch.h"
@@ -123,13 +124,9 @@ static struct ribbon_room *new_room(void)
     return memset(room, 0xA5, sizeof *room);
 }
 
-static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
+static void assert_solution(unsigned lines, const uint64_t *digests, size_t n)
 {
-    uint64_t *digests = malloc((n + 1) * sizeof *digests);
     uint8_t expected[PAGE];
-    assert_non_null(digests);
-    for (size_t i = 0; i < n; i++)
-        digests[i] = random64(state);
     plain_solution(expected, lines, digests, n);
     for (size_t i = 0; i < ROWS(names); i++) {
         const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[i]);
@@ -143,6 +140,15 @@ static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
         free(page);
         free(room);
     }
+}
+
+static void assert_solved_plainly(unsigned lines, size_t n, uint64_t *state)
+{
+    uint64_t *digests = malloc((n + 1) * sizeof *digests);
+    assert_non_null(digests);
+    for (size_t i = 0; i < n; i++)
+        digests[i] = random64(state);
+    assert_solution(lines, digests, n);
     free(digests);
 }
 
@@ -156,13 +162,112 @@ static void every_kernel_finds_the_one_solution(void **state)
         { 2, { 1, 31, 32, 33, 130, 250, 400, 600 } },
         { 3, { 5, 63, 64, 65, 66, 200, 700, 720 } },
         { 13, { 0, 40, 300, 700, 900, 1200, 3000, 3300 } },
-        { 64, { 0, 1, 900, 1100 } },
+        { 64, { 0, 1, 960, 1280 } }, /* 31 blocks of 32 columns; no slot to spare */
     };
     uint64_t random = 22;
     (void)state;
     for (size_t r = 0; r < ROWS(rows); r++)
         for (size_t i = 0; i < ROWS(rows[r].n); i++)
             assert_solved_plainly(rows[r].lines, rows[r].n[i], &random);
+}
+
+/* 64 keys of the first block: 32 rows, and no more, can go on to the next; with a slot that none of
+ * them has, 33 would. */
+static void as_many_rows_go_on_as_can(void **state)
+{
+    enum {
+        CROWD = 64
+    };
+    uint64_t random = 24, digests[CROWD];
+    (void)state;
+    for (unsigned turn = 0; turn < 40; turn++) {
+        for (size_t i = 0; i < CROWD;) {
+            digests[i] = random64(&random);
+            const struct plain_key key = plain_key_of(digests[i], 3, 0);
+            i += key.b == 0 && (turn % 2 == 0 || (key.a & 1) == 0);
+        }
+        assert_solution(2, digests, CROWD);
+    }
+}
+
+/* Too many of 93 keys begin in the first of three blocks, but with the last seed. */
+static void the_last_seed_is_tried(void **state)
+{
+    enum {
+        KEYS = 93
+    };
+    const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, "scalar");
+    struct ribbon_room *room = new_room();
+    uint64_t random = 25, digests[KEYS];
+    uint8_t page[128] = { 0 };
+    (void)state;
+    for (unsigned turn = 0; (get64(page) >> 16 & 127) != 15; turn++) {
+        assert_in_range(turn, 0, 100);
+        for (size_t i = 0; i < KEYS;) {
+            unsigned first = 0;
+            digests[i] = random64(&random);
+            for (unsigned seed = 0; seed < 15; seed++)
+                first += plain_key_of(digests[i], 3, seed).b == 0;
+            i += first >= 12;
+        }
+        memset(page, 0, sizeof page);
+        assert_true(kernel->solve(page, 2, digests, KEYS, room));
+    }
+    assert_int_equal(get64(page) & 0xFFFF, 3);
+    assert_solution(2, digests, KEYS);
+    free(room);
+}
+
+/* So many are not even looked at. */
+static void more_keys_are_not_counted_than_a_head_can_tell(void **state)
+{
+    static const uint64_t counts[] = { 100000, UINT32_MAX, 1ULL << 32, UINT64_MAX };
+    struct ribbon_room *room = new_room();
+    (void)state;
+    for (size_t k = 0; k < ROWS(names); k++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        for (size_t i = 0; kernel != NULL && i < ROWS(counts); i++) {
+            uint8_t page[64] = { 0 };
+            assert_true(kernel->solve(page, 1, NULL, counts[i], room));
+            assert_int_equal(get64(page), (counts[i] < UINT32_MAX ? counts[i] : UINT32_MAX) << 32);
+        }
+    }
+    free(room);
+}
+
+/* The page is written over the digests: so it has other keys than those it is asked for. */
+static void a_page_that_has_not_its_keys_is_noticed(void **state)
+{
+    struct ribbon_room *room = new_room();
+    (void)state;
+    for (size_t k = 0; k < ROWS(names); k++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        uint64_t random = 26, digests[PAGE / 8];
+        for (size_t i = 0; i < ROWS(digests); i++)
+            digests[i] = random64(&random);
+        if (kernel != NULL)
+            assert_false(kernel->solve((uint8_t *)digests, 64, digests, ROWS(digests), room));
+    }
+    free(room);
+}
+
+static bool solve_wrongly(uint8_t *page, unsigned lines, const uint64_t *digests, uint64_t n,
+                          struct ribbon_room *room)
+{
+    (void)page, (void)lines, (void)digests, (void)n, (void)room;
+    return false;
+}
+
+static void and_no_filter_is_made_of_it(void **state)
+{
+    const struct kernel wrong = { .solve = solve_wrongly };
+    struct solver *solver;
+    uint8_t page[PAGE] = { 0 };
+    (void)state;
+    assert_int_equal(solver_new(&solver, &wrong, 1), 0);
+    solver_start(solver, 0, 64);
+    assert_error(solver_make(solver, page, 1), BLOOMFILE_EBODY);
+    solver_free(solver);
 }
 
 /* Random words behind a head; `lines` of all pages together. */
@@ -308,6 +413,31 @@ static void a_filter_that_is_too_small_loses_no_key(void **state)
             assert_int_equal(verified_info(image).keys, keys);
             free(image.data);
         }
+}
+
+static void a_page_of_too_many_keys_leaves_others_theirs(void **state)
+{
+    enum {
+        CROWD = 20000,
+        KEYS = CROWD + 3000
+    };
+    static uint64_t digests[KEYS];
+    uint64_t random = 27;
+    (void)state;
+    for (size_t i = 0; i < KEYS; i++)
+        digests[i] =
+            random64(&random) / 3 + (i < CROWD ? UINT64_MAX / 3 : i % 2 * (UINT64_MAX / 3 * 2));
+    bloomfile_builder *b =
+        new_builder((struct bloomfile_params){ .layout = BLOOMFILE_RIBBON, .bits = 512 * 64 * 3 });
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    struct bytes image = last_image(b);
+    const uint8_t *const body = image.data + EMBEDDED;
+    assert_int_equal(verified_info(image).keys, KEYS);
+    assert_true((get64(body) & 0xFFFF) > 2 && (get64(body + 2 * PAGE) & 0xFFFF) > 2);
+    assert_int_equal(get64(body + PAGE), (uint64_t)CROWD << 32);
+    for (size_t i = 0; i < KEYS; i++)
+        assert_true(plain_body_has(body, 64 * 3, digests[i]));
+    free(image.data);
 }
 
 static void a_file_has_whole_pages(void **state)
@@ -530,10 +660,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_finds_the_one_solution),
+        cmocka_unit_test(as_many_rows_go_on_as_can),
+        cmocka_unit_test(the_last_seed_is_tried),
+        cmocka_unit_test(more_keys_are_not_counted_than_a_head_can_tell),
+        cmocka_unit_test(a_page_that_has_not_its_keys_is_noticed),
+        cmocka_unit_test(and_no_filter_is_made_of_it),
         cmocka_unit_test(lookups_of_every_head_agree),
         cmocka_unit_test(keys_are_found_and_others_at_the_rate_of_the_heads),
         cmocka_unit_test(the_same_keys_make_the_same_bytes),
         cmocka_unit_test(a_filter_that_is_too_small_loses_no_key),
+        cmocka_unit_test(a_page_of_too_many_keys_leaves_others_theirs),
         cmocka_unit_test(a_file_has_whole_pages),
         cmocka_unit_test(a_page_is_checked_before_the_first_answer),
         cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),

@@ -175,6 +175,12 @@ bool parse_rate(const char *text, double *rate)
     return end != text && *end == '\0' && *rate > 0 && *rate < 1;
 }
 
+bool parse_layout(const char *text, uint32_t *layout)
+{
+    *layout = strcmp(text, "ribbon") == 0 ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED;
+    return *layout == BLOOMFILE_RIBBON || strcmp(text, "blocked") == 0;
+}
+
 /* fclose() speaks of the last write alone. */
 void finish_output(void)
 {

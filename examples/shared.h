@@ -71,6 +71,9 @@ bool parse_number(const char *text, uint64_t least, uint64_t greatest, uint64_t 
 /* Above 0 and below 1. */
 bool parse_rate(const char *text, double *rate);
 
+/* "blocked" or "ribbon": the layouts for what is written once and only asked. */
+bool parse_layout(const char *text, uint32_t *layout);
+
 /* Standard output is written, or the program ends. */
 void finish_output(void);
 

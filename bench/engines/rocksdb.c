@@ -16,7 +16,8 @@
 
 #define ROW_ROOM 700 /* bytes */
 
-static uint64_t rows, gets, cold_gets, rounds;
+static uint64_t rows, gets, cold_gets, rounds, layout;
+static const char *const layouts[] = { "blocked", "ribbon", NULL };
 
 enum figure {
     WRITE,
@@ -227,9 +228,13 @@ static const char *ratio(double a, double b)
 
 static void run(void)
 {
+    const bool ribbons = layout == 2;
     measured = turns_new(MODES, FIGURES, rounds);
+    if (ribbons)
+        measure_ribbons();
     measure();
-    printf("### bench-rocksdb: a filter in front of RocksDB, its own, and none\n\n");
+    printf("### bench-rocksdb: a %s in front of RocksDB, its own, and none\n\n",
+           ribbons ? "ribbon" : "filter");
     table_start(
         "%" PRIu64 " rows; medians of %" PRIu64
         " rounds|>none|>RocksDB's|>bloomfile|>both|>none / bloomfile|>RocksDB's / bloomfile|"
@@ -265,6 +270,7 @@ const struct benchmark benchmark = {
         OPTION_NUMBER("rows", &rows, 1000000, 100000, 1, 1000000000, "rows of 16 + 100 bytes"),
         OPTION_NUMBER("gets", &gets, 200000, 20000, 1, 100000000, "gets of each kind a round"),
         OPTION_NUMBER("cold", &cold_gets, 1000, 100, 1, 100000000, "gets a round from files that are not in memory"),
+        OPTION_WORD("layout", &layout, layouts, "of bloomfile's filter, and the kind of RocksDB's: blocked if not given"),
         OPTION_NUMBER("rounds", &rounds, 8, 8, 1, ENGINE_MAX_ROUNDS, "rounds"),
     },
     .room = room,

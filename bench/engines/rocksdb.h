@@ -35,6 +35,9 @@ static inline bool has_our_filter(enum measure_mode mode)
  * numbers are absent and lie between the others. */
 void measure_key(char key[MEASURE_KEY_SIZE], uint64_t number);
 
+/* For all that follows: filters of the layout ribbon, and RocksDB's own of that kind. */
+void measure_ribbons(void);
+
 /* Writes the rows as an SST file, with the filters of the mode. Returns the seconds until all is on
  * disk. */
 double measure_write(enum measure_mode mode, uint64_t rows);

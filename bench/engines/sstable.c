@@ -24,7 +24,9 @@
 #define ROW_ROOM   400  /* bytes, in both forms */
 #define LARGE      1000000
 
-static uint64_t tables, rows, rounds, ms; /* rows of each table */
+static uint64_t tables, rows, rounds, ms, layout; /* rows of each table */
+
+static const char *const layouts[] = { "blocked", "ribbon", NULL };
 
 enum kind {
     WITHOUT,
@@ -90,7 +92,10 @@ static void fill_table(uint64_t table, struct stored *stored, struct row *row)
 
 static void make_tablets(mtbl_compression_type compression)
 {
-    struct table_options beside = { .compression = compression, .fpr = 0.01 }, inside = beside;
+    struct table_options beside = { .compression = compression,
+                                    .layout = layout == 2 ? BLOOMFILE_RIBBON : BLOOMFILE_BLOCKED,
+                                    .fpr = 0.01 },
+                         inside = beside;
     struct stored *stored = bench_memory(calloc(rows, sizeof *stored));
     struct row *row = bench_memory(calloc(rows, sizeof *row));
     inside.embedded = true;
@@ -264,6 +269,7 @@ const struct benchmark benchmark = {
     .options = {
         OPTION_NUMBER("tables", &tables, 20, 20, 1, MANIFEST_TABLES, "tables"),
         OPTION_NUMBER("rows", &rows, 0, 20000, 1, 10000000, "rows of each table; usually 20000 and then 1000000 (8 GB of disk)"),
+        OPTION_WORD("layout", &layout, layouts, "of the filters: blocked if not given"),
         OPTION_NUMBER("rounds", &rounds, 7, 3, 1, ENGINE_MAX_ROUNDS, "rounds, whose median counts"),
         OPTION_NUMBER("ms", &ms, 100, 20, 1, 60000, "how long each kind of lookup is measured in a round"),
     },

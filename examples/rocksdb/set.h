@@ -62,7 +62,8 @@ void folder_check_signals(void);
 
 /* Writes the rows of a file as a set to a new folder. An SST file is ended when it has about so
  * many bytes. */
-void ship_set(const char *folder, const char *path, uint64_t file_bytes, double fpr);
+void ship_set(const char *folder, const char *path, uint64_t file_bytes, uint32_t layout,
+              double fpr);
 
 /* Makes the set in `folder` the one that the database has, and publishes its filter. Killed at any
  * moment, or ended by trouble, the database has the old set or the new one. */

@@ -61,9 +61,10 @@ static void write_files(struct writer *w, const struct rows *rows, uint64_t file
     }
 }
 
-static bloomfile_builder *new_builder(double fpr)
+static bloomfile_builder *new_builder(uint32_t layout, double fpr)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
     params.fpr = fpr;
     params.label = "keys of a shipped set";
     bloomfile_builder *builder;
@@ -88,7 +89,8 @@ static void check_unique(const struct rows *rows, const char *path)
                  rows->row[i - 1].line, rows->row[i].line);
 }
 
-void ship_set(const char *folder, const char *path, uint64_t file_bytes, double fpr)
+void ship_set(const char *folder, const char *path, uint64_t file_bytes, uint32_t layout,
+              double fpr)
 {
     struct rows rows = rows_read(path);
     check_unique(&rows, path);
@@ -97,7 +99,7 @@ void ship_set(const char *folder, const char *path, uint64_t file_bytes, double 
     rocksdb_envoptions_t *environment = rocksdb_envoptions_create();
     rocksdb_options_t *options = rocksdb_options_create();
     struct writer w = { .sst = rocksdb_sstfilewriter_create(environment, options),
-                        .keys = new_builder(fpr),
+                        .keys = new_builder(layout, fpr),
                         .identity = identity_begin(),
                         .folder = folder_begin(folder) };
     write_files(&w, &rows, file_bytes);

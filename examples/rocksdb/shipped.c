@@ -12,14 +12,15 @@
 #include <unistd.h>
 
 static const char help[] =
-    "usage: shipped ship [-b BYTES] [-p RATE] SET [FILE]\n"
+    "usage: shipped ship [-b BYTES] [-l LAYOUT] [-p RATE] SET [FILE]\n"
     "       shipped ingest SET DATABASE\n"
     "       shipped get DATABASE KEY...\n"
     "       shipped status DATABASE\n"
     "\n"
     "ship    writes the lines 'key<TAB>value' of FILE, or of standard input, to the new\n"
     "        folder SET: SST files of about BYTES bytes each (64 MiB), and a filter of the\n"
-    "        keys with the false-positive rate RATE (0.01)\n"
+    "        keys with the false-positive rate RATE (0.01) and the layout LAYOUT: blocked,\n"
+    "        or ribbon, which is a third smaller\n"
     "ingest  makes them the rows of DATABASE, and puts the filter beside it, DATABASE.bloom\n"
     "get     prints the rows of keys; the KEY '-' stands for the lines of standard input\n"
     "status  tells which set DATABASE has, and whether its filter is in use\n"
@@ -42,11 +43,14 @@ static void take(bool right, const char *text, const char *what)
 static int ship(int argc, char **argv)
 {
     uint64_t file_bytes = (uint64_t)64 << 20;
+    uint32_t layout = BLOOMFILE_BLOCKED;
     double rate = 0.01;
     opterr = 0;
-    for (int option; (option = getopt(argc, argv, "b:p:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "b:l:p:")) != -1;) {
         if (option == 'b')
             take(parse_number(optarg, 1, UINT64_MAX, &file_bytes), optarg, "number of bytes");
+        else if (option == 'l')
+            take(parse_layout(optarg, &layout), optarg, "layout: blocked or ribbon");
         else if (option == 'p')
             take(parse_rate(optarg, &rate), optarg, "rate above 0 and below 1");
         else
@@ -54,7 +58,7 @@ static int ship(int argc, char **argv)
     }
     if (argc - optind < 1 || argc - optind > 2)
         usage();
-    ship_set(argv[optind], argc - optind == 2 ? argv[optind + 1] : "-", file_bytes, rate);
+    ship_set(argv[optind], argc - optind == 2 ? argv[optind + 1] : "-", file_bytes, layout, rate);
     return 0;
 }
 

@@ -22,18 +22,19 @@ int filter_draw_identity(struct filter_options *options)
     return getrandom(options->identity, (size_t)size, 0) == size ? 0 : errno;
 }
 
-/* As many hashes for tables of all sizes, or their filters could not be merged. */
-static uint32_t hashes_for(double fpr)
+/* As many hashes for tables of all sizes, or their filters could not be merged. Ribbon has none. */
+static uint32_t hashes_for(uint32_t layout, double fpr)
 {
     const uint64_t typical = 1000000;
-    return bloomfile_hashes_for(0, bloomfile_bits_for(0, typical, fpr, 0), typical);
+    return bloomfile_hashes_for(layout, bloomfile_bits_for(layout, typical, fpr, 0), typical);
 }
 
 int filter_begin(bloomfile_builder **out, const struct filter_options *options)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = options->layout;
     params.fpr = options->fpr;
-    params.hashes = hashes_for(options->fpr);
+    params.hashes = hashes_for(options->layout, options->fpr);
     params.seed = options->seed;
     memcpy(params.tag, options->identity, sizeof params.tag);
     return bloomfile_builder_new(out, &params);

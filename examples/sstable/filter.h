@@ -36,6 +36,7 @@ struct filter {
 /* ---- with a new table; what returns an int returns 0, an errno or a BLOOMFILE_E* */
 
 struct filter_options {
+    uint32_t layout; /* blocked, or ribbon: a third smaller, but it cannot be merged */
     double fpr;
     uint64_t seed; /* one for all tables, so that a key is hashed once for all of them */
     uint8_t identity[BLOOMFILE_TAG_SIZE]; /* of the table */

@@ -23,6 +23,7 @@ static const char HELP[] =
     "  --embedded            put the filter into the table's file, not beside it\n"
     "  --compression NAME    none, snappy, zlib, lz4, lz4hc, zstd (the default)\n"
     "  --fpr RATE            the filter's false-positive rate, 0.01\n"
+    "  --layout NAME         the filter's layout: blocked, or ribbon, which is a third smaller\n"
     "  --no-filters          get: use none\n"
     "  --stats               get: say on standard error how many tables were searched\n"
     "  --tables N            compact: the oldest N only\n"
@@ -156,11 +157,17 @@ static const struct command {
 /* ---- the command line */
 
 static const struct option OPTIONS[] = {
-    { "embedded", no_argument, NULL, 'e' },  { "compression", required_argument, NULL, 'c' },
-    { "fpr", required_argument, NULL, 'p' }, { "no-filters", no_argument, NULL, 'n' },
-    { "stats", no_argument, NULL, 's' },     { "tables", required_argument, NULL, 't' },
-    { "newest", no_argument, NULL, 'N' },    { "merge-filters", no_argument, NULL, 'm' },
-    { "help", no_argument, NULL, 'h' },      { 0 },
+    { "embedded", no_argument, NULL, 'e' },
+    { "compression", required_argument, NULL, 'c' },
+    { "fpr", required_argument, NULL, 'p' },
+    { "no-filters", no_argument, NULL, 'n' },
+    { "stats", no_argument, NULL, 's' },
+    { "tables", required_argument, NULL, 't' },
+    { "newest", no_argument, NULL, 'N' },
+    { "merge-filters", no_argument, NULL, 'm' },
+    { "layout", required_argument, NULL, 'l' },
+    { "help", no_argument, NULL, 'h' },
+    { 0 },
 };
 
 static void take_option(struct command_line *c, int option)
@@ -176,6 +183,10 @@ static void take_option(struct command_line *c, int option)
     case 'p':
         if (!parse_rate(optarg, &c->table.fpr))
             usage("a false-positive rate is above 0 and below 1, not ", optarg);
+        break;
+    case 'l':
+        if (!parse_layout(optarg, &c->table.layout))
+            usage("a layout is blocked or ribbon, not ", optarg);
         break;
     case 'n':
         c->no_filters = true;
@@ -204,7 +215,9 @@ static void take_option(struct command_line *c, int option)
 
 int main(int argc, char **argv)
 {
-    struct command_line c = { .table = { .compression = MTBL_COMPRESSION_ZSTD, .fpr = 0.01 } };
+    struct command_line c = {
+        .table = { .compression = MTBL_COMPRESSION_ZSTD, .layout = BLOOMFILE_BLOCKED, .fpr = 0.01 }
+    };
     const struct command *command = COMMANDS;
     for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)
         take_option(&c, option);

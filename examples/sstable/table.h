@@ -49,7 +49,8 @@ bool footer_decode(struct footer *footer, const uint8_t bytes[FOOTER_SIZE]);
 
 struct table_options {
     mtbl_compression_type compression;
-    double fpr;    /* of the filter */
+    uint32_t layout; /* of the filter */
+    double fpr;
     uint64_t seed; /* of the filter's hash, one for all tables of a tablet */
     bool embedded; /* the filter is a part of the table's file */
 };

@@ -56,7 +56,9 @@ static void make_temporary(struct table_writer *w, const struct table_extent *ex
 
 static void start_filter(struct table_writer *w, const struct table_options *options)
 {
-    struct filter_options filter = { .fpr = options->fpr, .seed = options->seed };
+    struct filter_options filter = { .layout = options->layout,
+                                     .fpr = options->fpr,
+                                     .seed = options->seed };
     int error = filter_draw_identity(&filter);
     if (error == 0)
         error = filter_begin(&w->builder, &filter);

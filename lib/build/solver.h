@@ -21,8 +21,8 @@ void solver_start(struct solver *s, uint64_t first, uint64_t lines);
 /* Takes distinct digests of the part. 0 or ENOMEM. */
 int solver_take(struct solver *s, const uint64_t *digests, size_t n);
 
-/* Makes the pages of the part in `bytes`, which are all zeros. 0, ENOMEM, or BLOOMFILE_EBODY: a page
- * does not answer to its keys. */
+/* Makes the pages of the part in `bytes`, which are all zeros. 0, ENOMEM, or BLOOMFILE_EBODY: a
+ * page does not answer to its keys. */
 int solver_make(struct solver *s, uint8_t *bytes, size_t pages);
 
 #endif

@@ -85,9 +85,11 @@ class Rows(Shipped):
 class Filters(Shipped):
     """A filter that is not the right one."""
 
+    OPTIONS = []
+
     def setUp(self):
         super().setUp()
-        self.ship_and_ingest(rows(SEVERAL))
+        self.ship_and_ingest(rows(SEVERAL), *self.OPTIONS)
 
     def flipped(self, offset):
         data = bytearray(self.read("db.bloom"))
@@ -166,6 +168,15 @@ class Filters(Shipped):
                          (0, lines(*rows(SEVERAL)), b""))
 
 
+class Ribbons(Filters):
+    """The same of the layout ribbon: a third smaller."""
+
+    OPTIONS = ["-l", "ribbon"]
+
+    def test_layout(self):
+        self.assertEqual(self.inspected("db.bloom")["header"]["layout"], "ribbon")
+
+
 class Trouble(Shipped):
     def check_nothing_made(self, *names):
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
@@ -207,7 +218,7 @@ class Trouble(Shipped):
         for arguments in ([], ["what"], ["ship"], ["ship", "a", "b", "c"], ["ingest", "a"],
                           ["get", "db"], ["status"], ["ship", "-x", "set"], ["ship", "-b"]):
             self.trouble("shipped", *arguments, names=["--help"])
-        for arguments in ["-b", "0"], ["-b", "x"], ["-p", "1"], ["-p", "0"], ["-p", "x"]:
+        for arguments in ["-b", "0"], ["-b", "x"], ["-l", "classic"], ["-p", "1"], ["-p", "0"], ["-p", "x"]:
             self.trouble("shipped", "ship", *arguments, "set", names=["is no"])
         self.assertIn(b"usage: shipped ship", self.output("shipped", "--help"))
 

@@ -11,13 +11,14 @@ from support import UNPRIVILEGED, main, needs, numbered
 class BadFilters(SstableTest):
     """Each is refused with its reason, and all searches are made; compaction mends it."""
 
+    LAYOUT = []
     ROWS = table(0, 8000)
     ABSENT = numbered(500, "absent ")
 
     def setUp(self):
         super().setUp()
-        self.put(table(0, 4000), *QUICK)
-        self.put(table(4000, 8000), *QUICK)
+        self.put(table(0, 4000), *QUICK, *self.LAYOUT)
+        self.put(table(4000, 8000), *QUICK, *self.LAYOUT)
         self.keys = b"".join(key + b"\n" for key in table(0, 4000))
         self.tag = self.inspected("t/000001.bloom")["header"]["tag"]
 
@@ -28,7 +29,7 @@ class BadFilters(SstableTest):
         self.assertEqual(self.states(), ["in use", state])
 
     def mended(self):
-        result = self.run_tool("sstable", "compact", "t", *QUICK)
+        result = self.run_tool("sstable", "compact", "t", *QUICK, *self.LAYOUT)
         self.assertEqual((result.returncode, result.stderr), (0, b""))
         self.assertLess(self.check(self.ROWS, self.ABSENT), 8000 + 500 * 0.1)
 
@@ -121,7 +122,7 @@ class BadFilters(SstableTest):
     def test_pages_of_the_body(self):
         """Found by lookups, and said once."""
         whole = self.read("t/000001.bloom")
-        for page in 1, 2:
+        for page in range(1, len(whole) // 4096):
             bad = bytearray(whole)
             bad[page * 4096:page * 4096 + 4096] = bytes(4096)
             self.write("t/000001.bloom", bytes(bad))
@@ -135,7 +136,7 @@ class BadFilters(SstableTest):
     def embedded(self):
         """A table with a filter inside: its bytes, where the filter begins, and where the footer."""
         shutil.rmtree(self.folder / "t")
-        self.put(self.ROWS, "--embedded", *QUICK)
+        self.put(self.ROWS, "--embedded", *QUICK, *self.LAYOUT)
         whole = self.read("t/000001.mtbl")
         footer = len(whole) - 512 - 48
         self.assertEqual(whole[footer:footer + 8], b"\x89TABLE\r\n")
@@ -175,6 +176,21 @@ class BadFilters(SstableTest):
         searches = self.check_said(self.ROWS, self.ABSENT, "t/000001.mtbl: its filter is unknown")
         self.assertGreaterEqual(searches, 4500)
         self.mended()
+
+
+class BadRibbons(BadFilters):
+    """The same of the layout ribbon: a third smaller."""
+
+    LAYOUT = ["--layout", "ribbon"]
+
+    def test_compacted(self):
+        """It is built from all keys, so there is no union."""
+        self.assertEqual(self.inspected("t/000001.bloom")["header"]["layout"], "ribbon")
+        result = self.run_tool("sstable", "compact", "t", "--merge-filters", *QUICK, *self.LAYOUT)
+        self.assertEqual(result.returncode, 0)
+        self.check_message("sstable", result.stderr, "filters are not merged, it is built from the keys")
+        self.assertEqual(self.inspected("t/000003.bloom")["header"]["layout"], "ribbon")
+        self.assertLess(self.check(self.ROWS, self.ABSENT), 8000 + 500 * 0.1)
 
 
 main()

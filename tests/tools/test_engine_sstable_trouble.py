@@ -74,7 +74,7 @@ class Trouble(SstableTest):
 
     def test_command_line(self):
         for arguments in ([], ["get"], ["frobnicate", "t"], ["get", "t"], ["put", "t", "a", "b"],
-                          ["--fpr", "2", "put", "t"], ["--compression", "x", "put", "t"],
+                          ["--fpr", "2", "put", "t"], ["--layout", "classic", "put", "t"], ["--compression", "x", "put", "t"],
                           ["compact", "t", "2"], ["list", "t", "u"], ["--tables", "0", "compact", "t"], ["--tables", "x", "compact", "t"]):
             self.trouble("sstable", *arguments, names=["try 'sstable --help'"])
         self.assertEqual(self.run_tool("sstable", "--frobnicate").returncode, 2)

@@ -502,6 +502,17 @@ static void assert_contradiction(struct bytes image, const char *field)
     bloomfile_close(f);
 }
 
+static void change_head(struct bytes image, uint8_t *head, uint64_t now)
+{
+    const int more = __builtin_popcountll(now) - __builtin_popcountll(get64(head));
+    put64(head, now);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        uint8_t *ones = record_at(image.data, slot) + RECORD_AT_ones;
+        put64(ones, get64(ones) + (uint64_t)(int64_t)more);
+    }
+    reseal_body(image.data);
+}
+
 static void heads_are_verified(void **state)
 {
     static const struct {
@@ -509,21 +520,15 @@ static void heads_are_verified(void **state)
         const char *field;
     } rows[] = {
         { 1ULL << 23, "head" }, { 1ULL << 31, "head" }, { 0x8000, "head" },
-        { 1ULL << 32, "n" },    { 1ULL << 63, "n" },
+        { 1ULL << 32, "n" },    { 1ULL << 63, "n" },    { 1ULL << 33, "n" },
+        { 1ULL << 34, "n" },    { 1ULL << 35, "n" },    { 1ULL << 36, "n" }, /* fewer, too */
     };
     (void)state;
     for (size_t i = 0; i < ROWS(rows); i++)
         for (unsigned page = 0; page < 2; page++) {
             struct bytes image = filter_of(ribbon, 6000);
             uint8_t *head = image.data + EMBEDDED + page * PAGE;
-            const uint64_t before = get64(head), now = before ^ rows[i].change;
-            const int more = __builtin_popcountll(now) - __builtin_popcountll(before);
-            put64(head, now);
-            for (unsigned slot = 0; slot < 2; slot++) {
-                uint8_t *ones = record_at(image.data, slot) + RECORD_AT_ones;
-                put64(ones, get64(ones) + (uint64_t)(int64_t)more);
-            }
-            reseal_body(image.data);
+            change_head(image, head, get64(head) ^ rows[i].change);
             assert_contradiction(image, rows[i].field);
             free(image.data);
         }
@@ -586,6 +591,23 @@ static void pages_tell_of_themselves(void **state)
     struct bloomfile_solution page;
     assert_error(bloomfile_measure_page(blocked, 0, &page), BLOOMFILE_EPARAMS);
     bloomfile_close(blocked);
+    free(image.data);
+}
+
+/* Its head tells 2^32 - 1 then, and the sum is at least that of all heads. */
+static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
+{
+    struct bytes image = filter_of(ribbon, 6000);
+    const uint64_t n = 3ULL << 32;
+    (void)state;
+    for (unsigned slot = 0; slot < 2; slot++)
+        put64(record_at(image.data, slot) + RECORD_AT_n, n);
+    change_head(image, image.data + EMBEDDED, (uint64_t)UINT32_MAX << 32);
+    assert_int_equal(verified_info(image).keys, n);
+    for (unsigned slot = 0; slot < 2; slot++)
+        put64(record_at(image.data, slot) + RECORD_AT_n, UINT32_MAX);
+    reseal_body(image.data);
+    assert_contradiction(image, "n");
     free(image.data);
 }
 
@@ -654,6 +676,9 @@ static void sizes_keep_the_rate_and_are_least(void **state)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
+    /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
+     * two. */
+    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
 }
 
 int main(void)
@@ -675,6 +700,7 @@ int main(void)
         cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),
         cmocka_unit_test(heads_are_verified),
         cmocka_unit_test(pages_tell_of_themselves),
+        cmocka_unit_test(a_page_may_have_more_keys_than_its_head_can_tell),
         cmocka_unit_test(what_needs_the_keys_is_refused),
         cmocka_unit_test(k_is_none),
         cmocka_unit_test(sizes_keep_the_rate_and_are_least),

@@ -1,18 +1,13 @@
 /* SPDX-License-Identifier: MIT
- * The layout ribbon with AVX-512: up to 32 columns of both blocks at once. */
+ * The layout ribbon with AVX-512: eight columns of both blocks at once. */
 #include <immintrin.h>
 
 #define KERNEL_TARGET                                                                              \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vpopcntdq,bmi,bmi2,popcnt")))
 #include "kernel/ribbon_page.h"
 
-KERNEL_INLINE unsigned odd_ones(__m512i words)
-{
-    return _mm512_movepi32_mask(_mm512_slli_epi32(_mm512_popcnt_epi32(words), 31));
-}
-
-/* Which of eight equations have an odd left side: the first eight words belong to their first
- * blocks, the others to their second. */
+/* Which of sixteen words have an odd number of ones in common with the row: eight that belong to
+ * first blocks, then eight that belong to second ones. */
 KERNEL_INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, uint64_t row)
 {
     const __m512i half = _mm512_set_epi32(1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0);
@@ -21,34 +16,34 @@ KERNEL_INLINE unsigned odd_words(const uint8_t *first, const uint8_t *second, ui
         _mm256_loadu_si256((const __m256i *)(const void *)second), 1);
     const __m512i rows =
         _mm512_permutexvar_epi32(half, _mm512_castsi128_si512(_mm_cvtsi64_si128((long long)row)));
-    return odd_ones(_mm512_and_si512(words, rows));
+    const __m512i ones = _mm512_popcnt_epi32(_mm512_and_si512(words, rows));
+    return _mm512_movepi32_mask(_mm512_slli_epi32(ones, 31));
 }
 
-/* Which of sixteen words have an odd number of bits in common with half a row. */
-KERNEL_INLINE unsigned odd16(const uint8_t *words, uint32_t half)
+/* Eight equations at a time; the last eight may begin among those before. */
+KERNEL_INLINE bool rest_fits(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
-    return odd_ones(_mm512_and_si512(_mm512_loadu_si512(words), _mm512_set1_epi32((int)half)));
+    const uint8_t *const second = columns + 4 * (size_t)count;
+    for (unsigned j = 8; j < count; j += 8) {
+        const unsigned at = j < count - 8 ? j : count - 8;
+        const unsigned odd = odd_words(columns + 4 * (size_t)at, second + 4 * (size_t)at, row);
+        if (((odd ^ odd >> 8 ^ right >> at) & 255) != 0)
+            return false;
+    }
+    return true;
 }
 
-/* The first eight or sixteen words, and the last: those in excess fall away. */
+/* The first eight equations, or as many as there are, without a branch, for pages have more than
+ * eight and others fewer: the words of the second block are the eight behind the first, or the last
+ * eight of all. */
 KERNEL_INLINE bool fits(const uint8_t *columns, unsigned count, uint64_t row, uint32_t right)
 {
-    const uint32_t low = (uint32_t)row, high = (uint32_t)(row >> 32);
-    const uint8_t *const end = columns + 8 * (size_t)count;
-    if (count - 4 <= 4) {
-        const unsigned odd = odd_words(columns, end - 32, row);
-        return _bzhi_u32(odd ^ odd >> (16 - count) ^ right, count) == 0;
-    }
-    if (count - 8 <= 8) {
-        const unsigned odd = odd16(columns, low) ^ odd16(end - 64, high) >> (16 - count);
-        return _bzhi_u32(odd ^ right, count) == 0;
-    }
     if (count < 4)
         return kernel_ribbon_fits(columns, count, row, right);
-    const uint8_t *const second = columns + 4 * (size_t)count;
-    const unsigned first = odd16(columns, low) ^ odd16(second, high),
-                   last = odd16(second - 64, low) ^ odd16(end - 64, high);
-    return _bzhi_u32(first ^ right, 16) == 0 && _bzhi_u32(last ^ right >> (count - 16), 16) == 0;
+    const unsigned some = count < 8 ? count : 8;
+    const unsigned odd = odd_words(columns, columns + 4 * (size_t)(count + some) - 32, row);
+    const bool fit = _bzhi_u32(odd ^ odd >> (16 - some) ^ right, some) == 0;
+    return fit & (count > 8) ? rest_fits(columns, count, row, right) : fit;
 }
 
 #define LANES 8

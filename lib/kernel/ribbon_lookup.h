@@ -51,11 +51,17 @@ KERNEL_INLINE bool answer(const struct ribbon_query *q)
     return fits(q->columns, q->count, q->row, q->right);
 }
 
+/* Two lines, or three. More only where all have more than two: no branch is hard to predict. */
 KERNEL_INLINE void request(const uint8_t *columns, const uint8_t *end)
 {
-    for (const uint8_t *line = columns; line < end; line += PROBE_BLOCK_BYTES)
-        __builtin_prefetch(line);
+    const size_t size = (size_t)(end - columns);
+    __builtin_prefetch(columns);
+    __builtin_prefetch(columns + size / 2);
     __builtin_prefetch(end - 1);
+    if (size > 2 * PROBE_BLOCK_BYTES) {
+        __builtin_prefetch(columns + PROBE_BLOCK_BYTES);
+        __builtin_prefetch(end - 1 - PROBE_BLOCK_BYTES);
+    }
 }
 
 /* Where the head of the page is not known. */

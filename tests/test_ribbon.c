@@ -324,6 +324,62 @@ static void lookups_of_every_head_agree(void **state)
         assert_lookups_agree(130, 77 | 1ULL << bit, &random);
 }
 
+static void assert_each_kernel_says(const uint8_t *page, uint64_t digest, bool answer)
+{
+    enum {
+        COPIES = 8 /* as many as a vector has */
+    };
+    uint64_t digests[COPIES];
+    for (size_t i = 0; i < COPIES; i++)
+        digests[i] = digest;
+    assert_int_equal(plain_page_has(page, 64, digest), answer);
+    for (size_t k = 0; k < ROWS(names); k++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_RIBBON, names[k]);
+        _Atomic uint32_t shape = 0;
+        const struct kernel_view view = { page, 64, 0, &shape };
+        if (kernel == NULL)
+            continue;
+        assert_int_equal(kernel->contains(&view, digest), answer);
+        assert_int_equal(kernel->contains_many(&view, digests, COPIES, NULL), answer * COPIES);
+    }
+}
+
+/* One that is wrong makes a no, whichever it is and however many there are. */
+static void every_column_counts(void **state)
+{
+    uint64_t random = 28;
+    uint8_t page[PAGE];
+    (void)state;
+    for (unsigned columns = 2; columns <= 32; columns++)
+        for (unsigned turn = 0; turn < 6; turn++) {
+            const unsigned words = PAGE / 4 - 2, q = words / columns;
+            const uint64_t digest = random64(&random);
+            const struct plain_key key = plain_key_of(digest, q, turn);
+            unsigned before;
+            const unsigned c = plain_columns_of(q, words, key.b, &before);
+            uint8_t *const first = page + 8 + (size_t)4 * before;
+            if ((uint32_t)key.a == 0)
+                continue;
+            for (size_t at = 8; at < PAGE; at += 8)
+                put64(page + at, random64(&random));
+            put64(page, q | turn << 16);
+            const uint32_t bit = (uint32_t)key.a & -(uint32_t)key.a;
+            for (unsigned j = 0; j < c; j++) {
+                const uint64_t high = get32(first + (size_t)4 * (c + j));
+                uint8_t *const word = first + (size_t)4 * j;
+                if (plain_parity((get32(word) | high << 32) & key.a) != (key.h >> j & 1))
+                    put32(word, get32(word) ^ bit);
+            }
+            assert_each_kernel_says(page, digest, true);
+            for (unsigned j = 0; j < c; j++) {
+                uint8_t *const word = first + (size_t)4 * j;
+                put32(word, get32(word) ^ bit);
+                assert_each_kernel_says(page, digest, false);
+                put32(word, get32(word) ^ bit);
+            }
+        }
+}
+
 /* ---- filters */
 
 static const struct bloomfile_params ribbon = { .layout = BLOOMFILE_RIBBON };
@@ -692,6 +748,7 @@ int main(void)
         cmocka_unit_test(a_page_that_has_not_its_keys_is_noticed),
         cmocka_unit_test(and_no_filter_is_made_of_it),
         cmocka_unit_test(lookups_of_every_head_agree),
+        cmocka_unit_test(every_column_counts),
         cmocka_unit_test(keys_are_found_and_others_at_the_rate_of_the_heads),
         cmocka_unit_test(the_same_keys_make_the_same_bytes),
         cmocka_unit_test(a_filter_that_is_too_small_loses_no_key),

@@ -43,7 +43,8 @@ KERNEL_INLINE bool fits(const uint8_t *columns, unsigned count, uint64_t row, ui
     const unsigned some = count < 8 ? count : 8;
     const unsigned odd = odd_words(columns, columns + 4 * (size_t)(count + some) - 32, row);
     const bool fit = _bzhi_u32(odd ^ odd >> (16 - some) ^ right, some) == 0;
-    return fit & (count > 8) ? rest_fits(columns, count, row, right) : fit;
+    const bool more = fit & (count > 8);
+    return more ? rest_fits(columns, count, row, right) : fit;
 }
 
 #define LANES 8

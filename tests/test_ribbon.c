@@ -277,7 +277,7 @@ static void assert_lookups_agree(uint64_t lines, uint64_t head, uint64_t *state)
         MOST = 300
     };
     static const size_t counts[] = { 0, 1, 3, 4, 7, 8, 9, 63, 64, 65, 127, 128, 129, 200, MOST };
-    uint8_t *body = malloc(64 * lines);
+    uint8_t *body = malloc((size_t)(64 * lines));
     uint64_t digests[MOST];
     bool expected[MOST];
     assert_non_null(body);

@@ -150,7 +150,7 @@ static int solve_keys(struct worker *w, uint64_t start, size_t size)
     int error = add_keys(w, start, size);
     if (error == 0)
         error = w->lacking;
-    return error != 0 ? error : solver_make(w->solver, w->bytes, checksum_pages(size));
+    return error != 0 ? error : solver_make(w->solver, w->bytes, (size_t)checksum_pages(size));
 }
 
 /* The keys of a part, whatever the layout. */

@@ -68,8 +68,10 @@ static bool find(struct encoder *e, const struct encode_source *source, uint64_t
                  uint64_t span)
 {
     const uint64_t end = page + span;
-    for (unsigned i = 0; i < part_streams(e->kind); i++)
-        e->found[i].units = e->found[i].cells = e->found[i].skipped = 0;
+    for (unsigned i = 0; i < part_streams(e->kind); i++) {
+        e->found[i].units = e->found[i].cells = 0;
+        e->found[i].skipped = 0;
+    }
     for (; page < end && has_room(e); page++) {
         const size_t size = checksum_page_size(source->body_size, page);
         const uint64_t at = page * CHECKSUM_PAGE;

@@ -83,8 +83,10 @@ static inline struct ribbon_columns ribbon_columns(uint32_t shape, unsigned bloc
 {
     const int64_t beyond = (int64_t)block - (int64_t)ribbon_few(shape), is_few = beyond >> 63;
     const uint64_t fewest = ribbon_fewest(shape);
-    return (struct ribbon_columns){ .count = fewest + 1 + (uint64_t)is_few,
-                                    .place = block * fewest + (uint64_t)(beyond & ~is_few) };
+    return (struct ribbon_columns){
+        .count = (size_t)(fewest + 1 + (uint64_t)is_few),
+        .place = (size_t)(block * fewest + (uint64_t)(beyond & ~is_few)),
+    };
 }
 
 /* Whether a head is one of section 22.2. */

@@ -33,7 +33,7 @@ struct groups {
 static void fold_bytes(const struct fold_layout *layout, struct buffers *b, uint8_t *to,
                        struct groups g, size_t size, uint64_t factor)
 {
-    const size_t source = size * factor;
+    const size_t source = (size_t)(size * factor);
     unsigned next = 0;
     if (g.shift > 0)
         shift_bytes(b->bytes[next], g.from, source, g.shift);
@@ -44,7 +44,7 @@ static void fold_bytes(const struct fold_layout *layout, struct buffers *b, uint
     while (factor > 1) {
         const uint64_t by = layout->next(factor);
         factor /= by;
-        layout->step(b->bytes[next], g.from, size * factor, by);
+        layout->step(b->bytes[next], g.from, (size_t)(size * factor), by);
         g.from = b->bytes[next];
         next = 1 - next;
     }

@@ -352,6 +352,30 @@ static void nothing_is_added_beside_a_poisoned_layer(void **state)
     bloomfile_close(f);
 }
 
+/* By the lookup itself: nobody asks for the status before. */
+static void a_poisoned_layer_makes_lookups_maybe(void **state)
+{
+    static const char *const names[] = { "one", "one.1", "one.2" };
+    const bloomfile_digest absent = number(0, ABSENT);
+    (void)state;
+    bloomfile *f = create("one", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, 4 * FIRST, 100);
+    for (size_t layer = 0; layer < ROWS(names); layer++)
+        for (unsigned batch = 0; batch < 2; batch++) {
+            bloomfile *r = opened("one", 0);
+            assert_false(bloomfile_contains_digest(r, absent));
+            for (unsigned slot = 0; slot < 2; slot++)
+                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+            assert_true(batch ? bloomfile_contains_digests(r, &absent, 1, NULL) == 1
+                              : bloomfile_contains_digest(r, absent));
+            assert_error(bloomfile_status(r), BLOOMFILE_EPOISONED);
+            bloomfile_close(r);
+            for (unsigned slot = 0; slot < 2; slot++)
+                set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_LIVE);
+        }
+    finish(f);
+}
+
 static void a_successor_that_cannot_be_found_makes_lookups_maybe(void **state)
 {
     (void)state;
@@ -789,6 +813,7 @@ int main(void)
         TEST(a_layer_that_is_missing_or_foreign_is_refused),
         TEST(a_hole_in_the_ring_is_refused),
         TEST(nothing_is_added_beside_a_poisoned_layer),
+        TEST(a_poisoned_layer_makes_lookups_maybe),
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
         TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
         TEST(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone),

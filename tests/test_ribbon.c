@@ -534,6 +534,31 @@ static void a_page_is_checked_before_the_first_answer(void **state)
     free(image.data);
 }
 
+/* Bytes that were bad for a while, in a disk's or the memory's way, do not outlive verification. */
+static void verification_ends_what_was_read_while_it_was_bad(void **state)
+{
+    static const unsigned flags[] = { BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE };
+    enum {
+        KEYS = 6000
+    };
+    (void)state;
+    for (size_t i = 0; i < ROWS(flags); i++) {
+        struct bytes image = filter_of(ribbon, KEYS);
+        bloomfile *f = open_image(image, flags[i]);
+        bloomfile_digest digests[KEYS];
+        for (uint64_t key = 0; key < KEYS; key++)
+            digests[key] = number(0, key);
+        image.data[EMBEDDED + 2] ^= 1; /* the seed of the first page */
+        const size_t found = bloomfile_contains_digests(f, digests, KEYS, NULL);
+        image.data[EMBEDDED + 2] ^= 1;
+        assert_true(flags[i] == BLOOMFILE_VERIFY_FULL ? found == KEYS : found < KEYS);
+        assert_error(bloomfile_verify(f, 0, NULL), 0);
+        assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
+        bloomfile_close(f);
+        free(image.data);
+    }
+}
+
 /* As a hole in a file is. */
 static void a_page_of_zeros_says_maybe_unchecked(void **state)
 {
@@ -755,6 +780,7 @@ int main(void)
         cmocka_unit_test(a_page_of_too_many_keys_leaves_others_theirs),
         cmocka_unit_test(a_file_has_whole_pages),
         cmocka_unit_test(a_page_is_checked_before_the_first_answer),
+        cmocka_unit_test(verification_ends_what_was_read_while_it_was_bad),
         cmocka_unit_test(a_page_of_zeros_says_maybe_unchecked),
         cmocka_unit_test(heads_are_verified),
         cmocka_unit_test(pages_tell_of_themselves),

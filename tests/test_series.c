@@ -4,8 +4,8 @@
 #include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
-#include <stdio.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -60,6 +60,8 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
                             live || (flags & BLOOMFILE_VERIFY_NONE) != 0);
     if (f->kernel->solve != NULL && f->view.shapes == NULL)
         error = ENOMEM;
+    f->guard->shapes = f->view.shapes;
+    f->guard->lines = f->geometry.units;
     if (f->app_hash)
         app_hash_forget(f);
     if (live) {

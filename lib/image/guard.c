@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "format/bytes.h"
+#include "format/ribbon.h"
 
 int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32_t body_crc,
                 bool trust)
@@ -83,12 +84,21 @@ static void set_good(struct guard *g, uint64_t page)
         atomic_fetch_sub(&g->doubts, 1);
 }
 
+static void remember_head(struct guard *g, uint64_t page)
+{
+    if (g->shapes != NULL)
+        atomic_store(&g->shapes[page], ribbon_shape_of(get64(g->body + page * CHECKSUM_PAGE),
+                                                       ribbon_lines(page, g->lines)));
+}
+
 void guard_set(struct guard *g, uint64_t page, bool good)
 {
-    if (good)
+    if (good) {
+        remember_head(g, page);
         set_good(g, page);
-    else
+    } else {
         set_bad(g, page);
+    }
 }
 
 void guard_doubt(struct guard *g)

@@ -22,9 +22,11 @@ struct guard {
     _Atomic uint64_t *known_bad;
     _Atomic uint64_t doubts; /* pages not known to be good, and other reasons; 0: none */
     _Atomic uint64_t bad;
-    atomic_bool distrust; /* the body as a whole is wrong */
-    atomic_bool unhashed; /* a key was asked for whose digest is unknown */
-    atomic_int error;     /* 0, or the first damage met: the handle's sticky error */
+    atomic_bool distrust;     /* the body as a whole is wrong */
+    atomic_bool unhashed;     /* a key was asked for whose digest is unknown */
+    atomic_int error;         /* 0, or the first damage met: the handle's sticky error */
+    _Atomic uint32_t *shapes; /* ribbon: as in struct kernel_view; else NULL */
+    uint64_t lines;           /* ribbon: of the body */
 };
 
 /* Starts with every page unknown, or (trust) every page taken for good. 0 or ENOMEM;
@@ -37,7 +39,8 @@ void guard_release(struct guard *g);
  * is checked before the next answer that relies on it. Nobody else may use the guard meanwhile. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
-/* Marks a page as good or bad. Bad is final. */
+/* Marks a page as good or bad. Bad is final. What lookups remember of a good page is read anew, so
+ * that verification ends what was read while it was bad. */
 void guard_set(struct guard *g, uint64_t page, bool good);
 
 /* One more reason, or one less, for which guard_all_good() is false. */

@@ -15,8 +15,9 @@ uint32_t kernel_ribbon_read(const struct kernel_view *view, uint64_t page)
 {
     const uint32_t shape =
         ribbon_shape_of(get64(view->body + page * CHECKSUM_PAGE), ribbon_lines(page, view->units));
+    uint32_t none = 0; /* or what was read with a page that was found good meanwhile: that stays */
     if (view->shapes != NULL)
-        atomic_store_explicit(&view->shapes[page], shape, memory_order_relaxed);
+        atomic_compare_exchange_strong(&view->shapes[page], &none, shape);
     return shape;
 }
 

@@ -336,6 +336,21 @@ static void a_hole_in_the_ring_is_refused(void **state)
     assert_error(open_error("ring", 0), 0);
 }
 
+/* Older ones, too, have what is not on disk yet. */
+static void a_sync_reaches_every_layer(void **state)
+{
+    (void)state;
+    bloomfile *f = create("sync", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, 4 * FIRST, 100);
+    assert_int_equal(bloomfile_layers(f), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const uint64_t before = info_of(bloomfile_layer(f, i)).sequence;
+        assert_error(bloomfile_sync(f), 0);
+        assert_true(info_of(bloomfile_layer(f, i)).sequence > before);
+    }
+    finish(f);
+}
+
 /* In doubt it has all keys, and so none was new. */
 static void nothing_is_added_beside_a_poisoned_layer(void **state)
 {
@@ -812,6 +827,7 @@ int main(void)
         TEST(a_generation_ends_when_its_time_is_up),
         TEST(a_layer_that_is_missing_or_foreign_is_refused),
         TEST(a_hole_in_the_ring_is_refused),
+        TEST(a_sync_reaches_every_layer),
         TEST(nothing_is_added_beside_a_poisoned_layer),
         TEST(a_poisoned_layer_makes_lookups_maybe),
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),

@@ -15,7 +15,6 @@ from support import SANITIZED, craft, lines, main
 from cross_live import ABSENT, KEYS, MORE, CrossTest
 
 import spec_writer
-from spec_reader import LAYOUTS
 from spec_writer import LiveImage, present_boot
 
 FLIPS = 60 if SANITIZED else 200
@@ -272,7 +271,7 @@ class UnfinishedSeals(TroubleTest):
             self.agreed("live", KEYS, ABSENT)
 
     def test_after_each_step(self):
-        for layout in LAYOUTS:
+        for layout in "blocked", "classic", "counting":
             self.make("c", "live", layout, 30_720)
             self.add("c", "live", KEYS)
             before = self.read("live")

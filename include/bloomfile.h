@@ -193,8 +193,8 @@ BLOOMFILE_API void bloomfile_free(void *image);
  * A set that is built once and never changes is a third smaller with BLOOMFILE_RIBBON: 6.9 bits a
  * key at 1 %, where blocked has 10, and 31.5 at 1e-9, where it has 80. A lookup reads one page,
  * in about two lines, and takes about twice as long; building takes about 30 ns a key more. Its
- * filters are sealed from the beginning: adding, folding, merging, patches and views are
- * BLOOMFILE_ESOLVED. An open one takes 4 bytes of memory for each page of which a head was read.
+ * filters are sealed from the beginning. Live filters and views of this layout, folding, merging
+ * and patches are BLOOMFILE_ESOLVED. An open filter takes up to 4 bytes of memory for each page.
  */
 
 struct bloomfile_params {

@@ -2,9 +2,9 @@
  *
  * The words of a page from its keys (format-spec.md, section 22.5), with one set of instructions.
  *
- * Rows are eliminated block by block: those that begin in a block, and those that the block before
- * left over, meet nobody else's. So a block's rows stay in a few registers, column after column,
- * and what is left of them when its 32 slots are done belongs to the next block.
+ * Rows are eliminated block by block: those that begin in a block, and those left over from the one
+ * before, meet no others. What is left of them when the 32 slots of the block are done belongs to
+ * the next block.
  */
 #ifndef BLOOMFILE_KERNEL_RIBBON_SOLVE_H
 #define BLOOMFILE_KERNEL_RIBBON_SOLVE_H
@@ -63,7 +63,7 @@ KERNEL_INLINE void sort_hashes(struct ribbon_room *r, size_t n, unsigned blocks,
 }
 
 /* Clears a slot in all rows from `from` on by the row that leads it. Rows before that in the same
- * group change too, and beyond `to`; nobody looks at them any more, or yet. */
+ * group change too, and those beyond `to`: they are not read again. */
 KERNEL_INLINE void clear_slot(struct ribbon_room *r, unsigned slot, unsigned from, unsigned to,
                               uint64_t row, uint64_t right)
 {

@@ -93,6 +93,13 @@ static void make_grown(const char *path)
 
 /* ---- growing */
 
+static double measured_rate(const bloomfile *f)
+{
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    assert_error(bloomfile_measure(f, &m), 0);
+    return m.fpr;
+}
+
 static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
 {
     (void)state;
@@ -116,6 +123,8 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
         due *= 7.0 / 8; /* so their sum stays below 0.01, however many there are */
     }
     assert_true(rates < 0.01);
+    assert_true(measured_rate(f) > measured_rate(bloomfile_layer(f, 0)));
+    assert_true(measured_rate(f) < 0.011);
     assert_null(bloomfile_layer(f, 6));
     assert_int_equal(absent_of(f, 0, MANY), 0);
     const size_t others = 100000;

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""Builds bloomfile for Python: the extension bloomfile._core with the library compiled in, as one wheel for
+CPython 3.11 and newer. With BLOOMFILE_SYSTEM=1 it is linked with the installed library, which pkg-config finds.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
+from setuptools.errors import CompileError
+
+HERE = pathlib.Path(__file__).resolve().parent
+COPIED = HERE / "library"  # in an archive of sources
+LIBRARY = COPIED if COPIED.is_dir() else HERE.parent.parent
+LIBRARY_FILES = ["LICENSE", "meson.build", "include/*.h", "lib/meson.build", "lib/**/*.[ch]"]
+SYSTEM = os.environ.get("BLOOMFILE_SYSTEM", "0") not in ("", "0")
+
+# All that meson.build gives the library, but for warnings.
+FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-ffp-contract=off", "-fvisibility=hidden",
+         "-fno-lto", "-pthread"]
+if platform.machine() in ("i386", "i686") or (platform.machine() == "x86_64" and sys.maxsize < 2**32):
+    FLAGS += ["-msse2", "-mfpmath=sse", "-Wno-psabi"]
+
+# A header, what must be right about it, and the Debian package that has it.
+PYTHON_H = ("Python.h", "", "", "python3-dev")
+HEADERS = [
+    PYTHON_H,
+    ("zlib.h", "1.2.12 or newer", "ZLIB_VERNUM >= 0x12c0", "zlib1g-dev"),
+    ("libdeflate.h", "", "", "libdeflate-dev"),
+    ("xxhash.h", "0.8 or newer", "XXH_VERSION_NUMBER >= 800", "libxxhash-dev"),
+]
+
+
+def version():
+    text = (LIBRARY / "meson.build").read_text(encoding="utf-8")
+    return re.search(r"^  version: '([0-9.]+)',$", text, re.MULTILINE)[1]
+
+
+def library_sources(has_renameat2):
+    """The files that lib/meson.build names for this machine. A condition that is not known here is an error."""
+    machine = "x86" if sys.maxsize < 2**32 and platform.machine() == "x86_64" else platform.machine()
+    conditions = {
+        "host_machine.cpu_family() == 'x86_64'": machine in ("x86_64", "AMD64"),
+        "host_machine.cpu_family() == 'aarch64' and host_machine.endian() == 'little'":
+            machine in ("aarch64", "arm64") and sys.byteorder == "little",
+        "not cc.has_function('renameat2', prefix: '#define _GNU_SOURCE\\n#include <stdio.h>')": not has_renameat2,
+    }
+    text = (LIBRARY / "lib/meson.build").read_text(encoding="utf-8")
+    text = text[:text.index("\nlib_deps")]
+    sources, taken, before = [], [], False
+    for word, condition, files in re.findall(
+            r"^(if|elif|endif)\b *([^\n]*)$|^ *lib_sources \+?= files\((.*?)\)$", text, re.MULTILINE | re.DOTALL):
+        if word == "if":
+            taken = [conditions[condition.strip()]]
+        elif word == "elif":
+            taken.append(not any(taken) and conditions[condition.strip()])
+        elif word == "endif":
+            taken = []
+        elif not taken or taken[-1]:
+            sources += re.findall(r"'([^']+)'", files)
+    return [str(LIBRARY / "lib" / source) for source in sources]
+
+
+class Build(build_ext):
+    """Compiles in parallel, and tells what is missing before it begins."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.force = True  # what is there may be of the other kind, with or without the library
+
+    def build_extensions(self):
+        if sys.platform != "linux":
+            raise SystemExit("bloomfile runs on Linux only")
+        compile_one = self.compiler.compile
+        with concurrent.futures.ThreadPoolExecutor(self.parallel or len(os.sched_getaffinity(0))) as pool:
+
+            def compile_all(sources, **how):
+                return [objects[0] for objects in pool.map(lambda source: compile_one([source], **how), sources)]
+
+            self.compiler.compile = compile_all
+            super().build_extensions()
+
+    def build_extension(self, ext):
+        if SYSTEM:
+            self.need([PYTHON_H])
+            ext.extra_compile_args += pkg_config("--cflags")
+            ext.extra_link_args += pkg_config("--libs")
+        else:
+            self.need(HEADERS)
+            small = [] if self.debug else ["-g0"]
+            ext.include_dirs += [str(LIBRARY / "include")]
+            ext.extra_objects = self.compiler.compile(
+                library_sources(self.compiles("#include <stdio.h>\nvoid *function = renameat2;\n")),
+                output_dir=self.build_temp, include_dirs=[str(LIBRARY / "include"), str(LIBRARY / "lib")],
+                extra_preargs=FLAGS, extra_postargs=small)
+            ext.extra_compile_args += small
+            ext.extra_link_args += ["-ldeflate", "-lz", "-lm", "-pthread"] + ([] if self.debug else ["-Wl,-s"])
+        super().build_extension(ext)
+
+    def compiles(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            source = pathlib.Path(folder, "try.c")
+            source.write_text(text, encoding="ascii")
+            command = [*self.compiler.compiler_so, *(f"-I{path}" for path in self.include_dirs), "-D_GNU_SOURCE",
+                       "-fsyntax-only", str(source)]
+            return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
+
+    def need(self, headers):
+        compiler = self.compiler.compiler_so[0]
+        if not shutil.which(compiler):
+            raise SystemExit(f"bloomfile needs a C compiler, and there is no {compiler} (Debian: gcc libc6-dev)")
+        missing = [header for header in headers if not self.compiles(
+            f"#include <{header[0]}>\n" + (f"#if !({header[2]})\n#error too old\n#endif\n" if header[2] else ""))]
+        if missing:
+            raise SystemExit("bloomfile needs " + ", ".join(
+                name + (" " + which if which else "") for name, which, _, _ in missing) + ", which " +
+                ("is" if len(missing) == 1 else "are") + " not there. On Debian, as root:\n    apt-get install " +
+                " ".join(header[3] for header in missing))
+
+
+def pkg_config(what):
+    try:
+        done = subprocess.run([os.environ.get("PKG_CONFIG", "pkg-config"), what, f"bloomfile = {version()}"],
+                              check=False, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise SystemExit("BLOOMFILE_SYSTEM=1 needs pkg-config (Debian: pkg-config)") from None
+    if done.returncode != 0:
+        raise SystemExit(f"BLOOMFILE_SYSTEM=1 needs the library bloomfile {version()}, installed:\n{done.stderr}")
+    return shlex.split(done.stdout)
+
+
+class Archive(sdist):
+    """The library's sources go with it: it builds by itself."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        for pattern in LIBRARY_FILES:
+            for path in LIBRARY.glob(pattern):
+                self.mkpath(str(pathlib.Path(base_dir) / COPIED.relative_to(HERE) / path.relative_to(LIBRARY).parent))
+                self.copy_file(str(path), str(pathlib.Path(base_dir) / COPIED.relative_to(HERE) / path.relative_to(LIBRARY)))
+
+
+core = HERE / "src/core"
+setup(
+    version=version(),
+    license="MIT",
+    ext_modules=[Extension(
+        "bloomfile._core",
+        sorted(str(path.relative_to(HERE)) for path in core.glob("*.c")),
+        define_macros=[("Py_LIMITED_API", "0x030b0000")],
+        extra_compile_args=list(FLAGS),
+        extra_link_args=[f"-Wl,--version-script={core / 'exports.map'}"],
+        py_limited_api=True)],
+    cmdclass={"build_ext": Build, "sdist": Archive},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

@@ -7,6 +7,9 @@
 for tool in bfcreate bfquery bfinspect; do
     test -x "$(find "$root" -path "*/bin/$tool")"
     test -s "$(find "$root" -path "*/man1/$tool.1")"
+    for path in bash-completion/completions/$tool zsh/site-functions/_$tool fish/vendor_completions.d/$tool.fish; do
+        test -s "$(find "$root" -path "*/share/$path")" || { echo "$path is not installed"; exit 1; }
+    done
 done
 readelf -d "$shared" | grep -q 'SONAME.*libbloomfile\.so\.0'
 cat "$headers"/bloomfile*.h | tr '\n' ' ' | grep -o 'BLOOMFILE_API [^;(]*bloomfile_[a-z_]*(' |

@@ -53,6 +53,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 static const struct options options = {
     .usages = { "[options] OLD NEW PATCH", "--apply [options] OLD PATCH NEW",
                 "--info [--json] PATCH" },
+    .operands = { { "OLD", OPTIONS_A_FILTER },
+                  { "NEW", OPTIONS_A_FILTER },
+                  { "PATCH", OPTIONS_A_PATCH } },
     .about = "Write to PATCH what turns the sealed filter OLD into the sealed filter NEW, in as few"
              " bytes as what changed takes. Both have the same layout, -m, -k and seed. Applied to"
              " OLD, the patch makes NEW, byte for byte; any other filter is refused.",

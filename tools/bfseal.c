@@ -37,6 +37,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] FILE [DEST]" },
+    .operands = { { "FILE", OPTIONS_A_FILTER }, { "DEST", OPTIONS_A_FILTER } },
     .about = "Seal the live filter FILE: its pages get checksums, and it can never be changed"
              " again. With DEST, FILE stays as it is, also while programs add to it, and DEST"
              " becomes a sealed copy of what it holds now.",

@@ -28,7 +28,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),
     OPTION(0, "rescue", "NEWFILE",
            "if the disk fails, or FILE is replaced, save what is in memory as this new file",
-           OPTIONS_STRING(struct add, rescue, NULL)),
+           OPTIONS_STRING(struct add, rescue, NULL), .value = OPTIONS_A_FILTER),
     OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct add, open_flags, "FILE"),
     OPTION(0, "overfull", NULL,
@@ -43,6 +43,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]" },
+    .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
     .about = "Add the lines of each KEYFILE, or of standard input, to FILE, a live filter made by"
              " 'bfcreate --live'. Any number of programs may add to one file at once.",
     .entries = entries,

@@ -55,13 +55,14 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "memory", "SIZE", "bytes of memory to use (default 1Gi, at least 16Mi)",
            OPTIONS_COUNT(struct job, memory, "bytes", LEAST_MEMORY, SIZE_MAX / 2)),
     OPTION(0, "temp", "DIR", "folder for temporary files (default $TMPDIR, or /tmp)",
-           OPTIONS_STRING(struct job, folder, "the name of a folder")),
+           OPTIONS_STRING(struct job, folder, "the name of a folder"), .value = OPTIONS_A_FOLDER),
     OPTIONS_TITLE("Other:"),
     OPTIONS_END,
 };
 
 static const struct options options = {
     .usages = { "[options] FILE FILE..." },
+    .operands = { { "FILE", OPTIONS_A_FILE } },
     .about = "Print the lines that all FILEs have in common, each once, in bytewise order. The"
              " answer is exact. Files may be far larger than the memory; a FILE may be '-' or a"
              " pipe.",

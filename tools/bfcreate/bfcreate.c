@@ -38,8 +38,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
         "blocked (default, fastest), classic (a little smaller), counting (can forget keys), ribbon"
         " (smallest, never changes)",
         OPTIONS_WORD(struct create, params.layout, params_layout)),
-    OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
-           OPTIONS_CALL(struct create, params.seed, take_seed)),
+    PARAMS_SEED(struct create, params.seed, take_seed),
     OPTION(0, "overfull", NULL, "end with 0 though it has more than twice RATE",
            OPTIONS_FLAG(struct create, overfull)),
     OPTIONS_TITLE("Keys that were cut off:"),
@@ -65,7 +64,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct create, grow)),
     OPTION(0, "generations", "G", "with --live: it forgets; of G generations the oldest is dropped",
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
+           .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Other:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
            OPTIONS_FLAG(struct create, force)),
@@ -79,6 +79,7 @@ static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]", "[options] - [KEYFILE...] >FILE",
                 "--live -n N [options] FILE",
                 "--live {--grow | --generations G --every EVERY} [options] FILE" },
+    .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
     .about = "Make the Bloom filter FILE from the lines of each KEYFILE, or of standard input.",
     .entries = entries,
     .notes = "N and SIZE are numbers such as 5000, 80k, 10M, 2Gi or 1e9. FILE appears complete or"

@@ -44,7 +44,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "all", NULL, "useless factors too, with a rate above 50 %",
            OPTIONS_FLAG(struct request, wish.all)),
     OPTION(0, "svg", "FILE", "draw rate against size ('-': on standard output)",
-           OPTIONS_STRING(struct request, svg, NULL)),
+           OPTIONS_STRING(struct request, svg, NULL), .value = OPTIONS_A_FILE),
     OPTION(0, "more", "N", "tell the rate after N more keys (default: as many again)",
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Other:"),
@@ -58,6 +58,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] SRC DEST", "--dry-run [options] SRC" },
+    .operands = { { "SRC", OPTIONS_A_FILTER }, { "DEST", OPTIONS_A_FILTER } },
     .about = "Fold the Bloom filter SRC into the smaller DEST, which has the same keys: by the"
              " greatest factor that keeps the false-positive rate which SRC promises. Where no"
              " factor does, DEST is a copy.",

@@ -24,7 +24,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     PARAMS_ACCEPT_UNCLEAN(struct inspect_options, open_flags, "a live FILE"),
     OPTIONS_TITLE("Keys that must be in it:"),
     OPTION(0, "keys", "KEYFILE", "check every key of a list ('-': standard input)",
-           OPTIONS_STRING(struct inspect_options, keys, NULL)),
+           OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
     KEYS_OPTIONS(struct inspect_options, keys_form),
     KEYS_FIELDS_OPTIONS(struct inspect_options, keys_form),
     KEYS_CSV_OPTION(struct inspect_options, keys_form),
@@ -36,9 +36,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "map", NULL, "also a picture of how full the body is, for the terminal",
            OPTIONS_FLAG(struct inspect_options, map)),
     OPTION(0, "svg", "IMAGE", "that picture as an SVG image ('-': standard output)",
-           OPTIONS_STRING(struct inspect_options, svg, NULL)),
+           OPTIONS_STRING(struct inspect_options, svg, NULL), .value = OPTIONS_A_FILE),
     OPTION(0, "png", "IMAGE", "that picture as a PNG image",
-           OPTIONS_STRING(struct inspect_options, png, NULL)),
+           OPTIONS_STRING(struct inspect_options, png, NULL), .value = OPTIONS_A_FILE),
     OPTION('f', "force", NULL, "replace IMAGE if it exists",
            OPTIONS_FLAG(struct inspect_options, force)),
     OPTION('q', "quiet", NULL, "print nothing but messages about unusable files",
@@ -49,6 +49,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] FILE..." },
+    .operands = { { "FILE", OPTIONS_A_FILTER } },
     .about = "Show what each filter FILE holds, and whether it keeps what its header promises.",
     .entries = entries,
     .notes = "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise"

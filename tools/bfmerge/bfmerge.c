@@ -62,7 +62,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     PARAMS_TAG(struct request, dest, take_tag),
     OPTIONS_TITLE("Which SRC:"),
     OPTION(0, "files-from", "LIST", "also the files that LIST names, one a line",
-           OPTIONS_STRING(struct request, list, NULL)),
+           OPTIONS_STRING(struct request, list, NULL), .value = OPTIONS_A_FILE),
     OPTION('0', "null", NULL, "names in LIST end with a zero byte, not with a newline",
            OPTIONS_FLAG(struct request, null)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "a live SRC"),
@@ -77,6 +77,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] DEST SRC...", "--project [options] DEST SRC" },
+    .operands = { { "DEST", OPTIONS_A_FILTER }, { "SRC", OPTIONS_A_FILTER } },
     .about = "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ; layout,"
              " k and seed may not. Filters of different sizes are first folded to the greatest"
              " common size.",

@@ -72,7 +72,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     KEYS_CSV_OPTION(struct request, keys),
     OPTIONS_TITLE("Filters:"),
     OPTION(0, "filter", "FILE", "ask this filter, instead of the first operand, or several",
-           OPTIONS_CALL(struct request, filters, take_filter)),
+           OPTIONS_CALL(struct request, filters, take_filter), .value = OPTIONS_A_FILTER),
     OPTION(0, "any", NULL, "what may be in one of several is in the filter (default)",
            OPTIONS_FLAG(struct request, any), .rival = 'a'),
     OPTION(0, "all", NULL, "what may be in all of them is",
@@ -82,7 +82,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Output:"),
     OPTION(0, "unless", "LIST",
            "leave out the keys of this file, compared exactly; may be given several times",
-           OPTIONS_CALL(struct request, lists, take_list)),
+           OPTIONS_CALL(struct request, lists, take_list), .value = OPTIONS_A_FILE),
     OPTION('v', "invert-match", NULL, "print the keys that are certainly not in the filter",
            OPTIONS_FLAG(struct request, invert)),
     OPTION('c', "count", NULL, "print only how many keys there are to print",
@@ -106,6 +106,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 static const struct options options = {
     .usages = { "[options] FILE [KEYFILE...]",
                 "[options] --filter FILE [--filter FILE...] [KEYFILE...]" },
+    .operands = { { "FILE", OPTIONS_A_FILTER }, { "KEYFILE", OPTIONS_A_FILE } },
     .about = "Print the lines of each KEYFILE, or of standard input, that may be in FILE, a filter"
              " made by bfcreate.",
     .entries = entries,

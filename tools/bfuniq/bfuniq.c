@@ -42,7 +42,7 @@ static void take_seed(void *filter_plan, char *value)
 {
     struct filter_plan *plan = filter_plan;
     plan->params.seed = params_seed(value);
-    plan->has_seed = strcmp(value, "random") != 0; /* random: of a file that is made now */
+    plan->has_seed = strcmp(value, PARAMS_RANDOM) != 0; /* random: of a file that is made now */
 }
 
 static const struct options_entry entries[OPTIONS_MOST] = {
@@ -59,7 +59,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "stats", NULL, "tell the same on standard error, beside the lines",
            OPTIONS_FLAG(struct request, stats)),
     OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE, which is made or emptied",
-           OPTIONS_STRING(struct request, others.path, "the name of a file")),
+           OPTIONS_STRING(struct request, others.path, "the name of a file"),
+           .value = OPTIONS_A_FILE),
     OPTION('q', "quiet", NULL,
            "no progress; only errors, and warnings that keys may be lost or never match",
            OPTIONS_FLAG(struct request, quiet)),
@@ -71,8 +72,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_RATE(struct request, seen.plan.params.fpr, 0)),
     OPTION('l', "layout", "LAYOUT", "blocked (default, fastest) or classic (smallest)",
            OPTIONS_WORD(struct request, seen.plan.params.layout, params_plain_layout)),
-    OPTION('s', "seed", "SEED", "seed of the hash (default 0); 'random' for hostile keys",
-           OPTIONS_CALL(struct request, seen.plan, take_seed)),
+    PARAMS_SEED(struct request, seen.plan, take_seed),
     OPTION(0, "fixed", NULL,
            "one filter for N keys (default 10M) that does not grow: half the memory, or less",
            OPTIONS_FLAG(struct request, fixed)),
@@ -82,11 +82,13 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "filter", "FILE",
            "what was seen is kept in FILE, made if missing: the next run goes on from there, and"
            " others at the same time",
-           OPTIONS_STRING(struct request, seen.path, "the name of a file")),
+           OPTIONS_STRING(struct request, seen.path, "the name of a file"),
+           .value = OPTIONS_A_FILTER),
     PARAMS_ACCEPT_UNCLEAN(struct request, seen.plan.open_flags, "FILE"),
     OPTION(0, "generations", "G", "forget keys again, after the last G-1 to G periods",
            OPTIONS_COUNT(struct request, generations, NULL, 2, MOST_GENERATIONS)),
-    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL)),
+    OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct request, every, NULL),
+           .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Other:"),
     PARAMS_THREADS(struct request, threads, "; the output is the same"),
     OPTIONS_END,
@@ -94,6 +96,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 
 static const struct options options = {
     .usages = { "[options] [INPUT...]" },
+    .operands = { { "INPUT", OPTIONS_A_FILE } },
     .about =
         "Print each line of the INPUTs, or of standard input, the first time it is seen. A"
         " Bloom filter remembers the lines, in a few bytes each, and grows with them; a few new"

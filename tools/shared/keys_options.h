@@ -37,9 +37,10 @@ struct keys_options {
 /* Those of tools whose keys may be fields; keys_options_check() then. */
 #define KEYS_FIELDS_OPTIONS(request, field)                                                        \
     OPTION(0, "field", "N", "the key is field N of a line, or several: 3,1",                       \
-           OPTIONS_CALL(request, field.fields, fields_take_numbers)),                              \
+           OPTIONS_CALL(request, field.fields, fields_take_numbers), .value = OPTIONS_A_TEXT),     \
         OPTION(0, "delimiter", "C", "the byte between fields (default: a tab)",                    \
-               OPTIONS_CALL(request, field.fields, fields_take_delimiter)),                        \
+               OPTIONS_CALL(request, field.fields, fields_take_delimiter),                         \
+               .value = OPTIONS_A_TEXT),                                                           \
         OPTION(0, "missing", "WHAT",                                                               \
                "a line without the field is an error (default); skip it; or the field is empty",   \
                OPTIONS_WORD(request, field.fields.missing, fields_missing))

@@ -12,7 +12,8 @@
 
 enum {
     OPTIONS_MOST = 40,
-    OPTIONS_USAGES = 4
+    OPTIONS_USAGES = 4,
+    OPTIONS_OPERANDS = 4
 };
 
 enum options_kind {
@@ -25,6 +26,16 @@ enum options_kind {
     OPTIONS_IS_CALL,
     OPTIONS_IS_HELP,
     OPTIONS_IS_VERSION,
+};
+
+/* What a value or an operand names: by this the shells complete it (tools/completions). */
+enum options_value {
+    OPTIONS_UNSAID, /* enough for numbers, rates and words, whose targets say it */
+    OPTIONS_A_TEXT, /* nothing that a shell could know */
+    OPTIONS_A_FILE,
+    OPTIONS_A_FILTER,
+    OPTIONS_A_PATCH,
+    OPTIONS_A_FOLDER,
 };
 
 /* What an option does to the request; made by the macros below. */
@@ -46,10 +57,18 @@ struct options_entry {
     const char *help;           /* without a name: the title above the options that follow */
     struct options_target to;
     char rival; /* those with the same one, which is not 0, exclude one another */
+    enum options_value value;
+    const char *special; /* a word that is a value beside those of its kind, or NULL */
+};
+
+struct options_operand {
+    const char *name; /* as in the usages */
+    enum options_value value;
 };
 
 struct options {
-    const char *usages[OPTIONS_USAGES];  /* "[options] FILE": what follows the tool's name */
+    const char *usages[OPTIONS_USAGES]; /* "[options] FILE": what follows the tool's name */
+    struct options_operand operands[OPTIONS_OPERANDS]; /* all that are in the usages */
     const char *about;                   /* this and `notes` are wrapped; '\n' begins a new line */
     const struct options_entry *entries; /* OPTIONS_MOST; OPTIONS_END are the last ones in use */
     const char *notes;
@@ -119,7 +138,8 @@ _Noreturn void options_help(const struct options *o);
         .kind = OPTIONS_IS_RATE, OPTIONS_PLACE(request, field, double), .most = (greatest)         \
     }
 
-/* A char * or const char *; `what` it is, if it may not be empty, or NULL. */
+/* A char * or const char *; `what` it is, if it may not be empty, or NULL. The entry goes on with
+ * `.value = OPTIONS_A_FILE` or the like. */
 #define OPTIONS_STRING(request, field, what)                                                       \
     {                                                                                              \
         .kind = OPTIONS_IS_STRING, .at = offsetof(request, field), .wanted = (what)                \
@@ -132,7 +152,7 @@ _Noreturn void options_help(const struct options *o);
         .kind = OPTIONS_IS_WORD, OPTIONS_PLACE(request, field, uint32_t), .word = (function)       \
     }
 
-/* A function is called with the address of the field and the value. */
+/* A function is called with the address of the field and the value; `.value` as for a string. */
 #define OPTIONS_CALL(request, field, function)                                                     \
     {                                                                                              \
         .kind = OPTIONS_IS_CALL, .at = offsetof(request, field), .call = (function)                \

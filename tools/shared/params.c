@@ -29,7 +29,7 @@ static uint64_t random_seed(void)
 uint64_t params_seed(const char *text)
 {
     uint64_t value;
-    if (strcmp(text, "random") == 0)
+    if (strcmp(text, PARAMS_RANDOM) == 0)
         return random_seed();
     if (!cli_parse_u64(text, &value))
         cli_usage("-s/--seed takes 'random' or a number below 2^64 such as 7 or 0x1f, not '%s'",

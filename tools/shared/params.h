@@ -14,11 +14,17 @@
 
 #define PARAMS_LABEL(request, field)                                                               \
     OPTION(0, "label", "TEXT", "text for people, at most 112 bytes of UTF-8",                      \
-           OPTIONS_STRING(request, field, NULL))
+           OPTIONS_STRING(request, field, NULL), .value = OPTIONS_A_TEXT)
 
 #define PARAMS_TAG(request, field, take)                                                           \
     OPTION(0, "tag", "HEX", "an identity for programs, at most 16 bytes",                          \
-           OPTIONS_CALL(request, field, take))
+           OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT)
+
+#define PARAMS_RANDOM "random"
+#define PARAMS_SEED(request, field, take)                                                          \
+    OPTION('s', "seed", "SEED",                                                                    \
+           "seed of the hash (default 0); '" PARAMS_RANDOM "' for hostile keys",                   \
+           OPTIONS_CALL(request, field, take), .value = OPTIONS_A_TEXT, .special = PARAMS_RANDOM)
 
 /* `file` is the name of the operand in the usage. */
 #define PARAMS_ACCEPT_UNCLEAN(request, field, file)                                                \
@@ -32,7 +38,8 @@
         OPTION('v', "verbose", NULL, "print the summary even if standard error is no terminal",    \
                OPTIONS_INSTEAD(request, verbose, quiet))
 
-/* The value of -s/--seed: a number, or 'random'. Ends the program by cli_usage() for another. */
+/* The value of -s/--seed: a number, or PARAMS_RANDOM. Ends the program by cli_usage() for another.
+ */
 uint64_t params_seed(const char *text);
 
 /* For OPTIONS_WORD(): names of layouts, the second one only of those that a series can have. */

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: MIT
+"""bash, zsh and fish complete the tools' command lines: the shells themselves are asked, as users do by TAB."""
+
+import os
+import pathlib
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+from support import TIMEOUT, TOOLS, ToolTest, main
+from test_manual import options_of_help
+from terminal import Screen
+
+MADE = pathlib.Path(os.environ.get("COMPLETIONS", ""))
+FILES = ["day.patch", "keys.txt", "two words.bloom", "urls.bloom", "folder/old.bloom"]
+FOLDERS = {"folder"}
+BLOOMS = {"folder", "two words.bloom", "urls.bloom"}
+PATCHES = {"folder", "day.patch"}
+ALL_FILES = BLOOMS | PATCHES | {"keys.txt"}
+
+BASH = r"""
+PS1='> '
+. /usr/share/bash-completion/bash_completion
+bind 'set bell-style none'
+bind 'set completion-query-items 0'
+bind 'set page-completions off'
+told() { printf '%s\n' "$READLINE_LINE" >>"$TOLD"; READLINE_LINE= READLINE_POINT=0; }
+bind '"\C-xa": insert-completions'
+bind '"\C-xc": complete'
+bind -x '"\C-xt": told'
+PROMPT_COMMAND='echo ready >>"$TOLD"; PROMPT_COMMAND='
+"""
+
+ZSH = r"""
+PS1='> '
+fpath=($FOLDER/zsh $fpath)
+autoload -U compinit
+compinit -D -u
+setopt no_beep no_auto_list
+LISTMAX=10000
+all() { _main_complete; compstate[insert]=all compstate[list]= }
+zle -C all complete-word all
+told() { print -r -- "$BUFFER" >>$TOLD; BUFFER= }
+zle -N told
+bindkey -e
+bindkey '^Xa' all
+bindkey '^Xc' complete-word
+bindkey '^Xt' told
+precmd() { echo ready >>$TOLD; precmd() { } }
+"""
+
+
+def environment(folder, **more):
+    return {"PATH": f"{folder}/bin:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+            "BASH_COMPLETION_USER_DIR": f"{folder}/bash-completion", "ZDOTDIR": str(folder),
+            "XDG_DATA_DIRS": f"{folder}:/usr/share", "FOLDER": str(folder), **more}
+
+
+class Interactive:
+    """A shell on a terminal. What stands on its line after some keys goes to a file."""
+
+    def __init__(self, folder, *command):
+        self.told, self.lines = folder / f"told-{command[0]}", 0
+        self.told.touch()
+        self.screen = Screen(200)
+        self.screen.__enter__()
+        self.process = subprocess.Popen(
+            command, cwd=folder / "files", start_new_session=True,
+            env=environment(folder, TERM="dumb", TOLD=str(self.told)),
+            stdin=self.screen.terminal, stdout=self.screen.terminal, stderr=self.screen.terminal)
+        self.wait()
+
+    def wait(self):
+        deadline = time.monotonic() + TIMEOUT
+        while len(lines := self.told.read_text().splitlines()) <= self.lines:
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError(f"the shell does not answer:\n{self.screen.text.decode()}")
+            time.sleep(0.002)
+        self.lines = len(lines)
+        return lines[-1]
+
+    def keys(self, text):
+        os.write(self.screen.screen, text.encode() + b"\x18t")
+        return self.wait()
+
+    def completed(self, line):
+        """The line after one TAB."""
+        return self.keys(line + "\x18c")
+
+    def candidates(self, line):
+        """What the shell has for the word at the end of the line, all of it put there instead."""
+        typed = shlex.split(line + "^")[:-1]
+        told = self.keys(line + "\x18a")
+        return set(shlex.split(told)[len(typed):]) if told != line else set()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.screen.__exit__()
+
+
+class Fish:
+    """Tells what it would offer."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def candidates(self, line):
+        text = subprocess.run(["fish", "-c", "complete -C $argv[1]", line], cwd=self.folder / "files",
+                              stdout=subprocess.PIPE, timeout=TIMEOUT, check=True,
+                              env=environment(self.folder)).stdout.decode()
+        return {row.split("\t")[0] for row in text.splitlines()}
+
+    def close(self):
+        pass
+
+
+def links(folder):
+    """A folder with the completions where the shells look, the tools in PATH, and files to complete."""
+    for path in "bash-completion/completions", "fish/vendor_completions.d", "zsh", "files/folder", "bin":
+        (folder / path).mkdir(parents=True)
+    for name in FILES:
+        (folder / "files" / name).touch()
+    for tool, path in TOOLS.items():
+        (folder / "bin" / tool).symlink_to(path)
+        (folder / "bash-completion/completions" / tool).symlink_to(MADE / tool)
+        (folder / "zsh" / f"_{tool}").symlink_to(MADE / f"_{tool}")
+        (folder / "fish/vendor_completions.d" / f"{tool}.fish").symlink_to(MADE / f"{tool}.fish")
+    (folder / "bashrc").write_text(BASH)
+    (folder / ".zshrc").write_text(ZSH)
+
+
+@unittest.skipUnless((MADE / next(iter(TOOLS))).is_file(), "this build could not run its tools, so it has none")
+class Completions(ToolTest):
+    @classmethod
+    def setUpClass(cls):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-test-"))
+        cls.addClassCleanup(shutil.rmtree, folder)
+        links(folder)
+        starts = {"bash": lambda: Interactive(folder, "bash", "--noprofile", "--rcfile", folder / "bashrc", "-i"),
+                  "zsh": lambda: Interactive(folder, "zsh", "-i"), "fish": lambda: Fish(folder)}
+        if not pathlib.Path("/usr/share/bash-completion/bash_completion").is_file():
+            del starts["bash"]
+        cls.missing = [name for name in ("bash", "zsh", "fish") if name not in starts or not shutil.which(name)]
+        cls.shells = {name: start() for name, start in starts.items() if name not in cls.missing}
+        for shell in cls.shells.values():
+            cls.addClassCleanup(shell.close)
+
+    def check(self, line, expected, shells=("bash", "zsh", "fish")):
+        """The candidates for the word at the end, without its option and what marks folders."""
+        option = line.split(" ")[-1].partition("=")[0] + "=" if "=" in line.split(" ")[-1] else ""
+        for name in shells:
+            if name in self.shells:
+                found = self.shells[name].candidates(line) - {option}
+                found = {word.removeprefix(option).rstrip("/") for word in found}
+                with self.subTest(shell=name, line=line):
+                    self.assertEqual(found, expected)
+
+    def test_all_shells_are_here(self):
+        if self.missing:
+            self.skipTest(f"not installed: {', '.join(self.missing)} (bash: with bash-completion)")
+
+    def test_options_of_each_tool_are_those_of_its_help(self):
+        for tool in TOOLS:
+            options = set(options_of_help(self.output(tool, "--help").decode()))
+            for name, shell in self.shells.items():
+                with self.subTest(shell=name, tool=tool):
+                    found = {word.rstrip("=") for word in shell.candidates(f"{tool} -")}
+                    self.assertEqual(found, options)
+                    found = {word.rstrip("=") for word in shell.candidates(f"{tool} --f")}
+                    self.assertEqual(found, {option for option in options if option.startswith("--f")})
+
+    def test_a_tab(self):
+        """An option that takes a value ends with =, names are quoted."""
+        for name in {"bash", "zsh"} & set(self.shells):
+            for line, expected in (("bfcreate --lay", "bfcreate --layout="), ("bfseal --acc", "bfseal --accept-unclean "),
+                                   ("bfquery --missing=sk", "bfquery --missing=skip "),
+                                   ("bfquery tw", "bfquery two\\ words.bloom "), ("bfquery --nons", "bfquery --nons"),
+                                   ("bfquery two\\ wo", "bfquery two\\ words.bloom "),
+                                   ("bfquery --filter=u", "bfquery --filter=urls.bloom "),
+                                   ("bfuniq --temp", "bfuniq --temp")):
+                with self.subTest(shell=name, line=line):
+                    self.assertEqual(self.shells[name].completed(line), expected)
+
+    def test_words(self):
+        layouts = {"blocked", "classic", "counting", "ribbon"}
+        for line in "bfcreate --layout=", "bfcreate --layout ", "bfcreate -l ", "bfcreate new.bloom -fl ":
+            self.check(line, layouts)
+        self.check("bfuniq -l ", {"blocked", "classic"})
+        self.check("bfcreate --layout=c", {"classic", "counting"})
+        self.check("bfquery --missing ", {"error", "skip", "empty"})
+        self.check("bfcreate -s ", {"random"})
+
+    def test_there_is_nothing_to_say_of_numbers_and_texts(self):
+        for line in ("bfcreate -p ", "bfcreate --fpr=", "bfcreate -n ", "bfcreate --label ", "bfuniq --every ",
+                     "bfquery -m "):
+            self.check(line, set())
+
+    def test_operands(self):
+        for line, expected in (
+                ("bfquery ", BLOOMS), ("bfquery urls.bloom ", ALL_FILES), ("bfquery urls.bloom keys.txt k", {"keys.txt"}),
+                ("bfquery folder/", {"folder/old.bloom"}), ("bfquery --filter=urls.bloom ", ALL_FILES),
+                ("bfquery --filter urls.bloom ", ALL_FILES), ("bfcommon ", ALL_FILES), ("bfuniq --fixed ", ALL_FILES),
+                ("bfdelta urls.bloom ", BLOOMS), ("bfdelta urls.bloom urls.bloom ", PATCHES),
+                ("bfdelta --apply urls.bloom ", PATCHES), ("bfdelta --info ", PATCHES),
+                ("bfmerge urls.bloom urls.bloom urls.bloom ", BLOOMS), ("bfcreate --live urls", {"urls.bloom"})):
+            # fish shows the others as well, behind these
+            self.check(line, expected, ["bash", "zsh"] if expected in (BLOOMS, PATCHES) else ["bash", "zsh", "fish"])
+        for line in "bfquery ", "bfdelta --info ":
+            self.check(line, ALL_FILES, ["fish"])
+        for line in "bfseal urls.bloom new.bloom k", "bfdelta --info day.patch k", "bfcreate --live new.bloom k":
+            self.check(line, set())
+
+    def test_what_is_a_value_is_no_operand(self):
+        for line in ("bfquery -m 5 u", "bfquery -m5 u", "bfquery --max-count=5 u", "bfquery --max-count 5 u",
+                     "bfquery -cm 5 u", "bfquery -cm5 u", "bfquery --unless keys.txt u", "bfquery -- u"):
+            self.check(line + "rls", {"urls.bloom"})
+            self.check(line.removesuffix("u") + "keys", {"keys.txt"}, ["fish"])
+            self.check(line.removesuffix("u") + "urls.bloom keys", {"keys.txt"})
+
+    def test_files_as_values(self):
+        self.check("bfcommon --temp ", FOLDERS)
+        self.check("bfcommon --temp=", FOLDERS)
+        self.check("bfquery --unless ", ALL_FILES)
+        self.check("bfquery --filter=", BLOOMS, ["bash", "zsh"])
+        self.check("bfquery --filter ", BLOOMS, ["bash", "zsh"])
+        self.check("bfquery --filter t", {"two words.bloom"})
+
+    def test_where_there_is_no_filter_all_files_are_shown(self):
+        self.check("bfquery k", {"keys.txt"})
+
+    def test_nonsense_has_no_candidates(self):
+        for line in "bfcreate --nonsense", "bfcreate -- -", "bfcreate --layout=nonsense", "bfcreate -l nonsense":
+            self.check(line, set())
+        for line in "bfcreate --force=", "bfcreate --nonsense=", "bfcreate --nonsense=k":
+            self.check(line, set(), ["bash", "zsh"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Bloom filters that live in files.
+
+    import bloomfile
+    bloomfile.build("fruit.bloom", ["apple", "pear"], fpr=0.001)
+    with bloomfile.Filter("fruit.bloom") as fruit:
+        "apple" in fruit         # True: maybe
+        b"stone" in fruit        # False: certainly not
+
+A key is bytes or str, which is its UTF-8: so the tools read lines. Nothing else is hashed silently.
+"""
+
+import contextlib
+import os
+
+from . import _core, errors
+from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hashes_for,
+                    library_version, version as __version__)
+from .errors import Error
+from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
+
+__all__ = [
+    "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
+    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for", "hash",
+    "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
+]
+
+_OPS = {"union": 1, "intersection": 2}
+
+
+def build(path, keys, fpr=None, *, replace=False, **params):
+    """Makes a sealed filter of all keys at path, and opens it. params: those of Builder."""
+    with Builder(fpr, **params) as builder:
+        builder.add_many(keys)
+        builder.finish(path, replace=replace)
+    return Filter(path)
+
+
+@contextlib.contextmanager
+def _opened(sources):
+    """Filters, and paths of filters, which are closed again."""
+    with contextlib.ExitStack() as stack:
+        yield tuple(source if isinstance(source, Filter) else stack.enter_context(Filter(source))
+                    for source in sources)
+
+
+def fold_plan(src, more=0):
+    """What folding by each possible factor would make, and then `more` further keys."""
+    with _opened([src]) as opened:
+        return [FoldChoice(*choice) for choice in _core.fold_plan(opened, more)]
+
+
+def _factor(filters, max_fpr):
+    """The greatest factor whose result keeps the rate: the one that was promised, if none is named."""
+    if max_fpr is None:
+        max_fpr = filters[0].info().fpr
+        if max_fpr == 0:
+            raise ValueError("the filter records no rate: name max_fpr, or a factor")
+    return max((factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= max_fpr), default=1)
+
+
+def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
+    """Writes a filter made smaller by a factor; None: as small as max_fpr, or its promised rate, allows."""
+    if factor is not None and max_fpr is not None:
+        raise TypeError("factor and max_fpr exclude each other")
+    with _opened([src]) as opened:
+        _core.fold(dst, opened, _factor(opened, max_fpr) if factor is None else factor, replace)
+
+
+def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", replace=False):
+    """Unites filters, or intersects them by op="intersection"."""
+    if isinstance(srcs, (str, bytes, os.PathLike, Filter)):
+        raise TypeError("srcs are several filters: put one into a list")
+    if op not in _OPS:
+        raise ValueError(f"op is 'union' or 'intersection', not {op!r}")
+    with _opened(srcs) as opened:
+        _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, replace)
+
+
+def project(dst, src, *, replace=False):
+    """Writes a counting filter as a classic one, of a quarter of the size."""
+    with _opened([src]) as opened:
+        _core.project(dst, opened, replace)
+
+
+def delta(dst, base, result, *, threads=1, replace=False):
+    """Writes the patch that makes `result` of `base`."""
+    with _opened([base, result]) as opened:
+        _core.delta(dst, opened, threads, replace)
+
+
+def patch(dst, base, patch, *, threads=1, replace=False):
+    """Writes what a patch, a path or an open binary file, makes of `base`."""
+    with contextlib.ExitStack() as stack:
+        if isinstance(patch, (str, bytes, os.PathLike)):
+            patch = stack.enter_context(open(patch, "rb", buffering=0))
+        fd = patch if isinstance(patch, int) else patch.fileno()
+        opened = stack.enter_context(_opened([base]))
+        _core.patch(dst, opened, fd, threads, replace)
+
+
+def inspect(path):
+    """What the header of a file says, whole or damaged, and what is wrong with it. Reads no body."""
+    with open(path, "rb", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        head = file.read(4096)
+    info, faults = _core.inspect(head, size)
+    return Inspection(info, tuple(errors._new(code, os.fsdecode(path), offset, None, field)
+                                  for code, offset, field in faults))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+from _typeshed import FileDescriptorLike, ReadableBuffer, StrOrBytesPath
+from collections.abc import Iterable
+from typing import Literal
+
+from . import errors as errors
+from ._core import (Builder as Builder, Filter as Filter, Framing, Keys, Layout, LiveFilter as LiveFilter,
+                    bits_for as bits_for, fpr_for as fpr_for, hash as hash, hash_many as hash_many,
+                    hashes_for as hashes_for, library_version as library_version)
+from .errors import Error as Error
+from .records import (DamageWarning as DamageWarning, FoldChoice as FoldChoice, Info as Info, Inspection as Inspection,
+                      Measurement as Measurement)
+
+__version__: str
+__all__ = [
+    "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
+    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for", "hash",
+    "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
+]
+
+def build(path: StrOrBytesPath, keys: Keys, fpr: float | None = None, *, replace: bool = False,
+          layout: Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
+          label: str | None = None, tag: ReadableBuffer = b"", framing: Framing | None = None, threads: int = 1,
+          memory: int = 0, spool: StrOrBytesPath | None = None) -> Filter: ...
+def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]: ...
+def fold(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, factor: int | None = None, *, max_fpr: float | None = None,
+         replace: bool = False) -> None: ...
+def merge(dst: StrOrBytesPath, srcs: Iterable[Filter | StrOrBytesPath], *, op: Literal["union", "intersection"] = "union",
+          max_fpr: float | None = None, keys: int = 0, label: str | None = None, tag: ReadableBuffer = b"",
+          replace: bool = False) -> None: ...
+def project(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, *, replace: bool = False) -> None: ...
+def delta(dst: StrOrBytesPath, base: Filter | StrOrBytesPath, result: Filter | StrOrBytesPath, *, threads: int = 1,
+          replace: bool = False) -> None: ...
+def patch(dst: StrOrBytesPath, base: Filter | StrOrBytesPath, patch: StrOrBytesPath | FileDescriptorLike, *,
+          threads: int = 1, replace: bool = False) -> None: ...
+def inspect(path: StrOrBytesPath) -> Inspection: ...

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""The errors of bloomfile: a class for each, bloomfile.errors.EPAGE and so on, below Error.
+
+doc/errors.md has cause and remedy of each. What the system refuses is OSError, not one of these.
+"""
+
+from bloomfile import _core
+
+
+class Error(Exception):
+    """A filter that is damaged, not understood, or does not allow what was asked for."""
+
+    code = 0
+    name = ""
+    text = "an error of bloomfile"
+
+    def __init__(self, path=None, offset=None, page=None, field=None):
+        super().__init__(path, offset, page, field)
+        self.path = path
+        self.offset = offset
+        self.page = page
+        self.field = field
+
+    def __str__(self):
+        text = self.text if self.path is None else f"{self.path}: {self.text}"
+        if self.page is not None:
+            text += f", page {self.page}"
+        elif self.field is not None:
+            text += f" ({self.field} at byte {self.offset})"
+        return text
+
+
+_by_code = {}
+__all__ = ["Error"]
+for _name, _code, _text in _core.errors():
+    _short = _name.removeprefix("BLOOMFILE_")
+    _by_code[_code] = globals()[_short] = type(
+        _short, (Error,), {"__module__": __name__, "__doc__": _text, "code": _code, "name": _name, "text": _text})
+    __all__.append(_short)
+
+
+def _new(code, *details):
+    return _by_code[code](*details)

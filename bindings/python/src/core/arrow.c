@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ * The structs are those of the Arrow C data interface, whose layout is an ABI. An object gives them
+ * in capsules, which own them. */
+#include "arrow.h"
+
+#include <bloomfile.h>
+#include <string.h>
+
+struct arrow_schema {
+    const char *format;
+    const char *name, *metadata;
+    int64_t flags, n_children;
+    struct arrow_schema **children, *dictionary;
+    void (*release)(struct arrow_schema *);
+    void *private_data;
+};
+
+struct arrow_array {
+    int64_t length, null_count, offset;
+    int64_t n_buffers, n_children;
+    const void **buffers;
+    struct arrow_array **children, *dictionary;
+    void (*release)(struct arrow_array *);
+    void *private_data;
+};
+
+struct arrow_stream {
+    int (*get_schema)(struct arrow_stream *, struct arrow_schema *);
+    int (*get_next)(struct arrow_stream *, struct arrow_array *);
+    const char *(*get_last_error)(struct arrow_stream *);
+    void (*release)(struct arrow_stream *);
+    void *private_data;
+};
+
+/* ---- arrays */
+
+static bool bit(const unsigned char *bits, int64_t i)
+{
+    return (bits[i / 8] >> (i % 8) & 1) != 0;
+}
+
+/* A null is no key. Were it skipped, its answer would have to be made up. */
+static bool has_null(const struct arrow_array *array)
+{
+    const unsigned char *valid = array->n_buffers > 0 ? array->buffers[0] : NULL;
+    if (valid == NULL || array->null_count == 0)
+        return false;
+    for (int64_t i = array->offset; i < array->offset + array->length; i++)
+        if (!bit(valid, i))
+            return true;
+    return false;
+}
+
+/* Text or bytes, by offsets of 32 or 64 bits. The data's size is not told: it is as far as the last
+ * offset. */
+static void by_offsets(struct source *s, const struct arrow_array *array, bool large)
+{
+    const unsigned char *offsets = array->buffers[1];
+    const size_t width = large ? 8 : 4;
+    s->hash = large ? source_hash_offsets64 : source_hash_offsets32;
+    s->items = offsets + (size_t)array->offset * width;
+    s->data = array->buffers[2];
+    if (large) {
+        memcpy(&s->data_size, s->items + s->n * width, width);
+    } else {
+        int32_t last;
+        memcpy(&last, s->items + s->n * width, width);
+        s->data_size = last;
+    }
+}
+
+static void by_views(struct source *s, const struct arrow_array *array)
+{
+    s->hash = source_hash_views;
+    s->items = (const unsigned char *)array->buffers[1] + (size_t)array->offset * 16;
+    s->part_count = array->n_buffers - 3;
+    s->parts = (const unsigned char *const *)(const void *)(array->buffers + 2);
+    s->part_sizes = array->buffers[array->n_buffers - 1];
+}
+
+/* The bytes of each item of "w:SIZE"; 0: another format. */
+static size_t fixed_size(const char *format)
+{
+    size_t size = 0;
+    if (strncmp(format, "w:", 2) != 0)
+        return 0;
+    for (const char *digit = format + 2; *digit >= '0' && *digit <= '9' && size < SIZE_MAX / 16;
+         digit++)
+        size = size * 10 + (size_t)(*digit - '0');
+    return size;
+}
+
+static bool is_one_of(const char *format, const char *a, const char *b)
+{
+    return strcmp(format, a) == 0 || strcmp(format, b) == 0;
+}
+
+/* How many buffers an array of this format has at least; 0: it has no keys. */
+static int64_t buffers_of(const char *format)
+{
+    if (is_one_of(format, "u", "z") || is_one_of(format, "U", "Z") || is_one_of(format, "vu", "vz"))
+        return 3;
+    return fixed_size(format) > 0 ? 2 : 0;
+}
+
+static bool check(const char *format, const struct arrow_array *array, bool dictionary)
+{
+    const int64_t buffers = buffers_of(format);
+    if (buffers == 0 || dictionary)
+        PyErr_Format(PyExc_TypeError,
+                     "an array of Arrow has keys if it is of strings or binary, not of format "
+                     "'%s'%s: cast it",
+                     format, dictionary ? ", with a dictionary" : "");
+    else if (array->n_buffers < buffers || array->length < 0 || array->offset < 0)
+        PyErr_SetString(PyExc_ValueError, "the array of Arrow contradicts itself");
+    else if (has_null(array))
+        PyErr_SetString(PyExc_ValueError,
+                        "the array has nulls, which are no keys: drop them, or fill them");
+    else
+        return true;
+    return false;
+}
+
+static bool take_array(const struct taker *taker, const struct arrow_schema *schema,
+                       const struct arrow_array *array, struct output *output)
+{
+    const char *format = schema->format;
+    struct source s = { .n = (size_t)array->length };
+    if (!check(format, array, schema->dictionary != NULL))
+        return false;
+    if (s.n == 0) /* its buffers need not be there */
+        s.digests = (const uint64_t[1]){ 0 };
+    else if (format[0] == 'v')
+        by_views(&s, array);
+    else if (format[0] != 'w')
+        by_offsets(&s, array, format[0] == 'U' || format[0] == 'Z');
+    else {
+        s.hash = source_hash_records;
+        s.size = fixed_size(format);
+        s.items = (const unsigned char *)array->buffers[1] + (size_t)array->offset * s.size;
+    }
+    return take_source(taker, &s, output);
+}
+
+/* ---- streams of them */
+
+static bool stream_failed(struct arrow_stream *stream, int error)
+{
+    const char *text = stream->get_last_error(stream);
+    PyErr_Format(PyExc_OSError, "the stream of Arrow fails: %s",
+                 text != NULL ? text : bloomfile_strerror(error));
+    return false;
+}
+
+static bool take_arrays(const struct taker *taker, struct arrow_stream *stream,
+                        const struct arrow_schema *schema, struct output *output)
+{
+    for (bool good = true; good;) {
+        struct arrow_array array = { 0 };
+        int error = stream->get_next(stream, &array);
+        if (error != 0)
+            return stream_failed(stream, error);
+        if (array.release == NULL)
+            return true;
+        good = take_array(taker, schema, &array, output);
+        if (array.release != NULL)
+            array.release(&array);
+    }
+    return false;
+}
+
+static bool take_stream(const struct taker *taker, struct arrow_stream *stream,
+                        struct output *output)
+{
+    struct arrow_schema schema = { 0 };
+    int error = stream->get_schema(stream, &schema);
+    if (error != 0)
+        return stream_failed(stream, error);
+    bool good = take_arrays(taker, stream, &schema, output);
+    if (schema.release != NULL)
+        schema.release(&schema);
+    return good;
+}
+
+/* ---- capsules */
+
+static PyObject *batch_stream(const struct taker *taker, PyObject *capsule, PyObject *out)
+{
+    struct output output;
+    struct arrow_stream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    output_none(&output);
+    if (stream == NULL ||
+        (taker->width > 0 && !output_begin(&output, out, OUTPUT_UNKNOWN, taker->width)))
+        return NULL;
+    return output_end(&output, take_stream(taker, stream, &output));
+}
+
+static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject *out)
+{
+    PyObject *first, *second;
+    struct output output;
+    output_none(&output);
+    if (!PyArg_ParseTuple(pair, "OO", &first, &second))
+        return NULL;
+    struct arrow_schema *schema = PyCapsule_GetPointer(first, "arrow_schema");
+    struct arrow_array *array = schema != NULL ? PyCapsule_GetPointer(second, "arrow_array") : NULL;
+    if (array == NULL)
+        return NULL;
+    const size_t n = array->length > 0 ? (size_t)array->length : 0;
+    if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
+        return NULL;
+    return output_end(&output, take_array(taker, schema, array, &output));
+}
+
+/* What a method without arguments returns; NULL without an exception if there is none, or if it
+ * needs a package that is not here. */
+static PyObject *call(PyObject *object, const char *name)
+{
+    PyObject *method = PyObject_GetAttrString(object, name);
+    PyObject *result = method != NULL ? PyObject_CallObject(method, NULL) : NULL;
+    if (result == NULL &&
+        PyErr_ExceptionMatches(method != NULL ? PyExc_ImportError : PyExc_AttributeError))
+        PyErr_Clear();
+    Py_XDECREF(method);
+    return result;
+}
+
+bool arrow_batch(const struct taker *taker, PyObject *keys, PyObject *out, PyObject **result)
+{
+    *result = NULL;
+    PyObject *capsules = call(keys, "__arrow_c_array__");
+    if (capsules != NULL) {
+        *result = batch_array(taker, capsules, out);
+    } else {
+        if (PyErr_Occurred())
+            return true;
+        capsules = call(keys, "__arrow_c_stream__");
+        if (capsules == NULL)
+            return PyErr_Occurred() != NULL;
+        *result = batch_stream(taker, capsules, out);
+    }
+    Py_DECREF(capsules);
+    return true;
+}

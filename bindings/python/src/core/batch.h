@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ * Many keys, of whatever comes, to a taker. */
+#ifndef BLOOMFILE_PYTHON_BATCH_H
+#define BLOOMFILE_PYTHON_BATCH_H
+
+#include "take.h"
+
+/* The result is that of the Python method: a bytearray, `out`, or None. NULL: an exception is set,
+ * and what came before it may have been taken. */
+
+/* keys: any iterable of keys, or an array or stream of Arrow. */
+PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out);
+
+/* Ends the source. */
+PyObject *batch_source(const struct taker *taker, struct source *source, PyObject *out);
+
+/* The same for the arguments of methods: (keys), (digests), (records, size=None), (offsets, data),
+ * each with `out` if the taker answers. */
+PyObject *batch_keys_of(const struct taker *taker, PyObject *args, PyObject *keywords);
+PyObject *batch_digests_of(const struct taker *taker, PyObject *args, PyObject *keywords);
+PyObject *batch_records_of(const struct taker *taker, PyObject *args, PyObject *keywords);
+PyObject *batch_arrow_of(const struct taker *taker, PyObject *args, PyObject *keywords);
+
+#endif

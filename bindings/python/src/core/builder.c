@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ * Collects keys. Threads of Python may share one: they take turns, unless it works with several
+ * threads itself. A child of fork shares its temporary files, so it may not use it. */
+#include "builder.h"
+
+#include <bloomfile.h>
+
+#include "batch.h"
+#include "convert.h"
+#include "error.h"
+#include "key.h"
+#include "params.h"
+
+struct builder {
+    PyObject_HEAD struct turn turn; /* of the bloomfile_builder */
+    struct state *state;
+    uint64_t seed;
+    unsigned forks; /* at which it was made */
+    bool crowd;     /* threads may add at once */
+};
+
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    struct state *state = state_of(type);
+    allocfunc allocate = PyType_GetSlot(type, Py_tp_alloc);
+    struct builder *self = state != NULL ? (struct builder *)allocate(type, 0) : NULL;
+    if (self != NULL)
+        self->state = state;
+    return (PyObject *)self;
+}
+
+static int init(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    struct params p;
+    bloomfile_builder *b;
+    int error = 0;
+    bool good = params_of_builder(&p, args, keywords);
+    if (good && self->forks != 0) {
+        PyErr_SetString(PyExc_ValueError, "it was made before: make another object");
+        good = false;
+    }
+    if (good)
+        error = bloomfile_builder_new(&b, &p.c);
+    if (good && error == 0) {
+        self->seed = p.c.seed;
+        self->crowd = p.c.threads > 1;
+        self->forks = turn_forks() + 1;
+        turn_begin(&self->turn, b);
+    } else if (good) {
+        error_raise(self->state, error, NULL);
+    }
+    params_end(&p);
+    return good && error == 0 ? 0 : -1;
+}
+
+static bool inherited(const struct builder *self)
+{
+    return self->forks != turn_forks() + 1;
+}
+
+static bool usable(const struct builder *self)
+{
+    if (self->forks == 0 || !inherited(self))
+        return true;
+    PyErr_SetString(PyExc_ValueError,
+                    "a Builder is for the process that made it, not for its children");
+    return false;
+}
+
+/* What a child drops of its parent's may be in the middle of something. */
+static void drop(struct builder *self, bloomfile_builder *b)
+{
+    if (b == NULL || inherited(self))
+        return;
+    PyThreadState *python = PyEval_SaveThread();
+    bloomfile_builder_free(b);
+    PyEval_RestoreThread(python);
+}
+
+static void dealloc(struct builder *self)
+{
+    PyTypeObject *type = Py_TYPE(&self->ob_base);
+    PyObject_GC_UnTrack(self);
+    drop(self, turn_close(&self->turn));
+    freefunc release = PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static int traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    return 0;
+}
+
+/* ---- adding */
+
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+{
+    (void)answers;
+    return bloomfile_builder_add_digests(handle, digests, n);
+}
+
+static struct taker taker_of(struct builder *self)
+{
+    return (struct taker){ .take = take,
+                           .turn = &self->turn,
+                           .alone = !self->crowd,
+                           .seed = self->seed,
+                           .state = self->state };
+}
+
+/* A single key keeps the GIL, which makes others wait if a temporary file is written. */
+static PyObject *add_one(struct builder *self, uint64_t digest)
+{
+    bloomfile_builder *b = usable(self) ? turn_ready(&self->turn) : NULL;
+    if (b == NULL)
+        return NULL;
+    const int error = bloomfile_builder_add_digests(b, &digest, 1);
+    return error != 0 ? error_raise(self->state, error, NULL) : Py_NewRef(Py_None);
+}
+
+static PyObject *add(struct builder *self, PyObject *object)
+{
+    struct key key;
+    if (!key_get(&key, object))
+        return NULL;
+    const uint64_t digest = bloomfile_hash(self->seed, key.data, (size_t)key.size);
+    key_drop(&key);
+    return add_one(self, digest);
+}
+
+static PyObject *add_digest(struct builder *self, PyObject *object)
+{
+    uint64_t digest;
+    return convert_u64(object, &digest) ? add_one(self, digest) : NULL;
+}
+
+static PyObject *add_many(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return usable(self) ? batch_keys_of(&taker, args, keywords) : NULL;
+}
+
+static PyObject *add_digests(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return usable(self) ? batch_digests_of(&taker, args, keywords) : NULL;
+}
+
+static PyObject *add_records(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return usable(self) ? batch_records_of(&taker, args, keywords) : NULL;
+}
+
+static PyObject *add_arrow(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return usable(self) ? batch_arrow_of(&taker, args, keywords) : NULL;
+}
+
+/* ---- finishing */
+
+static bloomfile_builder *enter_alone(struct builder *self)
+{
+    return usable(self) ? turn_enter_alone(&self->turn) : NULL;
+}
+
+static PyObject *count(struct builder *self, PyObject *unused)
+{
+    (void)unused;
+    uint64_t keys;
+    bloomfile_builder *b = enter_alone(self);
+    if (b == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_builder_count(b, &keys);
+    PyEval_RestoreThread(python);
+    turn_leave_alone(&self->turn);
+    return error != 0 ? error_raise(self->state, error, NULL) : PyLong_FromUnsignedLongLong(keys);
+}
+
+static PyObject *set_tag(struct builder *self, PyObject *object)
+{
+    uint8_t tag[BLOOMFILE_TAG_SIZE];
+    bloomfile_builder *b =
+        convert_tag(object, tag) && usable(self) ? turn_ready(&self->turn) : NULL;
+    if (b == NULL)
+        return NULL;
+    bloomfile_builder_set_tag(b, tag);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "replace", NULL };
+    PyObject *path = NULL;
+    int replace = 0, error = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:finish", names, convert_path, &path,
+                                     &replace))
+        return NULL;
+    PyObject *bytes = path_bytes(path);
+    bloomfile_builder *b = bytes != NULL ? enter_alone(self) : NULL;
+    if (b != NULL) {
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        error = bloomfile_builder_finish(b, name, replace ? BLOOMFILE_REPLACE : 0);
+        PyEval_RestoreThread(python);
+        turn_leave_alone(&self->turn);
+        if (error != 0)
+            error_raise(self->state, error, path);
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(path);
+    return b == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *to_bytes(struct builder *self, PyObject *unused)
+{
+    (void)unused;
+    void *image;
+    size_t size;
+    bloomfile_builder *b = enter_alone(self);
+    if (b == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_builder_finish_memory(b, &image, &size);
+    PyEval_RestoreThread(python);
+    turn_leave_alone(&self->turn);
+    if (error != 0)
+        return error_raise(self->state, error, NULL);
+    PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);
+    bloomfile_free(image);
+    return bytes;
+}
+
+static PyObject *close_method(struct builder *self, PyObject *unused)
+{
+    (void)unused;
+    bloomfile_builder *b = turn_close(&self->turn);
+    if (b == NULL && PyErr_Occurred())
+        return NULL;
+    drop(self, b);
+    return Py_NewRef(Py_None);
+}
+
+static PyObject *enter(struct builder *self, PyObject *unused)
+{
+    (void)unused;
+    return usable(self) && turn_ready(&self->turn) != NULL ? Py_NewRef((PyObject *)self) : NULL;
+}
+
+static PyObject *leave(struct builder *self, PyObject *args)
+{
+    (void)args;
+    return close_method(self, NULL);
+}
+
+/* ---- the class */
+
+#define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
+
+static PyMethodDef methods[] = {
+    { "add", FUNCTION(add), METH_O, "add($self, key, /)\n--\n\nAdds a key, bytes or str." },
+    { "add_digest", FUNCTION(add_digest), METH_O,
+      "add_digest($self, digest, /)\n--\n\n"
+      "Adds a digest, of hash() with this builder's seed; another one is never found." },
+    { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
+      "add_many($self, keys, /)\n--\n\n"
+      "Adds all keys of an iterable, or of an Arrow array or stream of strings or binary without "
+      "nulls. After an exception some of them may be there." },
+    { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
+      "add_digests($self, digests, /)\n--\n\n"
+      "Adds a buffer of uint64, or of 8 bytes each, made by hash_many() with this builder's "
+      "seed." },
+    { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
+      "add_records($self, records, /, size=None)\n--\n\n"
+      "Adds a buffer of keys of one size, which are the bytes of its items or rows." },
+    { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
+      "add_arrow($self, offsets, data, /)\n--\n\n"
+      "Adds n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "count", FUNCTION(count), METH_NOARGS, "count($self, /)\n--\n\nDistinct keys so far." },
+    { "set_tag", FUNCTION(set_tag), METH_O,
+      "set_tag($self, tag, /)\n--\n\nReplaces the tag, of at most 16 bytes." },
+    { "finish", FUNCTION(finish), WITH_KEYWORDS,
+      "finish($self, path, *, replace=False)\n--\n\n"
+      "Writes the filter: all of it appears at the path, on disk, or nothing." },
+    { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
+      "to_bytes($self, /)\n--\n\nThe filter as bytes, for Filter.from_bytes()." },
+    { "close", FUNCTION(close_method), METH_NOARGS,
+      "close($self, /)\n--\n\nReleases memory and temporary files." },
+    { "__enter__", FUNCTION(enter), METH_NOARGS, NULL },
+    { "__exit__", FUNCTION(leave), METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static const char documentation[] =
+    "Builder(fpr=None, *, layout=None, bits=0, hashes=0, capacity=0, seed=0, label=None, tag=b'', "
+    "framing=None, threads=1, memory=0, spool=None)\n--\n\n"
+    "Collects keys, and makes a sealed filter of the exact size.\n\n"
+    "fpr: None is 0.01, or what `bits` gives. layout: 'blocked' (None), 'classic', 'counting' or "
+    "'ribbon'. memory: bytes to take; digests beyond go to files in `spool`.";
+
+static PyType_Slot slots[] = {
+    { Py_tp_doc, SLOT(documentation) },
+    { Py_tp_new, SLOT(make) },
+    { Py_tp_init, SLOT(init) },
+    { Py_tp_dealloc, SLOT(dealloc) },
+    { Py_tp_traverse, SLOT(traverse) },
+    { Py_tp_methods, methods },
+    { 0, NULL },
+};
+
+PyType_Spec builder_spec = {
+    .name = "bloomfile.Builder",
+    .basicsize = sizeof(struct builder),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};

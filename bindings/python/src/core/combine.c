@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ * Called by bloomfile/__init__.py, which opens paths and has defaults. */
+#include "combine.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "error.h"
+#include "filter.h"
+
+/* The filters that a function works on, and the path of what it makes. */
+struct work {
+    struct state *state;
+    PyObject *path, *path_bytes;
+    const char *name;
+    size_t count;
+    struct turn **turns;
+    const bloomfile **filters;
+    PyObject *sources; /* a tuple */
+};
+
+/* Filters only. */
+static bool work_on(struct work *w, PyObject *module, PyObject *sources)
+{
+    w->state = PyModule_GetState(module);
+    w->sources = PySequence_Tuple(sources);
+    if (w->sources == NULL)
+        return false;
+    w->count = (size_t)PyTuple_Size(w->sources);
+    w->turns = calloc(w->count + 1, sizeof *w->turns);
+    w->filters = calloc(w->count + 1, sizeof *w->filters);
+    if (w->turns == NULL || w->filters == NULL) {
+        PyErr_NoMemory();
+        return false;
+    }
+    for (size_t i = 0; i < w->count; i++) {
+        PyObject *source = PyTuple_GetItem(w->sources, (Py_ssize_t)i);
+        if (!PyObject_TypeCheck(source, w->state->filter)) {
+            PyErr_Format(PyExc_TypeError, "a Filter is wanted, not %R", Py_TYPE(source));
+            return false;
+        }
+        w->turns[i] = &((struct filter *)source)->turn;
+    }
+    return true;
+}
+
+static bool work_at(struct work *w)
+{
+    w->path_bytes = w->path != NULL ? path_bytes(w->path) : NULL;
+    w->name = w->path_bytes != NULL ? PyBytes_AsString(w->path_bytes) : NULL;
+    return w->name != NULL;
+}
+
+static bool work_enter(struct work *w)
+{
+    if (!turn_enter_all(w->turns, w->count))
+        return false;
+    for (size_t i = 0; i < w->count; i++)
+        w->filters[i] = w->turns[i]->handle;
+    return true;
+}
+
+/* Damage is that of a source, everything else concerns the result. */
+static PyObject *work_end(struct work *w, int error)
+{
+    PyObject *concerned = w->path;
+    for (size_t i = 0; error < 0 && i < w->count; i++)
+        if (bloomfile_status(w->filters[i]) != 0)
+            concerned = ((struct filter *)PyTuple_GetItem(w->sources, (Py_ssize_t)i))->path;
+    turn_leave_all(w->turns, w->count);
+    return error != 0 ? error_raise(w->state, error, concerned) : Py_NewRef(Py_None);
+}
+
+static void work_free(struct work *w)
+{
+    Py_XDECREF(w->path);
+    Py_XDECREF(w->path_bytes);
+    Py_XDECREF(w->sources);
+    free(w->turns);
+    free(w->filters);
+}
+
+static unsigned flags_of(int replace)
+{
+    return replace ? BLOOMFILE_REPLACE : 0;
+}
+
+/* ---- folding */
+
+static PyObject *choice_tuple(const struct bloomfile_fold_choice *c)
+{
+    return Py_BuildValue("KKKKdd", (unsigned long long)c->factor, (unsigned long long)c->bits,
+                         (unsigned long long)c->image_size, (unsigned long long)c->ones, c->fpr,
+                         c->fpr_more);
+}
+
+static PyObject *choice_list(const struct bloomfile_fold_choice *choices, size_t count)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count; i++) {
+        PyObject *choice = choice_tuple(&choices[i]);
+        if (choice == NULL || PyList_Append(list, choice) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(choice);
+    }
+    return list;
+}
+
+/* All choices: how many there are is told by a first call, which reads nothing. */
+static int plan(const bloomfile *f, uint64_t more, struct bloomfile_fold_choice **choices,
+                size_t *count)
+{
+    *choices = NULL;
+    int error = bloomfile_fold_plan(f, more, NULL, count);
+    if (error != 0)
+        return error;
+    *choices = calloc(*count + 1, sizeof **choices);
+    return *choices != NULL ? bloomfile_fold_plan(f, more, *choices, count) : ENOMEM;
+}
+
+static PyObject *fold_plan(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    uint64_t more;
+    if (PyArg_ParseTuple(args, "OO&", &sources, convert_u64, &more) &&
+        work_on(&w, module, sources) && work_enter(&w)) {
+        struct bloomfile_fold_choice *choices;
+        size_t count;
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = plan(w.filters[0], more, &choices, &count);
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+        if (result != NULL) {
+            Py_DECREF(result);
+            result = choice_list(choices, count);
+        }
+        free(choices);
+    }
+    work_free(&w);
+    return result;
+}
+
+static PyObject *fold(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    uint64_t factor;
+    int replace;
+    if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u64, &factor,
+                         &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace));
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+    }
+    work_free(&w);
+    return result;
+}
+
+/* ---- merging */
+
+/* Which two cannot be merged. */
+static PyObject *differ(struct work *w, int error, size_t i)
+{
+    turn_leave_all(w->turns, w->count);
+    struct filter *other = (struct filter *)PyTuple_GetItem(w->sources, (Py_ssize_t)i);
+    return error_raise(w->state, error, other->path);
+}
+
+static PyObject *merge(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    struct bloomfile_merge_params p = BLOOMFILE_MERGE_PARAMS_INIT;
+    PyObject *sources, *result = NULL;
+    int replace;
+    if (PyArg_ParseTuple(args, "O&OO&O&O&zO&p", convert_path, &w.path, &sources, convert_u32, &p.op,
+                         convert_fpr, &p.max_fpr, convert_u64, &p.keys, &p.label, convert_tag,
+                         p.tag, &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        int error = 0;
+        for (size_t i = 1; i < w.count; i++) {
+            error = bloomfile_compatible(w.filters[0], w.filters[i]);
+            if (error != 0) {
+                result = differ(&w, error, i);
+                break;
+            }
+        }
+        if (error == 0) {
+            PyThreadState *python = PyEval_SaveThread();
+            error = bloomfile_merge(w.name, w.filters, w.count, &p, flags_of(replace));
+            PyEval_RestoreThread(python);
+            result = work_end(&w, error);
+        }
+    }
+    work_free(&w);
+    return result;
+}
+
+static PyObject *project(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    int replace;
+    if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_project(w.name, w.filters[0], flags_of(replace));
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+    }
+    work_free(&w);
+    return result;
+}
+
+/* ---- patches */
+
+static PyObject *delta(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    uint32_t threads;
+    int replace;
+    if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u32, &threads,
+                         &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        PyThreadState *python = PyEval_SaveThread();
+        const int error =
+            bloomfile_delta(w.name, w.filters[0], w.filters[1], threads, flags_of(replace));
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+    }
+    work_free(&w);
+    return result;
+}
+
+static PyObject *patch(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    uint32_t threads;
+    int fd, replace;
+    if (PyArg_ParseTuple(args, "O&OiO&p", convert_path, &w.path, &sources, &fd, convert_u32,
+                         &threads, &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_patch(w.name, w.filters[0], fd, threads, flags_of(replace));
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+    }
+    work_free(&w);
+    return result;
+}
+
+PyMethodDef combine_methods[] = {
+    { "fold_plan", FUNCTION(fold_plan), METH_VARARGS, NULL },
+    { "fold", FUNCTION(fold), METH_VARARGS, NULL },
+    { "merge", FUNCTION(merge), METH_VARARGS, NULL },
+    { "project", FUNCTION(project), METH_VARARGS, NULL },
+    { "delta", FUNCTION(delta), METH_VARARGS, NULL },
+    { "patch", FUNCTION(patch), METH_VARARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ * 1: good; 0: an exception is set. As the parser's own, they clean up after a later failure. */
+#include "convert.h"
+
+#include <bloomfile_inspect.h>
+#include <math.h>
+#include <string.h>
+
+int convert_u64(PyObject *object, void *u64)
+{
+    PyObject *index = PyNumber_Index(object);
+    if (index == NULL)
+        return 0;
+    unsigned long long value = PyLong_AsUnsignedLongLong(index);
+    Py_DECREF(index);
+    if (value == (unsigned long long)-1 && PyErr_Occurred())
+        return 0;
+    *(uint64_t *)u64 = value;
+    return 1;
+}
+
+int convert_u32(PyObject *object, void *u32)
+{
+    uint64_t value;
+    if (!convert_u64(object, &value))
+        return 0;
+    if (value > UINT32_MAX) {
+        PyErr_SetString(PyExc_OverflowError, "the number has more than 32 bits");
+        return 0;
+    }
+    *(uint32_t *)u32 = (uint32_t)value;
+    return 1;
+}
+
+int convert_layout(PyObject *object, void *u32)
+{
+    const struct bloomfile_traits *traits;
+    *(uint32_t *)u32 = 0;
+    if (object == Py_None)
+        return 1;
+    const char *name = PyUnicode_AsUTF8AndSize(object, NULL);
+    if (name == NULL)
+        return 0;
+    for (uint32_t layout = 1; (traits = bloomfile_traits_of(layout)) != NULL; layout++)
+        if (strcmp(traits->name, name) == 0) {
+            *(uint32_t *)u32 = layout;
+            return 1;
+        }
+    PyErr_Format(PyExc_ValueError,
+                 "there is no layout '%s': it is 'blocked', 'classic', 'counting' or 'ribbon'",
+                 name);
+    return 0;
+}
+
+int convert_fpr(PyObject *object, void *value)
+{
+    double *fpr = value;
+    *fpr = 0;
+    if (object == Py_None)
+        return 1;
+    *fpr = PyFloat_AsDouble(object);
+    if (*fpr == -1 && PyErr_Occurred())
+        return 0;
+    if (*fpr == 0) /* which would be the default */
+        *fpr = NAN;
+    return 1;
+}
+
+int convert_tag(PyObject *object, void *tag)
+{
+    Py_buffer view;
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE) != 0)
+        return 0;
+    const bool fits = view.len <= (Py_ssize_t)BLOOMFILE_TAG_SIZE;
+    if (fits) {
+        memset(tag, 0, BLOOMFILE_TAG_SIZE);
+        memcpy(tag, view.buf, (size_t)view.len);
+    } else {
+        PyErr_Format(PyExc_ValueError, "a tag has at most %u bytes, not %zd", BLOOMFILE_TAG_SIZE,
+                     view.len);
+    }
+    PyBuffer_Release(&view);
+    return fits;
+}
+
+int convert_path(PyObject *object, void *str)
+{
+    return PyUnicode_FSDecoder(object, str);
+}
+
+PyObject *path_bytes(PyObject *str)
+{
+    return PyUnicode_EncodeFSDefault(str);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ * Arguments that Python's own parser takes wrongly or not at all: "O&" in its formats. */
+#ifndef BLOOMFILE_PYTHON_CONVERT_H
+#define BLOOMFILE_PYTHON_CONVERT_H
+
+#include <bloomfile.h>
+
+#include "python.h"
+
+/* Integers of 64 and 32 bits; others are OverflowError, never cut off. */
+int convert_u64(PyObject *object, void *u64);
+int convert_u32(PyObject *object, void *u32);
+
+/* The name of a layout, or None: 0. */
+int convert_layout(PyObject *object, void *u32);
+
+/* A rate, or None: 0. What is no rate stays none. */
+int convert_fpr(PyObject *object, void *value);
+
+/* At most 16 bytes; the others are zero. */
+int convert_tag(PyObject *object, void *tag);
+
+/* A path as str, and the bytes of one. */
+int convert_path(PyObject *object, void *str);
+PyObject *path_bytes(PyObject *str);
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ * Errors of the library as exceptions. */
+#ifndef BLOOMFILE_PYTHON_ERROR_H
+#define BLOOMFILE_PYTHON_ERROR_H
+
+#include <bloomfile_inspect.h>
+
+#include "state.h"
+
+/* The exception of an error that is not 0: a subclass of bloomfile.Error, or of OSError. `path` and
+ * `fault` may be NULL. */
+PyObject *error_new(struct state *state, int error, PyObject *path,
+                    const struct bloomfile_fault *fault);
+
+/* Sets it; always NULL. */
+PyObject *error_raise(struct state *state, int error, PyObject *path);
+PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
+                            const struct bloomfile_fault *fault);
+
+#endif

@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT
+ * Opening, asking and closing. A single lookup keeps the GIL: giving it up would cost more. */
+#include "filter.h"
+
+#include <bloomfile_live.h>
+
+#include "batch.h"
+#include "convert.h"
+#include "error.h"
+#include "info.h"
+#include "key.h"
+
+/* ---- objects */
+
+struct filter *filter_make(PyTypeObject *type)
+{
+    struct state *state = state_of(type);
+    allocfunc allocate = PyType_GetSlot(type, Py_tp_alloc);
+    struct filter *self = state != NULL ? (struct filter *)allocate(type, 0) : NULL;
+    if (self != NULL)
+        self->state = state;
+    return self;
+}
+
+static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    (void)args, (void)keywords;
+    return (PyObject *)filter_make(type);
+}
+
+/* Of a path that is relative now, and may mean another file later. */
+static PyObject *absolute(PyObject *path)
+{
+    PyObject *module = PyImport_ImportModule("os.path");
+    PyObject *result = module != NULL ? PyObject_CallMethod(module, "abspath", "O", path) : NULL;
+    Py_XDECREF(module);
+    return result;
+}
+
+bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned flags)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    PyObject *place = path != NULL ? absolute(path) : NULL;
+    if (path != NULL && place == NULL) {
+        bloomfile_close(f);
+        return false;
+    }
+    bloomfile_get_info(f, &info);
+    self->seed = bloomfile_seed(f);
+    self->path = Py_XNewRef(path);
+    self->absolute = place;
+    self->flags = flags;
+    self->adds_wait = (flags & BLOOMFILE_ADD_EXACT) != 0 || info.series != 0;
+    self->told = false;
+    turn_begin(&self->turn, f);
+    return true;
+}
+
+bool filter_is_open(struct filter *self)
+{
+    if (self->path == NULL && self->turn.handle == NULL && !self->held)
+        return false;
+    PyErr_SetString(PyExc_ValueError, "it was opened before: make another object");
+    return true;
+}
+
+static int traverse(struct filter *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(&self->ob_base));
+    if (self->held)
+        Py_VISIT(self->image.obj);
+    return 0;
+}
+
+static void release_image(struct filter *self)
+{
+    if (self->held)
+        PyBuffer_Release(&self->image);
+    self->held = false;
+}
+
+void filter_close(struct filter *self, bloomfile *f)
+{
+    PyThreadState *python = PyEval_SaveThread();
+    bloomfile_close(f);
+    PyEval_RestoreThread(python);
+    release_image(self);
+}
+
+/* Whoever drops a writer instead of closing it cannot learn what failed, but by these ways. */
+static void drop(struct filter *self, bloomfile *f)
+{
+    int error = 0;
+    if (self->writes && self->path != NULL && !self->finished) {
+        if (PyErr_ResourceWarning(NULL, 1, "a LiveFilter was not closed: %R", self->path) != 0)
+            PyErr_WriteUnraisable(NULL);
+        PyThreadState *python = PyEval_SaveThread();
+        error = bloomfile_finish(f);
+        PyEval_RestoreThread(python);
+    }
+    if (error != 0 && !self->told)
+        error_raise(self->state, error, self->path);
+    if ((error != 0 && !self->told) || !filter_warn(self, f))
+        PyErr_WriteUnraisable(NULL);
+    filter_close(self, f);
+}
+
+static void dealloc(struct filter *self)
+{
+    PyTypeObject *type = Py_TYPE(&self->ob_base);
+    PyObject *exception, *value, *traceback;
+    PyObject_GC_UnTrack(self);
+    PyErr_Fetch(&exception, &value, &traceback);
+    bloomfile *f = turn_close(&self->turn);
+    if (f != NULL)
+        drop(self, f);
+    release_image(self);
+    Py_CLEAR(self->path);
+    Py_CLEAR(self->absolute);
+    PyErr_Restore(exception, value, traceback);
+    freefunc release = PyType_GetSlot(type, Py_tp_free);
+    release(self);
+    Py_DECREF(type);
+}
+
+static PyObject *represent(struct filter *self)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(&self->ob_base), "__qualname__");
+    if (name == NULL)
+        return NULL;
+    PyObject *text = self->path != NULL
+                         ? PyUnicode_FromFormat("<bloomfile.%U %R%s>", name, self->path,
+                                                self->turn.handle == NULL ? ", closed" : "")
+                         : PyUnicode_FromFormat("<bloomfile.%U in memory%s>", name,
+                                                self->turn.handle == NULL ? ", closed" : "");
+    Py_DECREF(name);
+    return text;
+}
+
+/* ---- opening */
+
+static unsigned flags_of(const struct opening *o)
+{
+    unsigned flags = 0;
+    if (o->verify != Py_None)
+        flags |= PyObject_IsTrue(o->verify) ? BLOOMFILE_VERIFY_FULL : BLOOMFILE_VERIFY_NONE;
+    flags |= o->prefault ? BLOOMFILE_PREFAULT : 0;
+    flags |= o->lock ? BLOOMFILE_LOCK : 0;
+    flags |= o->copy ? BLOOMFILE_COPY : 0;
+    flags |= o->accept_unclean ? BLOOMFILE_ACCEPT_UNCLEAN : 0;
+    return flags;
+}
+
+static bool check_verify(const struct opening *o)
+{
+    if (o->verify == Py_None || PyBool_Check(o->verify))
+        return true;
+    PyErr_SetString(PyExc_TypeError, "verify is None, True or False");
+    return false;
+}
+
+static int init(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "verify", "prefault", "lock", "copy", "accept_unclean", NULL };
+    struct opening o = OPENING_INIT;
+    PyObject *path = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$Opppp:Filter", names, convert_path, &path,
+                                     &o.verify, &o.prefault, &o.lock, &o.copy, &o.accept_unclean))
+        return -1;
+    int result = -1;
+    PyObject *bytes = NULL;
+    if (check_verify(&o) && !filter_is_open(self) && (bytes = path_bytes(path)) != NULL) {
+        bloomfile *f;
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_open(&f, name, flags_of(&o));
+        PyEval_RestoreThread(python);
+        if (error != 0)
+            error_raise(self->state, error, path);
+        else
+            result = filter_adopt(self, f, path, flags_of(&o)) ? 0 : -1;
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(path);
+    return result;
+}
+
+static PyObject *from_bytes(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "image", "verify", "copy", NULL };
+    struct opening o = OPENING_INIT;
+    PyObject *image;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$Op:from_bytes", names, &image, &o.verify,
+                                     &o.copy) ||
+        !check_verify(&o))
+        return NULL;
+    struct filter *self = filter_make(type);
+    if (self == NULL)
+        return NULL;
+    if (PyObject_GetBuffer(image, &self->image, PyBUF_SIMPLE) == 0) {
+        bloomfile *f;
+        self->held = true;
+        PyThreadState *python = PyEval_SaveThread();
+        const int error =
+            bloomfile_open_memory(&f, self->image.buf, (size_t)self->image.len, flags_of(&o));
+        PyEval_RestoreThread(python);
+        if (error != 0)
+            error_raise(self->state, error, NULL);
+        else if (filter_adopt(self, f, NULL, flags_of(&o))) {
+            if (o.copy)
+                release_image(self);
+            return (PyObject *)self;
+        }
+    }
+    Py_DECREF(self);
+    return NULL;
+}
+
+static PyObject *from_fd(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "fd", "offset", "length", "verify", "prefault", "lock", "copy", NULL };
+    struct opening o = OPENING_INIT;
+    PyObject *file, *size = Py_None;
+    uint64_t offset = 0, length = BLOOMFILE_TO_END;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&O$Oppp:from_fd", names, &file,
+                                     convert_u64, &offset, &size, &o.verify, &o.prefault, &o.lock,
+                                     &o.copy) ||
+        !check_verify(&o) || (size != Py_None && !convert_u64(size, &length)))
+        return NULL;
+    const int fd = PyObject_AsFileDescriptor(file);
+    struct filter *self = fd >= 0 ? filter_make(type) : NULL;
+    if (self == NULL)
+        return NULL;
+    bloomfile *f;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(&o));
+    PyEval_RestoreThread(python);
+    if (error != 0)
+        error_raise(self->state, error, NULL);
+    else if (filter_adopt(self, f, NULL, flags_of(&o)))
+        return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
+}
+
+/* ---- asking */
+
+static int contains(struct filter *self, PyObject *object)
+{
+    struct key key;
+    if (!key_get(&key, object))
+        return -1;
+    const bloomfile *f = turn_ready(&self->turn);
+    const int result = f == NULL ? -1 : bloomfile_contains(f, key.data, (size_t)key.size);
+    key_drop(&key);
+    return result;
+}
+
+static PyObject *contains_method(struct filter *self, PyObject *object)
+{
+    const int result = contains(self, object);
+    return result < 0 ? NULL : PyBool_FromLong(result);
+}
+
+static PyObject *contains_digest(struct filter *self, PyObject *object)
+{
+    uint64_t digest;
+    const bloomfile *f = convert_u64(object, &digest) ? turn_ready(&self->turn) : NULL;
+    return f == NULL ? NULL : PyBool_FromLong(bloomfile_contains_digest(f, digest));
+}
+
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+{
+    bloomfile_contains_digests(handle, digests, n, (bool *)answers);
+    return 0;
+}
+
+static struct taker taker_of(struct filter *self)
+{
+    return (struct taker){ .take = take,
+                           .width = 1,
+                           .turn = &self->turn,
+                           .seed = self->seed,
+                           .state = self->state,
+                           .path = self->path };
+}
+
+static PyObject *contains_many(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_keys_of(&taker, args, keywords);
+}
+
+static PyObject *contains_digests(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_digests_of(&taker, args, keywords);
+}
+
+static PyObject *contains_records(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_records_of(&taker, args, keywords);
+}
+
+static PyObject *contains_arrow(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_arrow_of(&taker, args, keywords);
+}
+
+/* ---- how it is */
+
+static PyObject *get_status(struct filter *self, void *unused)
+{
+    (void)unused;
+    const bloomfile *f = turn_ready(&self->turn);
+    if (f == NULL)
+        return NULL;
+    const int error = bloomfile_status(f);
+    if (error == 0)
+        return Py_NewRef(Py_None);
+    self->told = true;
+    return error_new(self->state, error, self->path, NULL);
+}
+
+bool filter_warn(struct filter *self, bloomfile *f)
+{
+    const int error = self->told ? 0 : bloomfile_status(f);
+    if (error == 0)
+        return true;
+    self->told = true;
+    PyObject *category = PyObject_GetAttrString(self->state->records, "DamageWarning");
+    PyObject *exception = category != NULL ? error_new(self->state, error, self->path, NULL) : NULL;
+    PyObject *text = exception != NULL ? PyObject_Str(exception) : NULL;
+    const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    const bool good =
+        utf8 != NULL && PyErr_WarnFormat(category, 1, "%s, and nobody asked for status", utf8) == 0;
+    Py_XDECREF(text);
+    Py_XDECREF(exception);
+    Py_XDECREF(category);
+    return good;
+}
+
+static PyObject *get_stale(struct filter *self, void *unused)
+{
+    (void)unused;
+    const bloomfile *f = turn_enter(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int stale = bloomfile_is_stale(f);
+    PyEval_RestoreThread(python);
+    turn_leave(&self->turn);
+    return PyBool_FromLong(stale);
+}
+
+static PyObject *get_path(struct filter *self, void *unused)
+{
+    (void)unused;
+    return Py_NewRef(self->path != NULL ? self->path : Py_None);
+}
+
+static PyObject *get_seed(struct filter *self, void *unused)
+{
+    (void)unused;
+    return turn_ready(&self->turn) != NULL ? PyLong_FromUnsignedLongLong(self->seed) : NULL;
+}
+
+static PyObject *get_closed(struct filter *self, void *unused)
+{
+    (void)unused;
+    return PyBool_FromLong(self->turn.handle == NULL);
+}
+
+static PyObject *info(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    struct bloomfile_info numbers = BLOOMFILE_INFO_INIT;
+    const bloomfile *f = turn_ready(&self->turn);
+    if (f == NULL)
+        return NULL;
+    bloomfile_get_info(f, &numbers);
+    return info_object(self->state, &numbers);
+}
+
+static PyObject *measure(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    const bloomfile *f = turn_enter(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    bloomfile_measure(f, &m);
+    PyEval_RestoreThread(python);
+    turn_leave(&self->turn);
+    return PyObject_CallMethod(self->state->records, "Measurement", "Kddd",
+                               (unsigned long long)m.ones, m.fill, m.fpr, m.keys_estimate);
+}
+
+static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "threads", NULL };
+    uint32_t threads = 1;
+    struct bloomfile_fault fault;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&:verify", names, convert_u32, &threads))
+        return NULL;
+    const bloomfile *f = turn_enter(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_verify(f, threads, &fault);
+    PyEval_RestoreThread(python);
+    turn_leave(&self->turn);
+    if (error == 0)
+        return Py_NewRef(Py_None);
+    self->told = true;
+    return error_raise_fault(self->state, error, self->path, &fault);
+}
+
+/* ---- copies */
+
+static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "replace", NULL };
+    PyObject *path = NULL;
+    int replace = 0, error = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:seal_to", names, convert_path, &path,
+                                     &replace))
+        return NULL;
+    PyObject *bytes = path_bytes(path);
+    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn) : NULL;
+    if (f != NULL) {
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        error = bloomfile_seal_to(name, f, replace ? BLOOMFILE_REPLACE : 0);
+        PyEval_RestoreThread(python);
+        turn_leave(&self->turn);
+        if (error != 0)
+            error_raise(self->state, error, path);
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(path);
+    return f == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *to_bytes(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    void *image;
+    size_t size;
+    const bloomfile *f = turn_enter(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_seal_to_memory(&image, &size, f);
+    PyEval_RestoreThread(python);
+    turn_leave(&self->turn);
+    if (error != 0)
+        return error_raise(self->state, error, self->path);
+    PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);
+    bloomfile_free(image);
+    return bytes;
+}
+
+/* ---- the end */
+
+static PyObject *close_method(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    bloomfile *f = turn_close(&self->turn);
+    if (f == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    const bool good = filter_warn(self, f);
+    filter_close(self, f);
+    return good ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *enter(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    return turn_ready(&self->turn) != NULL ? Py_NewRef((PyObject *)self) : NULL;
+}
+
+static PyObject *leave(struct filter *self, PyObject *args)
+{
+    (void)args;
+    return PyObject_CallMethod((PyObject *)self, "close", NULL);
+}
+
+/* The keyword arguments that open it again. That an unclean file was accepted by a writer spoke for
+ * everybody, once. */
+static PyObject *options(const struct filter *self)
+{
+#define GIVEN(flag) PyBool_FromLong((self->flags & (flag)) != 0)
+    if (self->writes)
+        return Py_BuildValue("{sN}", "exact", GIVEN(BLOOMFILE_ADD_EXACT));
+    PyObject *verify = (self->flags & BLOOMFILE_VERIFY_FULL) != 0   ? Py_True
+                       : (self->flags & BLOOMFILE_VERIFY_NONE) != 0 ? Py_False
+                                                                    : Py_None;
+    return Py_BuildValue("{sOsNsNsNsN}", "verify", verify, "prefault", GIVEN(BLOOMFILE_PREFAULT),
+                         "lock", GIVEN(BLOOMFILE_LOCK), "copy", GIVEN(BLOOMFILE_COPY),
+                         "accept_unclean", GIVEN(BLOOMFILE_ACCEPT_UNCLEAN));
+#undef GIVEN
+}
+
+/* What another process opens is the file at this path by then. */
+static PyObject *reduce(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    if (turn_ready(&self->turn) == NULL)
+        return NULL;
+    if (self->absolute == NULL) {
+        PyErr_SetString(PyExc_TypeError,
+                        "a filter without a path cannot be pickled: pass the bytes "
+                        "of to_bytes(), or seal_to() a file");
+        return NULL;
+    }
+    PyObject *reopen = PyObject_GetAttrString(self->state->records, "reopen");
+    if (reopen == NULL)
+        return NULL;
+    return Py_BuildValue("N(OON)", reopen, Py_TYPE(&self->ob_base), self->absolute, options(self));
+}
+
+/* ---- the class */
+
+#define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
+
+static PyMethodDef methods[] = {
+    { "contains", FUNCTION(contains_method), METH_O,
+      "contains($self, key, /)\n--\n\nFalse: the key is certainly not there. As `key in filter`." },
+    { "contains_digest", FUNCTION(contains_digest), METH_O,
+      "contains_digest($self, digest, /)\n--\n\n"
+      "The same by a digest, of hash() with this filter's seed; one of another seed is not "
+      "found." },
+    { "contains_many", FUNCTION(contains_many), WITH_KEYWORDS,
+      "contains_many($self, keys, /, *, out=None)\n--\n\n"
+      "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of bytes and "
+      "str, "
+      "or an Arrow array or stream of strings or binary without nulls." },
+    { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
+      "contains_digests($self, digests, /, *, out=None)\n--\n\n"
+      "The same for a buffer of uint64, or of 8 bytes each, made by hash_many() with this filter's "
+      "seed; those of another seed are not found." },
+    { "contains_records", FUNCTION(contains_records), WITH_KEYWORDS,
+      "contains_records($self, records, /, size=None, *, out=None)\n--\n\n"
+      "The same for a buffer of keys of one size, which are the bytes of its items or rows." },
+    { "contains_arrow", FUNCTION(contains_arrow), WITH_KEYWORDS,
+      "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
+      "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
+    { "info", FUNCTION(info), METH_NOARGS, "info($self, /)\n--\n\nWhat the header says." },
+    { "measure", FUNCTION(measure), METH_NOARGS,
+      "measure($self, /)\n--\n\nWhat the bits say: fill, and the real false-positive rate." },
+    { "verify", FUNCTION(verify), WITH_KEYWORDS,
+      "verify($self, /, threads=1)\n--\n\n"
+      "Reads and checks the whole file. Damage is an exception with offset, page and field." },
+    { "seal_to", FUNCTION(seal_to), WITH_KEYWORDS,
+      "seal_to($self, path, *, replace=False)\n--\n\n"
+      "Writes a sealed copy, of a live filter too, whose writers may go on." },
+    { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
+      "to_bytes($self, /)\n--\n\nThe same as bytes, for from_bytes()." },
+    { "from_bytes", FUNCTION(from_bytes), WITH_KEYWORDS | METH_CLASS,
+      "from_bytes($type, image, *, verify=None, copy=False)\n--\n\n"
+      "A sealed filter in memory, which is kept and must not change, unless it is copied." },
+    { "from_fd", FUNCTION(from_fd), WITH_KEYWORDS | METH_CLASS,
+      "from_fd($type, fd, offset=0, length=None, *, verify=None, prefault=False, lock=False, "
+      "copy=False)\n--\n\n"
+      "A filter in part of an open file, which may be closed afterwards." },
+    { "close", FUNCTION(close_method), METH_NOARGS,
+      "close($self, /)\n--\n\nEnds it, once other threads have ended what they do. Again: "
+      "nothing." },
+    { "__enter__", FUNCTION(enter), METH_NOARGS, NULL },
+    { "__exit__", FUNCTION(leave), METH_VARARGS, NULL },
+    { "__reduce__", FUNCTION(reduce), METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyGetSetDef attributes[] = {
+    { "status", (getter)get_status, NULL,
+      "None, or the first damage that was met: the answers that depended on it were True.", NULL },
+    { "stale", (getter)get_stale, NULL, "Whether it is time to open the path anew.", NULL },
+    { "path", (getter)get_path, NULL, "As it was given; None: there is none.", NULL },
+    { "seed", (getter)get_seed, NULL, "That of its digests.", NULL },
+    { "closed", (getter)get_closed, NULL, "Whether close() was called.", NULL },
+    { NULL, NULL, NULL, NULL, NULL },
+};
+
+static const char documentation[] =
+    "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False)\n"
+    "--\n\n"
+    "A filter for reading: sealed, live, or a series. `key in filter` is False if the key was "
+    "certainly not added.\n\n"
+    "verify: None checks pages as they are touched, True all of them now, False none.";
+
+static PyType_Slot slots[] = {
+    { Py_tp_doc, SLOT(documentation) }, { Py_tp_new, SLOT(make) },
+    { Py_tp_init, SLOT(init) },         { Py_tp_dealloc, SLOT(dealloc) },
+    { Py_tp_traverse, SLOT(traverse) }, { Py_tp_repr, SLOT(represent) },
+    { Py_sq_contains, SLOT(contains) }, { Py_tp_methods, methods },
+    { Py_tp_getset, attributes },       { 0, NULL },
+};
+
+PyType_Spec filter_spec = {
+    .name = "bloomfile.Filter",
+    .basicsize = sizeof(struct filter),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ * The class Filter, which LiveFilter extends. */
+#ifndef BLOOMFILE_PYTHON_FILTER_H
+#define BLOOMFILE_PYTHON_FILTER_H
+
+#include <bloomfile.h>
+
+#include "state.h"
+#include "take.h"
+
+struct filter {
+    PyObject_HEAD struct turn turn; /* of the bloomfile */
+    struct state *state;
+    uint64_t seed;
+    PyObject *path;     /* as it was given, str; NULL: there is none */
+    PyObject *absolute; /* for other processes */
+    unsigned flags;     /* it was opened with */
+    bool writes;        /* it was opened for adding */
+    bool adds_wait;     /* for locks, or for a further file */
+    bool finished;      /* its writing has ended, and whoever closed it was told what failed */
+    bool told;          /* somebody has asked for, or was told of, its damage */
+    bool held;          /* `image` is to be released */
+    Py_buffer image;    /* of a filter in memory */
+};
+
+extern PyType_Spec filter_spec;
+
+/* The flags of opening by keyword arguments. */
+struct opening {
+    PyObject *verify;
+    int prefault, lock, copy, accept_unclean;
+};
+#define OPENING_INIT                                                                               \
+    {                                                                                              \
+        .verify = Py_None                                                                          \
+    }
+
+/* An object of the class without a filter. */
+struct filter *filter_make(PyTypeObject *type);
+
+/* Gives an object its filter; takes it over, even when it fails. `path` may be NULL. */
+bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned flags);
+
+/* Whether it has one already, which is an exception. */
+bool filter_is_open(struct filter *self);
+
+/* Warns of damage that nobody has asked for, before `f` is closed. false: the warning is an
+ * exception. */
+bool filter_warn(struct filter *self, bloomfile *f);
+
+/* Closes it, without the GIL. */
+void filter_close(struct filter *self, bloomfile *f);
+
+#endif

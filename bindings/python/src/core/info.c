@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ * Numbers that stand for something become its name; one that is not known stays a number. */
+#include "info.h"
+
+#include "convert.h"
+
+static const char *const states[] = { NULL, "live", "sealed", "poisoned" };
+static const char *const framings[] = { NULL, "lines", "lines-crlf", "null", "fixed" };
+
+#define COUNT(names) (sizeof(names) / sizeof(names)[0])
+
+static PyObject *named(uint32_t number, const char *const *names, size_t count)
+{
+    return number < count && names[number] != NULL ? PyUnicode_FromString(names[number])
+                                                   : PyLong_FromUnsignedLong(number);
+}
+
+const char *info_layout(uint32_t layout)
+{
+    const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
+    return traits != NULL ? traits->name : NULL;
+}
+
+static PyObject *layout_named(uint32_t layout)
+{
+    const char *name = info_layout(layout);
+    return name != NULL ? PyUnicode_FromString(name) : PyLong_FromUnsignedLong(layout);
+}
+
+static PyObject *framing_named(uint32_t framing)
+{
+    return framing == BLOOMFILE_FRAMING_UNKNOWN ? Py_NewRef(Py_None)
+                                                : named(framing, framings, COUNT(framings));
+}
+
+/* Of a damaged header, a label may be anything. */
+static PyObject *label_text(const char *label)
+{
+    Py_ssize_t size = 0;
+    while (size < (Py_ssize_t)BLOOMFILE_MAX_LABEL && label[size] != '\0')
+        size++;
+    return PyUnicode_DecodeUTF8(label, size, "backslashreplace");
+}
+
+static PyObject *bytes_of(const uint8_t *bytes)
+{
+    return PyBytes_FromStringAndSize((const char *)bytes, 16);
+}
+
+PyObject *info_object(struct state *state, const struct bloomfile_info *i)
+{
+#define U64(field)        #field, (unsigned long long)i->field
+#define U32(field)        #field, (unsigned)i->field
+#define MADE(field, made) #field, made
+    PyObject *fields = Py_BuildValue(
+        "{sIsIsIsIsIsIsNsIsIsNsKsKsKsKsKsKsKsKsKsdsKsKsKsKsKsNsIsNsNsNsIsNsIsIsIsKsKsKsdsKsK}",
+        U32(version), U32(header_size), U32(compat), U32(ro_compat), U32(incompat), U32(provenance),
+        MADE(layout, layout_named(i->layout)), U32(hash_id), U32(hashes),
+        MADE(state, named(i->state, states, COUNT(states))), U64(bits), U64(bits_unfolded),
+        U64(seed), U64(self_test), U64(body_offset), U64(body_size), U64(image_size), U64(pages),
+        U64(capacity), "fpr", i->fpr, U64(sequence), U64(keys), U64(ones), U64(overflow),
+        U64(bad_pages), MADE(keys_estimated, PyBool_FromLong(i->keys_estimated != 0)),
+        U32(body_crc), MADE(tag, bytes_of(i->tag)), MADE(boot_id, bytes_of(i->boot_id)),
+        MADE(label, label_text(i->label)), U32(writers), MADE(framing, framing_named(i->framing)),
+        U32(framing_size), U32(layers), U32(generations), U64(layer), U64(rest_size), U64(series),
+        "series_fpr", i->series_fpr, U64(period), U64(began));
+#undef U64
+#undef U32
+#undef MADE
+    PyObject *class = PyObject_GetAttrString(state->records, "Info");
+    PyObject *none = PyTuple_New(0), *result = NULL;
+    if (fields != NULL && class != NULL && none != NULL)
+        result = PyObject_Call(class, none, fields);
+    Py_XDECREF(fields);
+    Py_XDECREF(class);
+    Py_XDECREF(none);
+    return result;
+}
+
+static PyObject *fault_tuple(const struct bloomfile_fault *fault)
+{
+    return Py_BuildValue("iKz", fault->error, (unsigned long long)fault->offset, fault->field);
+}
+
+PyObject *info_inspect(PyObject *module, PyObject *args)
+{
+    struct bloomfile_fault faults[64];
+    size_t count = sizeof faults / sizeof faults[0];
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    Py_buffer bytes;
+    uint64_t size;
+    if (!PyArg_ParseTuple(args, "y*O&", &bytes, convert_u64, &size))
+        return NULL;
+    if (bytes.len < 4096 && size > (uint64_t)bytes.len)
+        size = (uint64_t)bytes.len;
+    bloomfile_inspect(bytes.buf, (size_t)size, &info, faults, &count);
+    PyBuffer_Release(&bytes);
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < count && i < sizeof faults / sizeof faults[0]; i++) {
+        PyObject *fault = fault_tuple(&faults[i]);
+        if (fault == NULL || PyList_Append(list, fault) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(fault);
+    }
+    if (list == NULL)
+        return NULL;
+    PyObject *object = info_object(PyModule_GetState(module), &info);
+    return object != NULL ? Py_BuildValue("NN", object, list) : (Py_DECREF(list), NULL);
+}

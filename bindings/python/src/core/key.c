@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ * What is a key, and what only looks like one. */
+#include "key.h"
+
+#include <string.h>
+
+/* A name of a file that is no UTF-8 has surrogates: os.fsencode() makes the bytes that it has. */
+bool key_has_no_utf8(void)
+{
+    PyObject *type, *value, *traceback;
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError))
+        return false;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *done = PyObject_CallMethod(
+        value, "add_note", "s",
+        "a key that is str is its UTF-8, and this one has none: encode it yourself, "
+        "the name of a file by os.fsencode()");
+    Py_XDECREF(done);
+    if (done == NULL)
+        PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return false;
+}
+
+static bool get_text(struct key *key, PyObject *object)
+{
+    key->data = PyUnicode_AsUTF8AndSize(object, &key->size);
+    return key->data != NULL || key_has_no_utf8();
+}
+
+static bool is_bytes(const Py_buffer *view)
+{
+    return view->ndim == 1 && view->itemsize == 1 &&
+           (view->format == NULL || strchr("Bbc", view->format[0]) != NULL) &&
+           PyBuffer_IsContiguous(view, 'C');
+}
+
+static bool get_buffer(struct key *key, PyObject *object)
+{
+    if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) != 0)
+        return false;
+    if (!is_bytes(&key->view)) {
+        PyErr_Format(PyExc_TypeError,
+                     "a key of type %R must be contiguous bytes; of many records in one buffer, "
+                     "see contains_records, add_records",
+                     Py_TYPE(object));
+        PyBuffer_Release(&key->view);
+        return false;
+    }
+    key->held = true;
+    key->data = key->view.buf;
+    key->size = key->view.len;
+    return true;
+}
+
+bool key_get_slowly(struct key *key, PyObject *object)
+{
+    if (PyUnicode_Check(object))
+        return get_text(key, object);
+    if (PyBytes_Check(object))
+        return PyBytes_AsStringAndSize(object, (char **)(void *)&key->data, &key->size) == 0;
+    if (PyLong_Check(object))
+        PyErr_SetString(PyExc_TypeError,
+                        "a key is bytes or str, not int: take str(key), as the tools would read "
+                        "it, or key.to_bytes(8, 'little'); of digests, see contains_digest");
+    else if (PyObject_CheckBuffer(object))
+        return get_buffer(key, object);
+    else
+        PyErr_Format(PyExc_TypeError, "a key is bytes or str, not %R", Py_TYPE(object));
+    return false;
+}
+
+bool key_is_one(PyObject *keys)
+{
+    if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys) &&
+        !PyMemoryView_Check(keys))
+        return false;
+    PyErr_Format(PyExc_TypeError,
+                 "many keys are wanted, and %R is one: put it into a list; of records or digests "
+                 "in a buffer, see contains_records, contains_digests",
+                 Py_TYPE(keys));
+    return true;
+}

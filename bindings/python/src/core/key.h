@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ * The bytes of a key. */
+#ifndef BLOOMFILE_PYTHON_KEY_H
+#define BLOOMFILE_PYTHON_KEY_H
+
+#include "python.h"
+
+struct key {
+    const char *data;
+    Py_ssize_t size;
+    bool held; /* `view` is to be released */
+    Py_buffer view;
+};
+
+/* Any other kind of key than those below; a str that has no UTF-8. */
+bool key_get_slowly(struct key *key, PyObject *object);
+bool key_has_no_utf8(void);
+
+/* The bytes of an object, which must outlive the key: those of a str are its UTF-8. false: an
+ * exception is set. */
+static inline bool key_get(struct key *key, PyObject *object)
+{
+    key->held = false;
+    if (Py_TYPE(object) == &PyBytes_Type)
+        return PyBytes_AsStringAndSize(object, (char **)(void *)&key->data, &key->size) == 0;
+    if (Py_TYPE(object) != &PyUnicode_Type)
+        return key_get_slowly(key, object);
+    key->data = PyUnicode_AsUTF8AndSize(object, &key->size);
+    return key->data != NULL || key_has_no_utf8();
+}
+
+static inline void key_drop(struct key *key)
+{
+    if (key->held)
+        PyBuffer_Release(&key->view);
+}
+
+/* Whether this is one key, where many are wanted: TypeError. */
+bool key_is_one(PyObject *keys);
+
+#endif

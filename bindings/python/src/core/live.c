@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ * Filters that are added to. A single add keeps the GIL, unless it may wait for somebody. */
+#include "live.h"
+
+#include <bloomfile_live.h>
+
+#include "batch.h"
+#include "convert.h"
+#include "error.h"
+#include "filter.h"
+#include "key.h"
+#include "params.h"
+
+/* ---- opening */
+
+static int init(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "exact", "accept_unclean", NULL };
+    PyObject *path = NULL;
+    int exact = 0, accept = 0, result = -1;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$pp:LiveFilter", names, convert_path,
+                                     &path, &exact, &accept))
+        return -1;
+    const unsigned flags = BLOOMFILE_WRITE | (exact ? BLOOMFILE_ADD_EXACT : 0) |
+                           (accept ? BLOOMFILE_ACCEPT_UNCLEAN : 0);
+    PyObject *bytes = filter_is_open(self) ? NULL : path_bytes(path);
+    if (bytes != NULL) {
+        bloomfile *f;
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_open(&f, name, flags);
+        PyEval_RestoreThread(python);
+        self->writes = true;
+        if (error != 0)
+            error_raise(self->state, error, path);
+        else
+            result = filter_adopt(self, f, path, flags) ? 0 : -1;
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(path);
+    return result;
+}
+
+static PyObject *made(PyTypeObject *type, const struct params *p)
+{
+    struct filter *self = filter_make(type);
+    if (self == NULL)
+        return NULL;
+    bloomfile *f;
+    const unsigned flags = p->exact ? BLOOMFILE_ADD_EXACT : 0;
+    const unsigned replace = p->replace ? BLOOMFILE_REPLACE : 0;
+    const char *name = p->path_bytes != NULL ? PyBytes_AsString(p->path_bytes) : NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = name != NULL ? bloomfile_create(&f, name, &p->c, flags | replace)
+                                   : bloomfile_create_memory(&f, &p->c, flags);
+    PyEval_RestoreThread(python);
+    self->writes = true;
+    if (error != 0)
+        error_raise(self->state, error, p->path);
+    else if (filter_adopt(self, f, p->path, flags | (name != NULL ? BLOOMFILE_WRITE : 0)))
+        return (PyObject *)self;
+    Py_DECREF(self);
+    return NULL;
+}
+
+static PyObject *create(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    struct params p;
+    PyObject *result = params_of_file(&p, args, keywords) ? made(type, &p) : NULL;
+    params_end(&p);
+    return result;
+}
+
+static PyObject *in_memory(PyTypeObject *type, PyObject *args, PyObject *keywords)
+{
+    struct params p;
+    PyObject *result = params_of_memory(&p, args, keywords) ? made(type, &p) : NULL;
+    params_end(&p);
+    return result;
+}
+
+/* ---- adding */
+
+/* One digest; an exception is set if not true. */
+static bool change(struct filter *self, int (*how)(bloomfile *, bloomfile_digest, bool *),
+                   uint64_t digest, bool waits, bool *was_new)
+{
+    int error;
+    if (waits) {
+        bloomfile *f = turn_enter(&self->turn);
+        if (f == NULL)
+            return false;
+        PyThreadState *python = PyEval_SaveThread();
+        error = how(f, digest, was_new);
+        PyEval_RestoreThread(python);
+        turn_leave(&self->turn);
+    } else {
+        bloomfile *f = turn_ready(&self->turn);
+        if (f == NULL)
+            return false;
+        error = how(f, digest, was_new);
+    }
+    if (error != 0)
+        error_raise(self->state, error, self->path);
+    return error == 0;
+}
+
+static bool digest_of(struct filter *self, PyObject *object, uint64_t *digest)
+{
+    struct key key;
+    if (!key_get(&key, object))
+        return false;
+    *digest = bloomfile_hash(self->seed, key.data, (size_t)key.size);
+    key_drop(&key);
+    return true;
+}
+
+static PyObject *add(struct filter *self, PyObject *key)
+{
+    uint64_t digest;
+    bool was_new;
+    return digest_of(self, key, &digest) &&
+                   change(self, bloomfile_add_digest, digest, self->adds_wait, &was_new)
+               ? PyBool_FromLong(was_new)
+               : NULL;
+}
+
+static PyObject *add_digest(struct filter *self, PyObject *object)
+{
+    uint64_t digest;
+    bool was_new;
+    return convert_u64(object, &digest) &&
+                   change(self, bloomfile_add_digest, digest, self->adds_wait, &was_new)
+               ? PyBool_FromLong(was_new)
+               : NULL;
+}
+
+static int remove_digest(bloomfile *f, bloomfile_digest digest, bool *unused)
+{
+    (void)unused;
+    return bloomfile_remove_digest(f, digest);
+}
+
+static PyObject *remove_key(struct filter *self, PyObject *key)
+{
+    uint64_t digest;
+    return digest_of(self, key, &digest) && change(self, remove_digest, digest, true, NULL)
+               ? Py_NewRef(Py_None)
+               : NULL;
+}
+
+static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+{
+    return bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL);
+}
+
+static struct taker taker_of(struct filter *self)
+{
+    return (struct taker){ .take = take,
+                           .width = 1,
+                           .turn = &self->turn,
+                           .seed = self->seed,
+                           .state = self->state,
+                           .path = self->path };
+}
+
+static PyObject *add_many(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_keys_of(&taker, args, keywords);
+}
+
+static PyObject *add_digests(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_digests_of(&taker, args, keywords);
+}
+
+static PyObject *add_records(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_records_of(&taker, args, keywords);
+}
+
+static PyObject *add_arrow(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    const struct taker taker = taker_of(self);
+    return batch_arrow_of(&taker, args, keywords);
+}
+
+/* ---- disk */
+
+static PyObject *none_or(struct filter *self, int error)
+{
+    return error != 0 ? error_raise(self->state, error, self->path) : Py_NewRef(Py_None);
+}
+
+static PyObject *sync_method(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    bloomfile *f = turn_enter(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_sync(f);
+    PyEval_RestoreThread(python);
+    turn_leave(&self->turn);
+    return none_or(self, error);
+}
+
+static PyObject *seal(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    bloomfile *f = turn_enter_alone(&self->turn);
+    if (f == NULL)
+        return NULL;
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_seal(f);
+    PyEval_RestoreThread(python);
+    turn_leave_alone(&self->turn);
+    return none_or(self, error);
+}
+
+static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", "replace", NULL };
+    PyObject *path = NULL;
+    int replace = 0, error = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&|$p:rescue", names, convert_path, &path,
+                                     &replace))
+        return NULL;
+    PyObject *bytes = path_bytes(path);
+    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn) : NULL;
+    if (f != NULL) {
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        error = bloomfile_rescue(name, f, replace ? BLOOMFILE_REPLACE : 0);
+        PyEval_RestoreThread(python);
+        turn_leave(&self->turn);
+        if (error != 0)
+            error_raise(self->state, error, path);
+    }
+    Py_XDECREF(bytes);
+    Py_DECREF(path);
+    return f == NULL || error != 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* A failure leaves it open, so that it can be rescued; whoever closes it again has been told. */
+static PyObject *close_method(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    bloomfile *f = turn_close(&self->turn);
+    if (f == NULL)
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    PyThreadState *python = PyEval_SaveThread();
+    const int error = bloomfile_finish(f);
+    PyEval_RestoreThread(python);
+    if (error != 0 && !self->finished) {
+        self->finished = self->told = true;
+        turn_begin(&self->turn, f);
+        return error_raise(self->state, error, self->path);
+    }
+    const bool good = filter_warn(self, f);
+    filter_close(self, f);
+    return good ? Py_NewRef(Py_None) : NULL;
+}
+
+/* ---- the class */
+
+#define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
+#define MAKING                                                                                     \
+    "layout=None, bits=0, hashes=0, seed=0, label=None, tag=b'', framing=None, grow=False, "       \
+    "generations=0, every=None, exact=False"
+
+static PyMethodDef methods[] = {
+    { "add", FUNCTION(add), METH_O,
+      "add($self, key, /)\n--\n\nWhether that changed the filter: False, if it seems to be "
+      "there." },
+    { "add_digest", FUNCTION(add_digest), METH_O,
+      "add_digest($self, digest, /)\n--\n\n"
+      "The same by a digest, of hash() with this filter's seed; another one is never found." },
+    { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
+      "add_many($self, keys, /, *, out=None)\n--\n\n"
+      "A byte for each key, 1 if it was new. keys as contains_many(). After an exception some may "
+      "have been added." },
+    { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
+      "add_digests($self, digests, /, *, out=None)\n--\n\nThe same, of contains_digests()." },
+    { "add_records", FUNCTION(add_records), WITH_KEYWORDS,
+      "add_records($self, records, /, size=None, *, out=None)\n--\n\n"
+      "The same, of contains_records()." },
+    { "add_arrow", FUNCTION(add_arrow), WITH_KEYWORDS,
+      "add_arrow($self, offsets, data, /, *, out=None)\n--\n\nThe same, of contains_arrow()." },
+    { "remove", FUNCTION(remove_key), METH_O,
+      "remove($self, key, /)\n--\n\n"
+      "Takes back one add, which must have been made, in the layout counting." },
+    { "sync", FUNCTION(sync_method), METH_NOARGS,
+      "sync($self, /)\n--\n\nWrites to disk what was added, by whomever." },
+    { "seal", FUNCTION(seal), METH_NOARGS,
+      "seal($self, /)\n--\n\n"
+      "Gives the file checksums; nothing is added any more. It stays open for reading." },
+    { "rescue", FUNCTION(rescue), WITH_KEYWORDS,
+      "rescue($self, path, *, replace=False)\n--\n\n"
+      "Writes what memory holds to a new live file, when a write to the old one has failed." },
+    { "close", FUNCTION(close_method), METH_NOARGS,
+      "close($self, /)\n--\n\n"
+      "Ends writing: the last writer syncs. If that raises, rescue() is possible before the next "
+      "close()." },
+    { "create", FUNCTION(create), WITH_KEYWORDS | METH_CLASS,
+      "create($type, path, capacity=0, fpr=None, *, " MAKING ", replace=False)\n--\n\n"
+      "Makes a live filter and opens it. grow: with larger layers, once `capacity` is reached. "
+      "generations: it forgets those before the last ones, each of `capacity` keys or `every` "
+      "seconds." },
+    { "in_memory", FUNCTION(in_memory), WITH_KEYWORDS | METH_CLASS,
+      "in_memory($type, capacity=0, fpr=None, *, " MAKING ")\n--\n\n"
+      "The same without a file, for this process and children that it forks." },
+    { NULL, NULL, 0, NULL },
+};
+
+static const char documentation[] =
+    "LiveFilter(path, *, exact=False, accept_unclean=False)\n--\n\n"
+    "A filter to which any number of threads and processes add at once.\n\n"
+    "exact: of several who add the same new key at once, only one is told that it was new.";
+
+static PyType_Slot slots[] = {
+    { Py_tp_doc, SLOT(documentation) },
+    { Py_tp_init, SLOT(init) },
+    { Py_tp_methods, methods },
+    { 0, NULL },
+};
+
+PyType_Spec live_spec = {
+    .name = "bloomfile.LiveFilter",
+    .basicsize = sizeof(struct filter),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, /* memory and its end as Filter */
+    .slots = slots,
+};

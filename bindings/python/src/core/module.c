@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ * The module bloomfile._core: its classes, its functions, hashing and sizing. */
+#include <bloomfile_inspect.h>
+#include <string.h>
+
+#include "batch.h"
+#include "builder.h"
+#include "combine.h"
+#include "convert.h"
+#include "filter.h"
+#include "info.h"
+#include "key.h"
+#include "live.h"
+
+/* ---- hashing */
+
+static PyObject *hash(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "", "seed", NULL };
+    PyObject *object;
+    uint64_t seed = 0;
+    struct key key;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&:hash", names, &object, convert_u64,
+                                     &seed) ||
+        !key_get(&key, object))
+        return NULL;
+    const uint64_t digest = bloomfile_hash(seed, key.data, (size_t)key.size);
+    key_drop(&key);
+    return PyLong_FromUnsignedLongLong(digest);
+}
+
+static int give(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
+{
+    (void)handle;
+    memcpy(answers, digests, n * sizeof *digests);
+    return 0;
+}
+
+static PyObject *hash_many(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "", "seed", "out", NULL };
+    PyObject *keys, *out = Py_None;
+    struct taker taker = { .take = give, .width = 8, .state = PyModule_GetState(module) };
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O&$O:hash_many", names, &keys, convert_u64,
+                                     &taker.seed, &out))
+        return NULL;
+    return batch_keys(&taker, keys, out);
+}
+
+/* ---- sizing */
+
+static PyObject *bits_for(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "n", "fpr", "layout", "hashes", NULL };
+    uint64_t n;
+    double fpr;
+    uint32_t layout = 0, hashes = 0;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&d|O&O&:bits_for", names, convert_u64, &n,
+                                     &fpr, convert_layout, &layout, convert_u32, &hashes))
+        return NULL;
+    const uint64_t bits = bloomfile_bits_for(layout, n, fpr, hashes);
+    if (bits == 0) {
+        PyErr_SetString(PyExc_ValueError, "an argument is out of range, or no size will do");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLongLong(bits);
+}
+
+static PyObject *hashes_for(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "bits", "n", "layout", NULL };
+    uint64_t bits, n;
+    uint32_t layout = 0;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&O&|O&:hashes_for", names, convert_u64,
+                                     &bits, convert_u64, &n, convert_layout, &layout))
+        return NULL;
+    const uint32_t hashes = bloomfile_hashes_for(layout, bits, n);
+    if (hashes == 0 && layout != BLOOMFILE_RIBBON) {
+        PyErr_SetString(PyExc_ValueError, "an argument is out of range");
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(hashes);
+}
+
+static PyObject *fpr_for(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "bits", "hashes", "n", "layout", NULL };
+    uint64_t bits, n;
+    uint32_t hashes, layout = 0;
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&O&O&|O&:fpr_for", names, convert_u64, &bits,
+                                     convert_u32, &hashes, convert_u64, &n, convert_layout,
+                                     &layout))
+        return NULL;
+    const double fpr = bloomfile_fpr_for(layout, bits, hashes, n);
+    if (fpr != fpr) {
+        PyErr_SetString(PyExc_ValueError, "an argument is out of range");
+        return NULL;
+    }
+    return PyFloat_FromDouble(fpr);
+}
+
+/* ---- errors */
+
+/* [(name, code, text), ...] */
+static PyObject *errors(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+#define ROW(name, code, text)    #name, code, text,
+#define FORMAT(name, code, text) "(sis)"
+    return Py_BuildValue("[" BLOOMFILE_ERRORS(FORMAT) "]", BLOOMFILE_ERRORS(ROW) NULL);
+#undef ROW
+#undef FORMAT
+}
+
+/* ---- the module */
+
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+/* Of the headers; that of the library in use may be newer. */
+#define VERSION                                                                                    \
+    TEXT(BLOOMFILE_VERSION_MAJOR)                                                                  \
+    "." TEXT(BLOOMFILE_VERSION_MINOR) "." TEXT(BLOOMFILE_VERSION_PATCH)
+
+#define WITH_KEYWORDS (METH_VARARGS | METH_KEYWORDS)
+
+static PyMethodDef methods[] = {
+    { "hash", FUNCTION(hash), WITH_KEYWORDS,
+      "hash(key, /, seed=0)\n--\n\nThe digest of a key: XXH3 of its bytes, under a seed." },
+    { "hash_many", FUNCTION(hash_many), WITH_KEYWORDS,
+      "hash_many(keys, /, seed=0, *, out=None)\n--\n\n"
+      "The digests of keys as for contains_many(), 8 bytes each, in a bytearray or in `out`." },
+    { "bits_for", FUNCTION(bits_for), WITH_KEYWORDS,
+      "bits_for(n, fpr, layout=None, hashes=0)\n--\n\nThe least m for n keys at this rate." },
+    { "hashes_for", FUNCTION(hashes_for), WITH_KEYWORDS,
+      "hashes_for(bits, n, layout=None)\n--\n\nThe best k for n keys in m bits." },
+    { "fpr_for", FUNCTION(fpr_for), WITH_KEYWORDS,
+      "fpr_for(bits, hashes, n, layout=None)\n--\n\nThe expected false-positive rate." },
+    { "inspect", FUNCTION(info_inspect), METH_VARARGS, NULL },
+    { "errors", FUNCTION(errors), METH_NOARGS, NULL },
+    { NULL, NULL, 0, NULL },
+};
+
+static PyTypeObject *add_class(PyObject *module, PyType_Spec *spec, PyObject *base)
+{
+    PyObject *class = PyType_FromModuleAndSpec(module, spec, base);
+    if (class != NULL && PyModule_AddType(module, (PyTypeObject *)class) != 0)
+        Py_CLEAR(class);
+    return (PyTypeObject *)class;
+}
+
+static int execute(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    if (!turn_watch() || (state->records = PyImport_ImportModule("bloomfile.records")) == NULL)
+        return -1;
+    state->filter = add_class(module, &filter_spec, NULL);
+    if (state->filter == NULL)
+        return -1;
+    state->live = add_class(module, &live_spec, (PyObject *)state->filter);
+    state->builder = add_class(module, &builder_spec, NULL);
+    if (state->live == NULL || state->builder == NULL ||
+        PyModule_AddFunctions(module, combine_methods) != 0)
+        return -1;
+    return PyModule_AddStringConstant(module, "library_version", bloomfile_version()) != 0 ||
+                   PyModule_AddStringConstant(module, "version", VERSION) != 0
+               ? -1
+               : 0;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_VISIT(state->filter);
+    Py_VISIT(state->live);
+    Py_VISIT(state->builder);
+    Py_VISIT(state->errors);
+    Py_VISIT(state->records);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    struct state *state = PyModule_GetState(module);
+    Py_CLEAR(state->filter);
+    Py_CLEAR(state->live);
+    Py_CLEAR(state->builder);
+    Py_CLEAR(state->errors);
+    Py_CLEAR(state->records);
+    return 0;
+}
+
+static PyModuleDef_Slot slots[] = {
+    { Py_mod_exec, SLOT(execute) },
+    { 0, NULL },
+};
+
+struct PyModuleDef module_definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "bloomfile._core",
+    .m_doc = "What of bloomfile is written in C.",
+    .m_size = sizeof(struct state),
+    .m_methods = methods,
+    .m_slots = slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&module_definition);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ * A bytearray of a known size is never seen by others before it is complete; one that grows has
+ * room to spare meanwhile. */
+#include "output.h"
+
+#include "items.h"
+
+#define ROOM_FIRST 4096
+
+static bool given_fits(struct output *o, size_t n)
+{
+    const Py_buffer *view = &o->view;
+    if (!PyBuffer_IsContiguous(view, 'C'))
+        PyErr_SetString(PyExc_ValueError, "out must be contiguous");
+    else if (!items_are(view, 1, "Bbc?") && !(o->width == 8 && items_are(view, 8, "QL")))
+        PyErr_Format(PyExc_TypeError, "out has format '%s', and must have bytes%s", view->format,
+                     o->width == 8 ? ", or items of 64 bits without sign" : " or bools");
+    else if ((size_t)view->len % o->width != 0 ||
+             (n != OUTPUT_UNKNOWN && (size_t)view->len / o->width != n))
+        PyErr_Format(PyExc_ValueError, "out has %zd bytes, and answers take %zu each, for %zd keys",
+                     view->len, o->width, n == OUTPUT_UNKNOWN ? -1 : (Py_ssize_t)n);
+    else
+        return true;
+    return false;
+}
+
+static bool begin_given(struct output *o, PyObject *given, size_t n)
+{
+    if (PyObject_GetBuffer(given, &o->view, PyBUF_FULL) != 0)
+        return false;
+    if (!given_fits(o, n)) {
+        PyBuffer_Release(&o->view);
+        return false;
+    }
+    o->given = true;
+    o->bytes = o->view.buf;
+    o->room = (size_t)o->view.len / o->width;
+    o->result = Py_NewRef(given);
+    return true;
+}
+
+bool output_begin(struct output *o, PyObject *given, size_t n, size_t width)
+{
+    *o = (struct output){ .width = width };
+    if (given != NULL && given != Py_None)
+        return begin_given(o, given, n);
+    o->room = n == OUTPUT_UNKNOWN ? ROOM_FIRST : n;
+    if (o->room > (size_t)PY_SSIZE_T_MAX / width) {
+        PyErr_NoMemory();
+        return false;
+    }
+    o->result = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(o->room * width));
+    if (o->result == NULL)
+        return false;
+    o->bytes = (unsigned char *)PyByteArray_AsString(o->result);
+    return true;
+}
+
+void output_none(struct output *o)
+{
+    *o = (struct output){ 0 };
+}
+
+static bool resize(struct output *o, size_t room)
+{
+    if (PyByteArray_Resize(o->result, (Py_ssize_t)(room * o->width)) != 0)
+        return false;
+    o->bytes = (unsigned char *)PyByteArray_AsString(o->result);
+    o->room = room;
+    return true;
+}
+
+unsigned char *output_next(struct output *o, size_t n)
+{
+    if (n > o->room - o->done) {
+        if (o->given) {
+            PyErr_Format(PyExc_ValueError, "out has room for %zu answers, and there are more keys",
+                         o->room);
+            return NULL;
+        }
+        const size_t room = o->room + o->room / 2 + n;
+        if (!resize(o, room))
+            return NULL;
+    }
+    unsigned char *at = o->bytes + o->done * o->width;
+    o->done += n;
+    return at;
+}
+
+PyObject *output_end(struct output *o, bool good)
+{
+    if (good && o->given && o->done < o->room) {
+        PyErr_Format(PyExc_ValueError, "out has room for %zu answers, and there were only %zu keys",
+                     o->room, o->done);
+        good = false;
+    }
+    if (good && o->result != NULL && !o->given && o->done < o->room)
+        good = resize(o, o->done);
+    if (o->given)
+        PyBuffer_Release(&o->view);
+    if (good)
+        return o->width == 0 ? Py_NewRef(Py_None) : o->result;
+    Py_XDECREF(o->result);
+    return NULL;
+}

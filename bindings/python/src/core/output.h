@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ * Where answers go: into a new bytearray, or into the caller's own buffer. */
+#ifndef BLOOMFILE_PYTHON_OUTPUT_H
+#define BLOOMFILE_PYTHON_OUTPUT_H
+
+#include "python.h"
+
+#define OUTPUT_UNKNOWN SIZE_MAX /* how many answers: as many as come */
+
+struct output {
+    PyObject *result; /* the bytearray, or the caller's object */
+    Py_buffer view;   /* of the latter */
+    bool given;
+    unsigned char *bytes;
+    size_t width; /* bytes of an answer; 0: nobody wants answers */
+    size_t room;  /* answers */
+    size_t done;
+};
+
+/* n answers of `width` bytes, 1 or 8. false: an exception is set, and there is nothing to end. */
+bool output_begin(struct output *o, PyObject *given, size_t n, size_t width);
+
+/* No answers. */
+void output_none(struct output *o);
+
+/* Where the next n answers go, until the next call; they are done then. NULL: an exception is set
+ * (width not 0). */
+unsigned char *output_next(struct output *o, size_t n);
+
+/* The result, or after a failure NULL; releases what was held. */
+PyObject *output_end(struct output *o, bool good);
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ * Parsing; what is out of range is told by the library. */
+#include "params.h"
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <string.h>
+
+#include "convert.h"
+
+static void begin(struct params *p)
+{
+    const struct bloomfile_params none = BLOOMFILE_PARAMS_INIT;
+    *p = (struct params){ .c = none };
+}
+
+void params_end(struct params *p)
+{
+    Py_CLEAR(p->path);
+    Py_CLEAR(p->path_bytes);
+    Py_CLEAR(p->spool);
+    Py_CLEAR(p->spool_bytes);
+}
+
+/* How keys were cut from an input: a name, or the size of records. */
+static bool set_framing(struct params *p, PyObject *framing)
+{
+    static const char *const names[] = { "lines", "lines-crlf", "null" };
+    if (framing == Py_None)
+        return true;
+    if (!PyUnicode_Check(framing)) {
+        p->c.framing = BLOOMFILE_FIXED;
+        return convert_u32(framing, &p->c.framing_size);
+    }
+    const char *name = PyUnicode_AsUTF8AndSize(framing, NULL);
+    for (uint32_t i = 0; name != NULL && i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0) {
+            p->c.framing = BLOOMFILE_LINES + i;
+            return true;
+        }
+    if (name != NULL)
+        PyErr_SetString(PyExc_ValueError,
+                        "framing is 'lines', 'lines-crlf', 'null', or the size of "
+                        "records");
+    return false;
+}
+
+static bool set_path(struct params *p)
+{
+    p->path_bytes = path_bytes(p->path);
+    return p->path_bytes != NULL;
+}
+
+/* An empty label is none. */
+static bool set_label(struct params *p)
+{
+    if (p->c.label != NULL && p->c.label[0] == '\0')
+        p->c.label = NULL;
+    return true;
+}
+
+bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "fpr", "layout",  "bits",    "hashes", "capacity", "seed", "label",
+                             "tag", "framing", "threads", "memory", "spool",    NULL };
+    PyObject *framing = Py_None, *spool = Py_None;
+    begin(p);
+    p->c.threads = 1;
+    if (!PyArg_ParseTupleAndKeywords(
+            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&O:Builder", names, convert_fpr, &p->c.fpr,
+            convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
+            convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
+            p->c.tag, &framing, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool) ||
+        !set_framing(p, framing) || !set_label(p))
+        return false;
+    if (spool == Py_None)
+        return true;
+    if (!convert_path(spool, &p->spool) || (p->spool_bytes = path_bytes(p->spool)) == NULL)
+        return false;
+    p->c.spool = PyBytes_AsString(p->spool_bytes);
+    return p->c.spool != NULL;
+}
+
+/* Seconds, or a timedelta; whole ones, as the file has them. */
+static bool set_period(struct params *p, PyObject *every)
+{
+    if (every == Py_None)
+        return true;
+    PyObject *seconds = PyObject_HasAttrString(every, "total_seconds")
+                            ? PyObject_CallMethod(every, "total_seconds", NULL)
+                            : Py_NewRef(every);
+    PyObject *whole = seconds != NULL ? PyNumber_Long(seconds) : NULL;
+    const int same = whole != NULL ? PyObject_RichCompareBool(whole, seconds, Py_EQ) : -1;
+    const bool good = same == 1 && convert_u64(whole, &p->c.period);
+    if (same == 0)
+        PyErr_SetString(PyExc_ValueError, "every must be whole seconds");
+    Py_XDECREF(whole);
+    Py_XDECREF(seconds);
+    return good;
+}
+
+static bool set_series(struct params *p, int grow, PyObject *every)
+{
+    if (grow && p->c.series != 0) {
+        PyErr_SetString(PyExc_ValueError,
+                        "a filter grows, or forgets by generations, and cannot do both");
+        return false;
+    }
+    if (grow)
+        p->c.series = BLOOMFILE_GROW;
+    else if (p->c.series == BLOOMFILE_GROW) {
+        PyErr_SetString(PyExc_ValueError, "generations are at least 2");
+        return false;
+    }
+    return set_period(p, every);
+}
+
+#define LIVE_NAMES                                                                                 \
+    "capacity", "fpr", "layout", "bits", "hashes", "seed", "label", "tag", "framing", "grow",      \
+        "generations", "every", "exact"
+#define LIVE_FORMAT "O&O&$O&O&O&O&zO&OpO&Op"
+#define LIVE_PLACES                                                                                \
+    convert_u64, &p->c.capacity, convert_fpr, &p->c.fpr, convert_layout, &p->c.layout,             \
+        convert_u64, &p->c.bits, convert_u32, &p->c.hashes, convert_u64, &p->c.seed, &p->c.label,  \
+        convert_tag, p->c.tag, &framing, &grow, convert_u32, &p->c.series, &every, &p->exact
+
+static bool live_given(struct params *p, PyObject *framing, int grow, PyObject *every)
+{
+    return set_framing(p, framing) && set_label(p) && set_series(p, grow, every);
+}
+
+bool params_of_file(struct params *p, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", LIVE_NAMES, "replace", NULL };
+    PyObject *framing = Py_None, *every = Py_None;
+    int grow = 0;
+    begin(p);
+    return PyArg_ParseTupleAndKeywords(args, keywords, "O&|" LIVE_FORMAT "p:create", names,
+                                       convert_path, &p->path, LIVE_PLACES, &p->replace) &&
+           set_path(p) && live_given(p, framing, grow, every);
+}
+
+bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { LIVE_NAMES, NULL };
+    PyObject *framing = Py_None, *every = Py_None;
+    int grow = 0;
+    begin(p);
+    return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT ":in_memory", names,
+                                       LIVE_PLACES) &&
+           live_given(p, framing, grow, every);
+}

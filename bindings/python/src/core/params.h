@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ * Arguments that say what filter is to be made. */
+#ifndef BLOOMFILE_PYTHON_PARAMS_H
+#define BLOOMFILE_PYTHON_PARAMS_H
+
+#include <bloomfile.h>
+
+#include "python.h"
+
+struct params {
+    struct bloomfile_params c; /* strings in it belong to the objects below, or to the arguments */
+    PyObject *path, *path_bytes;
+    PyObject *spool, *spool_bytes;
+    int replace, exact;
+};
+
+/* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool) */
+bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords);
+
+/* create(path, capacity=0, fpr=None, *, layout, bits, ..., grow, generations, every, exact,
+ * replace)
+ */
+bool params_of_file(struct params *p, PyObject *args, PyObject *keywords);
+
+/* in_memory(capacity=0, fpr=None, *, the same without a file) */
+bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
+
+/* After any of these, whatever it returned. */
+void params_end(struct params *p);
+
+#endif

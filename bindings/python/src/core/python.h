@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ * Python's limited interface, as of CPython 3.11: one build serves that and all newer ones. */
+#ifndef BLOOMFILE_PYTHON_H
+#define BLOOMFILE_PYTHON_H
+
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+/* After Python.h, which chooses features of the system. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Tables of Python want one type for all functions, whatever they take. */
+#define FUNCTION(f) ((PyCFunction)(void (*)(void))(f))
+
+/* What goes into slots of a type. */
+#define SLOT(f) ((void *)(f))
+
+#endif

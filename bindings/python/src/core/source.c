@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ * Buffers of keys. What another thread writes into them meanwhile changes answers, but nobody reads
+ * beyond them. */
+#include "source.h"
+
+#include <bloomfile.h>
+#include <string.h>
+
+#include "items.h"
+
+static bool hold(struct source *s, PyObject *buffer)
+{
+    Py_buffer *view = &s->held[s->holds];
+    if (PyObject_GetBuffer(buffer, view, PyBUF_FULL_RO) != 0)
+        return false;
+    s->holds++;
+    if (view->ndim > 0 && PyBuffer_IsContiguous(view, 'C'))
+        return true;
+    PyErr_SetString(PyExc_ValueError, "the items of the buffer must lie one behind the other, in "
+                                      "C order, in one dimension or more: copy it");
+    return false;
+}
+
+static bool fail(struct source *s)
+{
+    source_end(s);
+    return false;
+}
+
+void source_end(struct source *s)
+{
+    while (s->holds > 0)
+        PyBuffer_Release(&s->held[--s->holds]);
+}
+
+bool source_overlaps(const struct source *s, const void *memory, size_t size)
+{
+    const char *begin = memory, *end = begin + size;
+    for (unsigned i = 0; i < s->holds; i++) {
+        const char *held = s->held[i].buf;
+        if (begin < held + s->held[i].len && held < end)
+            return true;
+    }
+    return false;
+}
+
+/* ---- digests */
+
+static bool hash_none(const struct source *s, uint64_t seed, size_t first, size_t count,
+                      uint64_t *digests)
+{
+    (void)seed;
+    memcpy(digests, s->items + first * sizeof *digests, count * sizeof *digests);
+    return true;
+}
+
+static bool digests_fit(const Py_buffer *view)
+{
+    if (items_are(view, 8, "QL"))
+        return true;
+    if (!items_are(view, 1, "Bbc")) {
+        PyErr_Format(PyExc_TypeError,
+                     "digests are items of 64 bits without sign (format 'Q'), or bytes, not "
+                     "items of %zd bytes of format '%s'",
+                     view->itemsize, view->format);
+        return false;
+    }
+    if (view->len % 8 == 0)
+        return true;
+    PyErr_Format(PyExc_ValueError, "digests have 8 bytes each, and %zd is no multiple of that",
+                 view->len);
+    return false;
+}
+
+bool source_of_digests(struct source *s, PyObject *buffer)
+{
+    *s = (struct source){ .hash = hash_none };
+    if (!hold(s, buffer) || !digests_fit(&s->held[0]))
+        return fail(s);
+    s->items = s->held[0].buf;
+    s->n = (size_t)s->held[0].len / 8;
+    if ((uintptr_t)s->items % sizeof(uint64_t) == 0)
+        s->digests = s->held[0].buf;
+    return true;
+}
+
+/* ---- records */
+
+bool source_hash_records(const struct source *s, uint64_t seed, size_t first, size_t count,
+                         uint64_t *digests)
+{
+    const unsigned char *record = s->items + first * s->size;
+    for (size_t i = 0; i < count; i++, record += s->size)
+        digests[i] = bloomfile_hash(seed, record, s->size);
+    return true;
+}
+
+/* -1: an exception is set. */
+static Py_ssize_t record_size(const Py_buffer *view, PyObject *size)
+{
+    if (size != Py_None) {
+        Py_ssize_t given = PyNumber_AsSsize_t(size, PyExc_OverflowError);
+        if (given == -1 && PyErr_Occurred())
+            return -1;
+        if (given > 0 && view->len % given == 0)
+            return given;
+        PyErr_Format(PyExc_ValueError, "%zd bytes are no records of %zd", view->len, given);
+        return -1;
+    }
+    Py_ssize_t all = view->itemsize;
+    for (int i = 1; i < view->ndim; i++)
+        all *= view->shape[i];
+    if (view->ndim > 1 || view->itemsize > 1)
+        return all;
+    PyErr_SetString(PyExc_TypeError, "of bytes, say how many a record has");
+    return -1;
+}
+
+bool source_of_records(struct source *s, PyObject *buffer, PyObject *size)
+{
+    *s = (struct source){ .hash = source_hash_records };
+    if (!hold(s, buffer))
+        return fail(s);
+    const Py_buffer *view = &s->held[0];
+    const char *unfit = items_unfit(view->format, view->itemsize);
+    if (unfit != NULL) {
+        PyErr_Format(PyExc_TypeError, "a buffer of format '%s' has no records: %s",
+                     view->format != NULL ? view->format : "B", unfit);
+        return fail(s);
+    }
+    const Py_ssize_t bytes = record_size(view, size);
+    if (bytes < 0)
+        return fail(s);
+    if (bytes == 0) {
+        PyErr_SetString(PyExc_ValueError, "the records have no bytes");
+        return fail(s);
+    }
+    s->items = view->buf;
+    s->size = (size_t)bytes;
+    s->n = (size_t)view->len / s->size;
+    return true;
+}
+
+/* ---- offsets */
+
+/* Keys from offset to offset; one before the start or beyond the end is found before it is read. */
+#define HASH_OFFSETS(name, type)                                                                   \
+    bool name(const struct source *s, uint64_t seed, size_t first, size_t count,                   \
+              uint64_t *digests)                                                                   \
+    {                                                                                              \
+        const unsigned char *at = s->items + first * sizeof(type);                                 \
+        type begin, end;                                                                           \
+        memcpy(&begin, at, sizeof begin);                                                          \
+        for (size_t i = 0; i < count; i++, begin = end) {                                          \
+            at += sizeof end;                                                                      \
+            memcpy(&end, at, sizeof end);                                                          \
+            if (begin < 0 || end < begin || end > s->data_size)                                    \
+                return false;                                                                      \
+            digests[i] = bloomfile_hash(seed, s->data + begin, (size_t)(end - begin));             \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+HASH_OFFSETS(source_hash_offsets32, int32_t)
+HASH_OFFSETS(source_hash_offsets64, int64_t)
+
+bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data)
+{
+    *s = (struct source){ 0 };
+    if (!hold(s, offsets) || !hold(s, data))
+        return fail(s);
+    const Py_buffer *places = &s->held[0], *bytes = &s->held[1];
+    if (items_are(places, 4, "il"))
+        s->hash = source_hash_offsets32;
+    else if (items_are(places, 8, "ql"))
+        s->hash = source_hash_offsets64;
+    else {
+        PyErr_Format(PyExc_TypeError,
+                     "offsets are items of 32 or 64 bits with sign (formats 'i', 'q'), not of "
+                     "format '%s': cast a memoryview",
+                     places->format);
+        return fail(s);
+    }
+    if (!items_are(bytes, 1, "Bbc")) {
+        PyErr_Format(PyExc_TypeError, "the data of keys are bytes, not of format '%s'",
+                     bytes->format);
+        return fail(s);
+    }
+    const size_t count = (size_t)(places->len / places->itemsize);
+    if (count == 0) {
+        PyErr_SetString(PyExc_ValueError, "there is one offset more than keys: at least one");
+        return fail(s);
+    }
+    s->n = count - 1;
+    s->items = places->buf;
+    s->data = bytes->buf;
+    s->data_size = bytes->len;
+    return true;
+}
+
+/* ---- views: 16 bytes each. Short keys lie in them, longer ones in one of several buffers. */
+
+bool source_hash_views(const struct source *s, uint64_t seed, size_t first, size_t count,
+                       uint64_t *digests)
+{
+    const unsigned char *view = s->items + first * 16;
+    for (size_t i = 0; i < count; i++, view += 16) {
+        int32_t size, part, offset;
+        const unsigned char *key = view + 4;
+        memcpy(&size, view, 4);
+        if (size > 12) {
+            memcpy(&part, view + 8, 4);
+            memcpy(&offset, view + 12, 4);
+            if (part < 0 || part >= s->part_count || offset < 0 ||
+                (int64_t)offset + size > s->part_sizes[part])
+                return false;
+            key = s->parts[part] + offset;
+        } else if (size < 0) {
+            return false;
+        }
+        digests[i] = bloomfile_hash(seed, key, (size_t)size);
+    }
+    return true;
+}

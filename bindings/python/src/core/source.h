@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ * Many keys in buffers: where each of them lies, for threads that do not hold the GIL. */
+#ifndef BLOOMFILE_PYTHON_SOURCE_H
+#define BLOOMFILE_PYTHON_SOURCE_H
+
+#include "python.h"
+
+struct source {
+    size_t n;
+    /* Sets the digests of some of the keys, which are those from `first` on. false: the buffers
+     * contradict themselves there. */
+    bool (*hash)(const struct source *source, uint64_t seed, size_t first, size_t count,
+                 uint64_t *digests);
+    const uint64_t *digests; /* not NULL: they are there already */
+    const unsigned char *items;
+    size_t size; /* of a record */
+    const unsigned char *data;
+    int64_t data_size;
+    const unsigned char *const *parts; /* of views: buffers, and their sizes */
+    const int64_t *part_sizes;
+    int64_t part_count;
+    Py_buffer held[2];
+    unsigned holds;
+};
+
+/* Each of these begins a source, to be ended by source_end(). false: an exception is set, and there
+ * is nothing to end. */
+
+/* Digests: items of 8 bytes without sign, or bytes, 8 for each. */
+bool source_of_digests(struct source *s, PyObject *buffer);
+
+/* Records of one size. `size` None: that of an item, or of what is behind the first dimension. */
+bool source_of_records(struct source *s, PyObject *buffer, PyObject *size);
+
+/* Keys that lie one behind the other in `data`, from each offset to the next. */
+bool source_of_offsets(struct source *s, PyObject *offsets, PyObject *data);
+
+void source_end(struct source *s);
+
+/* Whether some memory lies in the source's. */
+bool source_overlaps(const struct source *s, const void *memory, size_t size);
+
+/* The ways of hashing, for arrays of Arrow too. */
+bool source_hash_records(const struct source *s, uint64_t seed, size_t first, size_t count,
+                         uint64_t *digests);
+bool source_hash_offsets32(const struct source *s, uint64_t seed, size_t first, size_t count,
+                           uint64_t *digests);
+bool source_hash_offsets64(const struct source *s, uint64_t seed, size_t first, size_t count,
+                           uint64_t *digests);
+bool source_hash_views(const struct source *s, uint64_t seed, size_t first, size_t count,
+                       uint64_t *digests);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ * What one import of the module has, in one interpreter. */
+#ifndef BLOOMFILE_STATE_H
+#define BLOOMFILE_STATE_H
+
+#include "python.h"
+
+struct state {
+    PyTypeObject *filter, *live, *builder;
+    PyObject *errors;  /* bloomfile.errors; NULL until the first error */
+    PyObject *records; /* bloomfile.records: dataclasses */
+};
+
+extern struct PyModuleDef module_definition;
+
+/* The state of the module that made this type, or a base of it. NULL: an exception is set. */
+struct state *state_of(PyTypeObject *type);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ * Digests on their way from a source to whoever takes them. */
+#ifndef BLOOMFILE_PYTHON_TAKE_H
+#define BLOOMFILE_PYTHON_TAKE_H
+
+#include "output.h"
+#include "source.h"
+#include "state.h"
+#include "turn.h"
+
+struct taker {
+    /* Called without the GIL. `answers` has room for n; NULL if width is 0. 0 or an error. */
+    int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers);
+    size_t width;      /* bytes of an answer; 0: none */
+    struct turn *turn; /* of the handle; NULL: there is none */
+    bool alone;        /* it takes from one thread at a time */
+    uint64_t seed;
+    struct state *state; /* for errors: */
+    PyObject *path;
+};
+
+/* All keys of the source; answers go where the output's next ones do. false: an exception is set,
+ * and some keys may have been taken. */
+bool take_source(const struct taker *taker, const struct source *source, struct output *output);
+
+#endif

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""What the tests share: a folder of their own, and the tools."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bloomfile
+
+SANITIZED = os.environ.get("SANITIZE", "none") != "none"
+
+
+def python(code, *arguments, options=()):
+    """Runs Python code in a process of its own, and returns what it prints."""
+    return subprocess.run([sys.executable, *options, "-c", code, *map(str, arguments)], check=True, capture_output=True,
+                          text=True).stdout
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.path = self.folder / "test.bloom"
+
+    def tool(self, name, *arguments, input=b"", status=0):
+        done = subprocess.run([os.environ[name.upper()], *map(os.fspath, arguments)], check=False, input=input,
+                              capture_output=True, env=os.environ | {"LD_PRELOAD": ""})
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout
+
+    def build(self, keys=("a", "b", "c"), *arguments, path=None, **params):
+        made = bloomfile.build(path or self.path, keys, *arguments, **params)
+        self.addCleanup(made.close)
+        return made
+
+    def live(self, capacity=10000, **params):
+        made = bloomfile.LiveFilter.create(self.path, capacity, **params)
+        self.addCleanup(made.close)
+        return made

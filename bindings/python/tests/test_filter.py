@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: MIT
+"""Building, opening, asking, closing."""
+
+import dataclasses
+import gc
+import os
+import pathlib
+import pickle
+import sys
+import unittest
+import warnings
+
+import bloomfile
+from bloomfile import errors
+
+from support import Case
+
+ABSENT = [f"absent {i}" for i in range(1000)]
+
+
+class Building(Case):
+    def test_every_key_is_found_and_most_others_are_not(self):
+        keys = [f"key {i}" for i in range(10000)]
+        f = self.build(keys, 0.01)
+        self.assertTrue(all(key in f for key in keys))
+        self.assertEqual(f.contains_many(keys), b"\1" * 10000)
+        self.assertLess(sum(f.contains_many(ABSENT)), 30)
+        self.assertEqual([key in f for key in ABSENT], [bool(hit) for hit in f.contains_many(ABSENT)])
+
+    def test_an_existing_file_is_replaced_only_if_that_is_asked_for(self):
+        self.build(["a"])
+        with self.assertRaises(FileExistsError) as raised:
+            bloomfile.build(self.path, ["z"])
+        self.assertEqual(raised.exception.filename, str(self.path))
+        self.assertIn("z", self.build(["z"], replace=True))
+
+    def test_an_exception_of_the_iterator_leaves_no_file(self):
+        def keys():
+            yield from map(str, range(100000))
+            raise KeyError("the source has failed")
+        with self.assertRaisesRegex(KeyError, "the source has failed"):
+            bloomfile.build(self.path, keys())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_parameters_reach_the_header(self):
+        f = self.build(["a", "b"], 0.001, layout="classic", seed=2**64 - 1, label="süß", tag=b"tag", framing="lines", threads=2,
+                       memory=1 << 20, spool=self.folder)
+        info = f.info()
+        self.assertEqual((info.layout, info.fpr, info.seed, info.label, info.tag, info.framing, info.keys, info.state),
+                         ("classic", 0.001, 2**64 - 1, "süß", b"tag" + bytes(13), "lines", 2, "sealed"))
+        self.assertEqual(f.seed, 2**64 - 1)
+        self.assertEqual(self.build(["a"], bits=1024, hashes=5, replace=True).info().bits, 1024)
+        self.assertEqual(self.build(["abcd"], framing=4, replace=True).info().framing_size, 4)
+        for layout in "blocked", "classic", "counting", "ribbon":
+            with self.subTest(layout):
+                self.assertEqual(self.build(["a"], layout=layout, replace=True).info().layout, layout)
+
+    def test_parameters_out_of_range(self):
+        for error, params in [
+                (errors.ERATE, {"fpr": 0}), (errors.ERATE, {"fpr": 1.0}), (errors.ERATE, {"fpr": -0.1}),
+                (errors.ERATE, {"fpr": float("nan")}), (ValueError, {"layout": "black"}), (TypeError, {"layout": 1}),
+                (errors.EBITS, {"bits": 511}), (OverflowError, {"bits": -1}), (OverflowError, {"bits": 1 << 64}),
+                (errors.EHASHES, {"hashes": 65}), (OverflowError, {"hashes": 1 << 32}), (OverflowError, {"seed": 1 << 64}),
+                (TypeError, {"seed": 0.5}), (errors.ELABEL, {"label": "x" * 113}), (ValueError, {"label": "a\0b"}),
+                (ValueError, {"tag": bytes(17)}), (TypeError, {"tag": "text"}), (errors.EPARAMS, {"threads": 1025}),
+                (ValueError, {"framing": "pages"}), (TypeError, {"nonsense": 1}), (FileNotFoundError, {"spool": "/none"})]:
+            with self.subTest(params), self.assertRaises(error):
+                bloomfile.Builder(memory=1 << 20, **params).add_many(map(str, range(200000)))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_builder_counts_finishes_and_goes_on(self):
+        with bloomfile.Builder(0.01) as b:
+            b.add("a")
+            b.add(b"a")
+            b.add_digest(bloomfile.hash("b"))
+            b.add_many(["c"])
+            self.assertEqual(b.count(), 3)
+            b.set_tag(b"end")
+            b.finish(self.path)
+            b.add("d")
+            image = b.to_bytes()
+        with bloomfile.Filter(self.path) as f, bloomfile.Filter.from_bytes(image) as g:
+            self.assertEqual(f.contains_many("abcd"[i] for i in range(4)), b"\1\1\1\0")
+            self.assertEqual(g.contains_many(list("abcd")), b"\1\1\1\1")
+            self.assertEqual(f.info().tag, b"end" + bytes(13))
+        for use in b.count, b.to_bytes, lambda: b.add("x"), lambda: b.add_many(["x"]), b.__enter__:
+            with self.assertRaises(ValueError):
+                use()
+        b.close()
+
+
+class Opening(Case):
+    def test_what_is_no_filter_says_what_and_where(self):
+        self.path.write_bytes(b"x" * 10000)
+        with self.assertRaises(bloomfile.Error) as raised:
+            bloomfile.Filter(self.path)
+        e = raised.exception
+        self.assertIs(type(e), errors.EMAGIC)
+        self.assertEqual((e.code, e.name, e.path), (-1003, "BLOOMFILE_EMAGIC", str(self.path)))
+        self.assertEqual(str(e), f"{self.path}: not a filter file")
+        again = pickle.loads(pickle.dumps(e))
+        self.assertEqual((type(again), str(again), again.path), (type(e), str(e), e.path))
+        with self.assertRaises(FileNotFoundError) as raised:
+            bloomfile.Filter(self.folder / "none")
+        self.assertEqual(raised.exception.filename, str(self.folder / "none"))
+        with self.assertRaises(IsADirectoryError):
+            bloomfile.Filter(self.folder)
+        for path in 5, None, "a\0b":
+            with self.assertRaises((TypeError, ValueError)):
+                bloomfile.Filter(path)
+
+    def test_every_error_has_its_class(self):
+        for name in "EEMPTY", "EPAGE", "ESOLVED":
+            self.assertTrue(issubclass(getattr(errors, name), bloomfile.Error))
+        self.assertEqual(errors.EPAGE.code, -1025)
+        self.assertGreater(len(errors.__all__), 50)
+
+    def test_paths_of_every_kind(self):
+        self.build()
+        odd = os.fsencode(self.folder) + b"/\xff.bloom"
+        os.link(self.path, odd)
+        for path in self.path, str(self.path), os.fsencode(self.path), odd, os.fsdecode(odd):
+            with bloomfile.Filter(path) as f:
+                self.assertIn("a", f)
+                self.assertEqual(f.path, os.fsdecode(path))
+
+    def test_flags(self):
+        self.build()
+        for flags in {"verify": True}, {"verify": False}, {"prefault": True}, {"copy": True}, {"copy": True, "verify": True}:
+            with self.subTest(flags), bloomfile.Filter(self.path, **flags) as f:
+                self.assertEqual(f.contains_many(["a", "z"]), b"\1\0")
+        with self.assertRaises(TypeError):
+            bloomfile.Filter(self.path, verify=1)
+        with self.assertRaises(TypeError):
+            bloomfile.Filter(self.path, True)
+
+    def test_bytes_and_descriptors(self):
+        with self.build() as f:
+            image = bytearray(f.to_bytes())
+        with bloomfile.Filter.from_bytes(image) as f:
+            self.assertIn("a", f)
+            self.assertIsNone(f.path)
+            with self.assertRaises(BufferError):
+                image.clear()
+        image.append(0)
+        with self.assertRaises(errors.ETRAILING):
+            bloomfile.Filter.from_bytes(image)
+        with bloomfile.Filter.from_bytes(image[:-1], copy=True) as f:
+            image.clear()
+            self.assertIn("a", f)
+        self.path.write_bytes(b"before" + self.path.read_bytes() + b"behind")
+        with open(self.path, "rb") as file:
+            f = bloomfile.Filter.from_fd(file, 6, os.path.getsize(self.path) - 12)
+        with f:
+            self.assertIn("a", f)
+        with self.assertRaises(OSError):
+            bloomfile.Filter.from_fd(1 << 20)
+
+    def test_an_object_is_opened_once(self):
+        f = self.build()
+        with self.assertRaises(ValueError):
+            f.__init__(self.path)
+        self.assertIn("a", f)
+        f.close()
+        with self.assertRaises(ValueError):
+            f.__init__(self.path)
+        unopened = bloomfile.Filter.__new__(bloomfile.Filter)
+        with self.assertRaises(ValueError):
+            "a" in unopened
+        unopened.close()
+        unopened.__init__(self.path)
+        self.assertIn("a", unopened)
+        unopened.close()
+
+    def test_use_after_close_is_an_error_in_every_method(self):
+        f = self.live()
+        f.close()
+        f.close()
+        self.assertTrue(f.closed)
+        digest = bytes(8)
+        uses = [lambda: "a" in f, lambda: f.contains("a"), lambda: f.contains_digest(0), lambda: f.contains_many(["a"]),
+                lambda: f.contains_many([]), lambda: f.contains_digests(digest), lambda: f.contains_records(b"a", 1),
+                lambda: f.contains_arrow(memoryview(digest).cast("i"), b""), f.info, f.measure, f.verify, f.to_bytes,
+                lambda: f.seal_to(self.folder / "x"), lambda: f.status, lambda: f.stale, lambda: f.seed, f.__enter__,
+                lambda: f.add("a"), lambda: f.add_digest(0), lambda: f.add_many(["a"]), lambda: f.add_digests(digest),
+                lambda: f.add_records(b"a", 1), lambda: f.add_arrow(memoryview(digest).cast("i"), b""), f.sync, f.seal,
+                lambda: f.rescue(self.folder / "x"), lambda: f.remove("a"), lambda: pickle.dumps(f),
+                lambda: bloomfile.merge(self.folder / "x", [f])]
+        for i, use in enumerate(uses):
+            with self.subTest(i), self.assertRaises(ValueError):
+                use()
+
+    def test_subclasses(self):
+        class Mine(bloomfile.Filter):
+            def __init__(self, path):
+                super().__init__(path)
+                self.extra = [self]
+        self.build()
+        f = Mine(self.path)
+        self.assertIn("a", f)
+        self.assertIsInstance(bloomfile.Filter.from_bytes(f.to_bytes()), bloomfile.Filter)
+        del f
+        gc.collect()
+
+
+class Damage(Case):
+    def damaged(self):
+        self.build([str(i) for i in range(100000)], 0.001).close()
+        image = bytearray(self.path.read_bytes())
+        image[8192 + 100:8192 + 200] = bytes(100)
+        self.path.write_bytes(image)
+
+    def test_keys_on_a_damaged_page_stay_and_status_tells(self):
+        self.damaged()
+        f = bloomfile.Filter(self.path)
+        self.assertIsNone(f.status)
+        self.assertEqual(f.contains_many(str(i) for i in range(100000)), b"\1" * 100000)
+        self.assertIsInstance(f.status, errors.EPAGE)
+        self.assertEqual(f.status.path, str(self.path))
+        f.close()
+
+    def test_verify_tells_where(self):
+        self.damaged()
+        for threads in 1, 2:
+            with bloomfile.Filter(self.path) as f, self.assertRaises(errors.EPAGE) as raised:
+                f.verify(threads)
+            e = raised.exception
+            self.assertEqual((e.offset, e.page, e.field), (8192, 1, "page"))
+            self.assertIn("page 1", str(e))
+        with self.assertRaises(errors.EPAGE):
+            bloomfile.Filter(self.path, verify=True)
+
+    def test_damage_that_nobody_asked_for_is_a_warning(self):
+        self.damaged()
+        def ask():
+            f = bloomfile.Filter(self.path)
+            f.contains_many(str(i) for i in range(100000))
+            return f
+        with self.assertWarnsRegex(bloomfile.DamageWarning, "test.bloom: a page of the body is damaged.*, and nobody asked for status"):
+            ask().close()
+        with self.assertWarns(bloomfile.DamageWarning):
+            with ask():
+                pass
+        with self.assertWarns(bloomfile.DamageWarning):
+            ask()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f = ask()
+            self.assertRaises(bloomfile.DamageWarning, f.close)
+            self.assertTrue(f.closed)
+            f = ask()
+            f.status
+            f.close()
+
+    def test_inspect_takes_what_cannot_be_opened(self):
+        self.build().close()
+        self.assertEqual(bloomfile.inspect(self.path).faults, ())
+        image = bytearray(self.path.read_bytes())
+        image[40] ^= 1
+        self.path.write_bytes(image[:-1])
+        found = bloomfile.inspect(self.path)
+        self.assertEqual({type(fault) for fault in found.faults} & {errors.EHEADER, errors.ETRUNCATED},
+                         {errors.EHEADER, errors.ETRUNCATED})
+        self.assertEqual(found.faults[0].path, str(self.path))
+        self.path.write_bytes(b"")
+        self.assertIsInstance(bloomfile.inspect(self.path).faults[0], errors.EEMPTY)
+        self.path.write_bytes(image[:100])
+        self.assertEqual(bloomfile.inspect(self.path).info.version, 1)
+
+
+class Knowing(Case):
+    def test_info_has_all_fields_of_the_struct(self):
+        header = (pathlib.Path(__file__).parents[3] / "include/bloomfile_inspect.h").read_text(encoding="utf-8")
+        body = header[header.index("struct bloomfile_info {"):]
+        body = body[:body.index("\n};")]
+        import re
+        declared = re.findall(r"(\w+)(?:\[[^\]]*\])?(?=[,;])", re.sub(r"/\*.*?\*/", "", body, flags=re.DOTALL))
+        self.assertEqual([name for name in declared if name not in ("struct_size", "reserved")],
+                         [field.name for field in dataclasses.fields(bloomfile.Info)])
+
+    def test_measure_sizing_and_stale(self):
+        f = self.build([str(i) for i in range(1000)], 0.01)
+        m = f.measure()
+        self.assertEqual(m.ones, f.info().ones)
+        self.assertLess(abs(m.keys_estimate - 1000), 50)
+        self.assertLess(m.fpr, 0.012)
+        bits = bloomfile.bits_for(1000, 0.01)
+        self.assertEqual(bits, f.info().bits)
+        self.assertLessEqual(bloomfile.fpr_for(bits, bloomfile.hashes_for(bits, 1000), 1000),
+                             bloomfile.fpr_for(bits, f.info().hashes, 1000))
+        self.assertLessEqual(bloomfile.fpr_for(bits, f.info().hashes, 1000), 0.01)
+        self.assertLess(bloomfile.bits_for(10**6, 0.01, "ribbon"), bloomfile.bits_for(10**6, 0.01, "classic"))
+        for wrong in (lambda: bloomfile.bits_for(0, 0.01), lambda: bloomfile.bits_for(10, 2.0),
+                      lambda: bloomfile.fpr_for(0, 1, 1), lambda: bloomfile.hashes_for(0, 1)):
+            self.assertRaises(ValueError, wrong)
+        self.assertIs(f.stale, False)
+        self.build(["z"], replace=True)
+        self.assertIs(f.stale, True)
+        self.assertIn("7", f)
+
+    def test_repr_and_version(self):
+        f = self.build()
+        self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}>")
+        f.close()
+        self.assertEqual(repr(f), f"<bloomfile.Filter {str(self.path)!r}, closed>")
+        self.assertEqual(repr(bloomfile.LiveFilter.in_memory(10)), "<bloomfile.LiveFilter in memory>")
+        self.assertEqual(bloomfile.__version__, bloomfile.library_version)
+
+
+class Pickling(Case):
+    def test_by_absolute_path_and_options(self):
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        f = bloomfile.build("here.bloom", ["a"])
+        os.chdir("/")
+        g = pickle.loads(pickle.dumps(f))
+        self.assertEqual(g.path, str(self.folder / "here.bloom"))
+        self.assertIn("a", g)
+        f.close()
+        with self.assertRaises(errors.EPAGE):
+            image = bytearray(pathlib.Path(g.path).read_bytes())
+            h = bloomfile.Filter(g.path, verify=True)
+            image[5000] ^= 1
+            pathlib.Path(g.path).write_bytes(image)
+            pickle.loads(pickle.dumps(h))
+        h.close()
+        g.close()
+
+    def test_without_a_path(self):
+        f = self.build()
+        for other in bloomfile.Filter.from_bytes(f.to_bytes()), bloomfile.LiveFilter.in_memory(10):
+            with self.assertRaises(TypeError):
+                pickle.dumps(other)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

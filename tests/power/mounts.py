@@ -10,7 +10,7 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
-TIMEOUT = 60
+TIMEOUT = 250
 MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"]}
 
 # A sanitizer must not catch the signal of a mapping that the disk does not answer for.

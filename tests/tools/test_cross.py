@@ -9,7 +9,7 @@ import random
 import subprocess
 import sys
 
-from support import SANITIZED, SOURCE_ROOT, ToolTest, craft, lines, main
+from support import SANITIZED, SOURCE_ROOT, ToolTest, craft, lines, main, once
 
 SPEC = SOURCE_ROOT / "format-spec.md"
 READER = [sys.executable, "-B", str(craft.READER)]
@@ -164,6 +164,7 @@ class Cross(ToolTest):
         self.assertEqual(self.reader("query", *place, "container", stdin=b"inside\n"), b"inside\n")
         self.trouble("bfquery", "container", stdin=b"inside\n", names=["container"])
 
+    @once
     def test_vectors_of_the_text(self):
         self.assertRegex(self.reader("vectors", SPEC), rb"^\d{2,} vectors ok\n$")
 

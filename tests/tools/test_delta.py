@@ -10,7 +10,7 @@ import sys
 import time
 
 from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, ToolTest, craft, lines, main,
-                     numbered, sha256, table)
+                     numbered, once, sha256, table)
 
 KEYS = numbered(2000)
 GOOD = table(GOLDEN / "patches.tsv")
@@ -78,6 +78,7 @@ class Patches(DeltaTest):
                     self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "applied")
                     self.assertEqual(self.read("applied"), result)
 
+    @once
     def test_vectors(self):
         self.assertEqual(self.python("vectors", SOURCE_ROOT / "format-spec.md"), "")
 

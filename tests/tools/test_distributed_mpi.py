@@ -23,7 +23,8 @@ class Mpi(Distributed):
         sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"  # Open MPI's
         return super().environment(locale, HWLOC_HIDE_ERRORS="2", **{  # where there is no /sys
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_orte_execute_quiet": "1", "ASAN_OPTIONS": sanitizer, **more})
+            "OMPI_MCA_orte_execute_quiet": "1", "OMPI_MCA_plm": "isolated",  # no other host: it starts in half the time
+            "ASAN_OPTIONS": sanitizer, **more})
 
     @staticmethod
     def ranks(count):

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from support import GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, sha256, table
+from support import GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, once, sha256, table
 
 import spec_series
 
@@ -62,6 +62,7 @@ def error_of_path(row):
     return None if clean else "BLOOMFILE_EUNCLEAN"
 
 
+@once
 class Folders(unittest.TestCase):
     def test_files_are_what_the_scripts_make(self):
         for folder in GOLDEN, REFUSED:

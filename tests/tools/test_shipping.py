@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 
-from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered
+from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered, once
 
 SHIP = SOURCE_ROOT / "examples" / "shipping" / "ship.sh"
 COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "dirname", "grep", "head", "ln", "ls", "mv", "readlink",
@@ -139,6 +139,7 @@ class Shipping(ToolTest):
                 return kill_at
         return self.fail("it does not end")
 
+    @once
     def test_publishing_is_killed(self):
         def run(kill_at):
             ended = self.ship("publish", "tuesday.bloom", "tuesday", "site", kill_at=kill_at) is not None
@@ -153,6 +154,7 @@ class Shipping(ToolTest):
 
         self.assertGreater(self.each_kill(run), 12)
 
+    @once
     def test_updating_is_killed(self):
         def run(kill_at):
             ended = True

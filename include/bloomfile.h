@@ -7,7 +7,7 @@
  *     if (error != 0)
  *         errx(2, "urls.bloom: %s", bloomfile_strerror(error));
  *     if (bloomfile_contains(f, key, size))
- *         look_it_up_on_disk(key, size);      // maybe there; false: certainly not
+ *         look_it_up_on_disk(key, size); // maybe there; false: certainly not
  *     if (bloomfile_status(f) != 0)
  *         warnx("urls.bloom: %s", bloomfile_strerror(bloomfile_status(f)));
  *     bloomfile_close(f);
@@ -302,8 +302,10 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * PREFAULT reads the file and maps its pages before open returns: later lookups wait for no disk,
  * until memory is short. A writer's first add to each page still takes a fault. Errors: EIO if the
  * disk fails or the file shrinks meanwhile (before Linux 5.14 that can still be SIGBUS); EHWPOISON;
- * ENOMEM. LOCK also keeps the pages in memory (mlock) until the handle is closed, but not for a
- * child of fork. Errors also: EPERM, or ENOMEM beyond RLIMIT_MEMLOCK.
+ * ENOMEM.
+ *
+ * LOCK also keeps the pages in memory (mlock) until the handle is closed, but not for a child of
+ * fork. Errors also: EPERM, or ENOMEM beyond RLIMIT_MEMLOCK.
  *
  * COPY reads the file into memory of this handle alone, in huge pages where the system has them
  * (transparent_hugepage: madvise or always). No truncation and no failing disk reaches it any more,

@@ -21,7 +21,8 @@
  *     for (size_t i = 0; i < n; i += 32) {
  *         for (size_t j = i + 32; j < n && j < i + 64; j++)
  *             bloomfile_pinned_prefetch(&pin, digests[j]);
- *         bloomfile_pinned_contains_digests(&pin, digests + i, n - i < 32 ? n - i : 32, hits + i);
+ *         bloomfile_pinned_contains_digests(&pin, digests + i,
+ *                                           n - i < 32 ? n - i : 32, hits + i);
  *     }
  *
  * Without it the cache misses of two small batches do not overlap: batches of 32 in a filter of 125

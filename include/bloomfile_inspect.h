@@ -63,7 +63,7 @@ enum bloomfile_framing {
     BLOOMFILE_NULL = 3,            /* each key ends before a zero byte */
     BLOOMFILE_FIXED = 4,           /* each key has framing_size bytes */
 };
-#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu
+#define BLOOMFILE_MAX_FRAMING_SIZE 0xFFFFFFu /* bytes of a key */
 
 enum bloomfile_state {
     BLOOMFILE_LIVE = 1,     /* writable, body not checksummed */
@@ -186,7 +186,7 @@ struct bloomfile_fault {
  * "maybe"; after BLOOMFILE_EBODY, which no page can be blamed for, and BLOOMFILE_ECHANGED every
  * lookup does.
  * threads: to work with, at most 1024; 0 or 1: the caller's alone. What is found does not depend on
- * them. SIGBUS (see above) may come in any of them.
+ * them. SIGBUS (see bloomfile.h) may come in any of them.
  * Errors: BLOOMFILE_EPAGE, _EBODY, _ECHANGED (as bloomfile_status()); BLOOMFILE_ELIVE if the filter
  * is live, BLOOMFILE_EPARAMS (threads), and nothing is checked. *fault tells each of them. */
 BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,

@@ -13,11 +13,12 @@
  *     ...
  *     uint8_t *blob = calloc(1, view.size + BLOOMFILE_TRAILER_SIZE);
  *     bloomfile_view_add_digests(&view, blob, digests, n);
- *     bloomfile_view_seal(&view, seed, blob);                      // blob is self-describing now
+ *     bloomfile_view_seal(&view, seed, blob);            // self-describing now
  *     ...
  *     struct bloomfile_view found;
- *     bloomfile_view_open(&found, seed, blob, size);               // "maybe" to all if it fails
- *     if (bloomfile_view_contains_digest(&found, blob, bloomfile_hash(seed, key, length)))
+ *     bloomfile_view_open(&found, seed, blob, size);     // or "maybe" to all
+ *     bloomfile_digest digest = bloomfile_hash(seed, key, length);
+ *     if (bloomfile_view_contains_digest(&found, blob, digest))
  *         read_the_data_block();
  *
  * A body alone says nothing of its shape and has no checksum: then both are the caller's business.

@@ -23,6 +23,12 @@ if nm -g --defined-only "$libdir/libbloomfile.a" | awk 'NF == 3 {print $3}' |
     exit 1
 fi
 
+man3=$(dirname "$(find "$root" -name bloomfile.h.3)")
+for name in bloomfile $(cat declared); do
+    test -s "$man3/$name.3" || { echo "there is no manual page $name(3)"; exit 1; }
+done
+test -s "$man3/../man5/bloomfile.5"
+
 # README.md's first block of C, and what it prints: what stands below the command in the block after it.
 sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >fruit.c
 sed -n '/^\$ cc fruit.c /,/^```$/{/^[$`]/!p}' "$source/README.md" >expected

@@ -1,0 +1,442 @@
+# SPDX-License-Identifier: MIT
+"""header_pages.py DATE FOLDER HEADER...: a manual page of section 3 for each public header, FOLDER/HEADER.3,
+whose text is that of the header's own comments.
+header_pages.py --links FILE HEADER...: the names under which they are found too, "NAME PAGE" a line."""
+
+import re
+import sys
+from pathlib import Path
+
+LIST_WIDTH = 27  # of names that their comments stand beside
+CODE_WIDTH = 73  # what a terminal of 80 columns shows of an example
+ERRNO = re.compile(r"E[A-Z]{3,}$")
+
+
+# ---- What a header has
+
+class Declaration:
+    """One function, struct, enum, constant or type, with what its own comment says."""
+
+    def __init__(self, kind, name, comment="", **more):
+        self.kind, self.name, self.comment = kind, name, comment
+        self.__dict__.update(more)
+
+
+class Group:
+    """A comment, and the declarations that it is about."""
+
+    def __init__(self, comment):
+        self.comment, self.declarations = comment, []
+
+
+class Section:
+    def __init__(self, title, comment):
+        self.title, self.groups, self.comment = title, [], comment
+
+
+def text_of(comment):
+    """A comment without its stars."""
+    comment = re.sub(r"^/\*+ ?|\s*\*/$", "", comment)
+    if re.search(r"\n\s*\*", comment):
+        return re.sub(r"\n[ \t]*\*? ?", "\n", comment).rstrip()
+    return re.sub(r"\s*\n\s*", " ", comment)
+
+
+def without_cplusplus(text):
+    """What a C compiler sees of `#ifdef __cplusplus`."""
+    kept, seen = [], []
+    for line in text.split("\n"):
+        if re.match(r"#\s*if", line):
+            seen.append([bool(re.match(r"#\s*ifdef __cplusplus", line)), True])
+        elif re.match(r"#\s*else", line) and seen:
+            seen[-1][1] = False
+        elif re.match(r"#\s*endif", line) and seen:
+            seen.pop()
+        elif all(not plus or not first for plus, first in seen):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
+TOKEN = re.compile(rf"""(?P<gap>\n[ \t]*(?=\n))|\s+|(?P<comment>{COMMENT})|(?P<define>\#define(?:[^\n\\]|\\\n|\\.)*)|\#[^\n]*
+                        |(?P<declaration>(?:[^;{{}}"]|"[^"]*")+)(?P<end>[;{{])|[}};]""", re.VERBOSE)
+BEHIND = re.compile(rf"[ \t]*({COMMENT})")
+
+
+def body_end(text, at):
+    """Behind the brace that ends what begins before `at`."""
+    depth = 1
+    while depth > 0:
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        at += 1
+    return at
+
+
+def split_arguments(text):
+    return [] if text.strip() in ("", "void") else [" ".join(a.split()) for a in text.split(",")]
+
+
+def function(text):
+    match = re.match(r"(?:BLOOMFILE_API|static inline)\s+(.*?)(\**)(\w+)\((.*)\)$", " ".join(text.split()))
+    if not match:
+        return None
+    result, stars, name, arguments = match.groups()
+    return Declaration("function", name, result=f"{result.strip()}{' ' * bool(stars)}{stars}",
+                       arguments=split_arguments(arguments))
+
+
+def members(body):
+    """Of a struct or enum: Declarations, and comments that stand alone."""
+    found = []
+    for match in re.finditer(rf"(?P<alone>{COMMENT})|(?P<member>\w[^;/]*);[ \t]*(?P<own>{COMMENT})?", body):
+        if match["alone"]:
+            found.append(text_of(match["alone"]))
+        else:
+            found.append(Declaration("member", " ".join(match["member"].split()), text_of(match["own"] or "")))
+    return found
+
+
+def enum_values(body):
+    body = re.sub(r"\n\s*#.*", "", body)
+    return [Declaration("member", match[1], text_of(match[2] or ""))
+            for match in re.finditer(rf"(\w+)[^,/}}]*,?[ \t]*({COMMENT})?", body)]
+
+
+class Header:
+    def __init__(self, path):
+        self.name, text = path.name, path.read_text()
+        first = re.search(COMMENT, text)
+        title, _, self.comment = text_of(first[0]).removeprefix("SPDX-License-Identifier: MIT").strip().partition("\n\n")
+        self.title = re.sub(r"\S+( -|:) ", "", title)
+        self.sections, self.errors = [Section("", "")], {}
+        self.parse(without_cplusplus(text[first.end():]))
+        self.sections = [s for s in self.sections if s.comment or any(g.declarations for g in s.groups)]
+
+    def group(self):
+        groups = self.sections[-1].groups
+        if not groups or self.closed:
+            groups.append(Group(""))
+        self.closed = False
+        return groups[-1]
+
+    def parse(self, text):
+        self.closed, at = True, 0
+        while at < len(text):
+            match = TOKEN.match(text, at)
+            at = match.end()
+            if match["gap"]:
+                self.closed = True
+            elif match["comment"]:
+                self.take_comment(match["comment"])
+            elif match["define"]:
+                self.take_define(match["define"])
+            elif match["declaration"]:
+                at = self.take_declaration(match["declaration"], match["end"], text, at)
+
+    def take_comment(self, comment):
+        title = re.match(r"/\* -{5,} (.*?)\s*(\n|\*/)", comment)
+        if title:
+            rest = text_of("/*\n" + comment[title.end():]) if title[2] == "\n" else ""
+            self.sections.append(Section(title[1], rest.strip("\n")))
+            self.closed = True
+        else:
+            self.sections[-1].groups.append(Group(text_of(comment)))
+            self.closed = False
+
+    def take_define(self, text):
+        for value in re.findall(r'X\((\w+), [-\d]+,[\s\\]*"(.*?)"\)', text):
+            self.errors[value[0]] = value[1]
+        match = re.match(rf"#define (BLOOMFILE_\w*[A-Z0-9])\s+(?!__)([^\n]*?)[ \t]*({COMMENT})?$", text, re.S)
+        if not match or "VERSION_M" in match[1] or "VERSION_P" in match[1]:
+            return
+        if match[2].startswith("BLOOMFILE_INIT_("):
+            owner = match[2][:-1].split()[-1]
+            for section in self.sections:
+                for group in section.groups:
+                    for declaration in group.declarations:
+                        if declaration.kind == "struct" and declaration.name == owner:
+                            declaration.init = match[1]
+            return
+        self.group().declarations.append(Declaration("constant", match[1], text_of(match[3] or "")))
+
+    def take_declaration(self, text, end, whole, at):
+        text = text.strip()
+        if end == "{" and not text.startswith('extern "C"'):
+            stop = body_end(whole, at)
+            body, at = whole[at:stop - 1], stop
+        declared = None
+        found = re.match(r"(struct|enum) (\w+)$", text)
+        if found and end == "{" and found[2] != "bloomfile_error":
+            parts = members(body) if found[1] == "struct" else enum_values(body)
+            declared = Declaration(found[1], found[2], members=parts, init=None)
+        elif text.startswith("typedef"):
+            what, _, name = text.rpartition(" ")
+            declared = Declaration("type", name, what=what.removeprefix("typedef "))
+        elif "(" in text and not text.startswith('extern "C"'):
+            declared = function(text)
+        behind = BEHIND.match(whole, at + (whole[at:at + 1] == ";"))
+        if behind and declared:
+            declared.comment, at = text_of(behind[1]), behind.end()
+        if declared and not declared.name.endswith("_"):
+            self.group().declarations.append(declared)
+        return at
+
+    def declarations(self, *kinds):
+        return [d for s in self.sections for g in s.groups for d in g.declarations if d.kind in kinds]
+
+
+# ---- mdoc
+
+class Page:
+    def __init__(self, header, headers, date):
+        self.header, self.headers, self.lines = header, headers, []
+        self.homes = {d.name: h for h in headers for d in h.declarations("function", "struct", "enum")}
+        self.known = {d.name for h in headers for d in h.declarations("constant")} | \
+            {m.name for h in headers for d in h.declarations("enum") for m in d.members}
+        self.errors = {name: text for h in headers for name, text in h.errors.items()}
+        self.named, self.before = set(), ""
+        self.examples = []
+        self.add(f".Dd {date}", f".Dt {header.name.upper()} 3", ".Os", ".Sh NAME", f".Nm {header.name}",
+                 f".Nd {header.title}")
+        self.synopsis()
+        self.add(".Sh DESCRIPTION")
+        self.text(header.comment, is_head=True)
+        for section in header.sections:
+            self.section(section)
+        self.ending()
+
+    def add(self, *lines):
+        self.lines.extend(lines)
+
+    def gap(self):
+        if not self.lines[-1].startswith((".Pp", ".Ss", ".Sh", ".It")):
+            self.add(".Pp")
+
+    def synopsis(self):
+        self.add(".Sh SYNOPSIS", f".In {self.header.name}")
+        for function in self.header.declarations("function"):
+            self.add(f".Ft {function.result}", f".Fo {function.name}",
+                     *(f'.Fa "{argument}"' for argument in function.arguments or ["void"]), ".Fc")
+
+    def section(self, section):
+        public = [g for g in section.groups if g.declarations]
+        if not public and not section.comment:
+            return
+        title = section.title
+        if not title:
+            title = "Functions" if any(d.kind == "function" for g in public for d in g.declarations) else "Constants"
+        self.add(f".Ss {title[0].upper()}{title[1:]}")
+        self.text(section.comment)
+        for group in public:
+            self.group(group)
+
+    def group(self, group):
+        """What the comment is about, and under it the comment; constants with comments of their own come below."""
+        own = [d for d in group.declarations if (d.comment if group.comment else d.kind == "constant")]
+        shared = [d for d in group.declarations if d not in own]
+        if len(own) == len(group.declarations) and group.comment:
+            self.gap()
+            self.text(group.comment)
+        if shared:
+            self.list([(self.head(d), "") for d in shared], compact=True)
+            self.lines.pop()
+            self.text(group.comment or shared[-1].comment)
+            for declaration in shared:
+                if declaration.kind in ("struct", "enum"):
+                    self.members(declaration)
+            self.add(".El")
+        constants = [(self.head(d), d.comment) for d in own if d.kind == "constant"]
+        if constants:
+            self.list(constants, compact=len(constants) > 1)
+        for declaration in own:
+            if declaration.kind != "constant":
+                self.list([(self.head(declaration), declaration.comment)], compact=True)
+
+    def list(self, items, compact):
+        """Under what they are about, or beside it where that is short."""
+        widths = [len(head.partition(" ")[2]) for head, _ in items]
+        width = f"{max(w for w in widths if w <= LIST_WIDTH)}n" if len(items) > 1 and min(widths) <= LIST_WIDTH \
+            and any(text for _, text in items) else "Ds"
+        if compact:
+            self.gap()
+        self.add(f".Bl -tag -width {width}{' -compact' * compact}")
+        for head, text in items:
+            self.add(f".It {head}")
+            self.text(text)
+        self.add(".El")
+
+    @staticmethod
+    def head(d):
+        if d.kind == "function":
+            names = [re.search(r"(\w+)(\[.*\])?$", argument)[1] for argument in d.arguments]
+            return " ".join(["Fn", d.name, *(f'"{name}"' for name in names)])
+        if d.kind in ("struct", "enum"):
+            return f"Vt {d.kind} {d.name}" + (f" , Dv {d.init}" if d.init else "")
+        return f"Vt {d.name}" if d.kind == "type" else f"Dv {d.name}"
+
+    def members(self, declaration):
+        macro = "Vt" if declaration.kind == "struct" else "Dv"
+        items = []
+        for member in [*declaration.members, ""]:
+            if isinstance(member, str):
+                if items:
+                    self.list(items, compact=True)
+                if member:
+                    self.gap()
+                    self.text(member)
+                items = []
+            else:
+                items.append((f"{macro} {member.name.replace(',', ' ,')}", member.comment))
+
+    def ending(self):
+        if self.examples:
+            self.add(".Sh EXAMPLES")
+            for code in self.examples:
+                self.code(code)
+        if self.header.errors or self.named:
+            self.add(".Sh ERRORS")
+            if not self.header.errors:
+                self.add("How functions return them is told in", ".Xr bloomfile.h 3 .", "Beside those of the system:")
+            else:
+                self.add(".Fn bloomfile_strerror", "returns these words:")
+            self.list([(f"Er {name}", text) for name, text in self.errors.items()
+                       if self.header.errors or name in self.named], compact=True)
+        others = sorted(h.name for h in self.headers if h is not self.header)
+        self.add(".Sh SEE ALSO", ".Xr bfcreate 1 ,", *(f".Xr {name} 3 ," for name in others), ".Xr bloomfile 5")
+
+    # ---- text
+
+    def text(self, text, is_head=False):
+        """Paragraphs, each sentence on a line of its own, and code."""
+        first = True
+        blocks = re.split(r"\n\s*\n", text) if text else []
+        before = ""
+        for block in blocks:
+            if block.startswith("    "):
+                code = "\n".join(line.removeprefix("    ") for line in block.split("\n"))
+                if is_head and not before.rstrip().endswith(":"):
+                    self.keep_example(code)
+                else:
+                    self.code(code)
+                before = block
+                continue
+            for part in re.split(r"(?<=[.;)]) (?=Errors?(?: as [^:]*)?: )|(?<=\.) (?=Errors? as )", " ".join(block.split())):
+                if not first:
+                    self.add(".Pp")
+                first = False
+                self.paragraph(part, is_head)
+            before = block
+
+    def keep_example(self, code):
+        """Blocks of one example have an empty line between them."""
+        if self.examples and self.last_was_code:
+            self.examples[-1] += "\n\n" + code
+        else:
+            self.examples.append(code)
+        self.last_was_code = True
+
+    last_was_code = False
+
+    def paragraph(self, text, is_head):
+        self.last_was_code = False
+        lead = re.match(r"((?:[A-Z]|fork)[\w ]{0,14}[.?]) ", text) if is_head else None
+        if lead:
+            self.add(f".Sy {escape(lead[1][:-1])} {lead[1][-1]}")
+            text = text[lead.end():]
+        for sentence in re.split(r"(?<=[a-z\d)`\"\]*][.?]) (?=[A-Z*\"]|[a-z_]+:|\w+_\w+ |\w+\[)", text):
+            self.sentence(sentence)
+
+    def sentence(self, text):
+        line = []
+        for word in text.split():
+            macro = self.macro(word)
+            if macro:
+                if line:
+                    self.add(escape(" ".join(line)))
+                self.add(macro)
+                line = []
+            else:
+                line.append(word)
+        if line:
+            self.add(escape(" ".join(line)))
+
+    def macro(self, word):
+        """A word as a macro with the punctuation around it, or None."""
+        before, core, after = re.match(r"([(\"]*)(.*?)((?:\.\.\.|[.,;:?)\"]|'s)*)$", word).groups()
+        if '"' in before + after or "'" in after:
+            return None
+        made = self.core(core)
+        if made is None and after.startswith(")") and core.endswith("("):
+            made, after = self.core(core + ")"), after[1:]
+        if made is None:
+            return None
+        name, _, argument = made.partition(" ")
+        return " ".join([f".{name}", *before, argument, *after])
+
+    def core(self, core):
+        error = "BLOOMFILE" + core if core.startswith("_") else core
+        if error in self.errors:
+            self.named.add(error)
+            return f"Er {error}"
+        if ERRNO.match(core):
+            return f"Er {core}"
+        if error in self.known or core in ("NULL", "SIGBUS", "SIGKILL"):
+            return f"Dv {error}"
+        if re.match(r"(bloomfile)?_\w+\(\)$", core):
+            self.before = name = self.whole_name(core[:-2])
+            return f"Fn {name}" if self.homes.get(name, self.header) is self.header else f"Xr {name} 3"
+        if core in (h.name for h in self.headers):
+            return f"Nm {core}" if core == self.header.name else f"Xr {core} 3"
+        if re.match(r"(bloomfile_\w+|params)\.\w+$", core):
+            return f"Va {core}"
+        if re.match(r"(/\w+|[\w/-]+\.md)$", core) and core not in ("/O",):
+            return f"Pa {core}"
+        if core == "$TMPDIR":
+            return "Ev TMPDIR"
+        if re.match(r"`\w+`$", core):
+            return f"Fa {core[1:-1]}"
+        if re.match(r"(\w+->|->|\*)\w+$", core):
+            return f"Fa {core}"
+        return None
+
+    def whole_name(self, name):
+        """Of "bloomfile_open_fd() or _memory()", the second is bloomfile_open_memory()."""
+        parts = self.before.split("_")
+        for i in range(len(parts), 0, -1) if name.startswith("_") else []:
+            if "_".join(parts[:i]) + name in self.homes:
+                return "_".join(parts[:i]) + name
+        return name
+
+    def code(self, code):
+        wide = [line for line in code.split("\n") if len(line) > CODE_WIDTH]
+        if wide:
+            raise SystemExit(f"{self.header.name}: an example is wider than {CODE_WIDTH} columns: {wide[0]}")
+        self.add(".Bd -literal", *(escape(line) for line in code.split("\n")), ".Ed")
+
+
+def escape(text):
+    text = text.replace("\\", "\\e").replace("`", "\\(ga") if "\\" in text else text
+    return "\\&" + text if text[:1] in (".", "'") else text
+
+
+def links(headers):
+    """Functions and types lead to their header's page, and so does its name without .h if nothing else has it."""
+    found = {d.name: h for h in headers for d in h.declarations("function", "struct", "enum")}
+    for header in headers:
+        found.setdefault(header.name.partition(".")[0], header)
+    return sorted(found.items())
+
+
+def main(arguments):
+    if arguments[0] == "--links":
+        found = links([Header(Path(path)) for path in arguments[2:]])
+        Path(arguments[1]).write_text("".join(f"{name} {header.name}\n" for name, header in found))
+        return
+    date, folder = arguments[:2]
+    headers = [Header(Path(path)) for path in arguments[2:]]
+    for header in headers:
+        page = Page(header, headers, date)
+        (Path(folder) / f"{header.name}.3").write_text("\n".join(page.lines) + "\n")
+
+
+main(sys.argv[1:])

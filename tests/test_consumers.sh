@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # test_consumers.sh BUILD SOURCE: programs that use the installed library, found by pkg-config: shared and
-# static, in several versions of C and C++, by each compiler that is there, and by meson.
+# static, in several versions of C and C++, by each compiler that is there, and by meson; and what bloomfile.hpp
+# does not compile.
 . "$(dirname "$0")/installed.sh"
 
 fail() {
@@ -16,17 +17,23 @@ runs() {
     rm "$work/fruit.bloom"
 }
 
-# builds NAME COMMAND...
-builds() {
+# compiles NAME COMMAND...
+compiles() {
     name=$1
     shift
     "$@" -o consumer -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wcast-qual \
         -Wundef -Wwrite-strings -Wredundant-decls -Wformat=2 -Werror ${SANITIZE-} ||
         fail "$name does not build"
+}
+
+# builds NAME COMMAND...: a consumer
+builds() {
+    compiles "$@"
     runs ./consumer
 }
 
 c=$source/tests/consumers/consumer.c cc=$source/tests/consumers/consumer.cc
+header=$source/tests/consumers/header.cc plus=$source/tests/test_cplusplus.cc
 for_c='-Wstrict-prototypes -Wmissing-prototypes -Wc++-compat'
 for_cc='-Wold-style-cast -Wzero-as-null-pointer-constant -Woverloaded-virtual'
 
@@ -38,28 +45,37 @@ static=$(pkg-config --cflags --libs --static bloomfile)
 case $shared in *-lz* | *-lm*) fail "programs are told to link what the library does: $shared" ;; esac
 archive=$(echo "$static" | sed 's/-lbloomfile/-l:libbloomfile.a/')
 
-# alone COMPILER OPTION...: each header is complete in itself, without a warning.
+# alone PATTERN COMPILER OPTION...: each header is complete in itself, without a warning.
 alone() {
-    for header in "$headers"/bloomfile*.h; do
-        echo "#include <$(basename "$header")>" | "$@" -I"$headers" -Wall -Wextra -Wpedantic -Wconversion \
-            -Wshadow -Wundef -Wredundant-decls -Werror -fsyntax-only - || fail "$*: $header cannot stand alone"
+    pattern=$1
+    shift
+    for one in $(cd "$headers" && ls $pattern); do
+        echo "#include <$one>" | "$@" -I"$headers" -Wall -Wextra -Wpedantic -Wconversion \
+            -Wshadow -Wundef -Wredundant-decls -Werror -fsyntax-only - || fail "$*: $one cannot stand alone"
     done
 }
 
 # all C-COMPILER C++-COMPILER
 all() {
-    alone "$1" -xc -std=c99 -Wc++-compat -Wstrict-prototypes
-    alone "$2" -xc++ -std=c++11 -Wold-style-cast -Wzero-as-null-pointer-constant
+    alone 'bloomfile*.h' "$1" -xc -std=c99 -Wc++-compat -Wstrict-prototypes
+    alone 'bloomfile*.h' "$2" -xc++ -std=c++11 -Wold-style-cast -Wzero-as-null-pointer-constant
+    alone 'bloomfile/*.hpp' "$2" -xc++ -std=c++17 -Wold-style-cast -Wzero-as-null-pointer-constant
     for std in c99 c11 gnu17; do
         builds "$1, $std, shared" $1 -std=$std $for_c "$c" $shared
     done
     for std in c++11 c++17 c++20; do
         builds "$2, $std, shared" $2 -std=$std $for_cc "$cc" $shared
     done
+    for std in c++17 c++2b; do
+        builds "$2, $std, bloomfile.hpp without exceptions" $2 -std=$std -fno-exceptions -fno-rtti $for_cc "$header" $shared
+    done
+    compiles "$2, for this processor, tests of bloomfile.hpp" $2 -std=c++20 -pthread -march=native $for_cc "$plus" $shared
+    ./consumer || fail "$name: they fail"
     builds "$1, for this processor" $1 -std=c11 -O2 -march=native $for_c "$c" $shared
     builds "$2, for this processor" $2 -std=c++17 -O2 -march=native $for_cc "$cc" $shared
     builds "$1, static" $1 -std=c11 $for_c "$c" $archive
     builds "$2, static" $2 -std=c++17 $for_cc "$cc" $archive
+    builds "$2, static, bloomfile.hpp" $2 -std=c++17 $for_cc "$header" $archive
     readelf -d consumer | grep -q 'NEEDED.*bloomfile' && fail "$name needs the shared library"
     if [ -n "${SANITIZE-}" ]; then
         echo "$1: no program of static libraries alone with a sanitizer"
@@ -81,6 +97,34 @@ for compilers in "gcc g++" "clang clang++"; do
         all "$1" "$2"
     fi
 done
+
+# Keys of which nobody has said what their bytes are, and hash functions that files would not name.
+cat >wrong.cc <<'END'
+#include <bloomfile.hpp>
+#include <functional>
+struct padded { int i; char c; };
+struct nameless { static std::uint64_t digest_of(int, std::uint64_t) { return 0; } };
+struct own_bytes { static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+struct low { static constexpr unsigned id = 7; static padded example() { return {}; }
+             static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+struct lone { static constexpr unsigned id = BLOOMFILE_APP_HASH_FIRST;
+              static auto bytes_of(const padded &p) { return bloom_file::packed(p.i, p.c); } };
+struct uneven { static constexpr bool plain_bytes = true;
+                static std::string bytes_of(const padded &) { return ""; } };
+template <class Key, class... Hasher> constexpr std::size_t size = sizeof(bloom_file::filter<Key, Hasher...>);
+auto a = size<padded> + size<float> + size<int, std::hash<int>> + size<int, nameless> + size<padded, own_bytes> +
+         size<padded, low> + size<padded, lone> + size<padded, uneven>;
+auto b = bloom_file::packed(1.5);
+END
+! "${CXX:-c++}" -std=c++17 -I"$headers" -fsyntax-only wrong.cc 2>errors || fail "wrong.cc: compiles"
+tr -s '\n' ' ' <errors >said
+for words in 'hasher<padded.*Name a Hasher' 'hasher<float.*Name a Hasher' 'std::hash is none' \
+    'hash function of your own needs an `id`' 'or plain_bytes = true, if all programs agree' \
+    'an `id` is BLOOMFILE_APP_HASH_FIRST or above' 'has a static example()' 'returns a std::array' \
+    'floating point has two zeros'; do
+    grep -q -- "$words" said || { cat errors; fail "not said: $words"; }
+done
+echo "what does not compile: good"
 
 name=meson
 meson setup meson "$source/tests/consumers" --wrap-mode=nofallback --buildtype=plain \

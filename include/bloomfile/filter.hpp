@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile in C++: lookups by key. Include bloomfile.hpp.
+ */
+#ifndef BLOOMFILE_CPP_FILTER_HPP
+#define BLOOMFILE_CPP_FILTER_HPP
+
+#include <bloomfile/handle.hpp>
+
+namespace bloom_file
+{
+
+/* A filter of Keys, open for reading; by default of bytes, which any string is. keys.hpp tells what
+ * a Hasher is, and which files are refused since they are not of this one: by BLOOMFILE_EHASH,
+ * BLOOMFILE_ESELFTEST or errc::other_keys.
+ *
+ * What can fail is there twice, as in std::filesystem: with a std::error_code, which it sets and
+ * clears, or without one. Then it throws bloom_file::error, and is not there at all where
+ * exceptions are switched off. */
+template <class Key = bytes, class Hasher = hasher<Key>> class filter : public handle
+{
+  protected:
+    using recipe = detail::recipe<Key, Hasher>;
+
+  public:
+    using key_type = Key;
+    using argument = typename recipe::argument;
+
+    /* Nothing is open: "maybe" to all. */
+    filter() noexcept = default;
+
+    /* As bloomfile_open(); flags are those of bloomfile.h, and any_framing. */
+    filter(path_arg path, unsigned flags, std::error_code &ec)
+    {
+        bloomfile *f;
+        const int error = bloomfile_open(&f, path.c_str(), flags_of(flags));
+        admit(f, error, flags, ec);
+    }
+    filter(path_arg path, std::error_code &ec) : filter(path, 0, ec)
+    {
+    }
+
+    /* As bloomfile_open_fd(): those bytes of an open file, whose descriptor stays the caller's. */
+    static filter from_fd(int fd, std::uint64_t offset, std::uint64_t length, unsigned flags,
+                          std::error_code &ec)
+    {
+        filter made;
+        bloomfile *f;
+        const int error = bloomfile_open_fd(&f, fd, offset, length, flags_of(flags));
+        made.admit(f, error, flags, ec);
+        return made;
+    }
+
+    /* As bloomfile_open_memory(): the image must outlive the filter, unless flags have
+     * BLOOMFILE_COPY. */
+    static filter from_memory(bytes image, unsigned flags, std::error_code &ec)
+    {
+        filter made;
+        bloomfile *f;
+        const int error = bloomfile_open_memory(&f, image.data(), image.size(), flags_of(flags));
+        made.admit(f, error, flags, ec);
+        return made;
+    }
+
+    /* Owns what the C interface has opened; after an error it is closed. */
+    static filter adopt(bloomfile *f, unsigned flags, std::error_code &ec)
+    {
+        filter made;
+        made.admit(f, f != nullptr ? 0 : BLOOMFILE_EPARAMS, flags, ec);
+        return made;
+    }
+
+#ifdef __cpp_exceptions
+    explicit filter(path_arg path, unsigned flags = 0)
+    {
+        std::error_code ec;
+        *this = filter(path, flags, ec);
+        check(ec, "open", path.c_str());
+    }
+    static filter from_fd(int fd, std::uint64_t offset = 0, std::uint64_t length = BLOOMFILE_TO_END,
+                          unsigned flags = 0)
+    {
+        std::error_code ec;
+        filter made = from_fd(fd, offset, length, flags, ec);
+        check(ec, "open a filter in a file");
+        return made;
+    }
+    static filter from_memory(bytes image, unsigned flags = 0)
+    {
+        std::error_code ec;
+        filter made = from_memory(image, flags, ec);
+        check(ec, "open a filter in memory");
+        return made;
+    }
+    static filter adopt(bloomfile *f, unsigned flags = 0)
+    {
+        std::error_code ec;
+        filter made = adopt(f, flags, ec);
+        check(ec, "use the filter for these keys");
+        return made;
+    }
+#endif
+
+    /* What the filter knows of a key. */
+    bloomfile_digest digest(argument key) const
+    {
+        return recipe::digest(key, seed());
+    }
+
+    /* false: the key is certainly not in the set. true: it may be. */
+    [[nodiscard]] BLOOM_FILE_PART_ bool contains(argument key) const
+    {
+        return contains_digest(digest(key));
+    }
+    template <class A = argument, class = std::enable_if_t<std::is_same_v<A, bytes>>>
+    [[nodiscard]] BLOOM_FILE_PART_ bool contains(const void *key, std::size_t size) const
+    {
+        return contains(bytes(key, size));
+    }
+
+    /* All keys of a range (a container, an array), which is read once. Returns how many may be in
+     * the set; hits[i] is set for each, as far as `hits` goes. */
+    template <class Keys>
+    BLOOM_FILE_PART_ std::size_t contains_many(const Keys &keys, span<bool> hits = {}) const
+    {
+        std::size_t found = 0, first = 0;
+        detail::each_chunk<recipe>(
+            keys, seed(),
+            [&](const bloomfile_digest *digests, std::size_t n) BLOOM_FILE_LAMBDA_PART_ {
+                found += contains_digests({ digests, n }, hits.from(first));
+                first += n;
+                return std::error_code();
+            });
+        return found;
+    }
+    BLOOM_FILE_PART_ std::size_t contains_many(std::initializer_list<Key> keys,
+                                               span<bool> hits = {}) const
+    {
+        return contains_many<std::initializer_list<Key>>(keys, hits);
+    }
+
+  protected:
+    static unsigned flags_of(unsigned flags) noexcept
+    {
+        return (flags & ~any_framing) | (recipe::named ? BLOOMFILE_APP_HASH : 0);
+    }
+
+    /* Takes what was opened, and keeps it if it is a filter of these keys. */
+    void admit(bloomfile *f, int error, unsigned flags, std::error_code &ec)
+    {
+        ec = code(error);
+        take(f, ec);
+        if (!ec)
+            ec = of_these_keys(flags);
+        if (ec)
+            take(nullptr, ec);
+    }
+
+  private:
+    std::error_code of_these_keys(unsigned flags)
+    {
+        if constexpr (recipe::named)
+            return code(bloomfile_name_hash(get(), recipe::id, recipe::self_test(seed())));
+        const bloomfile_info all = info();
+        if (all.hash_id >= BLOOMFILE_APP_HASH_FIRST)
+            return code(BLOOMFILE_EHASH);
+        if (recipe::record_size == 0 || (flags & any_framing) != 0 ||
+            (all.framing == BLOOMFILE_FIXED && all.framing_size == recipe::record_size))
+            return std::error_code();
+        return make_error_code(errc::other_keys);
+    }
+};
+
+} // namespace bloom_file
+
+#endif

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile in C++: an open filter, whatever its keys. Include bloomfile.hpp.
+ */
+#ifndef BLOOMFILE_CPP_HANDLE_HPP
+#define BLOOMFILE_CPP_HANDLE_HPP
+
+#include <bloomfile/error.hpp>
+#include <bloomfile/keys.hpp>
+#include <bloomfile_inline.h>
+
+/* Lookups are compiled into the caller where that is compiled for processors with vectors, and call
+ * the library elsewhere: see the costs in bloomfile_inline.h. */
+#if defined BLOOMFILE_BLOCK_AVX512 || defined BLOOMFILE_BLOCK_AVX2 || defined BLOOMFILE_BLOCK_NEON
+#define BLOOM_FILE_INLINED_ true
+#else
+#define BLOOM_FILE_INLINED_ false
+#endif
+
+namespace bloom_file
+{
+
+/* For opening, beside the flags of bloomfile.h: the file need not say that its keys are records of
+ * the size that the type has. Nothing else tells then whether they are. */
+inline constexpr unsigned any_framing = 0x80000000u;
+
+/* Owns what bloomfile_open() makes. It is closed with it, and can be moved, not copied.
+ *
+ * A handle that has been moved from, or could not be opened, answers "maybe" to every lookup, and
+ * status() tells why. So a program that ignores an error reads more, and loses nothing.
+ *
+ * What is const may be called by any number of threads at once. The header has no wrapper of what
+ * the C interface does as well with get(): folding, merging, patches, measuring. */
+class handle
+{
+  public:
+    handle() noexcept = default;
+    ~handle()
+    {
+        bloomfile_close(f_);
+    }
+    handle(const handle &) = delete;
+    handle &operator=(const handle &) = delete;
+    handle(handle &&other) noexcept
+    {
+        swap(other);
+    }
+    handle &operator=(handle &&other) noexcept
+    {
+        handle old(std::move(other));
+        swap(old);
+        return *this;
+    }
+
+    void swap(handle &other) noexcept
+    {
+        std::swap(f_, other.f_);
+        std::swap(pin_, other.pin_);
+        std::swap(seed_, other.seed_);
+        std::swap(why_, other.why_);
+    }
+
+    /* Whether a filter is open here. */
+    explicit operator bool() const noexcept
+    {
+        return f_ != nullptr;
+    }
+
+    /* For the functions of the C interface; nullptr if none is open. release() gives it up, and
+     * leaves it to the caller to close it. */
+    bloomfile *get() const noexcept
+    {
+        return f_;
+    }
+    [[nodiscard]] bloomfile *release() noexcept
+    {
+        bloomfile *f = std::exchange(f_, nullptr);
+        why_ = make_error_code(errc::closed);
+        return f;
+    }
+
+    /* Closes it, and answers "maybe" from then on. */
+    void close() noexcept
+    {
+        bloomfile_close(release());
+    }
+
+    /* The sticky error, as bloomfile_status(): the first damage that was met on this handle, which
+     * lookups cannot tell. If no filter is open, why. */
+    std::error_code status() const noexcept
+    {
+        return f_ != nullptr ? code(bloomfile_status(f_)) : why_;
+    }
+
+    /* Whether it is time to open the path anew. */
+    bool is_stale() const noexcept
+    {
+        return f_ != nullptr && bloomfile_is_stale(f_) != 0;
+    }
+
+    /* That of its digests. */
+    std::uint64_t seed() const noexcept
+    {
+        return seed_;
+    }
+
+    /* What the header of the file says; all zero if no filter is open. */
+    bloomfile_info info() const noexcept
+    {
+        bloomfile_info all = BLOOMFILE_INFO_INIT;
+        if (f_ != nullptr)
+            bloomfile_get_info(f_, &all);
+        return all;
+    }
+
+    /* Reads and checks the whole body, as bloomfile_verify(). */
+    void verify(std::error_code &ec, unsigned threads = 0,
+                bloomfile_fault *fault = nullptr) const noexcept
+    {
+        ec = f_ != nullptr ? code(bloomfile_verify(f_, threads, fault)) : why_;
+    }
+#ifdef __cpp_exceptions
+    void verify(unsigned threads = 0, bloomfile_fault *fault = nullptr) const
+    {
+        std::error_code ec;
+        verify(ec, threads, fault);
+        check(ec, "verify the filter");
+    }
+#endif
+
+    /* Lookups of digests, which are made WITH THE FILTER'S SEED and its hash function. false: the
+     * key is certainly not in the set. */
+    [[nodiscard]] BLOOM_FILE_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
+    {
+        if (__builtin_expect(f_ == nullptr, 0))
+            return true;
+        if constexpr (BLOOM_FILE_INLINED_)
+            return bloomfile_pinned_contains_digest(&pin_, digest);
+        else
+            return bloomfile_contains_digest(f_, digest);
+    }
+
+    /* Many at once, several times faster than one by one on filters larger than the caches. Returns
+     * the number of hits; hits[i] is set for each, as far as `hits` goes. */
+    BLOOM_FILE_PART_ std::size_t contains_digests(span<const bloomfile_digest> digests,
+                                                  span<bool> hits = {}) const noexcept
+    {
+        const std::size_t n = digests.size(), told = hits.size() < n ? hits.size() : n;
+        if (__builtin_expect(told != n && told != 0, 0))
+            return many(digests.data(), told, hits.data()) +
+                   many(digests.data() + told, n - told, nullptr);
+        return many(digests.data(), n, told != 0 ? hits.data() : nullptr);
+    }
+
+    /* Requests the cache line that a later lookup reads: see bloomfile_inline.h. */
+    BLOOM_FILE_PART_ void prefetch_digest(bloomfile_digest digest) const noexcept
+    {
+        if (f_ != nullptr)
+            bloomfile_pinned_prefetch(&pin_, digest);
+    }
+
+  protected:
+    /* Takes a filter in place of what is open here; or closes it, if there is an error. */
+    void take(bloomfile *f, std::error_code ec) noexcept
+    {
+        close();
+        why_ = ec;
+        if (ec) {
+            bloomfile_close(f);
+            return;
+        }
+        f_ = f;
+        seed_ = bloomfile_seed(f);
+        pin();
+    }
+
+    /* Anew, once the state of the filter has changed. */
+    void pin() noexcept
+    {
+        pin_ = BLOOMFILE_PINNED_INIT;
+        if (f_ != nullptr)
+            bloomfile_pin(f_, &pin_);
+    }
+
+  private:
+    BLOOM_FILE_PART_ std::size_t many(const bloomfile_digest *digests, std::size_t n,
+                                      bool *hits) const noexcept
+    {
+        if (__builtin_expect(f_ == nullptr, 0)) {
+            for (std::size_t i = 0; hits != nullptr && i < n; i++)
+                hits[i] = true;
+            return n;
+        }
+        if constexpr (BLOOM_FILE_INLINED_)
+            return bloomfile_pinned_contains_digests(&pin_, digests, n, hits);
+        else
+            return bloomfile_contains_digests(f_, digests, n, hits);
+    }
+
+    bloomfile *f_ = nullptr;
+    bloomfile_pinned pin_ = {};
+    std::uint64_t seed_ = 0;
+    std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
+};
+
+} // namespace bloom_file
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile in C++: live filters. Include bloomfile.hpp.
+ */
+#ifndef BLOOMFILE_CPP_LIVE_HPP
+#define BLOOMFILE_CPP_LIVE_HPP
+
+#include <bloomfile/builder.hpp>
+#include <bloomfile/filter.hpp>
+#include <bloomfile_live.h>
+
+namespace bloom_file
+{
+
+/* A live filter that is open for writing; bloomfile_live.h tells what that means. add(), remove()
+ * and sync() may run in any number of threads at once, lookups meanwhile.
+ *
+ * Call finish() when you have added all. The destructor ends writing, too, but has nobody to tell
+ * that the last adds could not be written to disk. */
+template <class Key = bytes, class Hasher = hasher<Key>>
+class live_filter : public filter<Key, Hasher>
+{
+    using base = filter<Key, Hasher>;
+    using recipe = typename base::recipe;
+
+  public:
+    using argument = typename base::argument;
+    using base::get;
+    using base::seed;
+
+    live_filter() noexcept = default;
+
+    /* Opens one that is there, as bloomfile_open() with BLOOMFILE_WRITE. */
+    live_filter(path_arg path, unsigned flags, std::error_code &ec)
+        : base(path, flags | BLOOMFILE_WRITE, ec)
+    {
+    }
+    live_filter(path_arg path, std::error_code &ec) : live_filter(path, 0, ec)
+    {
+    }
+
+    /* Make one, as bloomfile_create() and bloomfile_create_memory(). */
+    static live_filter create(path_arg path, const bloomfile_params &p, unsigned flags,
+                              std::error_code &ec)
+    {
+        return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
+            return bloomfile_create(f, path.c_str(), all, flags);
+        });
+    }
+    static live_filter create_memory(const bloomfile_params &p, unsigned flags, std::error_code &ec)
+    {
+        return make(p, ec, [&](bloomfile **f, const bloomfile_params *all) {
+            return bloomfile_create_memory(f, all, flags);
+        });
+    }
+
+    /* Adds a key, and returns whether it was new: whether that changed the filter. After an error
+     * the key may or may not have been added, and counts as new, so that nothing is left undone. */
+    bool add(argument key, std::error_code &ec)
+    {
+        return add_digest(this->digest(key), ec);
+    }
+    bool add_digest(bloomfile_digest digest, std::error_code &ec) noexcept
+    {
+        bool was_new = true;
+        ec = with([&](bloomfile *f) { return bloomfile_add_digest(f, digest, &was_new); });
+        return was_new || ec;
+    }
+
+    /* All keys of a range (a container, an array), which is read once. Returns how many were new;
+     * was_new[i] is set for each, as far as it goes. After an error all from some key on count as
+     * new. */
+    template <class Keys>
+    std::size_t add_many(const Keys &keys, span<bool> was_new, std::error_code &ec)
+    {
+        std::size_t first = 0, fresh = 0;
+        ec = std::error_code();
+        (void)detail::each_chunk<recipe>(
+            keys, seed(), [&](const bloomfile_digest *digests, std::size_t n) {
+                fresh += put(digests, n, was_new.from(first), ec);
+                first += n;
+                return std::error_code(); /* what is left counts as new */
+            });
+        return fresh;
+    }
+    template <class Keys> std::size_t add_many(const Keys &keys, std::error_code &ec)
+    {
+        return add_many(keys, {}, ec);
+    }
+
+    /* Takes back one add of a key, in the counting layout: bloomfile_remove() says when. */
+    void remove(argument key, std::error_code &ec)
+    {
+        const bloomfile_digest digest = this->digest(key);
+        ec = with([&](bloomfile *f) { return bloomfile_remove_digest(f, digest); });
+    }
+
+    /* Writes all adds to disk: they survive the machine once this has returned no error. */
+    void sync(std::error_code &ec) noexcept
+    {
+        ec = with(bloomfile_sync);
+    }
+
+    /* Ends writing; whatever comes of it, lookups go on. An error is told again by each call. */
+    void finish(std::error_code &ec) noexcept
+    {
+        ec = with(bloomfile_finish);
+        this->pin();
+    }
+
+    /* Seals the filter in place, as bloomfile_seal(). */
+    void seal(std::error_code &ec) noexcept
+    {
+        ec = with(bloomfile_seal);
+        this->pin();
+    }
+
+    /* Write a sealed copy while adding goes on; and what memory holds of a poisoned filter, as
+     * bloomfile_rescue(). */
+    void seal_to(path_arg path, unsigned flags, std::error_code &ec) const noexcept
+    {
+        ec = with([&](bloomfile *f) { return bloomfile_seal_to(path.c_str(), f, flags); });
+    }
+    void rescue(path_arg path, unsigned flags, std::error_code &ec) const noexcept
+    {
+        ec = with([&](bloomfile *f) { return bloomfile_rescue(path.c_str(), f, flags); });
+    }
+
+#ifdef __cpp_exceptions
+    explicit live_filter(path_arg path, unsigned flags = 0)
+    {
+        std::error_code ec;
+        *this = live_filter(path, flags, ec);
+        check(ec, "open for writing", path.c_str());
+    }
+    static live_filter create(path_arg path, const bloomfile_params &p, unsigned flags = 0)
+    {
+        std::error_code ec;
+        live_filter made = create(path, p, flags, ec);
+        check(ec, "create", path.c_str());
+        return made;
+    }
+    static live_filter create_memory(const bloomfile_params &p, unsigned flags = 0)
+    {
+        std::error_code ec;
+        live_filter made = create_memory(p, flags, ec);
+        check(ec, "create a live filter in memory");
+        return made;
+    }
+    bool add(argument key)
+    {
+        return add_digest(this->digest(key));
+    }
+    bool add_digest(bloomfile_digest digest)
+    {
+        std::error_code ec;
+        const bool was_new = add_digest(digest, ec);
+        check(ec, adding);
+        return was_new;
+    }
+    template <class Keys> std::size_t add_many(const Keys &keys, span<bool> was_new = {})
+    {
+        std::error_code ec;
+        const std::size_t fresh = add_many(keys, was_new, ec);
+        check(ec, adding);
+        return fresh;
+    }
+    std::size_t add_many(std::initializer_list<Key> keys, span<bool> was_new = {})
+    {
+        return add_many<std::initializer_list<Key>>(keys, was_new);
+    }
+    void remove(argument key)
+    {
+        std::error_code ec;
+        remove(key, ec);
+        check(ec, "remove a key");
+    }
+    void sync()
+    {
+        std::error_code ec;
+        sync(ec);
+        check(ec, "write a live filter to disk");
+    }
+    void finish()
+    {
+        std::error_code ec;
+        finish(ec);
+        check(ec, "finish a live filter");
+    }
+    void seal()
+    {
+        std::error_code ec;
+        seal(ec);
+        check(ec, "seal a live filter");
+    }
+    void seal_to(path_arg path, unsigned flags = 0) const
+    {
+        std::error_code ec;
+        seal_to(path, flags, ec);
+        check(ec, "seal a copy as", path.c_str());
+    }
+    void rescue(path_arg path, unsigned flags = 0) const
+    {
+        std::error_code ec;
+        rescue(path, flags, ec);
+        check(ec, "save a live filter as", path.c_str());
+    }
+#endif
+
+  private:
+    static constexpr const char *adding = "add keys to a live filter";
+
+    template <class Make> static live_filter make(bloomfile_params p, std::error_code &ec, Make how)
+    {
+        live_filter made;
+        bloomfile *f = nullptr;
+        int error = recipe::complete(p);
+        if (error == 0)
+            error = how(&f, &p);
+        made.admit(f, error, any_framing, ec);
+        return made;
+    }
+
+    /* What a function of the C interface makes of the filter, if one is open. */
+    template <class Do> std::error_code with(Do what) const
+    {
+        return get() != nullptr ? code(what(get())) : this->status();
+    }
+
+    std::size_t put(const bloomfile_digest *digests, std::size_t n, span<bool> was_new,
+                    std::error_code &ec) noexcept
+    {
+        bool told[detail::chunk];
+        std::size_t fresh = n;
+        if (!ec)
+            ec = with(
+                [&](bloomfile *f) { return bloomfile_add_digests(f, digests, n, told, &fresh); });
+        for (std::size_t i = 0; i < n && i < was_new.size(); i++)
+            was_new.data()[i] = ec ? true : told[i];
+        return ec ? n : fresh;
+    }
+};
+
+} // namespace bloom_file
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * bloomfile in C++: filters without a file. Include bloomfile.hpp.
+ */
+#ifndef BLOOMFILE_CPP_VIEW_HPP
+#define BLOOMFILE_CPP_VIEW_HPP
+
+#include <bloomfile/error.hpp>
+#include <bloomfile/keys.hpp>
+#include <bloomfile_view.h>
+
+namespace bloom_file
+{
+
+/* The shape of filters in bytes of the caller's own, as bloomfile_view.h tells: a few bytes, to be
+ * copied. Memory that is smaller than the shape needs is never read or written: it answers "maybe",
+ * and adding is errc::closed. One that has no shape does so, too. */
+class view
+{
+  public:
+    view() noexcept = default;
+
+    /* For n keys at that rate, as bloomfile_view_for(); layout 0: the best for the size. */
+    view(std::uint64_t n, double fpr, std::error_code &ec, std::uint32_t layout = 0) noexcept
+    {
+        ec = code(bloomfile_view_for(&shape_, layout, n, fpr));
+    }
+
+    /* That of a compact form, as bloomfile_view_open(): its checksum, and that it was made with
+     * this seed. `blob` is the body of the calls below. */
+    static view of(bytes blob, std::uint64_t seed, std::error_code &ec) noexcept
+    {
+        view found;
+        ec = code(bloomfile_view_open(&found.shape_, seed, blob.data(), blob.size()));
+        return found;
+    }
+
+#ifdef __cpp_exceptions
+    view(std::uint64_t n, double fpr, std::uint32_t layout = 0)
+    {
+        check(code(bloomfile_view_for(&shape_, layout, n, fpr)), "size a filter");
+    }
+    static view of(bytes blob, std::uint64_t seed)
+    {
+        std::error_code ec;
+        const view found = of(blob, seed, ec);
+        check(ec, "open a compact filter");
+        return found;
+    }
+#endif
+
+    /* For the functions of the C interface. */
+    const bloomfile_view &get() const noexcept
+    {
+        return shape_;
+    }
+
+    /* Bytes of a body, and of a compact form, which has a trailer behind it. */
+    std::size_t size() const noexcept
+    {
+        return shape_.size;
+    }
+    std::size_t compact_size() const noexcept
+    {
+        return shape_.size + BLOOMFILE_TRAILER_SIZE;
+    }
+
+    /* Adds digests, made by bloomfile_hash(), to a body that was all zeros before the first. */
+    void add_digests(span<unsigned char> body, span<const bloomfile_digest> digests,
+                     std::error_code &ec) const noexcept
+    {
+        ec = std::error_code();
+        if (!fits(body.size(), 0))
+            ec = make_error_code(errc::closed);
+        else
+            bloomfile_view_add_digests(&shape_, body.data(), digests.data(), digests.size());
+    }
+
+    /* Makes the compact form of a body, whose digests were made with that seed. */
+    void seal(span<unsigned char> blob, std::uint64_t seed, std::error_code &ec) const noexcept
+    {
+        ec = std::error_code();
+        if (!fits(blob.size(), BLOOMFILE_TRAILER_SIZE))
+            ec = make_error_code(errc::closed);
+        else
+            bloomfile_view_seal(&shape_, seed, blob.data());
+    }
+
+    /* false: the key of this digest was certainly not added. */
+    [[nodiscard]] bool contains_digest(bytes body, bloomfile_digest digest) const noexcept
+    {
+        return !fits(body.size(), 0) ||
+               bloomfile_view_contains_digest(&shape_, body.data(), digest);
+    }
+
+    /* The same for a key, hashed with that seed. */
+    [[nodiscard]] bool contains(bytes body, std::uint64_t seed, bytes key) const noexcept
+    {
+        return contains_digest(body, bloomfile_hash(seed, key.data(), key.size()));
+    }
+
+  private:
+    bool fits(std::size_t size, std::size_t more) const noexcept
+    {
+        return shape_.layout != 0 && size >= more && size - more >= shape_.size;
+    }
+
+    bloomfile_view shape_ = {};
+};
+
+} // namespace bloom_file
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+//
+// The same through bloomfile.hpp, with error codes, so that it does without exceptions.
+#include <bloomfile.hpp>
+
+#include <cstdio>
+
+namespace
+{
+
+void publish(const char *path, std::error_code &ec)
+{
+    bloom_file::params params;
+    params.fpr = 1e-6;
+    params.label = "fruit";
+    bloom_file::builder b(params, ec);
+    b.add_many({ "apple", "pear", "quince" }, ec);
+    b.finish(path, BLOOMFILE_REPLACE, ec);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const char *path = argc > 1 ? argv[1] : "fruit.bloom";
+    std::error_code ec;
+    publish(path, ec);
+    const bloom_file::filter f(path, BLOOMFILE_VERIFY_FULL, ec);
+    if (ec) {
+        std::fprintf(stderr, "%s: %s\n", path, ec.message().c_str());
+        return 1;
+    }
+    const bloomfile_info info = f.info();
+    std::printf("%s: %d keys, %d of 3 found, stone: %s\n", info.label, static_cast<int>(info.keys),
+                static_cast<int>(f.contains_many({ "apple", "stone", "pear" })),
+                f.contains("stone") ? "maybe" : "no");
+    return 0;
+}

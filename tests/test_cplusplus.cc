@@ -1,0 +1,654 @@
+// SPDX-License-Identifier: MIT
+//
+// bloomfile.hpp: that it answers as the C interface does, that handles without a filter answer
+// "maybe", that files of other keys are refused, and errors in both ways.
+#include <bloomfile.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <list>
+#include <string>
+#include <thread>
+#include <vector>
+#if __cplusplus >= 202002L
+#include <span>
+#endif
+
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fail(__LINE__, #condition);                                                            \
+    } while (0)
+
+namespace
+{
+
+[[noreturn]] void fail(int line, const char *condition)
+{
+    std::fprintf(stderr, "test_cplusplus.cc:%d: not true: %s\n", line, condition);
+    std::exit(1);
+}
+
+/* A folder that is gone at the end. */
+struct folder {
+    std::filesystem::path path;
+
+    folder()
+    {
+        std::string name = (std::filesystem::temp_directory_path() / "cplusplus-XXXXXX").string();
+        CHECK(mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~folder()
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(path, ignored);
+    }
+    folder(const folder &) = delete;
+    folder &operator=(const folder &) = delete;
+} scratch;
+
+std::filesystem::path in(const char *name)
+{
+    return scratch.path / name;
+}
+
+bloom_file::params with_fpr(double fpr)
+{
+    bloom_file::params p;
+    p.fpr = fpr;
+    return p;
+}
+
+std::vector<std::string> numbered(const char *prefix, int n)
+{
+    std::vector<std::string> all;
+    for (int i = 0; i < n; i++)
+        all.push_back(prefix + std::to_string(i));
+    return all;
+}
+
+/* The error_code that is thrown, which must be all that is thrown. */
+template <class Do> std::error_code thrown(Do what, const std::string &words = "")
+{
+    try {
+        what();
+    } catch (const bloom_file::error &e) {
+        CHECK(std::string(e.what()).find(words) != std::string::npos);
+        return e.code();
+    }
+    return std::error_code();
+}
+
+/* A slice as storage engines have them. */
+struct slice {
+    const char *at;
+    std::size_t length;
+
+    const char *data() const
+    {
+        return at;
+    }
+    std::size_t size() const
+    {
+        return length;
+    }
+};
+
+void test_errors()
+{
+    std::error_code ec;
+    const bloom_file::filter none(in("none.bloom"), ec);
+    CHECK(ec == std::errc::no_such_file_or_directory);
+    CHECK(!none && none.contains("apple") && none.status() == ec);
+    CHECK(thrown([] { bloom_file::filter f(in("none.bloom")); },
+                 "cannot open " + in("none.bloom").string()) == ec);
+
+    std::FILE *text = std::fopen(in("text").c_str(), "w");
+    CHECK(text != nullptr && std::fputs("not a filter", text) >= 0 && std::fclose(text) == 0);
+    const bloom_file::filter f(in("text"), ec);
+    CHECK(ec == BLOOMFILE_EMAGIC && ec != BLOOMFILE_EEMPTY && f.contains("apple"));
+    CHECK(ec.message() == bloomfile_strerror(BLOOMFILE_EMAGIC));
+    CHECK(std::string(ec.category().name()) == "bloomfile");
+    CHECK(thrown([] { bloom_file::filter<int> g(in("text")); }, "not a filter file") == ec);
+
+    bloom_file::builder<> b(with_fpr(2), ec);
+    CHECK(ec == BLOOMFILE_ERATE);
+    b.add("apple", ec);
+    CHECK(ec == BLOOMFILE_ERATE);
+    b.finish(in("none.bloom"), ec);
+    CHECK(ec == BLOOMFILE_ERATE && !std::filesystem::exists(in("none.bloom")));
+    CHECK(thrown([] { bloom_file::builder<> c(with_fpr(2)); }) == BLOOMFILE_ERATE);
+
+    CHECK(bloom_file::code(0) == std::error_code() && !bloom_file::code(0));
+    CHECK(bloom_file::code(BLOOMFILE_EPARAMS) == std::errc::invalid_argument);
+    CHECK(make_error_code(bloom_file::errc::closed) == std::errc::bad_file_descriptor);
+    bloom_file::params wrong;
+    wrong.struct_size = 1;
+    bloom_file::builder<> d(wrong, ec);
+    CHECK(ec == BLOOMFILE_EPARAMS);
+}
+
+/* What a key may be, and what not. */
+void test_arguments()
+{
+    using bloom_file::bytes;
+    static_assert(!std::is_constructible_v<bytes, std::nullptr_t>);
+    static_assert(!std::is_constructible_v<bytes, int>);
+    static_assert(!std::is_constructible_v<bytes, std::vector<int>>);
+    static_assert(!std::is_constructible_v<bytes, std::u16string>);
+    static_assert(!std::is_constructible_v<bloom_file::span<bool>, std::vector<bool> &>);
+    static_assert(!std::is_constructible_v<bloom_file::span<bool>, const std::vector<char> &>);
+    static_assert(!std::is_constructible_v<bloom_file::path_arg, std::string_view>);
+    static_assert(!std::is_copy_constructible_v<bloom_file::filter<>>);
+    static_assert(std::is_nothrow_move_assignable_v<bloom_file::live_filter<>>);
+    static_assert(std::is_move_constructible_v<bloom_file::builder<>>);
+
+    bloom_file::builder b;
+    b.add("apple");
+    b.finish(in("fruit.bloom"), BLOOMFILE_REPLACE);
+    const bloom_file::filter f(in("fruit.bloom").string());
+    const unsigned char raw[] = { 'a', 'p', 'p', 'l', 'e' };
+    const char text[] = "apple";
+    const std::vector<std::byte> array(reinterpret_cast<const std::byte *>(raw),
+                                       reinterpret_cast<const std::byte *>(raw) + 5);
+    CHECK(f.contains("apple") && f.contains(std::string("apple")) && f.contains(text));
+    CHECK(f.contains(std::string_view("apples", 5)) && f.contains(slice{ "apples", 5 }));
+    CHECK(f.contains(raw) && f.contains(array) && f.contains(text, 5));
+    CHECK(!f.contains("stone") && !f.contains(std::string_view()) && !f.contains(text, 6));
+#if __cplusplus >= 202002L
+    const std::span<const std::byte> stretch(array);
+    bool hit = false;
+    CHECK(f.contains(stretch) && f.contains_many(std::vector{ "apple" }, std::span(&hit, 1)) == 1 &&
+          hit);
+#endif
+}
+
+/* All answers are those of the C interface, whatever the filter is. */
+void test_answers(std::uint32_t layout, std::uint64_t seed)
+{
+    const auto present = numbered("present ", 5000), absent = numbered("absent ", 5000);
+    bloom_file::params p = with_fpr(0.05);
+    p.layout = layout;
+    p.seed = seed;
+    bloom_file::builder b(p);
+    CHECK(b.seed() == seed);
+    b.add_many(present);
+    b.add_many({ "one", "two" });
+    b.add_digests(std::vector{ b.digest("three") });
+    CHECK(b.count() == 5003);
+    b.set_tag({ 't', 'a', 'g' });
+    b.finish(in("answers.bloom"), BLOOMFILE_REPLACE);
+
+    const bloom_file::filter f(in("answers.bloom"), BLOOMFILE_VERIFY_FULL);
+    CHECK(f && f.seed() == seed && f.info().keys == 5003 && f.info().tag[0] == 't' && !f.status());
+    std::size_t found = 0;
+    for (const auto *keys : { &present, &absent })
+        for (const auto &key : *keys) {
+            const bool hit = f.contains(key);
+            CHECK(hit == bloomfile_contains(f.get(), key.data(), key.size()));
+            CHECK(hit == f.contains_digest(f.digest(key)));
+            f.prefetch_digest(f.digest(key));
+            found += hit;
+        }
+    CHECK(found > 5000 && found < 6000 && f.contains_many({ "one", "two", "three" }) == 3);
+
+    for (std::size_t n : { 0u, 1u, 63u, 64u, 65u, 511u, 512u, 513u, 5000u }) {
+        const std::vector<std::string_view> some(absent.begin(),
+                                                 absent.begin() + static_cast<long>(n));
+        for (std::size_t room : { std::size_t{ 0 }, n / 3, n }) {
+            const auto hits = std::make_unique<bool[]>(room + 1);
+            hits[room] = true;
+            std::size_t alone = 0;
+            for (std::size_t i = 0; i < n; i++)
+                alone += f.contains(some[i]);
+            CHECK(f.contains_many(some, { hits.get(), room }) == alone && hits[room]);
+            for (std::size_t i = 0; i < room; i++)
+                CHECK(hits[i] == f.contains(some[i]));
+        }
+    }
+    const std::list<std::string> linked(present.begin(), present.end());
+    CHECK(f.contains_many(linked) == 5000 && f.contains_many(present) == 5000);
+    std::vector<bloomfile_digest> digests;
+    for (const auto &key : absent)
+        digests.push_back(f.digest(key));
+    CHECK(f.contains_digests(digests) == f.contains_many(absent));
+}
+
+/* Wherever the bytes come from. */
+void test_places()
+{
+    bloom_file::builder b(with_fpr(1e-6));
+    b.add("apple");
+    bloom_file::image image = b.finish_memory();
+    bloom_file::filter f = bloom_file::filter<>::from_memory(image);
+    CHECK(f.contains("apple") && !f.contains("stone"));
+    f = bloom_file::filter<>::from_memory(image, BLOOMFILE_COPY);
+    bloom_file::image moved(std::move(image));
+    CHECK(moved.size() > 512 && image.size() == 0 && image.data() == nullptr);
+    moved = bloom_file::image();
+    CHECK(f.contains("apple") && !f.contains("stone"));
+
+    const int fd = open(in("stream.bloom").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    b.finish_fd(fd);
+    f = bloom_file::filter<>::from_fd(fd);
+    close(fd);
+    CHECK(f.contains("apple") && !f.contains("stone"));
+
+    std::error_code ec;
+    CHECK(bloom_file::filter<>::from_memory(bloom_file::bytes("x", 1), 0, ec).contains("stone") &&
+          ec);
+    CHECK(thrown([] { (void)bloom_file::filter<>::from_fd(-1); }) ==
+          std::errc::bad_file_descriptor);
+    bloomfile *raw;
+    CHECK(bloomfile_open(&raw, in("stream.bloom").c_str(), 0) == 0);
+    f = bloom_file::filter<>::adopt(raw);
+    CHECK(f.get() == raw && f.contains("apple") && !f.contains("stone"));
+    CHECK(!bloom_file::filter<>::adopt(nullptr, 0, ec) && ec == BLOOMFILE_EPARAMS);
+}
+
+void expect_maybe(const bloom_file::filter<> &f)
+{
+    bool hits[3] = {};
+    CHECK(!f && f.get() == nullptr && f.contains("stone") && f.contains_digest(1));
+    CHECK(f.contains_many({ "a", "b", "c" }, hits) == 3 && hits[0] && hits[1] && hits[2]);
+    CHECK(f.contains_many({ "a", "b", "c" }) == 3 && f.status() && !f.is_stale());
+    CHECK(f.info().keys == 0);
+    f.prefetch_digest(1);
+    std::error_code ec;
+    f.verify(ec);
+    CHECK(ec == f.status());
+}
+
+void test_empty_handles()
+{
+    bloom_file::builder b;
+    b.add("apple");
+    b.finish(in("moved.bloom"));
+    expect_maybe(bloom_file::filter());
+    bloom_file::filter f(in("moved.bloom"));
+    bloom_file::filter g(std::move(f));
+    expect_maybe(f);
+    CHECK(f.status() == bloom_file::errc::closed && !g.contains("stone") && !g.status());
+    f = std::move(g);
+    expect_maybe(g);
+    CHECK(!f.contains("stone"));
+    auto &same = f;
+    f = std::move(same);
+    CHECK(!f.contains("stone"));
+    bloomfile *raw = f.release();
+    expect_maybe(f);
+    bloomfile_close(raw);
+    f = bloom_file::filter(in("moved.bloom"));
+    CHECK(!f.contains("stone") && !f.is_stale());
+    f.close();
+    expect_maybe(f);
+    f.close();
+
+    std::error_code ec;
+    bloom_file::builder c(std::move(b));
+    b.add("pear", ec);
+    CHECK(ec == bloom_file::errc::closed && b.count(ec) == 0 && ec == bloom_file::errc::closed);
+    b.finish(in("moved.bloom"), BLOOMFILE_REPLACE, ec);
+    CHECK(ec == bloom_file::errc::closed && b.get() == nullptr);
+    b = std::move(c);
+    CHECK(b.count() == 1);
+    bloom_file::live_filter<> live;
+    CHECK(live.add("a", ec) && ec == bloom_file::errc::closed);
+    CHECK(thrown([&] { live.finish(); }) == bloom_file::errc::closed);
+}
+
+/* A filter that lacks keys is not published, however little the program looks at errors. */
+void test_failed_adds()
+{
+    const std::string nowhere = in("no-such-folder").string();
+    bloom_file::params p;
+    p.memory = 1 << 20;
+    p.spool = nowhere.c_str();
+    std::error_code ec;
+    bloom_file::builder b(p, ec);
+    for (int i = 0; i < 1000000 && !ec; i++)
+        b.add(std::to_string(i), ec);
+    CHECK(ec == std::errc::no_such_file_or_directory);
+    b.finish(in("lacks.bloom"), ec);
+    CHECK(ec == std::errc::no_such_file_or_directory);
+    CHECK(!std::filesystem::exists(in("lacks.bloom")));
+    CHECK(thrown([&] { (void)b.finish_memory(); }) == ec);
+}
+
+void test_damage()
+{
+    bloom_file::builder b;
+    b.add_many(numbered("k", 20000));
+    b.finish(in("damaged.bloom"));
+    const int fd = open(in("damaged.bloom").c_str(), O_RDWR);
+    const std::vector<char> zeros(4096);
+    CHECK(fd >= 0 && pwrite(fd, zeros.data(), zeros.size(), 8192) == 4096);
+    close(fd);
+    const bloom_file::filter f(in("damaged.bloom"));
+    CHECK(f.contains_many(numbered("k", 20000)) == 20000 && f.status() == BLOOMFILE_EPAGE);
+    std::error_code ec;
+    bloomfile_fault fault;
+    f.verify(ec, 2, &fault);
+    CHECK(ec == BLOOMFILE_EPAGE && fault.page == 1);
+    CHECK(thrown([&] { f.verify(); }) == BLOOMFILE_EPAGE);
+    const bloom_file::filter g(in("damaged.bloom"), BLOOMFILE_VERIFY_FULL, ec);
+    CHECK(ec == BLOOMFILE_EPAGE && g.contains("stone"));
+}
+
+enum class colour : std::uint16_t {
+    red = 0x1234
+};
+
+struct edge {
+    std::uint32_t from, to;
+    bool directed;
+};
+
+/* With a template's arguments: the same shape under another name, and with another example's
+ * digest. */
+template <std::uint32_t number, bool turned> struct edge_hasher {
+    static constexpr std::uint32_t id = number;
+    static edge example()
+    {
+        return { 1, 2, true };
+    }
+    static auto bytes_of(const edge &e)
+    {
+        return turned ? bloom_file::packed(e.to, e.from, e.directed)
+                      : bloom_file::packed(e.from, e.to, e.directed);
+    }
+};
+using edges = edge_hasher<0x9C41D2E7u, false>;
+
+struct own_hasher {
+    static constexpr std::uint32_t id = 0x80000001u;
+    static int example()
+    {
+        return 1;
+    }
+    static std::uint64_t digest_of(const int &key, std::uint64_t seed)
+    {
+        return (static_cast<std::uint64_t>(key) + seed) * 0x9E3779B97F4A7C15u;
+    }
+};
+
+/* Records whose bytes everybody agrees on. */
+struct point {
+    std::int16_t x, y;
+};
+struct point_bytes {
+    static constexpr bool plain_bytes = true;
+    static auto bytes_of(const point &p)
+    {
+        return bloom_file::packed(p.x, p.y);
+    }
+};
+
+template <class Key, class Hasher = bloom_file::hasher<Key>>
+std::error_code opening(const char *name)
+{
+    std::error_code ec;
+    const bloom_file::filter<Key, Hasher> f(in(name), ec);
+    if (ec)
+        CHECK(!f && f.status() == ec && f.contains(Key{}));
+    return ec;
+}
+
+void test_keys_of_bytes()
+{
+    const auto bytes = bloom_file::packed(std::uint16_t{ 0x0102 }, colour::red, true,
+                                          std::array<char, 2>{ 'o', 'k' }, std::int32_t{ -2 });
+    const std::array<unsigned char, 11> wanted = { 2,   1,    0x34, 0x12, 1,   'o',
+                                                   'k', 0xfe, 0xff, 0xff, 0xff };
+    CHECK(bytes == wanted);
+
+    bloom_file::builder<std::uint64_t> b(with_fpr(1e-6));
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t i = 0; i < 2000; i++)
+        numbers.push_back(i * i);
+    b.add_many(numbers);
+    b.add(1u << 31);
+    b.finish(in("numbers.bloom"));
+    const bloom_file::filter<std::uint64_t> f(in("numbers.bloom"));
+    CHECK(f.contains_many(numbers) == 2000 && f.contains(1u << 31) && !f.contains(2) &&
+          !f.contains(10));
+    CHECK(f.info().framing == BLOOMFILE_FIXED && f.info().framing_size == 8 &&
+          f.info().hash_id == 1);
+    const unsigned char nine[8] = { 9 };
+    const bloom_file::filter g(in("numbers.bloom"));
+    CHECK(g.contains(nine) && bloomfile_contains(g.get(), nine, 8));
+    CHECK(!opening<std::int64_t>("numbers.bloom"));
+    CHECK(opening<std::uint32_t>("numbers.bloom") == bloom_file::errc::other_keys);
+    CHECK((opening<point, point_bytes>("numbers.bloom") == bloom_file::errc::other_keys));
+    CHECK((opening<edge, edges>("numbers.bloom") == BLOOMFILE_EHASH));
+
+    bloom_file::builder<point, point_bytes> points;
+    points.add({ 1, -1 });
+    points.finish(in("points.bloom"));
+    const bloom_file::filter<point, point_bytes> h(in("points.bloom"));
+    CHECK(h.contains({ 1, -1 }) && !h.contains({ -1, 1 }));
+
+    /* Nothing says what the keys of this one are. */
+    bloom_file::builder raw;
+    raw.add(nine);
+    raw.finish(in("raw.bloom"));
+    CHECK(!opening<std::string>("raw.bloom"));
+    CHECK(opening<std::uint64_t>("raw.bloom") == bloom_file::errc::other_keys);
+    CHECK(thrown([] { bloom_file::filter<int> i(in("raw.bloom")); }, "any_framing") ==
+          bloom_file::errc::other_keys);
+    const bloom_file::filter<std::uint64_t> trusted(in("raw.bloom"),
+                                                    bloom_file::any_framing | BLOOMFILE_COPY);
+    CHECK(trusted.contains(9) && !trusted.contains(8));
+
+    bloom_file::params p;
+    p.framing = BLOOMFILE_LINES;
+    CHECK(thrown([&] { bloom_file::builder<int> c(p); }) == BLOOMFILE_EPARAMS);
+    p.framing = 0;
+    p.hash_id = own_hasher::id;
+    CHECK(thrown([&] { bloom_file::builder<int> c(p); }) == BLOOMFILE_EHASH);
+    CHECK(thrown([&] { bloom_file::builder<> c(p); }) == BLOOMFILE_EHASH);
+    CHECK(thrown([&] { bloom_file::builder<edge, edges> c(p); }) == BLOOMFILE_EPARAMS);
+}
+
+void test_hashers_with_a_number()
+{
+    for (std::uint64_t seed : { 0u, 77u }) {
+        bloom_file::params p = with_fpr(1e-6);
+        p.seed = seed;
+        bloom_file::builder<edge, edges> b(p);
+        edge padded;
+        std::memset(&padded, 0xff, sizeof padded);
+        padded.from = 3, padded.to = 4, padded.directed = false;
+        b.add(padded);
+        b.finish(in("edges.bloom"), BLOOMFILE_REPLACE);
+        const bloom_file::filter<edge, edges> f(in("edges.bloom"));
+        CHECK(f.contains({ 3, 4, false }) && !f.contains({ 4, 3, false }) &&
+              !f.contains({ 3, 4, true }));
+        CHECK(f.contains_many({ edge{ 3, 4, false }, edge{ 4, 4, false } }) == 1);
+        CHECK(f.info().hash_id == edges::id);
+
+        CHECK((opening<edge, edge_hasher<edges::id, true>>("edges.bloom") == BLOOMFILE_ESELFTEST));
+        CHECK((opening<edge, edge_hasher<edges::id + 1, false>>("edges.bloom") == BLOOMFILE_EHASH));
+        CHECK((opening<int, own_hasher>("edges.bloom") == BLOOMFILE_EHASH));
+        CHECK(opening<std::string>("edges.bloom") == BLOOMFILE_EHASH);
+        CHECK(opening<std::uint64_t>("edges.bloom") == BLOOMFILE_EHASH);
+        std::error_code ec;
+        const bloom_file::filter<> g(in("edges.bloom"), BLOOMFILE_APP_HASH, ec);
+        CHECK(ec == BLOOMFILE_EHASH && g.contains("stone"));
+
+        bloom_file::builder<int, own_hasher> c(p);
+        c.add(5);
+        c.finish(in("own.bloom"), BLOOMFILE_REPLACE);
+        const bloom_file::filter<int, own_hasher> h(in("own.bloom"));
+        CHECK(h.contains(5) && !h.contains(6));
+        CHECK(h.contains_digest(own_hasher::digest_of(5, seed)));
+        bloomfile *raw;
+        CHECK(bloomfile_open(&raw, in("own.bloom").c_str(), BLOOMFILE_APP_HASH) == 0);
+        auto adopted = bloom_file::filter<int, own_hasher>::adopt(raw);
+        CHECK(adopted.contains(5) && !adopted.contains(6));
+
+        auto live = bloom_file::live_filter<int, own_hasher>::create_memory([&] {
+            bloom_file::params q;
+            q.capacity = 100;
+            q.seed = seed;
+            return q;
+        }());
+        CHECK(live.add(5) && !live.add(5) && live.contains(5) && !live.contains(6));
+        live.seal_to(in("own.bloom"), BLOOMFILE_REPLACE);
+        CHECK((!opening<int, own_hasher>("own.bloom")));
+    }
+}
+
+void test_live()
+{
+    bloom_file::params p;
+    p.capacity = 50000;
+    p.fpr = 1e-4;
+    auto f = bloom_file::live_filter<>::create(in("live.bloom"), p);
+    const auto keys = numbered("key ", 20000);
+    constexpr int threads = 4;
+    std::vector<std::thread> crew;
+    std::array<std::size_t, threads> fresh{};
+    for (int t = 0; t < threads; t++)
+        crew.emplace_back([&, t] {
+            for (int i = t; i < 20000; i += threads) {
+                fresh[static_cast<std::size_t>(t)] += f.add(keys[static_cast<std::size_t>(i)]);
+                CHECK(f.contains(keys[static_cast<std::size_t>(i)]));
+            }
+        });
+    for (auto &thread : crew)
+        thread.join();
+    CHECK(f.contains_many(keys) == 20000 && fresh[0] + fresh[1] + fresh[2] + fresh[3] > 19900);
+
+    const auto more = numbered("more ", 1200);
+    bool was_new[1000] = {};
+    CHECK(f.add_many(more, bloom_file::span<bool>(was_new, 1000)) > 1190 && was_new[0] &&
+          was_new[999]);
+    CHECK(f.add_many(more, was_new) == 0 && !was_new[0] && !was_new[999]);
+    CHECK(f.add_many({ "more 1", "a", "a" }, was_new) == 1 && !was_new[0] && was_new[1] &&
+          !was_new[2]);
+    f.sync();
+
+    bloom_file::live_filter<> second(in("live.bloom"));
+    CHECK(second.contains("a") && second.add("b") && f.contains("b"));
+    second.finish();
+    std::error_code ec;
+    CHECK(second.add("c", ec) && ec == BLOOMFILE_EREADONLY);
+    was_new[0] = was_new[1] = false;
+    CHECK(second.add_many(more, was_new, ec) == 1200 && ec == BLOOMFILE_EREADONLY && was_new[0] &&
+          was_new[999]);
+    CHECK(thrown([&] { second.add("c"); }, "cannot add keys") == BLOOMFILE_EREADONLY);
+    CHECK(second.contains("b") && !second.contains("c"));
+    CHECK(thrown([&] { f.remove("a"); }) == BLOOMFILE_ENOTCOUNTING);
+
+    f.seal_to(in("copy.bloom"));
+    CHECK(bloom_file::filter(in("copy.bloom")).contains_many(keys) == 20000);
+    CHECK(thrown([&] { f.seal_to(in("copy.bloom")); }, in("copy.bloom").string()) ==
+          std::errc::file_exists);
+    f.rescue(in("rescued.bloom"));
+    CHECK(bloom_file::filter(in("rescued.bloom")).contains("b"));
+    f.seal();
+    CHECK(f.contains("b") && !f.contains("c") && f.contains_many(keys) == 20000 && !f.status());
+    CHECK(thrown([] { bloom_file::live_filter<> g(in("live.bloom")); }, "for writing") ==
+          BLOOMFILE_ESEALED);
+
+    /* The error of the end can be had, and again. */
+    auto replaced = bloom_file::live_filter<>::create(in("replaced.bloom"), p);
+    replaced.add("a");
+    std::filesystem::rename(in("copy.bloom"), in("replaced.bloom"));
+    replaced.finish(ec);
+    CHECK(ec == BLOOMFILE_EREPLACED && replaced.contains("a") && !replaced.contains("b") &&
+          replaced.is_stale());
+    CHECK(thrown([&] { replaced.finish(); }) == BLOOMFILE_EREPLACED);
+
+    p.layout = BLOOMFILE_COUNTING;
+    auto counted = bloom_file::live_filter<std::uint32_t>::create_memory(p);
+    CHECK(counted.add(1) && counted.contains(1));
+    counted.remove(1);
+    CHECK(!counted.contains(1) && thrown([&] { counted.remove(1); }) == BLOOMFILE_EABSENT);
+    bloom_file::filter<std::uint32_t> slow(
+        std::move(counted)); /* takes the filter, not the right to add */
+    CHECK(!slow.contains(1) && counted.contains(1));
+    CHECK(thrown([] {
+              (void)bloom_file::live_filter<>::create(in("x.bloom"), bloom_file::params());
+          }) == BLOOMFILE_ECAPACITY);
+}
+
+/* What is asked for while layers are made. */
+void test_series()
+{
+    bloom_file::params p;
+    p.capacity = 1000;
+    p.series = BLOOMFILE_GROW;
+    auto f = bloom_file::live_filter<>::create(in("grows.bloom"), p);
+    const auto keys = numbered("key ", 10000);
+    const bloom_file::filter reader(in("grows.bloom"));
+    for (const auto &key : keys) {
+        f.add(key);
+        CHECK(reader.contains(key));
+    }
+    CHECK(f.info().layers > 2 && reader.contains_many(keys) == 10000 &&
+          f.contains_many(keys) == 10000);
+    f.finish();
+    CHECK(f.contains_many(keys) == 10000 && f.contains_many(numbered("no ", 10000)) < 200);
+}
+
+void test_views()
+{
+    std::error_code ec;
+    const bloom_file::view view(100, 0.01);
+    std::vector<unsigned char> blob(view.compact_size());
+    std::vector<bloomfile_digest> digests;
+    for (const auto &key : numbered("k", 100))
+        digests.push_back(bloomfile_hash(7, key.data(), key.size()));
+    view.add_digests(blob, digests, ec);
+    CHECK(!ec);
+    view.seal(blob, 7, ec);
+    CHECK(!ec);
+    const auto found = bloom_file::view::of(blob, 7);
+    CHECK(found.size() == view.size() && found.get().bits == view.get().bits);
+    std::size_t false_hits = 0;
+    for (const auto &key : numbered("k", 100))
+        CHECK(found.contains(blob, 7, key));
+    for (const auto &key : numbered("absent", 1000))
+        false_hits += found.contains(blob, 7, key);
+    CHECK(false_hits < 40);
+
+    const bloom_file::bytes less(blob.data(), view.size() - 1);
+    CHECK(found.contains(less, 7, "stone") && bloom_file::view().contains(blob, 7, "stone"));
+    view.add_digests({ blob.data(), view.size() - 1 }, digests, ec);
+    CHECK(ec == bloom_file::errc::closed);
+    view.seal({ blob.data(), view.size() }, 7, ec);
+    CHECK(ec == bloom_file::errc::closed);
+    const auto other = bloom_file::view::of(blob, 8, ec);
+    CHECK(ec == BLOOMFILE_ECOMPACT && other.contains(blob, 8, "stone"));
+    CHECK(thrown([&] { (void)bloom_file::view::of(less, 7); }) == BLOOMFILE_ECOMPACT);
+    CHECK(thrown([] { bloom_file::view none(0, 0.01); }) == BLOOMFILE_ECAPACITY);
+}
+
+} // namespace
+
+int main()
+{
+    test_errors();
+    test_arguments();
+    for (std::uint32_t layout :
+         { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON })
+        test_answers(layout, layout == BLOOMFILE_CLASSIC ? 12345 : 0);
+    test_places();
+    test_empty_handles();
+    test_failed_adds();
+    test_damage();
+    test_keys_of_bytes();
+    test_hashers_with_a_number();
+    test_live();
+    test_series();
+    test_views();
+    return 0;
+}

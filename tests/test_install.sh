@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and README.md's example built
-# against it, as C and as C++.
+# test_install.sh BUILD SOURCE: what is installed, which symbols it has, and README.md's examples built
+# against it: that of C as C and as C++, and that of C++.
 . "$(dirname "$0")/installed.sh"
 
 for tool in bfcreate bfquery bfinspect; do
@@ -33,6 +33,7 @@ test -s "$man3/../man5/bloomfile.5"
 sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >fruit.c
 sed -n '/^\$ cc fruit.c /,/^```$/{/^[$`]/!p}' "$source/README.md" >expected
 cp fruit.c fruit.cc
+sed -n '/^```cpp$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >plus.cc
 test "$(wc -l <fruit.c)" -le 20 || { echo "the example in README.md has more than 20 lines"; exit 1; }
 test -s expected || { echo "README.md does not state what its example prints"; exit 1; }
 
@@ -52,4 +53,5 @@ try() {
 }
 try "C11" ${CC:-cc} -std=c11 fruit.c
 try "C++17" ${CXX:-c++} -std=c++17 fruit.cc
+try "bloomfile.hpp" ${CXX:-c++} -std=c++17 plus.cc
 echo "files, symbols and the example: all good"

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# test_prefix.sh SOURCE: README.md's way to a folder of one's own, word for word: what is built against the library
+# runs, shared and static; so do the tools, also when the folder was moved; and its way with CMake.
+set -eu
+source=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+HOME=$work/home CFLAGS="${CFLAGS-} -O0"
+export HOME CFLAGS
+mkdir "$HOME" "$work/tree"
+ln -s $(find "$source" -mindepth 1 -maxdepth 1 ! -name 'build*' ! -name '.*') "$work/tree"
+cd "$work/tree"
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# block LANGUAGE: the first block of README.md in it
+block() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$source/README.md"; }
+printf 'apple: maybe\nstone: no\n' >expected
+block c >fruit.c
+block cpp >fruit.cc
+block cmake >CMakeLists.txt
+grep -e '--prefix=\$HOME' -A 3 "$source/README.md" >commands
+[ "$(wc -l <commands)" = 4 ] || fail "README.md does not say how to install into a folder of one's own"
+
+# runs PROGRAM
+runs() {
+    "$1" >got || fail "$1: exit status $?"
+    cmp expected got || fail "$1 answers wrongly"
+}
+
+{ echo set -e; sed -n 1,3p commands; } >shared.sh
+{ echo set -e; sed -n 2p commands; sed -n 4p commands; } >static.sh
+sh shared.sh >log 2>&1 || { cat log; fail "cannot install"; }
+runs ./a.out
+readelf -d a.out | grep -q 'NEEDED.*bloomfile' || fail "a.out is not linked with the shared library"
+sh static.sh >log 2>&1 || { cat log; fail "cannot link statically"; }
+runs ./a.out
+readelf -d a.out | grep -q 'NEEDED' && fail "a.out is not static"
+
+mv "$HOME/bloomfile" "$HOME/moved"
+seq 100 | "$HOME/moved/bin/bfcreate" seq.bloom - || fail "bfcreate does not find its library"
+[ "$(seq 100 | "$HOME/moved/bin/bfquery" -c seq.bloom)" = 100 ] || fail "bfquery answers wrongly"
+mv "$HOME/moved" "$HOME/bloomfile"
+
+if command -v cmake >/dev/null; then
+    configure=$(sed -n 's/^`\(cmake -B build -D[^`]*\)`.*/\1/p' "$source/README.md")
+    mkdir project
+    mv fruit.cc CMakeLists.txt project
+    cd project
+    { eval "$configure -G Ninja" && ninja -C build; } >log 2>&1 || { cat log; fail "cannot build with CMake"; }
+    cd ..
+    runs project/build/fruit
+fi
+echo "a folder of one's own: good"

@@ -27,7 +27,9 @@ man3=$(dirname "$(find "$root" -name bloomfile.h.3)")
 for name in bloomfile $(cat declared); do
     test -s "$man3/$name.3" || { echo "there is no manual page $name(3)"; exit 1; }
 done
-test -s "$man3/../man5/bloomfile.5"
+for path in man/man5/bloomfile.5 misc/bloomfile.magic mime/packages/bloomfile.xml; do
+    test -s "$man3/../../$path" || { echo "$path is not installed"; exit 1; }
+done
 
 # README.md's first block of C, and what it prints: what stands below the command in the block after it.
 sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$source/README.md" >fruit.c

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: MIT
+"""README.md and TUTORIAL.md of bindings/python: what they print is what they say, and the tutorial's program keeps its
+promise when its processes are killed."""
+
+import collections
+import doctest
+import importlib.util
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from support import SANITIZED
+
+PYTHON = pathlib.Path(__file__).resolve().parent.parent
+
+
+def blocks(text):
+    """Each code block, with its language."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.M | re.S)
+
+
+def program(text):
+    """The one whose first line is a comment with its name."""
+    return next((match[1], code) for language, code in blocks(text) if language == "python"
+                for match in [re.match(r"# (\w+\.py): ", code)])
+
+
+class Docs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(folder.name)
+        self.folder = pathlib.Path(folder.name)
+
+    def sh(self, command):
+        path = f"{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}"
+        return subprocess.run(["sh", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False, env={**os.environ, "LC_ALL": "C.UTF-8", "PATH": path}).stdout
+
+    def check(self, name):
+        """Runs all blocks, in order and in one folder. Returns how many commands there were."""
+        text = (PYTHON / name).read_text(encoding="utf-8")
+        names, count = {}, 0
+        runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
+        for language, block in blocks(text):
+            if language == "console":
+                for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+                    command, _, printed = part.partition("\n")
+                    self.assertEqual(self.sh(command), printed, command)
+                    count += 1
+            elif language == "pycon" and "import numpy" in block and not importlib.util.find_spec("numpy"):
+                print(f"{name}: without numpy, its block is left out")
+            elif language == "pycon":
+                test = doctest.DocTestParser().get_doctest(block, names, name, name, 0)
+                result = runner.run(test, clear_globs=False)
+                self.assertEqual(result.failed, 0, f"{name}: see above")
+                names, count = test.globs, count + result.attempted
+        for value in names.values():
+            if hasattr(value, "close"):
+                value.close()
+        return count
+
+    def test_readme(self):
+        self.assertGreater(self.check("README.md"), 30)
+
+    def test_tutorial(self):
+        name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
+        pathlib.Path(name).write_text(code, encoding="utf-8")
+        self.assertGreater(self.check("TUTORIAL.md"), 8)
+
+    @unittest.skipUnless((PYTHON.parent.parent / "format-spec.md").exists(), "apart from the project")
+    def test_links(self):
+        for name in "README.md", "TUTORIAL.md":
+            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (PYTHON / name).read_text(encoding="utf-8")):
+                self.assertTrue((PYTHON / target).exists(), target)
+
+    def kill(self, pid):
+        """One of ours: by now another process may have its number."""
+        try:
+            if os.readlink(f"/proc/{pid}/cwd") == os.getcwd():
+                os.kill(pid, signal.SIGKILL)
+        except (FileNotFoundError, PermissionError, ProcessLookupError):
+            pass
+
+    @unittest.skipIf(SANITIZED, "nothing is written in C here that other tests have not")
+    def test_killed(self):
+        """Runs are cut off, each by the death of some process; workers may outlive theirs, and work into the next one."""
+        name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
+        for old, new in (("fpr=0.0001", "fpr=1e-9"), ("capacity=100_000", "capacity=1000"), ("1 << 20", "1 << 10"),
+                         ("os.cpu_count()", "4"), ("seen.add_many(lines))", "pause(seen.add_many(lines)))"),
+                         ("import bloomfile", "import time\nimport bloomfile\npause = lambda x: (time.sleep(0.005), x)[1]")):
+            self.assertIn(old, code)
+            code = code.replace(old, new, 1)
+        pathlib.Path(name).write_text(code, encoding="utf-8")
+        dice = random.Random(18)
+        shards = [[dice.randrange(8000) for _ in range(600)] for _ in range(30)]
+        shards = [shard for shard in shards for _ in range(4)]  # neighbours are at work at the same time
+        for number, shard in enumerate(shards):
+            pathlib.Path(str(number)).write_text("".join(f"{line}\n" for line in shard), encoding="ascii")
+        command = [sys.executable, name, *map(str, range(len(shards)))]
+        living = set()
+        for turn in range(12):
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL) as run:
+                until = time.monotonic() + dice.uniform(0.1, 0.15)
+                while run.poll() is None and (time.monotonic() < until or not any(pathlib.Path("kept").glob("*.part"))):
+                    time.sleep(0.001)
+                if run.returncode == 0:  # all is done
+                    self.assertGreater(turn, 3)
+                    break
+                children = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text(encoding="ascii").split()
+                living |= set(map(int, children))
+                for pid in living if turn % 3 == 0 else dice.sample(sorted(living), min(2, len(living))):
+                    living = living - {pid}
+                    self.kill(pid)
+                run.kill()
+        subprocess.run(command, check=True)
+        kept = collections.Counter(line for path in pathlib.Path("kept").glob("*.txt")
+                                   for line in path.read_text(encoding="ascii").split())
+        self.assertEqual([line for line, times in kept.items() if times > 1], [])
+        self.assertEqual({int(line) for line in kept}, {line for shard in shards for line in shard})
+
+
+if __name__ == "__main__":
+    unittest.main()

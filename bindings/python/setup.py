@@ -27,7 +27,8 @@ SYSTEM = os.environ.get("BLOOMFILE_SYSTEM", "0") not in ("", "0")
 
 # All that meson.build gives the library, but for warnings.
 FLAGS = ["-std=c11", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-ffp-contract=off", "-fvisibility=hidden",
-         "-fno-lto", "-pthread"]
+         "-fno-lto", "-pthread",
+         "-Werror=implicit-function-declaration"]  # what is beyond the limited API is not there in each Python
 if platform.machine() in ("i386", "i686") or (platform.machine() == "x86_64" and sys.maxsize < 2**32):
     FLAGS += ["-msse2", "-mfpmath=sse", "-Wno-psabi"]
 

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The wheel and the archive of sources of bindings/python: what is in them, and that each works where nothing else of the
+project is. And what a build says that cannot be."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+import zipfile
+
+SOURCE = pathlib.Path(os.environ["SOURCE_ROOT"])
+BUILD = pathlib.Path(os.environ["BUILD_ROOT"])
+VERSION = re.search(r"version: '([^']*)'", (SOURCE / "meson.build").read_text(encoding="utf-8"))[1]
+WHEEL_MOST, ARCHIVE_MOST = 400_000, 400_000  # bytes
+NEEDED = {"libz.so.1", "libdeflate.so.0", "libc.so.6", "libm.so.6"}
+CLEAN = {name: value for name, value in os.environ.items()
+         if not name.startswith(("PYTHON", "BLOOMFILE_", "CC", "CFLAGS", "LDFLAGS", "LD_LIBRARY_PATH"))}
+CLEAN |= {path.name.upper(): str(path) for path in (BUILD / "tools").glob("bf*") if path.is_file() and "." not in path.name}
+CLEAN["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+
+
+def builder():
+    """An interpreter with all that builds a wheel: that of the system, or the one in PATH."""
+    for python in "/usr/bin/python3", sys.executable:
+        if subprocess.run([python, "-c", "import setuptools, wheel, venv, pip"], check=False, env=CLEAN,
+                          capture_output=True).returncode == 0:
+            return python
+    print("no Python here has pip, setuptools and wheel (Debian: python3-pip python3-setuptools python3-wheel)")
+    sys.exit(77)
+
+
+PYTHON = builder()
+
+
+def run(*command, cwd, **how):
+    done = subprocess.run([str(word) for word in command], cwd=cwd, check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, env={**CLEAN, **how})
+    if done.returncode != 0:
+        raise AssertionError(f"{command} in {cwd}: {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def wheel_of(what, folder, **how):
+    """Built as on a system without a network."""
+    run(PYTHON, "-m", "pip", "wheel", "--no-build-isolation", "--no-index", "--no-deps", "-w", folder, what, cwd=folder, **how)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+class Packages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.tree = cls.folder / "tree/bindings/python"
+        for name in "LICENSE", "meson.build", "include", "lib", "bindings/python":
+            source, copy = SOURCE / name, cls.folder / "tree" / name
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            if source.is_dir():
+                shutil.copytree(source, copy, symlinks=True, ignore=shutil.ignore_patterns(
+                    "build", "dist", "*.egg-info", "*.so", "__pycache__") if name.startswith("bindings") else None)
+            else:
+                shutil.copy(source, copy)
+        run(PYTHON, "-c", "import setuptools.build_meta as b; b.build_sdist('../../..')", cwd=cls.tree)
+        (cls.archive,) = cls.folder.glob("*.tar.gz")
+        for name in "of_archive", "of_tree", "none":
+            (cls.folder / name).mkdir()
+        cls.wheel = wheel_of(cls.archive, cls.folder / "of_archive")
+        cls.of_tree = wheel_of(cls.tree, cls.folder / "of_tree", CFLAGS="-O0")
+
+    def unpacked(self, name):
+        (self.folder / name).mkdir()
+        run("tar", "-xzf", self.archive, cwd=self.folder / name)
+        return self.folder / name / f"bloomfile-{VERSION}"
+
+    def environment(self, python, wheel):
+        """A new one, with the wheel alone."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        run(python, "-m", "venv", "--without-pip", folder, cwd=self.folder)
+        python = folder / "bin/python"
+        run(PYTHON, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel, cwd=self.folder)
+        return python
+
+    def test_archive(self):
+        with tarfile.open(self.archive) as archive:
+            names = {name.partition("/")[2] for name in archive.getnames()}
+        tree = {path.relative_to(SOURCE / "bindings/python").as_posix() for pattern in (
+            "*.md", "*.toml", "setup.py", "src/**/*.[ch]", "src/**/*.py", "src/**/*.pyi", "src/**/py.typed", "tests/*.py")
+            for path in (SOURCE / "bindings/python").glob(pattern)}
+        library = {f"library/{path.relative_to(SOURCE).as_posix()}" for folder in ("lib", "include")
+                   for path in (SOURCE / folder).glob("**/*.[ch]")}
+        self.assertGreater(len(library), 150)
+        self.assertEqual((tree | library | {"LICENSE"}) - names, set())
+        self.assertEqual([name for name in names if name.endswith((".o", ".so", ".pyc"))], [])
+        self.assertLess(self.archive.stat().st_size, ARCHIVE_MOST)
+        self.assertEqual((self.unpacked("read") / "LICENSE").read_text(), (SOURCE / "LICENSE").read_text())
+
+    def test_wheel(self):
+        self.assertRegex(self.wheel.name, rf"^bloomfile-{re.escape(VERSION)}-cp311-abi3-linux_\w+\.whl$")
+        self.assertLess(self.wheel.stat().st_size, WHEEL_MOST)
+        names = [set(zipfile.ZipFile(wheel).namelist()) for wheel in (self.wheel, self.of_tree)]
+        self.assertEqual(*names)
+        package = {path.relative_to(SOURCE / "bindings/python/src").as_posix() for pattern in ("*.py", "*.pyi", "py.typed")
+                   for path in (SOURCE / "bindings/python/src/bloomfile").glob(pattern)}
+        self.assertIn("bloomfile/py.typed", package)
+        self.assertEqual({name for name in names[0] if not name.startswith(f"bloomfile-{VERSION}.dist-info/")},
+                         package | {"bloomfile/_core.abi3.so"})
+        self.assertIn(f"bloomfile-{VERSION}.dist-info/LICENSE", names[0])
+
+    def test_symbols(self):
+        """Another copy of the library in the same process does not meet this one."""
+        with zipfile.ZipFile(self.wheel) as wheel:
+            core = wheel.extract("bloomfile/_core.abi3.so", self.folder / "core")
+        symbols = run("nm", "-D", core, cwd=self.folder).splitlines()
+        self.assertEqual([line.split()[-1] for line in symbols if line.split()[-2] not in "Uw"], ["PyInit__core"])
+        self.assertEqual([line for line in symbols if "bloomfile" in line], [])
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", core, cwd=self.folder)))
+        self.assertLessEqual(needed - {name for name in needed if name.startswith("ld-linux")}, NEEDED)
+
+    def test_sources_are_those_of_meson(self):
+        targets = json.loads((BUILD / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
+        sources = next(target for target in targets if target["name"] == "bloomfile-internal")["target_sources"]
+        meson = {pathlib.Path(path).relative_to(SOURCE / "lib").with_suffix(".o").as_posix()
+                 for group in sources for path in group["sources"]}
+        compiled = {path.as_posix().rpartition("/tree/lib/")[2] for path in self.tree.glob("build/**/*.o")
+                    if "/tree/lib/" in path.as_posix()}
+        self.assertEqual(compiled, meson)
+
+    def test_in_clean_environments(self):
+        """All tests, and with other interpreters of the same binary interface the shortest."""
+        tests = self.unpacked("tests") / "tests"
+        for wheel in self.wheel, self.of_tree:
+            python = self.environment(PYTHON, wheel)
+            self.assertEqual(run(python, "-c", "import bloomfile; print(bloomfile.__version__, bloomfile.library_version)",
+                                 cwd="/").split(), [VERSION, VERSION])
+            if wheel is self.wheel:
+                print(run(python, "-W", "error", "-m", "unittest", "discover", "-s", tests, cwd=self.folder / "none"))
+        version = run(PYTHON, "-c", "import sys; print(sys.version)", cwd="/")
+        for name in "python3", "python3.12", "python3.13", "python3.14":
+            other = shutil.which(name)
+            if not other or subprocess.run([other, "-c", "import sys; assert sys.version_info >= (3, 11)"], check=False,
+                                           env=CLEAN, capture_output=True).returncode != 0:
+                continue
+            if run(other, "-c", "import sys; print(sys.version)", cwd="/") == version:
+                continue
+            python = self.environment(other, self.wheel)
+            print(run(python, "-c", "import bloomfile, sys; f = bloomfile.build('x.bloom', ['a', b'b'], replace=True)\n"
+                      "assert 'a' in f and b'b' in f and not sum(f.contains_many(list('defghij'))), f\nprint(sys.version)",
+                      cwd=self.folder))
+
+    def test_what_is_missing(self):
+        for how, said in (
+                ({"CFLAGS": "-include /nonexistent.h"}, r"needs Python\.h, zlib\.h 1\.2\.12 or newer, libdeflate\.h, xxhash\.h 0"
+                 r"\.8 or newer, which are not there.*\n +apt-get install python3-dev zlib1g-dev libdeflate-dev libxxhash-dev"),
+                ({"CFLAGS": "-DXXHASH_H_5627135585666179 -DXXH_VERSION_NUMBER=700"},
+                 r"needs xxhash\.h 0\.8 or newer, which is not there.*\n +apt-get install libxxhash-dev\n"),
+                ({"CC": "/nonexistent/cc"}, "needs a C compiler, and there is no /nonexistent/cc"),
+                ({"BLOOMFILE_SYSTEM": "1", "PKG_CONFIG_LIBDIR": "/nonexistent", "PKG_CONFIG_PATH": ""},
+                 f"needs the library bloomfile {VERSION}, installed"),
+                ({"BLOOMFILE_SYSTEM": "1", "PKG_CONFIG": "/nonexistent/pkg-config"}, "needs pkg-config")):
+            with self.subTest(how=how):
+                with self.assertRaisesRegex(AssertionError, said):
+                    run(PYTHON, "setup.py", "build_ext", "--build-temp", "/nonexistent", cwd=self.tree, **how)
+
+
+unittest.main(verbosity=2)

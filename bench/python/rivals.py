@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Python's filters that bench-python measures beside bloomfile: each one that can be imported."""
+
+import hashlib
+import importlib
+import importlib.metadata
+
+RATE = 0.01
+
+
+class Rival:
+    """The fastest that each one offers for all keys of a list, with an answer for each key."""
+
+    name = module = ""
+    distributions = ()  # that have the module
+    most, turns = 10**9, 10**9  # keys, and turns; beyond that, minutes would go by
+    adds = True  # not built from all keys at once
+
+    def __init__(self):
+        self.package = importlib.import_module(self.module)
+
+    def make(self, capacity):
+        raise NotImplementedError
+
+    def add_all(self, made, keys):
+        for key in keys:
+            made.add(key)
+
+    def ask_all(self, made, keys):
+        return [key in made for key in keys]
+
+    def bits(self, made):
+        """Of the filter."""
+        raise NotImplementedError
+
+    @classmethod
+    def version(cls):
+        for distribution in cls.distributions:
+            try:
+                return f"{distribution} {importlib.metadata.version(distribution)}"
+            except importlib.metadata.PackageNotFoundError:
+                pass
+        return cls.module
+
+
+class Rbloom(Rival):
+    """With the hash that Python keeps in a str or bytes: another one in each process."""
+
+    name, module, distributions = "rbloom", "rbloom", ("rbloom",)
+
+    def make(self, capacity):
+        return self.package.Bloom(capacity, RATE)
+
+    def add_all(self, made, keys):
+        made.update(keys)
+
+    def bits(self, made):
+        return made.size_in_bits
+
+
+class RbloomKept(Rbloom):
+    """With one that is the same tomorrow, as a filter that is kept in a file needs it."""
+
+    name = "rbloom, to be saved"
+    most, turns = 10**6, 2
+
+    @staticmethod
+    def digest(key):
+        return int.from_bytes(hashlib.sha256(key if isinstance(key, bytes) else key.encode()).digest()[:16], "big",
+                              signed=True)
+
+    def make(self, capacity):
+        return self.package.Bloom(capacity, RATE, self.digest)
+
+
+class Pybloomfilter(Rival):
+    name, module = "pybloomfilter", "pybloomfilter"
+    distributions = ("pybloomfiltermmap3", "pybloomfilter3")
+
+    def make(self, capacity):
+        return self.package.BloomFilter(capacity, RATE)
+
+    def add_all(self, made, keys):
+        made.update(keys)
+
+    def bits(self, made):
+        return made.num_bits
+
+
+class Pyprobables(Rival):
+    name, module, distributions = "pyprobables", "probables", ("pyprobables",)
+    most, turns = 10**6, 1
+
+    def make(self, capacity):
+        return self.package.BloomFilter(est_elements=capacity, false_positive_rate=RATE)
+
+    def bits(self, made):
+        return made.number_bits
+
+
+class Fastbloom(Rival):
+    """Takes lists, each of one type."""
+
+    name, module, distributions = "fastbloom_rs", "fastbloom_rs", ("fastbloom_rs",)
+
+    def make(self, capacity):
+        return self.package.FilterBuilder(capacity, RATE).build_bloom_filter()
+
+    def add_all(self, made, keys):
+        (made.add_bytes_batch if isinstance(keys[0], bytes) else made.add_str_batch)(keys)
+
+    def ask_all(self, made, keys):
+        return (made.contains_bytes_batch if isinstance(keys[0], bytes) else made.contains_str_batch)(keys)
+
+    def bits(self, made):
+        return len(made.get_bytes()) * 8
+
+
+class Fuse(Rival):
+    """A binary fuse filter of 8 bits: its rate is always 0.39 %."""
+
+    name, module, distributions = "pyfusefilter, 0.39 %", "pyfusefilter", ("pyfusefilter",)
+    most, turns, adds = 10**6, 2, False
+
+    def make(self, capacity):
+        return self.package.Fuse8(capacity)
+
+    def add_all(self, made, keys):
+        if not made.populate(keys):
+            raise RuntimeError("pyfusefilter cannot build")
+
+    def bits(self, made):
+        return made.size_in_bytes() * 8
+
+
+ALL = Rbloom, RbloomKept, Pybloomfilter, Fastbloom, Fuse, Pyprobables
+
+
+def find():
+    """Those that are there and work, and why others are left out."""
+    found, left_out = [], {}
+    for rival in ALL:
+        try:
+            new = rival()
+            made = new.make(1000)
+            new.add_all(made, [b"%d" % i for i in range(1000)])
+            if all(new.ask_all(made, [b"0", b"999"])):
+                found.append(new)
+            else:
+                left_out[rival.module] = "answers wrongly"
+        except ImportError:
+            left_out[rival.module] = "not there"
+        except Exception as error:  # pylint: disable=broad-except # one that does not work here
+            left_out[rival.module] = f"does not work here, {type(error).__name__}: {error}"
+    return found, left_out

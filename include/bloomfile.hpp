@@ -8,23 +8,25 @@
  *     b.add("apple");
  *     b.finish("fruit.bloom", BLOOMFILE_REPLACE);
  *
- *     const bloom_file::filter f("fruit.bloom");       // throws bloom_file::error
- *     if (f.contains(name))                            // any string, any slice of bytes
- *         look_it_up_on_disk(name);                    // maybe there; false: certainly not
+ *     const bloom_file::filter f("fruit.bloom"); // throws bloom_file::error
+ *     if (f.contains(name))         // any string, any slice of bytes
+ *         look_it_up_on_disk(name); // maybe there; false: certainly not
  *
- *     std::error_code ec;                              // or without exceptions, as std::filesystem
+ *     std::error_code ec; // or without exceptions, as std::filesystem does
  *     const bloom_file::filter<std::uint64_t> g("orders.bloom", ec);
- *     if (ec == std::errc::no_such_file_or_directory || ec == BLOOMFILE_EHEADER) ...
+ *     if (ec == std::errc::no_such_file_or_directory)
+ *         build_it();
  *
  * All of it is in these headers, on the C interface, whose comments tell what each function does,
  * its errors and flags, and what is safe in threads. It needs no exceptions and no run-time types
- * (-fno-exceptions, -fno-rtti): what throws is not there then.
+ * (-fno-exceptions, -fno-rtti): what throws is not there then. Its parts:
  *
- *     bloom_file::builder, filter, live_filter<Key, Hasher>      bloomfile/builder, filter,
- * live.hpp what a key is                                              bloomfile/keys.hpp what
- * handles have in common                                bloomfile/handle.hpp filters in a few bytes
- * of your own                         bloomfile/view.hpp std::error_code, bloom_file::error
- * bloomfile/error.hpp
+ *     bloom_file::builder, filter, live_filter<Key, Hasher>
+ *                                      bloomfile/builder, filter, live.hpp
+ *     what a key is                    bloomfile/keys.hpp
+ *     what handles have in common      bloomfile/handle.hpp
+ *     filters in a few bytes           bloomfile/view.hpp
+ *     std::error_code, exceptions      bloomfile/error.hpp
  *
  * The namespace has a name of its own as `bloomfile` is a type in C. A filter that could not be
  * opened, and one that was moved from, answer "maybe". A filter of other keys than the type says is

@@ -7,6 +7,9 @@ import re
 import sys
 from pathlib import Path
 
+from comments import COMMENT, Declaration, Group, Section, body_end, text_of, title_and_text, without
+from header_cpp import CppHeader
+
 LIST_WIDTH = 27  # of names that their comments stand beside
 CODE_WIDTH = 73  # what a terminal of 80 columns shows of an example
 ERRNO = re.compile(r"E[A-Z]{3,}$")
@@ -14,62 +17,9 @@ ERRNO = re.compile(r"E[A-Z]{3,}$")
 
 # ---- What a header has
 
-class Declaration:
-    """One function, struct, enum, constant or type, with what its own comment says."""
-
-    def __init__(self, kind, name, comment="", **more):
-        self.kind, self.name, self.comment = kind, name, comment
-        self.__dict__.update(more)
-
-
-class Group:
-    """A comment, and the declarations that it is about."""
-
-    def __init__(self, comment):
-        self.comment, self.declarations = comment, []
-
-
-class Section:
-    def __init__(self, title, comment):
-        self.title, self.groups, self.comment = title, [], comment
-
-
-def text_of(comment):
-    """A comment without its stars."""
-    comment = re.sub(r"^/\*+ ?|\s*\*/$", "", comment)
-    if re.search(r"\n\s*\*", comment):
-        return re.sub(r"\n[ \t]*\*? ?", "\n", comment).rstrip()
-    return re.sub(r"\s*\n\s*", " ", comment)
-
-
-def without_cplusplus(text):
-    """What a C compiler sees of `#ifdef __cplusplus`."""
-    kept, seen = [], []
-    for line in text.split("\n"):
-        if re.match(r"#\s*if", line):
-            seen.append([bool(re.match(r"#\s*ifdef __cplusplus", line)), True])
-        elif re.match(r"#\s*else", line) and seen:
-            seen[-1][1] = False
-        elif re.match(r"#\s*endif", line) and seen:
-            seen.pop()
-        elif all(not plus or not first for plus, first in seen):
-            kept.append(line)
-    return "\n".join(kept)
-
-
-COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
 TOKEN = re.compile(rf"""(?P<gap>\n[ \t]*(?=\n))|\s+|(?P<comment>{COMMENT})|(?P<define>\#define(?:[^\n\\]|\\\n|\\.)*)|\#[^\n]*
                         |(?P<declaration>(?:[^;{{}}"]|"[^"]*")+)(?P<end>[;{{])|[}};]""", re.VERBOSE)
 BEHIND = re.compile(rf"[ \t]*({COMMENT})")
-
-
-def body_end(text, at):
-    """Behind the brace that ends what begins before `at`."""
-    depth = 1
-    while depth > 0:
-        depth += {"{": 1, "}": -1}.get(text[at], 0)
-        at += 1
-    return at
 
 
 def split_arguments(text):
@@ -106,10 +56,9 @@ class Header:
     def __init__(self, path):
         self.name, text = path.name, path.read_text()
         first = re.search(COMMENT, text)
-        title, _, self.comment = text_of(first[0]).removeprefix("SPDX-License-Identifier: MIT").strip().partition("\n\n")
-        self.title = re.sub(r"\S+( -|:) ", "", title)
+        self.title, self.comment = title_and_text(first[0])
         self.sections, self.errors = [Section("", "")], {}
-        self.parse(without_cplusplus(text[first.end():]))
+        self.parse(without("__cplusplus", text[first.end():]))
         self.sections = [s for s in self.sections if s.comment or any(g.declarations for g in s.groups)]
 
     def group(self):
@@ -190,7 +139,7 @@ class Header:
 class Page:
     def __init__(self, header, headers, date):
         self.header, self.headers, self.lines = header, headers, []
-        self.homes = {d.name: h for h in headers for d in h.declarations("function", "struct", "enum")}
+        self.homes = names_of(headers)
         self.known = {d.name for h in headers for d in h.declarations("constant")} | \
             {m.name for h in headers for d in h.declarations("enum") for m in d.members}
         self.errors = {name: text for h in headers for name, text in h.errors.items()}
@@ -214,6 +163,8 @@ class Page:
 
     def synopsis(self):
         self.add(".Sh SYNOPSIS", f".In {self.header.name}")
+        for declaration in self.header.declarations("class"):
+            self.add(f'.Vt "class bloom_file::{declaration.name};"')
         for function in self.header.declarations("function"):
             self.add(f".Ft {function.result}", f".Fo {function.name}",
                      *(f'.Fa "{argument}"' for argument in function.arguments or ["void"]), ".Fc")
@@ -225,7 +176,8 @@ class Page:
         title = section.title
         if not title:
             title = "Functions" if any(d.kind == "function" for g in public for d in g.declarations) else "Constants"
-        self.add(f".Ss {title[0].upper()}{title[1:]}")
+        title = title[0].upper() + title[1:]
+        self.add(".Ss " + re.sub(r"\b([A-Z][a-z]{1,2})\b", r"\\&\1", title))  # which mdoc could take for a macro
         self.text(section.comment)
         for group in public:
             self.group(group)
@@ -244,6 +196,8 @@ class Page:
             for declaration in shared:
                 if declaration.kind in ("struct", "enum"):
                     self.members(declaration)
+                for inner in getattr(declaration, "groups", []):
+                    self.group(inner)
             self.add(".El")
         constants = [(self.head(d), d.comment) for d in own if d.kind == "constant"]
         if constants:
@@ -272,6 +226,9 @@ class Page:
             return " ".join(["Fn", d.name, *(f'"{name}"' for name in names)])
         if d.kind in ("struct", "enum"):
             return f"Vt {d.kind} {d.name}" + (f" , Dv {d.init}" if d.init else "")
+        if d.kind in ("class", "signature"):
+            name = d.name.replace('"', '""')
+            return f'Vt "{"class " * (d.kind == "class")}{name}"'
         return f"Vt {d.name}" if d.kind == "type" else f"Dv {d.name}"
 
     def members(self, declaration):
@@ -419,21 +376,30 @@ def escape(text):
     return "\\&" + text if text[:1] in (".", "'") else text
 
 
+def names_of(headers):
+    """What stands in the namespace of C, and where."""
+    return {d.name: h for h in headers if isinstance(h, Header) for d in h.declarations("function", "struct", "enum")}
+
+
 def links(headers):
     """Functions and types lead to their header's page, and so does its name without .h if nothing else has it."""
-    found = {d.name: h for h in headers for d in h.declarations("function", "struct", "enum")}
+    found = names_of(headers)
     for header in headers:
         found.setdefault(header.name.partition(".")[0], header)
     return sorted(found.items())
 
 
+def read(paths):
+    return [(CppHeader if path.endswith(".hpp") else Header)(Path(path)) for path in paths]
+
+
 def main(arguments):
     if arguments[0] == "--links":
-        found = links([Header(Path(path)) for path in arguments[2:]])
+        found = links(read(arguments[2:]))
         Path(arguments[1]).write_text("".join(f"{name} {header.name}\n" for name, header in found))
         return
     date, folder = arguments[:2]
-    headers = [Header(Path(path)) for path in arguments[2:]]
+    headers = read(arguments[2:])
     for header in headers:
         page = Page(header, headers, date)
         (Path(folder) / f"{header.name}.3").write_text("\n".join(page.lines) + "\n")

@@ -8,7 +8,8 @@ import unittest
 from pathlib import Path
 
 PAGES, LINKS = Path(sys.argv[1]), Path(sys.argv[2])
-HEADERS = [Path(path) for path in sys.argv[3:]]
+HEADERS = [Path(path) for path in sys.argv[3:] if path.endswith(".h")]
+CPP = [Path(path) for path in sys.argv[3:] if path.endswith(".hpp")]
 MAN = Path(__file__).resolve().parent.parent / "man"
 COMMENT = r"/\*(?:[^*]|\*(?!/))*\*/"
 
@@ -46,12 +47,25 @@ def paragraphs(header):
         yield from filter(words, re.split(r"\n\s*\n| ---+ ", re.sub(r"^\s*bloomfile\S*( -|:) ", "", comment)))
 
 
+def paragraphs_cpp(header):
+    """Of the header and its parts, but for what is private or a specialisation, or throws."""
+    for path in [header, *sorted(header.with_suffix("").glob("*.hpp"))]:
+        text = re.sub(r"namespace detail\n.*?// namespace detail|(private|protected):.*?\n\};", "",
+                      path.read_text(), flags=re.S)
+        text = re.sub(r"#ifdef __cpp_exceptions\n    .*?#endif", "", text, flags=re.S)  # twins in a class
+        text = text.replace("SPDX-License-Identifier: MIT", "").replace(". Include bloomfile.hpp.", "")
+        for comment in re.findall(rf"^ {{0,4}}({COMMENT})\n(?!#|.*\nstruct \w+<)", text, re.M):
+            comment = re.sub(r"\n\s*\* ?", "\n", comment)
+            comment = re.sub(r"bloomfile in C\+\+( and|17 and later)?: ", "", comment)
+            yield from filter(words, re.split(r"\n\s*\n", comment))
+
+
 class HeaderPages(unittest.TestCase):
     def test_every_comment_is_there_word_for_word(self):
         """What is cut in one, such as _EHASH after another name, is written in full in the other."""
-        for header in HEADERS:
+        for header in HEADERS + CPP:
             said = " ".join(words(re.sub(r"(?<=[a-z_])\(\d\)", "", page(header)))).lower()
-            found = list(paragraphs(header))
+            found = list(paragraphs_cpp(header) if header in CPP else paragraphs(header))
             self.assertGreater(len(found), 5)
             for text in found:
                 pattern = " ".join(r"\w*" * word.startswith("_") + word.lower() for word in words(text))
@@ -83,22 +97,23 @@ class HeaderPages(unittest.TestCase):
         self.assertEqual(links["bloomfile_params"], "bloomfile.h")
 
     def test_nothing_is_wider_than_a_terminal(self):
-        for header in HEADERS:
+        for header in HEADERS + CPP:
             self.assertEqual([line for line in page(header).splitlines() if len(line) > 78], [])
 
     def test_what_leads_to_another_page_finds_it(self):
         known = {f"{name} 3" for line in LINKS.read_text().splitlines() for name in line.split()}
+        known |= {f"{header.name} 3" for header in HEADERS + CPP}
         known |= {f"{path.stem} {path.suffix[1:]}" for path in MAN.glob("*.[15]")}
-        for header in HEADERS:
+        for header in HEADERS + CPP:
             for name in re.findall(r"^\.Xr \W?\s?(\S+ \d)", (PAGES / f"{header.name}.3").read_text(), re.M):
                 self.assertIn(name, known, header.name)
 
     def test_no_source_shines_through(self):
-        for header in HEADERS:
-            self.assertNotRegex(page(header), r"/\*|\*/|BLOOMFILE_API|__attribute__|^ *\* ")
+        for header in HEADERS + CPP:
+            self.assertNotRegex(page(header), r"static_assert|enable_if|BLOOM_FILE_|noexcept|/\*|\*/|BLOOMFILE_API|__attribute__|^ *\* ")
 
     def test_they_are_clean(self):
-        for path in [*(PAGES / f"{header.name}.3" for header in HEADERS), MAN / "bloomfile.5"]:
+        for path in [*(PAGES / f"{header.name}.3" for header in HEADERS + CPP), MAN / "bloomfile.5"]:
             result = run("mandoc", "-T", "lint", "-W", "warning", path)
             self.assertEqual((result.returncode, result.stdout), (0, ""))
 

@@ -3,27 +3,32 @@
  * bloomfile in C++: what a key is. Include bloomfile.hpp.
  *
  * A filter knows 64 bits of each key, its digest. A Hasher says how these are made of a Key. It has
- * static members only. Two kinds are good:
+ * static members only. Two kinds are good.
  *
- * - A hasher with a number of its own. It has `id` (BLOOMFILE_APP_HASH_FIRST or above, chosen at
- *   random), `example()`, which returns some key, and one of
- *       bytes_of(key)            its bytes, of which XXH3 makes the digest
- *       digest_of(key, seed)     the digest itself, 64 bits as good as random, the topmost above
- * all Files record `id` and the digest of the example. So a file of another hasher, or of this one
- *   before it was changed, is refused when it is opened, and never says a wrong "no".
- * - Plain bytes, which are the key for everybody: for the tools, C and Python too. It has no `id`,
- *   but bytes_of(), which returns a std::array, and `plain_bytes = true`. Files record the size of
- *   their keys, and nothing else of them: another order of the same members is not noticed.
+ * A hasher with a number of its own has `id` (BLOOMFILE_APP_HASH_FIRST or above, chosen at random),
+ * example(), which returns some key, and either bytes_of(key), the bytes of which XXH3 makes the
+ * digest, or digest_of(key, seed), the digest itself: 64 bits as good as random, the topmost above
+ * all. Files record `id` and the digest of the example. So a file of another hasher, or of this one
+ * before it was changed, is refused when it is opened, and never says a wrong "no".
+ *
+ * A hasher of plain bytes, which are the key for everybody, for the tools, C and Python too, has no
+ * `id`, but bytes_of(), which returns a std::array, and `plain_bytes = true`. Files record the size
+ * of their keys, and nothing else of them: another order of the same members is not noticed.
  *
  * For integers, enumerations and arrays of bytes there is one of the second kind, for strings the
  * bytes are the key. For anything else name your own:
  *
- *     struct edge { std::uint32_t from, to; bool directed; };      // with padding, which is no key
+ *     struct edge { // with padding, which is no key
+ *         std::uint32_t from, to;
+ *         bool directed;
+ *     };
  *     struct edge_hasher {
  *         static constexpr std::uint32_t id = 0x9C41D2E7u;
  *         static edge example() { return { 1, 2, true }; }
- *         static auto bytes_of(const edge &e) { return bloom_file::packed(e.from, e.to,
- * e.directed); }
+ *         static auto bytes_of(const edge &e)
+ *         {
+ *             return bloom_file::packed(e.from, e.to, e.directed);
+ *         }
  *     };
  *     bloom_file::builder<edge, edge_hasher> b;
  *

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -150,12 +151,12 @@ class Completions(ToolTest):
             cls.addClassCleanup(shell.close)
 
     def check(self, line, expected, shells=("bash", "zsh", "fish")):
-        """The candidates for the word at the end, without its option and what marks folders."""
+        """The candidates for the word at the end, without its option or redirection and what marks folders."""
         option = line.split(" ")[-1].partition("=")[0] + "=" if "=" in line.split(" ")[-1] else ""
         for name in shells:
             if name in self.shells:
                 found = self.shells[name].candidates(line) - {option}
-                found = {word.removeprefix(option).rstrip("/") for word in found}
+                found = {re.sub("^[0-9]*[<>]+", "", word.removeprefix(option)).rstrip("/") for word in found}
                 with self.subTest(shell=name, line=line):
                     self.assertEqual(found, expected)
 
@@ -220,6 +221,12 @@ class Completions(ToolTest):
             self.check(line + "rls", {"urls.bloom"})
             self.check(line.removesuffix("u") + "keys", {"keys.txt"}, ["fish"])
             self.check(line.removesuffix("u") + "urls.bloom keys", {"keys.txt"})
+
+    def test_redirections_and_pipes(self):
+        for line in "bffold --dry-run urls.bloom >ke", "bffold --dry-run urls.bloom > ke", "bfseal urls.bloom 2>>ke", "bfdelta <ke":
+            self.check(line, {"keys.txt"}, ["bash", "zsh"])
+        for line in "bfquery <keys.txt u", "bfquery < keys.txt u", "bfquery 2>keys.txt u", "true | bfquery u", "true; bfquery u":
+            self.check(line, {"urls.bloom"})
 
     def test_files_as_values(self):
         self.check("bfcommon --temp ", FOLDERS)

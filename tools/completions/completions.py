@@ -137,10 +137,12 @@ _@tool@()
         unset 'words[-1]'
     fi
 
-    local kind=option given=' ' operands=0 only_operands=
+    local kind=option given=' ' operands=0 only_operands= redirection='^[0-9]*[<>]+[&|]?(.*)$'
     for word in "${words[@]:1}"; do
         if [[ $kind != option ]]; then # it is the value of the option before it
             kind=option
+        elif [[ $word =~ $redirection ]]; then
+            [[ ${BASH_REMATCH[1]} ]] || kind=file
         elif [[ $only_operands || $word != -?* ]]; then
             operands=$((operands + 1))
         elif [[ $word == -- ]]; then
@@ -159,7 +161,9 @@ _@tool@()
         fi
     done
 
-    if [[ $kind != option ]]; then
+    if [[ $line =~ $redirection ]]; then
+        _@tool@_candidates file "$2"
+    elif [[ $kind != option ]]; then
         _@tool@_candidates "$kind" "$2"
     elif [[ ! $only_operands && $line == --*=* ]]; then
         if _@tool@_value "${line%%=*}"; then

@@ -50,13 +50,13 @@ def fold_plan(src, more=0):
         return [FoldChoice(*choice) for choice in _core.fold_plan(opened, more)]
 
 
-def _factor(filters, max_fpr):
-    """The greatest factor whose result keeps the rate: the one that was promised, if none is named."""
-    if max_fpr is None:
-        max_fpr = filters[0].info().fpr
-        if max_fpr == 0:
-            raise ValueError("the filter records no rate: name max_fpr, or a factor")
-    return max((factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= max_fpr), default=1)
+def _factor(dst, filters, max_fpr):
+    """The greatest factor whose result keeps the rate; 1 if none keeps the one that was promised."""
+    limit = filters[0].info().fpr if max_fpr is None else max_fpr
+    factors = [factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= limit]
+    if not factors and max_fpr is not None:
+        raise errors.ERATEPASSED(os.fsdecode(dst))
+    return max(factors, default=1)
 
 
 def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
@@ -64,7 +64,7 @@ def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
     if factor is not None and max_fpr is not None:
         raise TypeError("factor and max_fpr exclude each other")
     with _opened([src]) as opened:
-        _core.fold(dst, opened, _factor(opened, max_fpr) if factor is None else factor, replace)
+        _core.fold(dst, opened, _factor(dst, opened, max_fpr) if factor is None else factor, replace)
 
 
 def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", replace=False):

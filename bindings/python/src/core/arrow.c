@@ -152,6 +152,16 @@ static bool stream_failed(struct arrow_stream *stream, int error)
     return false;
 }
 
+/* A producer's code may run Python, which must not see an exception that is on its way. */
+#define RELEASE(struct_)                                                                           \
+    do {                                                                                           \
+        PyObject *type_, *value_, *traceback_;                                                     \
+        PyErr_Fetch(&type_, &value_, &traceback_);                                                 \
+        if ((struct_)->release != NULL)                                                            \
+            (struct_)->release(struct_);                                                           \
+        PyErr_Restore(type_, value_, traceback_);                                                  \
+    } while (0)
+
 static bool take_arrays(const struct taker *taker, struct arrow_stream *stream,
                         const struct arrow_schema *schema, struct output *output)
 {
@@ -163,8 +173,7 @@ static bool take_arrays(const struct taker *taker, struct arrow_stream *stream,
         if (array.release == NULL)
             return true;
         good = take_array(taker, schema, &array, output);
-        if (array.release != NULL)
-            array.release(&array);
+        RELEASE(&array);
     }
     return false;
 }
@@ -177,8 +186,7 @@ static bool take_stream(const struct taker *taker, struct arrow_stream *stream,
     if (error != 0)
         return stream_failed(stream, error);
     bool good = take_arrays(taker, stream, &schema, output);
-    if (schema.release != NULL)
-        schema.release(&schema);
+    RELEASE(&schema);
     return good;
 }
 
@@ -200,8 +208,12 @@ static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject
     PyObject *first, *second;
     struct output output;
     output_none(&output);
-    if (!PyArg_ParseTuple(pair, "OO", &first, &second))
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "__arrow_c_array__() must return two capsules");
         return NULL;
+    }
+    first = PyTuple_GetItem(pair, 0);
+    second = PyTuple_GetItem(pair, 1);
     struct arrow_schema *schema = PyCapsule_GetPointer(first, "arrow_schema");
     struct arrow_array *array = schema != NULL ? PyCapsule_GetPointer(second, "arrow_array") : NULL;
     if (array == NULL)

@@ -12,53 +12,142 @@
 #define OTHER_ORDER '<'
 #endif
 
-/* Of one code, in the order of bytes that is in force. */
+/* One item of the format, or a part of one. */
+struct scan {
+    const char *at;
+    char order;       /* of bytes: '<' or '>' */
+    bool native;      /* sizes are those of this machine's C */
+    size_t long_size; /* of 'l' where they are not: 4, but ctypes has its native one there too */
+    const char *why;  /* not NULL: its bytes are not its value */
+};
+
 static const char *unfit(char code, char order)
 {
-    if (strchr("cbBs?", code) != NULL)
-        return NULL;
-    if (strchr("hHiIlLqQnNefd", code) != NULL)
-        return order == '<' ? NULL
-                            : "its numbers are big-endian, and would be other keys elsewhere";
+    if (strchr("cbBs?hHiIlLqQnN", code) != NULL)
+        return order == '<' || strchr("cbBs?", code) != NULL
+                   ? NULL
+                   : "its numbers are big-endian, and would be other keys elsewhere";
+    if (strchr("efdgF", code) != NULL)
+        return "0.0 equals -0.0 and has other bytes: view it as integers, if you mean its bytes";
     if (code == 'x')
         return "it has padding, in which anything may be: pack its fields";
     if (code == 'u' || code == 'w')
         return "its text is UTF-32, and keys are UTF-8: pass a list of str";
-    if (strchr("OPXZ&", code) != NULL)
+    if (strchr("OPX&", code) != NULL)
         return "it has addresses of objects, not their values: pass a list";
     return "items of this format have no bytes of their own";
 }
 
-/* Behind a name, ":name:", or the shape of an inner array, "(2,3)". */
-static const char *behind(const char *at, char end)
+static size_t code_size(const struct scan *scan, char code)
 {
-    const char *last = strchr(at + 1, end);
-    return last != NULL ? last + 1 : at + strlen(at);
+    if (strchr("cbBs?", code) != NULL)
+        return 1;
+    if (strchr("hH", code) != NULL)
+        return 2;
+    if (strchr("iI", code) != NULL)
+        return 4;
+    if (strchr("lL", code) != NULL)
+        return scan->native ? sizeof(long) : scan->long_size;
+    return 8;
+}
+
+/* Whether it was an order of bytes. */
+static bool take_order(struct scan *scan)
+{
+    const char c = *scan->at;
+    if (c == '\0' || strchr("@=^<>!", c) == NULL)
+        return false;
+    scan->native = c == '@' || c == '^';
+    scan->order = c == '<' ? '<' : c == '>' || c == '!' ? '>' : THIS_ORDER;
+    scan->at++;
+    return true;
+}
+
+static size_t take_number(struct scan *scan)
+{
+    size_t number = 0;
+    for (; *scan->at >= '0' && *scan->at <= '9'; scan->at++)
+        if (number < SIZE_MAX / 100)
+            number = number * 10 + (size_t)(*scan->at - '0');
+    return number;
+}
+
+/* How many there are: "5", "(2,3)". An item that is too large is none that a buffer has. */
+static size_t take_count(struct scan *scan)
+{
+    size_t count = 1;
+    for (;; scan->at++) {
+        const char c = *scan->at;
+        if (c >= '0' && c <= '9') {
+            const size_t number = take_number(scan);
+            if (__builtin_mul_overflow(count, number, &count))
+                count = SIZE_MAX;
+            scan->at--;
+        } else if (c == '\0' || strchr("(), ", c) == NULL) {
+            if (!take_order(scan))
+                return count;
+            scan->at--;
+        }
+    }
+}
+
+static void take_name(struct scan *scan)
+{
+    if (*scan->at != ':')
+        return;
+    const char *end = strchr(scan->at + 1, ':');
+    scan->at = end != NULL ? end + 1 : scan->at + strlen(scan->at);
+}
+
+#define DEEPEST 32 /* structs in structs */
+
+/* The bytes of all items up to the end, or to that of the struct. */
+static size_t take_items(struct scan *scan, unsigned depth)
+{
+    size_t sum = 0;
+    while (scan->why == NULL) {
+        const size_t count = take_count(scan);
+        const char c = *scan->at;
+        size_t size = 0;
+        if (c == '\0' || c == '}')
+            break;
+        scan->at++;
+        if (c != 'T' || *scan->at != '{') {
+            scan->why = unfit(c, scan->order);
+            size = code_size(scan, c);
+        } else if (depth == DEEPEST) {
+            scan->why = "its structs lie too deep in each other";
+        } else {
+            scan->at++;
+            size = take_items(scan, depth + 1);
+            scan->at += *scan->at == '}';
+        }
+        take_name(scan);
+        if (__builtin_mul_overflow(size, count, &size) || __builtin_add_overflow(sum, size, &sum))
+            sum = SIZE_MAX;
+    }
+    return sum;
+}
+
+/* "6x" alone is what NumPy calls void: bytes. */
+static bool is_void(const char *format)
+{
+    return strspn(format, "0123456789") + 1 == strlen(format) && format[strlen(format) - 1] == 'x';
 }
 
 const char *items_unfit(const char *format, Py_ssize_t size)
 {
-    char order = THIS_ORDER;
-    const char *at = format != NULL ? format : "B";
-    if (size < 1)
-        return "its items have no bytes";
-    while (*at != '\0') {
-        const char c = *at;
-        if (c == ':' || c == '(') {
-            at = behind(at, c == ':' ? ':' : ')');
-            continue;
-        }
-        if (c == '@' || c == '=' || c == '^')
-            order = THIS_ORDER;
-        else if (c == '<')
-            order = '<';
-        else if (c == '>' || c == '!')
-            order = '>';
-        else if (strchr("0123456789 T{}", c) == NULL && unfit(c, order) != NULL)
-            return unfit(c, order);
-        at++;
+    if (format == NULL || is_void(format))
+        return NULL;
+    for (size_t long_size = 4; long_size <= 8; long_size += 4) {
+        struct scan scan = { format, THIS_ORDER, true, long_size, NULL };
+        const size_t sum = take_items(&scan, 0);
+        if (scan.why != NULL)
+            return scan.why;
+        if (sum == (size_t)size)
+            return NULL;
     }
-    return NULL;
+    return "it has bytes that are in no field: pack its fields";
 }
 
 bool items_are(const Py_buffer *view, size_t size, const char *codes)

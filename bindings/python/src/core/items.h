@@ -6,7 +6,7 @@
 #include "python.h"
 
 /* NULL: their bytes are their value, the same for equal items and on every machine: little-endian
- * numbers, bytes, and structs of such without padding. Else why not, for a message. */
+ * integers, bytes, and structs of such without padding. Else why not, for a message. */
 const char *items_unfit(const char *format, Py_ssize_t size);
 
 /* Whether they are numbers in this machine's order, of this size, whose code is one of `codes`. */

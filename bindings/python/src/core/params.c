@@ -86,6 +86,10 @@ static bool set_period(struct params *p, PyObject *every)
 {
     if (every == Py_None)
         return true;
+    if (PyUnicode_Check(every)) { /* which int() would read */
+        PyErr_SetString(PyExc_TypeError, "every is seconds, or a timedelta, not a str");
+        return false;
+    }
     PyObject *seconds = PyObject_HasAttrString(every, "total_seconds")
                             ? PyObject_CallMethod(every, "total_seconds", NULL)
                             : Py_NewRef(every);

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""Arrays of the Arrow C data interface, made by hand: what pyarrow would give, and what it never would."""
+
+import ctypes
+
+
+class Schema(ctypes.Structure):
+    pass
+
+
+class Array(ctypes.Structure):
+    pass
+
+
+class Stream(ctypes.Structure):
+    pass
+
+
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+Schema._fields_ = [("format", ctypes.c_char_p), ("name", ctypes.c_char_p), ("metadata", ctypes.c_char_p),
+                   ("flags", ctypes.c_int64), ("n_children", ctypes.c_int64), ("children", ctypes.c_void_p),
+                   ("dictionary", ctypes.c_void_p), ("release", ctypes.c_void_p), ("private", ctypes.c_void_p)]
+Array._fields_ = [("length", ctypes.c_int64), ("null_count", ctypes.c_int64), ("offset", ctypes.c_int64),
+                  ("n_buffers", ctypes.c_int64), ("n_children", ctypes.c_int64),
+                  ("buffers", ctypes.POINTER(ctypes.c_void_p)), ("children", ctypes.c_void_p),
+                  ("dictionary", ctypes.c_void_p), ("release", ctypes.c_void_p), ("private", ctypes.c_void_p)]
+GET_SCHEMA = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Schema))
+GET_NEXT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Array))
+GET_ERROR = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
+Stream._fields_ = [("get_schema", GET_SCHEMA), ("get_next", GET_NEXT), ("get_last_error", GET_ERROR),
+                   ("release", ctypes.c_void_p), ("private", ctypes.c_void_p)]
+
+_capsule = ctypes.pythonapi.PyCapsule_New
+_capsule.restype = ctypes.py_object
+_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+
+
+def capsule(struct, name):
+    return _capsule(ctypes.addressof(struct), name, None)
+
+
+def buffer(data):
+    return None if data is None else ctypes.create_string_buffer(bytes(data), max(len(data), 1))
+
+
+class Made:
+    """An array of a format with these buffers; it owns what its capsules point to."""
+
+    def __init__(self, fmt, length, buffers, offset=0, null_count=0, dictionary=None):
+        self.memory = [buffer(data) for data in buffers]
+        self.pointers = (ctypes.c_void_p * max(len(buffers), 1))(
+            *[ctypes.cast(data, ctypes.c_void_p) if data is not None else None for data in self.memory])
+        self.schema = Schema(format=fmt.encode(), dictionary=dictionary)
+        self.array = Array(length=length, null_count=null_count, offset=offset, n_buffers=len(buffers),
+                           buffers=self.pointers)
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return capsule(self.schema, b"arrow_schema"), capsule(self.array, b"arrow_array")
+
+
+def layout(keys, fmt, validity=None, **how):
+    """Keys as an array of Arrow, in one of the formats of strings and binary."""
+    keys = [key.encode() if isinstance(key, str) else key for key in keys]
+    if fmt.startswith("w"):
+        return Made(fmt, len(keys), [validity, b"".join(keys)], **how)
+    if fmt.startswith("v"):
+        return Made(fmt, len(keys), [validity, *views(keys)], **how)
+    width, data = 8 if fmt.isupper() else 4, b""
+    offsets = [(0).to_bytes(width, "little")]
+    for key in keys:
+        data += key
+        offsets.append(len(data).to_bytes(width, "little"))
+    return Made(fmt, len(keys), [validity, b"".join(offsets), data], **how)
+
+
+def views(keys):
+    """Views, two buffers of long keys, and their sizes."""
+    parts, views_made = [b"", b""], b""
+    for i, key in enumerate(keys):
+        views_made += len(key).to_bytes(4, "little")
+        if len(key) <= 12:
+            views_made += key.ljust(12, b"\0")
+        else:
+            views_made += key[:4] + (i % 2).to_bytes(4, "little") + len(parts[i % 2]).to_bytes(4, "little")
+            parts[i % 2] += key
+    return [views_made, *parts, b"".join(len(part).to_bytes(8, "little") for part in parts)]
+
+
+class MadeStream:
+    """A stream of arrays, which may end with an error."""
+
+    def __init__(self, arrays, error=0):
+        self.arrays, self.next, self.error, self.released = arrays, 0, error, 0
+        self.text = ctypes.create_string_buffer(b"the producer broke")
+        self.on_release = RELEASE(self.release)
+        self.stream = Stream(get_schema=GET_SCHEMA(self.get_schema), get_next=GET_NEXT(self.get_next),
+                             get_last_error=GET_ERROR(lambda stream: ctypes.addressof(self.text)))
+
+    def release(self, pointer):
+        self.released += 1
+        Array.from_address(pointer).release = None
+
+    def get_schema(self, stream, out):
+        ctypes.pointer(out.contents)[0] = self.arrays[0].schema
+        return 0
+
+    def get_next(self, stream, out):
+        if self.next == len(self.arrays):
+            out.contents.release = None
+            return self.error
+        ctypes.pointer(out.contents)[0] = self.arrays[self.next].array
+        out.contents.release = ctypes.cast(self.on_release, ctypes.c_void_p)
+        self.next += 1
+        return 0
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return capsule(self.stream, b"arrow_array_stream")

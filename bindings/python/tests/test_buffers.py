@@ -1,0 +1,445 @@
+# SPDX-License-Identifier: MIT
+"""Keys in lists, iterables and buffers of every kind, and answers in buffers of the caller's."""
+
+import array
+import ctypes
+import struct
+import sys
+import unittest
+
+import bloomfile
+
+from arrow_layout import Made, MadeStream, layout
+from support import Case
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+try:
+    import pyarrow
+except ImportError:
+    pyarrow = None
+
+KEYS = [f"key {i} {'x' * (i % 40)}" for i in range(300)]
+
+
+class Keys(Case):
+    def setUp(self):
+        super().setUp()
+        self.f = self.build(["a", "ä", b"\xff", b""])
+
+    def test_str_is_its_utf_8(self):
+        f = self.f
+        for key in "a", b"a", bytearray(b"a"), memoryview(b"a"), "ä", "ä".encode(), b"\xff", b"", "", memoryview(b""):
+            with self.subTest(key):
+                self.assertTrue(key in f and f.contains(key) and f.contains_digest(bloomfile.hash(key)))
+                self.assertEqual(f.contains_many([key]), b"\1")
+        self.assertFalse("ÿ" in f)
+        self.assertFalse("a\0" in f)
+
+    def test_subclasses_of_str_and_bytes(self):
+        class Text(str):
+            pass
+
+        class Bytes(bytes):
+            pass
+        self.assertTrue(Text("ä") in self.f and Bytes(b"\xff") in self.f)
+
+    def test_a_str_without_utf_8_says_what_to_do(self):
+        for use in (lambda: "\udcff" in self.f, lambda: self.f.contains_many(["a", "\udcff"]),
+                    lambda: bloomfile.hash("\udcff"), lambda: bloomfile.Builder().add("\udcff")):
+            with self.assertRaises(UnicodeEncodeError) as raised:
+                use()
+            self.assertIn("os.fsencode()", raised.exception.__notes__[0])
+
+    def test_what_is_no_key(self):
+        for key, words in [(5, "not int: take str"), (True, "not int"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
+                           (array.array("i", [1]), "contains_records"), (memoryview(b"abcd")[::2], "contiguous"),
+                           (memoryview(b"abcd").cast("H"), "bytes"), (memoryview(b"abcd").cast("B", (2, 2)), "bytes")]:
+            with self.subTest(key), self.assertRaisesRegex(TypeError, words):
+                key in self.f
+            with self.assertRaisesRegex(TypeError, words):
+                self.f.contains_many(["a", key])
+            with self.assertRaisesRegex(TypeError, words):
+                bloomfile.Builder().add(key)
+        for digest in "a", 0.5, None:
+            self.assertRaises(TypeError, self.f.contains_digest, digest)
+        for digest in -1, 1 << 64:
+            self.assertRaises(OverflowError, self.f.contains_digest, digest)
+
+    def test_one_key_is_not_many(self):
+        for key in "abc", b"abc", bytearray(b"abc"), memoryview(b"abc"):
+            with self.assertRaisesRegex(TypeError, "put it into a list"):
+                self.f.contains_many(key)
+        self.assertRaises(TypeError, self.f.contains_many, 5)
+        self.assertRaises(TypeError, self.f.contains_many)
+
+
+class Iterables(Case):
+    def test_every_kind_of_iterable(self):
+        f = self.build(KEYS)
+        asked = KEYS[:3] + ["absent"]
+        for keys in asked, tuple(asked), iter(asked), dict.fromkeys(asked), (key for key in asked), map(str, asked):
+            self.assertEqual(f.contains_many(keys), b"\1\1\1\0")
+        self.assertEqual(sum(f.contains_many(set(KEYS))), 300)
+        for nothing in [], (), iter(()), {}:
+            self.assertEqual(f.contains_many(nothing), b"")
+
+    def test_many_chunks(self):
+        keys = [str(i) for i in range(200_000)]
+        f = self.build(keys[::2], 1e-6)
+        for asked in keys, tuple(keys), iter(keys):
+            self.assertEqual(f.contains_many(asked), b"\1\0" * 100_000)
+
+    def test_an_exception_of_the_iterator_arrives(self):
+        def keys():
+            yield "a"
+            raise LookupError("no more")
+        f = self.live()
+        for use in f.contains_many, f.add_many, bloomfile.hash_many:
+            with self.assertRaisesRegex(LookupError, "no more"):
+                use(keys())
+
+    def test_a_list_that_changes_is_noticed(self):
+        f = self.build()
+        keys = ["a"] * 10
+
+        class Iterable:
+            def __iter__(self):
+                return iter(keys)
+        self.assertEqual(f.contains_many(Iterable()), b"\1" * 10)
+        if sys.version_info >= (3, 12):
+            class Shrinks:
+                def __buffer__(self, flags):
+                    keys.pop()
+                    return memoryview(b"a")
+            keys[3] = Shrinks()
+            with self.assertRaises(RuntimeError):
+                f.contains_many(keys)
+
+    def test_a_filter_closed_by_the_iterator(self):
+        f = self.build()
+
+        def keys():
+            yield "a"
+            f.close()
+            yield "b"
+        self.assertRaises(ValueError, f.contains_many, keys())
+
+    def test_the_list_may_hold_itself(self):
+        keys = ["a"]
+        keys.append(keys)
+        self.assertRaises(TypeError, self.build().contains_many, keys)
+
+
+class Digests(Case):
+    def setUp(self):
+        super().setUp()
+        self.f = self.build(KEYS, 1e-6, seed=7)
+        self.digests = bloomfile.hash_many([*KEYS[:3], "absent"], 7)
+
+    def test_forms(self):
+        self.assertEqual(self.digests, b"".join(bloomfile.hash(key, 7).to_bytes(8, sys.byteorder)
+                                                for key in [*KEYS[:3], "absent"]))
+        d = self.digests
+        forms = [d, bytes(d), memoryview(d), memoryview(d).cast("Q"), memoryview(d).cast("L"), array.array("Q", bytes(d)),
+                 (ctypes.c_uint64 * 4).from_buffer_copy(d), memoryview(d).cast("B", (4, 8)), memoryview(b"." + d)[1:]]
+        if numpy:
+            forms += [numpy.frombuffer(d, numpy.uint64), numpy.frombuffer(d, numpy.uint8)]
+        for form in forms:
+            with self.subTest(form):
+                self.assertEqual(self.f.contains_digests(form), b"\1\1\1\0")
+        self.assertEqual(self.f.contains_digests(b""), b"")
+
+    def test_of_another_seed_they_are_others(self):
+        self.assertEqual(sum(self.f.contains_digests(bloomfile.hash_many(KEYS, 8))), 0)
+
+    def test_other_items_are_refused(self):
+        swapped = ctypes.c_uint64.__ctype_be__ if sys.byteorder == "little" else ctypes.c_uint64.__ctype_le__
+        for form in (array.array("q", [1]), array.array("I", [1, 2]), array.array("d", [1.0]), (swapped * 2)(1, 2),
+                     (ctypes.c_char_p * 1)(), (ctypes.c_bool * 8)()):
+            with self.subTest(form), self.assertRaises(TypeError):
+                self.f.contains_digests(form)
+        for form in b"1234567", memoryview(bytes(32)).cast("Q")[::2]:
+            with self.subTest(form), self.assertRaises(ValueError):
+                self.f.contains_digests(form)
+        for form in [1, 2], "text", None:
+            with self.subTest(form), self.assertRaises(TypeError):
+                self.f.contains_digests(form)
+
+    def test_large_and_unaligned(self):
+        digests = bloomfile.hash_many(KEYS, 7) * 20_000
+        shifted = memoryview(b"." + digests)[1:]
+        self.assertEqual(self.f.contains_digests(digests), b"\1" * 6_000_000)
+        self.assertEqual(self.f.contains_digests(shifted[:8 * 10_000]), b"\1" * 10_000)
+
+
+class Records(Case):
+    def test_forms(self):
+        records = [bytes([i]) * 6 for i in range(200)]
+        data = b"".join(records)
+        f = self.build(records, 1e-6)
+        forms = [(data, 6), (bytearray(data), 6), (memoryview(data).cast("B", (200, 6)), None),
+                 (memoryview(data).cast("H", (200, 3)), None), (memoryview(data).cast("B", (200, 2, 3)), None),
+                 (((ctypes.c_char * 6) * 200).from_buffer_copy(data), None)]
+        if numpy:
+            forms += [(numpy.frombuffer(data, "S6"), None), (numpy.frombuffer(data, "V6"), None),
+                      (numpy.frombuffer(data, numpy.dtype("<u2,<u4")), None),
+                      (numpy.frombuffer(data, numpy.uint8).reshape(200, 6), None)]
+        for form, size in forms:
+            with self.subTest(form):
+                self.assertEqual(f.contains_records(form, size), b"\1" * 200)
+        self.assertEqual(f.contains_records(b"\xff" * 6 + data[:6], 6), b"\0\1")
+        self.assertEqual(f.contains_records(array.array("i")), b"")
+
+    def test_numbers_are_their_little_endian_bytes(self):
+        f = self.build([struct.pack("<q", i) for i in range(100)], 1e-6)
+        if sys.byteorder == "little":
+            self.assertEqual(f.contains_records(array.array("q", range(100))), b"\1" * 100)
+        little = (ctypes.c_int64.__ctype_le__ * 100)(*range(100))
+        self.assertEqual(f.contains_records(little), b"\1" * 100)
+        with self.assertRaisesRegex(TypeError, "big-endian"):
+            f.contains_records((ctypes.c_int64.__ctype_be__ * 100)(*range(100)))
+        if numpy:
+            with self.assertRaisesRegex(TypeError, "big-endian"):
+                f.contains_records(numpy.arange(100, dtype=">i8"))
+
+    def test_items_whose_bytes_are_not_their_value(self):
+        class Padded(ctypes.Structure):
+            _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
+
+        class Packed(ctypes.Structure):
+            _pack_ = 1
+            _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
+
+        class Either(ctypes.Union):
+            _fields_ = [("x", ctypes.c_char), ("y", ctypes.c_int)]
+        f = self.build([bytes(Packed(b"a", 5))])
+        self.assertEqual(f.contains_records(bytes(Packed(b"a", 5)), size=5), b"\1")
+        refused = [((Padded * 3)(), "padding|in no field"), ((Either * 3)(), "in no field"), ((Packed * 3)(), "in no field"), ((ctypes.py_object * 2)(1, 2), "addresses|objects"),
+                   ((ctypes.c_char_p * 2)(), "."), (array.array("u", "abc"), "UTF-32"),
+                   (array.array("d", [0.0]), "-0.0"), ((ctypes.c_longdouble * 2)(), ".")]
+        if numpy:
+            refused += [(numpy.array(["a", "b"]), "UTF-32"), (numpy.array(["a", None], dtype=object), "objects"),
+                        (numpy.zeros(3, numpy.dtype("u1,<u4", align=True)), "padding"),
+                        (numpy.zeros(3, numpy.longdouble), "-0.0"), (numpy.zeros(3, complex), "no bytes of their own"),
+                        (numpy.zeros(3, "f4,u4"), "-0.0"), (numpy.zeros(3, ">u2,u1"), "big-endian")]
+        for form, words in refused:
+            with self.subTest(form), self.assertRaisesRegex(TypeError, words):
+                f.contains_records(form)
+        if numpy:
+            for form in numpy.zeros((4, 4), "u2")[:, 1:], numpy.zeros((4, 4), "u2").T[:, :2], numpy.uint16(5):
+                with self.subTest(form), self.assertRaises(ValueError):
+                    f.contains_records(form)
+
+    def test_sizes_that_do_not_fit(self):
+        f = self.build()
+        self.assertRaisesRegex(TypeError, "say how many", f.contains_records, b"abc")
+        for size in 0, -1, 2, 4:
+            self.assertRaises(ValueError, f.contains_records, b"abc", size)
+        for size in "1", 0.5:
+            self.assertRaises(TypeError, f.contains_records, b"abc", size)
+        self.assertRaises(OverflowError, f.contains_records, b"abc", 1 << 70)
+
+
+class Arrow(Case):
+    def setUp(self):
+        super().setUp()
+        self.f = self.build(KEYS, 1e-6)
+        self.asked = [*KEYS[:60], "absent", ""]
+        self.expected = b"\1" * 60 + b"\0\0"
+
+    def test_offsets_and_data(self):
+        data = "".join(self.asked).encode()
+        offsets = [0]
+        for key in self.asked:
+            offsets.append(offsets[-1] + len(key))
+        for code in "iq":
+            self.assertEqual(self.f.contains_arrow(array.array(code, offsets), data), self.expected)
+            sliced = memoryview(array.array(code, offsets))[50:]
+            self.assertEqual(self.f.contains_arrow(sliced, data), self.expected[50:])
+        self.assertEqual(self.f.contains_arrow(array.array("i", [0]), b""), b"")
+        for wrong in [0, 5, 3], [-1, 2], [0, 10**9], [5, len(data) + 1]:
+            for code in "iq":
+                with self.subTest(wrong), self.assertRaisesRegex(ValueError, "offsets"):
+                    self.f.contains_arrow(array.array(code, wrong), data)
+        self.assertRaises(ValueError, self.f.contains_arrow, array.array("i"), b"")
+        for wrong in array.array("I", [0, 1]), array.array("h", [0, 1]), array.array("d", [0, 1]), bytes(8):
+            self.assertRaises(TypeError, self.f.contains_arrow, wrong, b"a")
+        self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), array.array("i", [1]))
+        self.assertRaises(TypeError, self.f.contains_arrow, array.array("i", [0, 1]), "a")
+
+    def test_arrays_of_every_format(self):
+        for fmt in "u", "U", "z", "Z", "vu", "vz":
+            with self.subTest(fmt):
+                self.assertEqual(self.f.contains_many(layout(self.asked, fmt)), self.expected)
+                sliced = layout(self.asked, fmt)
+                sliced.array.offset, sliced.array.length = 7, 50
+                self.assertEqual(self.f.contains_many(sliced), self.expected[7:57])
+                self.assertEqual(self.f.contains_many(layout([], fmt)), b"")
+                f = bloomfile.Builder(1e-6)
+                f.add_many(layout(KEYS, fmt))
+                self.assertEqual(f.to_bytes(), bloomfile.Filter(self.path).to_bytes())
+        g = self.build([b"abc", b"def"], replace=True)
+        self.assertEqual(g.contains_many(layout([b"abc", b"def", b"ghi"], "w:3")), b"\1\1\0")
+        self.assertEqual(g.contains_many(Made("u", 0, [None, None, None])), b"")
+
+    def test_streams(self):
+        stream = MadeStream([layout(KEYS[:30], "u"), layout([], "u"), layout(["absent"], "u"), layout(KEYS[30:], "u")])
+        self.assertEqual(self.f.contains_many(stream), b"\1" * 30 + b"\0" + b"\1" * 270)
+        self.assertEqual(stream.released, 4)
+        stream = MadeStream([layout(KEYS[:30], "u")], error=5)
+        with self.assertRaisesRegex(OSError, "the producer broke"):
+            self.f.contains_many(stream)
+        stream = MadeStream([layout(KEYS[:30], "u"), layout(KEYS[:30], "u", b"\1\0\0\0", null_count=-1)])
+        with self.assertRaisesRegex(ValueError, "nulls"):
+            self.f.contains_many(stream)
+        self.assertEqual(stream.released, 2)
+
+    def test_a_null_is_no_key(self):
+        for null_count in -1, 1:
+            a = layout(["a", "b", "c"], "u", b"\5", null_count=null_count)
+            for use in self.f.contains_many, bloomfile.LiveFilter.in_memory(9).add_many, bloomfile.Builder().add_many:
+                self.assertRaisesRegex(ValueError, "nulls", use, a)
+            a.array.offset, a.array.length = 2, 1  # those of the slice count
+            if null_count == -1:
+                self.assertEqual(self.f.contains_many(a), b"\0")
+        self.assertEqual(self.f.contains_many(layout(["a"], "u", b"\1", null_count=-1)), b"\0")
+
+    def test_what_contradicts_itself(self):
+        for fmt in "i", "l", "g", "b", "+l", "n", "w:0", "w:", "w:99999999999999999999999", "tdD", "":
+            with self.subTest(fmt), self.assertRaisesRegex((TypeError, ValueError), "strings or binary|contradicts"):
+                self.f.contains_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt[:1] != "w" else [None]))
+        with self.assertRaisesRegex(TypeError, "dictionary"):
+            self.f.contains_many(layout(["a"], "u", dictionary=1))
+        for length, offset, buffers in (-1, 0, 3), (1, -1, 3), (1, 0, 2), (1, 0, 0):
+            a = Made("u", length, [None, bytes(8), b""][:buffers], offset=offset)
+            with self.subTest((length, offset, buffers)), self.assertRaises(ValueError):
+                self.f.contains_many(a)
+        backwards = Made("u", 2, [None, struct.pack("<3i", 0, 9, 4), b"abcdefghi"])
+        self.assertRaises(ValueError, self.f.contains_many, backwards)
+        for size, part, place in (-1, 0, 0), (20, 1, 0), (20, -1, 0), (20, 0, -1), (20, 0, 11), (2**31 - 1, 0, 2**31 - 1):
+            view = struct.pack("<i4sii", size, b"abcd", part, place)
+            a = Made("vz", 1, [None, view, bytes(30), struct.pack("<q", 30)])
+            with self.subTest((size, part, place)), self.assertRaises(ValueError):
+                self.f.contains_many(a)
+
+    def test_objects_that_only_look_like_arrow(self):
+        class Lies:
+            def __init__(self, value):
+                self.value = value
+
+            def __arrow_c_array__(self, requested_schema=None):
+                if isinstance(self.value, Exception):
+                    raise self.value
+                return self.value
+
+            def __iter__(self):
+                return iter(["absent"])
+        for value in 5, (1, 2), None, (), MadeStream([layout([], "u")]).__arrow_c_stream__():
+            with self.subTest(value), self.assertRaises((TypeError, ValueError)):
+                self.f.contains_many(Lies(value))
+        self.assertRaises(KeyError, self.f.contains_many, Lies(KeyError()))
+        self.assertEqual(self.f.contains_many(Lies(ImportError())), b"\0")
+
+    @unittest.skipUnless(pyarrow, "pyarrow is not here")
+    def test_pyarrow(self):
+        for kind in pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.string_view():
+            a = pyarrow.array(self.asked, kind)
+            self.assertEqual(self.f.contains_many(a), self.expected)
+            self.assertEqual(self.f.contains_many(a[7:20]), self.expected[7:20])
+            self.assertEqual(self.f.contains_many(pyarrow.chunked_array([a[:7], a[7:]])), self.expected)
+        self.assertRaises(ValueError, self.f.contains_many, pyarrow.array(["a", None]))
+        self.assertRaises(TypeError, self.f.contains_many, pyarrow.array([1, 2]))
+        a = pyarrow.array(self.asked)
+        validity, offsets, data = a.buffers()
+        self.assertEqual(self.f.contains_arrow(memoryview(offsets).cast("i"), data), self.expected)
+
+
+class Answers(Case):
+    def setUp(self):
+        super().setUp()
+        self.f = self.build(KEYS, 1e-6)
+        self.asked = [KEYS[0], "absent", KEYS[1]]
+
+    def ways(self, f):
+        """Ways to ask for the same three keys, by all methods."""
+        digests = bloomfile.hash_many(self.asked)
+        data = "".join(self.asked).encode()
+        ends = [0]
+        for key in self.asked:
+            ends.append(ends[-1] + len(key))
+        return [lambda out: f.contains_many(self.asked, out=out), lambda out: f.contains_many(iter(self.asked), out=out),
+                lambda out: f.contains_digests(digests, out=out),
+                lambda out: f.contains_arrow(array.array("i", ends), data, out=out),
+                lambda out: f.contains_many(layout(self.asked, "u"), out=out),
+                lambda out: f.contains_many(MadeStream([layout(self.asked, "u")]), out=out)]
+
+    def test_every_kind_of_out(self):
+        for ask in self.ways(self.f):
+            outs = [bytearray(3), array.array("B", bytes(3)), memoryview(bytearray(3)), (ctypes.c_bool * 3)(),
+                    memoryview(bytearray(5))[1:4]]
+            if numpy:
+                outs += [numpy.zeros(3, bool), numpy.zeros(3, numpy.uint8)]
+            for out in outs:
+                with self.subTest(out):
+                    self.assertIs(ask(out), out)
+                    self.assertEqual(bytes(out), b"\1\0\1")
+
+    def test_out_that_does_not_fit(self):
+        for ask in self.ways(self.f):
+            for size in 0, 2, 4:
+                self.assertRaises(ValueError, ask, bytearray(size))
+            for out in array.array("H", [0] * 3), array.array("I", [0] * 3):
+                self.assertRaises((TypeError, ValueError), ask, out)
+            self.assertRaises(ValueError, ask, memoryview(bytearray(6))[::2])
+            for out in b"123", memoryview(b"123"):
+                self.assertRaises(BufferError, ask, out)
+            self.assertRaises(TypeError, ask, [0, 0, 0])
+
+    def test_nothing_is_added_where_answers_have_no_room(self):
+        f = self.live()
+        digests = bloomfile.hash_many(self.asked)
+        for add in (lambda out: f.add_many(self.asked, out=out), lambda out: f.add_digests(digests, out=out),
+                    lambda out: f.add_records(digests, 8, out=out), lambda out: f.add_many(layout(self.asked, "u"), out=out)):
+            self.assertRaises(ValueError, add, bytearray(2))
+        self.assertEqual(f.info().keys, 0)
+
+    def test_out_is_held_while_it_is_written(self):
+        out = bytearray(3)
+
+        def keys():
+            yield self.asked[0]
+            with self.assertRaises(BufferError):
+                out.clear()
+            yield from self.asked[1:]
+        self.f.contains_many(keys(), out=out)
+        self.assertEqual(out, b"\1\0\1")
+        out.clear()
+
+    def test_out_must_not_lie_in_the_keys(self):
+        memory = bytearray(bloomfile.hash_many(KEYS))
+        view = memoryview(memory)
+        with self.assertRaisesRegex(ValueError, "memory of the keys"):
+            self.f.contains_digests(view, out=view[100:400])
+        self.assertEqual(memory, bloomfile.hash_many(KEYS))
+        self.assertEqual(self.f.contains_digests(view[:800], out=view[800:900])[:], b"\1" * 100)
+
+    def test_hash_many(self):
+        expected = array.array("Q", [bloomfile.hash(key, 3) for key in self.asked])
+        self.assertEqual(bloomfile.hash_many(self.asked, 3), expected.tobytes())
+        self.assertEqual(bloomfile.hash_many(iter(self.asked), seed=3), expected.tobytes())
+        self.assertEqual(bloomfile.hash_many(layout(self.asked, "u"), 3), expected.tobytes())
+        for out in array.array("Q", [0] * 3), bytearray(24), memoryview(bytearray(24)).cast("L"), memoryview(bytearray(25))[1:]:
+            self.assertIs(bloomfile.hash_many(self.asked, 3, out=out), out)
+            self.assertEqual(bytes(out), expected.tobytes())
+        for out in bytearray(23), bytearray(16), array.array("Q", [0] * 4):
+            self.assertRaises(ValueError, bloomfile.hash_many, self.asked, out=out)
+        for out in array.array("q", [0] * 3), array.array("I", [0] * 6):
+            self.assertRaises(TypeError, bloomfile.hash_many, self.asked, out=out)
+        self.assertRaises(OverflowError, bloomfile.hash_many, [], -1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

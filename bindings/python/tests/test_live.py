@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Filters that are added to: alone, beside the tools, growing, forgetting, failing."""
+
+import array
+import datetime
+import gc
+import os
+import pickle
+import sys
+import unittest
+import warnings
+
+import bloomfile
+from bloomfile import errors
+
+from support import Case
+
+
+class Adding(Case):
+    def test_what_is_new_is_told_once(self):
+        f = self.live()
+        self.assertIs(f.add("a"), True)
+        self.assertIs(f.add(b"a"), False)
+        self.assertIs(f.add_digest(bloomfile.hash("a")), False)
+        self.assertEqual(f.add_many(["a", "b", "b", b"c"]), b"\0\1\0\1")
+        self.assertEqual(f.add_digests(bloomfile.hash_many(["c", "d"])), b"\0\1")
+        self.assertEqual(f.add_records(b"de", 1), b"\0\1")
+        self.assertEqual(f.add_arrow(array.array("i", [0, 1, 2]), b"ef"), b"\0\1")
+        self.assertEqual(f.contains_many(list("abcdefg")), b"\1\1\1\1\1\1\0")
+        self.assertEqual(f.info().keys, 6)
+
+    def test_every_kind_of_seed(self):
+        f = self.live(seed=99)
+        f.add_many(["a", "b"])
+        self.assertEqual(f.contains_digests(bloomfile.hash_many(["a", "b"], f.seed)), b"\1\1")
+
+    def test_keys_that_come_back_out(self):
+        f = self.live(layout="counting")
+        f.add_many(["a", "a", "b"])
+        f.remove("a")
+        self.assertIn("a", f)
+        f.remove("a")
+        self.assertNotIn("a", f)
+        with self.assertRaises(errors.EABSENT):
+            f.remove("a")
+        with self.assertRaises(errors.ENOTCOUNTING):
+            bloomfile.LiveFilter.in_memory(10).remove("a")
+        f.seal_to(self.path)
+        bloomfile.project(self.folder / "classic.bloom", self.path)
+        with bloomfile.Filter(self.folder / "classic.bloom") as g:
+            self.assertEqual((g.info().layout, "b" in g, "a" in g), ("classic", True, False))
+
+    def test_in_memory(self):
+        f = bloomfile.LiveFilter.in_memory(1000, 0.001, layout="classic")
+        f.add("a")
+        with bloomfile.Filter.from_bytes(f.to_bytes()) as g:
+            self.assertEqual(g.contains_many(["a", "b"]), b"\1\0")
+        f.seal_to(self.path)
+        self.assertIsNone(f.path)
+        with bloomfile.Filter(self.path) as g:
+            self.assertIn("a", g)
+        self.assertRaises(errors.ECAPACITY, bloomfile.LiveFilter.in_memory)
+
+    def test_after_sealing_it_is_read(self):
+        f = self.live()
+        f.add("a")
+        f.sync()
+        f.seal()
+        self.assertEqual(f.info().state, "sealed")
+        f.verify()
+        self.assertIn("a", f)
+        for use in f.sync, f.seal, lambda: f.add("b"), lambda: f.add_many([]), lambda: f.add_many(["b"]):
+            with self.assertRaises((errors.ESEALED, errors.EREADONLY)) as raised:
+                use()
+            self.assertEqual(raised.exception.path, str(self.folder / "live.bloom"))
+        f.close()
+        self.assertRaises(errors.ESEALED, bloomfile.LiveFilter, self.folder / "live.bloom")
+
+    def test_a_reader_cannot_add(self):
+        f = self.live()
+        with bloomfile.Filter(f.path) as reader:
+            self.assertFalse(hasattr(reader, "add"))
+            f.add("a")
+            self.assertIn("a", reader)
+            self.assertRaises(errors.ELIVE, reader.verify)
+
+    def test_parameters(self):
+        f = self.live(fpr=0.001, layout="classic", label="seen", tag=b"\1", framing="null", replace=True)
+        info = f.info()
+        self.assertEqual((info.state, info.fpr, info.layout, info.label, info.tag[0], info.framing),
+                         ("live", 0.001, "classic", "seen", 1, "null"))
+        self.assertRaises(FileExistsError, bloomfile.LiveFilter.create, f.path, 10)
+        for error, params in [
+                (errors.ESOLVED, {"layout": "ribbon"}), (ValueError, {"generations": 1}), (errors.ESERIES, {"generations": 1001}),
+                (ValueError, {"grow": True, "generations": 3}), (ValueError, {"generations": 3, "every": 0.5}),
+                (TypeError, {"generations": 3, "every": "1d"}), (OverflowError, {"generations": 3, "every": -5}),
+                (errors.EPARAMS, {"every": 60}), (TypeError, {"threads": 2}), (errors.ESERIES, {"grow": True, "layout": "counting"})]:
+            with self.subTest(params), self.assertRaises((error, errors.EPARAMS) if error is errors.ESERIES else error):
+                bloomfile.LiveFilter.in_memory(100, **params)
+
+
+class Beside(Case):
+    def test_tools_add_to_the_same_file(self):
+        f = self.live()
+        f.add_many(["a", "ä"])
+        self.tool("bfadd", "-q", f.path, input="b\nä\nc\n".encode())
+        self.assertEqual(f.add_many(["b", "c", "d"]), b"\0\0\1")
+        self.assertEqual(self.tool("bfquery", f.path, input="a\nz\nä\nd\n".encode()), "a\nä\nd\n".encode())
+        f.close()
+        self.tool("bfseal", "-q", f.path)
+        with bloomfile.Filter(f.path, verify=True) as g:
+            self.assertEqual(g.contains_many(["a", "b", "c", "d", "ä", "z"]), b"\1\1\1\1\1\0")
+            self.assertEqual(g.info().keys, 5)
+
+    def test_a_file_that_a_tool_made(self):
+        self.tool("bfcreate", "-q", "--live", "-n", "1000", self.path)
+        with bloomfile.LiveFilter(self.path, exact=True) as f:
+            self.assertTrue(f.add("a"))
+            self.assertEqual(f.info().writers, 1)
+        self.assertEqual(self.tool("bfquery", self.path, input=b"a\nb\n"), b"a\n")
+
+
+class Series(Case):
+    def test_one_that_grows(self):
+        keys = [f"key {i}" for i in range(20_000)]
+        with self.live(1000, 0.01, grow=True) as f:
+            self.assertGreater(sum(f.add_many(keys[:10_000])), 9800)
+            for key in keys[10_000:]:
+                f.add(key)
+            self.assertEqual(f.contains_many(keys), b"\1" * 20_000)
+            self.assertGreater(f.info().layers, 3)
+            with bloomfile.Filter(f.path) as reader:
+                self.assertEqual(reader.contains_many(keys), b"\1" * 20_000)
+                self.assertLess(sum(reader.contains_many(f"no {i}" for i in range(10_000))), 150)
+            self.assertEqual(sum(f.add_many(keys)), 0)
+            self.assertRaises(errors.ENOTONE, f.seal)
+            f.seal_to(self.path)
+        with bloomfile.Filter(self.path, verify=True) as sealed:
+            self.assertEqual(sealed.contains_many(keys), b"\1" * 20_000)
+
+    def test_one_that_forgets(self):
+        with self.live(100, generations=2, every=datetime.timedelta(days=1)) as f:
+            self.assertEqual((f.info().generations, f.info().period), (2, 86400))
+            for i in range(1000):
+                f.add(f"key {i}")
+            self.assertIn("key 999", f)
+            self.assertLess(sum(f"key {i}" in f for i in range(500)), 50)
+            self.assertEqual(f.info().layers, 2)
+
+    def test_a_file_in_the_way(self):
+        f = self.live(100, grow=True)
+        with open(f.path + ".1", "wb"):
+            pass
+        with self.assertRaises((bloomfile.Error, OSError)) as raised:
+            f.add_many(map(str, range(1000)))
+        self.assertIsNotNone(raised.exception.__class__)
+        self.assertEqual(f.contains_many(["0", "1"]), b"\1\1")
+
+
+class Ending(Case):
+    def test_a_close_that_fails_leaves_it_for_rescue(self):
+        f = self.live()
+        f.add("a")
+        os.rename(f.path, self.folder / "away")
+        with self.assertRaises(errors.EREPLACED) as raised:
+            f.close()
+        self.assertEqual(raised.exception.path, f.path)
+        self.assertFalse(f.closed)
+        self.assertIn("a", f)
+        self.assertRaises(errors.EREADONLY, f.add, "b")
+        f.rescue(self.path)
+        f.close()
+        self.assertTrue(f.closed)
+        with bloomfile.LiveFilter(self.path) as g:
+            self.assertIn("a", g)
+            self.assertRaises(FileExistsError, g.rescue, self.path)
+
+    def test_with_raises_what_failed(self):
+        with self.assertRaises(errors.EREPLACED):
+            with self.live() as f:
+                os.unlink(f.path)
+        f.close()
+        with self.assertRaises(errors.EREPLACED) as raised:
+            with self.live(replace=True) as f:
+                os.unlink(f.path)
+                raise KeyError("the first")
+        self.assertIsInstance(raised.exception.__context__, KeyError)
+        f.close()
+
+    def test_one_that_is_dropped_is_complained_about(self):
+        f = bloomfile.LiveFilter.create(self.path, 100)
+        f.add("a")
+        with self.assertWarnsRegex(ResourceWarning, "test.bloom"):
+            del f
+            gc.collect()
+        with bloomfile.LiveFilter(self.path) as g:
+            self.assertIn("a", g)
+        f = bloomfile.LiveFilter(self.path)
+        os.unlink(self.path)
+        seen = []
+        hook, sys.unraisablehook = sys.unraisablehook, lambda failed: seen.append(failed.exc_value)
+        self.addCleanup(setattr, sys, "unraisablehook", hook)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            del f
+            gc.collect()
+        self.assertIsInstance(seen[0], errors.EREPLACED)
+        self.assertEqual(len(seen), 1)
+
+    def test_a_pickled_writer_is_another_one(self):
+        f = self.live(exact=True)
+        with pickle.loads(pickle.dumps(f)) as g:
+            self.assertIs(type(g), bloomfile.LiveFilter)
+            g.add("a")
+            self.assertIs(f.add("a"), False)
+            self.assertEqual(f.info().writers, 2)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""Children by fork and by spawn, and interpreters in one process."""
+
+import multiprocessing
+import os
+import sys
+import threading
+import time
+import unittest
+
+import bloomfile
+
+from support import Case, python
+
+KEYS = [f"key {i}" for i in range(2000)]
+
+
+def ask(arguments):
+    f, keys = arguments
+    return sum(f.contains_many(keys))
+
+
+def add(arguments):
+    f, keys = arguments
+    with f:
+        return sum(f.add_many(keys))
+
+
+def fail(path):
+    bloomfile.Filter(path)
+
+
+def in_child(work):
+    """Runs work in a child of fork; returns its exit status: 0 if nothing was raised."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return "hangs"
+
+
+class Pools(Case):
+    def test_filters_as_arguments(self):
+        f = self.build(KEYS)
+        for method in "fork", "spawn":
+            with self.subTest(method), multiprocessing.get_context(method).Pool(2) as pool:
+                self.assertEqual(pool.map(ask, [(f, KEYS), (f, KEYS[:10])]), [2000, 10])
+
+    def test_writers_as_arguments(self):
+        f = self.live(100_000, exact=True)
+        for i, method in enumerate(("fork", "spawn")):
+            keys = [f"{method} {key}" for key in KEYS]
+            with self.subTest(method), multiprocessing.get_context(method).Pool(2) as pool:
+                told = sum(pool.map(add, [(f, keys), (f, keys[:1500]), (f, keys[500:])], chunksize=1))
+                self.assertLessEqual(told, 2000)
+                self.assertGreater(told, 1980)
+                self.assertEqual(sum(f.contains_many(keys)), 2000)
+        self.assertGreater(f.info().keys, 3960)
+
+    def test_exceptions_come_back(self):
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            self.path.write_bytes(b"nothing of the kind" * 1000)
+            with self.assertRaises(bloomfile.errors.EMAGIC) as raised:
+                pool.apply(fail, [self.path])
+            self.assertEqual(raised.exception.path, str(self.path))
+
+
+class Fork(Case):
+    def test_a_child_asks(self):
+        f = self.build(KEYS)
+
+        def work():
+            assert sum(f.contains_many(KEYS)) == 2000 and "key 7" in f
+            f.close()
+        self.assertEqual(in_child(work), 0)
+        self.assertEqual(sum(f.contains_many(KEYS)), 2000)
+
+    def test_a_child_adds_to_what_it_inherited(self):
+        f = self.live()
+        f.add("parent")
+
+        def work():
+            assert "parent" in f
+            assert f.add("child") and not f.add("parent")
+            f.sync()
+            f.close()
+        self.assertEqual(in_child(work), 0)
+        self.assertIn("child", f)
+        f.add("parent again")
+        f.close()
+        with bloomfile.LiveFilter(f.path) as g:
+            self.assertEqual(g.add_many(["parent", "child", "parent again", "neither"]), b"\0\0\0\1")
+
+    def test_a_child_adds_to_memory(self):
+        f = bloomfile.LiveFilter.in_memory(1000)
+        self.assertEqual(in_child(lambda: f.add("child")), 0)
+        self.assertIn("child", f)
+
+    def test_a_child_of_a_process_whose_threads_are_at_work(self):
+        f = self.build(KEYS)
+        g = self.build(KEYS[1:], path=self.folder / "other")
+        bloomfile.delta(self.folder / "patch", f, f)
+        reading, writing = os.pipe()
+        thread = threading.Thread(target=bloomfile.patch, args=(self.folder / "made", f, reading))
+        thread.start()
+        time.sleep(0.05)  # it has f without the GIL, and waits
+
+        def work():
+            assert sum(f.contains_many(KEYS)) == 2000
+            f.close()
+            assert f.closed
+            g.close()
+        try:
+            self.assertEqual(in_child(work), 0)
+        finally:
+            os.write(writing, (self.folder / "patch").read_bytes())
+            os.close(writing)
+            thread.join()
+            os.close(reading)
+        self.assertEqual(sum(f.contains_many(KEYS)), 2000)
+
+    def test_a_builder_stays_with_its_process(self):
+        b = bloomfile.Builder(memory=1 << 20, spool=self.folder)
+        b.add_many(map(str, range(200_000)))
+
+        def work():
+            for use in (lambda: b.add("x"), lambda: b.add_many(KEYS), b.count, b.to_bytes, lambda: b.finish(self.path),
+                        b.__enter__, lambda: b.set_tag(b"")):
+                try:
+                    use()
+                except ValueError as e:
+                    assert "process" in str(e)
+                else:
+                    raise AssertionError(use)
+            b.close()
+            b.__init__  # a builder of its own is its own
+            assert bloomfile.Builder().count() == 0
+        self.assertEqual(in_child(work), 0)
+        self.assertEqual(b.count(), 200_000)
+        b.finish(self.path)
+        with bloomfile.Filter(self.path) as f:
+            self.assertEqual(sum(f.contains_many(map(str, range(200_000)))), 200_000)
+        b.close()
+
+    def test_a_writer_that_is_killed_has_added(self):
+        f = self.live()
+
+        def work():
+            f.add_many(KEYS)
+            os.kill(os.getpid(), 9)
+        self.assertEqual(in_child(work), -9)
+        self.assertEqual(sum(f.contains_many(KEYS)), 2000)
+
+
+class Interpreters(Case):
+    def test_in_several_interpreters(self):
+        self.build(KEYS).close()
+        code = """if True:
+            import sys
+            try:
+                import _xxsubinterpreters as interpreters
+            except ImportError:
+                print("good" if sys.version_info >= (3, 13) else "bad")
+                sys.exit()
+            import bloomfile
+            f = bloomfile.Filter(sys.argv[1])
+            for i in range(3):
+                child = interpreters.create()
+                interpreters.run_string(child, f'''if True:
+                    import sys
+                    sys.path[:] = {sys.path!r}
+                    import bloomfile
+                    f = bloomfile.Filter({sys.argv[1]!r})
+                    assert "key 5" in f and sum(f.contains_many(["key 1", "none of them"])) == 1
+                    try:
+                        bloomfile.Filter("/dev/null")
+                    except bloomfile.Error as e:
+                        assert type(e).__module__ == "bloomfile.errors"
+                    ''')
+                interpreters.destroy(child)
+                assert "key 5" in f
+            print("good")
+            """
+        self.assertEqual(python(code, self.path), "good\n")
+
+    def test_imported_again(self):
+        code = """if True:
+            import gc, sys, bloomfile
+            first = bloomfile
+            for name in [name for name in sys.modules if name.split(".")[0] == "bloomfile"]:
+                del sys.modules[name]
+            import bloomfile
+            f = first.Filter(sys.argv[1])
+            assert "key 5" in f and first.Filter is not bloomfile.Filter
+            try:
+                bloomfile.merge("x", [f])
+            except TypeError:
+                print("good")
+            del first, f
+            gc.collect()
+            """
+        self.build(KEYS).close()
+        self.assertEqual(python(code, self.path), "good\n")
+
+    def test_open_at_exit(self):
+        code = """if True:
+            import sys, bloomfile
+            f = bloomfile.LiveFilter(sys.argv[1])
+            f.add("last words")
+            """
+        self.live().close()
+        python(code, self.folder / "live.bloom")
+        with bloomfile.LiveFilter(self.folder / "live.bloom") as f:
+            self.assertIn("last words", f)
+            self.assertEqual(f.info().writers, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

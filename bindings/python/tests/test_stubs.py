@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""The stubs declare what there is, with the same parameters."""
+
+import ast
+import inspect
+import pathlib
+import sys
+import unittest
+
+import bloomfile
+from bloomfile import _core, errors
+
+FOLDER = pathlib.Path(bloomfile.__file__).parent
+
+
+def declared(name):
+    tree = ast.parse((FOLDER / name).read_text(encoding="utf-8"))
+    return {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+
+def parameters(node):
+    """[(name, kind, default)] of a function's definition; of overloads, the last one counts."""
+    a = node.args
+    named = a.posonlyargs + a.args
+    defaults = [None] * (len(named) - len(a.defaults)) + [ast.unparse(d) for d in a.defaults]
+    kinds = ["/"] * len(a.posonlyargs) + [""] * len(a.args)
+    listed = [(arg.arg, kind, default) for arg, kind, default in zip(named, kinds, defaults)]
+    for arg, default in zip(a.kwonlyargs, a.kw_defaults):
+        listed.append((arg.arg, "*", None if default is None else ast.unparse(default)))
+    return [parameter for parameter in listed if parameter[0] not in ("self", "cls")]
+
+
+def found(function):
+    kinds = {inspect.Parameter.POSITIONAL_ONLY: "/", inspect.Parameter.POSITIONAL_OR_KEYWORD: "", inspect.Parameter.KEYWORD_ONLY: "*"}
+    return [(p.name, kinds[p.kind], None if p.default is p.empty else repr(p.default))
+            for p in inspect.signature(function).parameters.values() if p.name not in ("self", "type")]
+
+
+class Stubs(unittest.TestCase):
+    def compare(self, function, node):
+        expected = [p for p in parameters(node) if p[0] != "out"]
+        got = [p for p in found(function) if p[0] != "out"]
+        self.assertEqual(got, [(name, kind, None if default is None else repr(ast.literal_eval(default)))
+                               for name, kind, default in expected], node.name)
+        self.assertEqual("out" in [p[0] for p in found(function)], "out" in [p[0] for p in parameters(node)], node.name)
+
+    def test_classes(self):
+        stubs = declared("_core.pyi")
+        for kind in _core.Filter, _core.LiveFilter, _core.Builder:
+            functions = {node.name: node for node in stubs[kind.__name__].body if isinstance(node, ast.FunctionDef)}
+            there = {name for name in vars(kind) if not name.startswith("_")}
+            self.assertEqual(there - set(functions), {"close"} if kind is _core.LiveFilter else set())
+            self.assertEqual({name for name in functions if not name.startswith("_")} - there, set())
+            self.compare(kind, functions["__init__"])
+            for name in there & set(functions):
+                if callable(getattr(kind, name)):
+                    self.compare(getattr(kind, name), functions[name])
+                    self.assertTrue(getattr(kind, name).__doc__)
+
+    def test_functions(self):
+        stubs = declared("_core.pyi")
+        for name in "hash", "hash_many", "bits_for", "hashes_for", "fpr_for":
+            self.compare(getattr(_core, name), stubs[name])
+        self.assertEqual({name for name, value in vars(_core).items() if callable(value)},
+                         {name for name in stubs if name[0] != "_" and not name.startswith("Arrow")})
+
+    def test_the_package(self):
+        stubs = declared("__init__.pyi")
+        for name, node in stubs.items():
+            if name != "build":  # which spells out what Builder takes
+                self.compare(getattr(bloomfile, name), node)
+        both = {p[:2] for p in parameters(stubs["build"])} - {("path", ""), ("keys", ""), ("replace", "*")}
+        self.assertEqual(both, {p[:2] for p in found(bloomfile.Builder)})
+        for name in bloomfile.__all__:
+            self.assertTrue(hasattr(bloomfile, name), name)
+        text = (FOLDER / "__init__.pyi").read_text(encoding="utf-8")
+        for name in bloomfile.__all__:
+            self.assertIn(f'"{name}"', text)
+
+    def test_errors(self):
+        self.assertEqual(set(declared("errors.pyi")), set(errors.__all__))
+        self.assertTrue((FOLDER / "py.typed").exists())
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

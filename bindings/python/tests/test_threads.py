@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: MIT
+"""Threads that share a filter, signals, and who holds the GIL."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import unittest
+
+import bloomfile
+from bloomfile import errors
+
+from support import Case, python
+
+KEYS = [f"key {i}" for i in range(2000)]
+
+
+def together(*functions):
+    """Runs them at once, each in a thread; returns what they return or raise."""
+    results = [None] * len(functions)
+    barrier = threading.Barrier(len(functions))
+
+    def run(i):
+        barrier.wait()
+        try:
+            results[i] = functions[i]()
+        except Exception as e:
+            results[i] = e
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(len(functions))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+class Sharing(Case):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(sys.setswitchinterval, sys.getswitchinterval())
+        sys.setswitchinterval(1e-5)
+
+    def test_closing_while_others_ask(self):
+        digests = bloomfile.hash_many(KEYS * 100)
+        for turn in range(10):
+            with self.subTest(turn):
+                f = self.build(KEYS, 0.01, replace=True)
+
+                def ask():
+                    while True:
+                        if sum(f.contains_digests(digests)) != len(digests) // 8:
+                            return "a key was lost"
+
+                def ask_one_by_one():
+                    while True:
+                        for key in KEYS:
+                            if key not in f:
+                                return "a key was lost"
+
+                def ask_lists():
+                    while True:
+                        if sum(f.contains_many(KEYS)) != len(KEYS):
+                            return "a key was lost"
+
+                def close():
+                    time.sleep(turn / 500)
+                    f.close()
+                *others, closed = together(ask, ask, ask_lists, ask_one_by_one, f.verify, close)
+                self.assertIsNone(closed)
+                self.assertEqual({type(other) for other in others} - {type(None)}, {ValueError})
+                self.assertTrue(f.closed)
+
+    def test_sealing_while_others_add(self):
+        for turn in range(5):
+            f = self.live(100_000, replace=True)
+            added = []
+
+            def add():
+                for i in range(100_000):
+                    keys = [f"{threading.get_ident()} {i} {j}" for j in range(20)]
+                    f.add_many(keys)
+                    added.extend(keys)
+
+            def seal():
+                time.sleep(0.01)
+                f.seal()
+            *adders, sealer = together(add, add, seal)
+            self.assertIsNone(sealer)
+            for adder in adders:
+                self.assertIsInstance(adder, (errors.ESEALED, errors.EREADONLY))
+            self.assertGreater(len(added), 0)
+            self.assertEqual(sum(f.contains_many(added)), len(added))
+            f.verify()
+            f.close()
+
+    def test_each_new_key_is_told_to_one_thread(self):
+        f = self.live(100_000, exact=True)
+
+        def add():
+            return sum(f.add(key) for key in KEYS)
+
+        def add_many():
+            return sum(f.add_many(KEYS))
+        told = sum(together(add, add_many, add, add_many))
+        self.assertLessEqual(told, 2000)
+        self.assertGreaterEqual(told, 1990)
+        self.assertEqual(told, f.info().keys)
+
+    def test_a_series_that_threads_let_grow(self):
+        f = self.live(100, 0.01, grow=True)
+        together(*[lambda i=i: [f.add(key) for key in KEYS[i::4]] for i in range(4)])
+        self.assertEqual(f.contains_many(KEYS), b"\1" * len(KEYS))
+
+    def test_a_builder_that_threads_share(self):
+        for threads in 1, 4:
+            b = bloomfile.Builder(1e-9, threads=threads, memory=1 << 20)
+            parts = [[f"{i} {j}" for j in range(30_000)] for i in range(4)]
+            results = together(*[lambda part=part: b.add_many(part) for part in parts],
+                               lambda: [b.add(key) for key in KEYS], b.count, b.count)
+            self.assertEqual([r for r in results if isinstance(r, Exception)], [])
+            self.assertEqual(b.count(), 122_000)
+            f = bloomfile.Filter.from_bytes(b.to_bytes())
+            for part in parts:
+                self.assertEqual(sum(f.contains_many(part)), 30_000)
+            b.close()
+
+    def test_finishing_while_others_add(self):
+        b = bloomfile.Builder()
+
+        def add():
+            while True:
+                b.add_many(KEYS)
+        def finish():
+            for i in range(10):
+                b.finish(self.path, replace=True)
+            b.close()
+        *adders, finished = together(add, add, finish)
+        self.assertIsNone(finished)
+        self.assertEqual({type(adder) for adder in adders}, {ValueError})
+
+    def test_merging_while_sources_are_closed(self):
+        for turn in range(5):
+            path = self.folder / "merged"
+            a, b = (self.build(KEYS, path=self.folder / name, capacity=100_000, replace=True) for name in "ab")
+            merged, other, *closed = together(
+                lambda: bloomfile.merge(path, [a, b], replace=True), lambda: bloomfile.merge(path, [b, a], replace=True),
+                a.close, b.close)
+            self.assertEqual(closed, [None, None])
+            for result in merged, other:
+                self.assertIn(type(result), {type(None), ValueError})
+
+
+class Gil(Case):
+    def turns(self, work):
+        """How often this thread ran while another did its work."""
+        span, times = [], []
+
+        def run():
+            span.append(time.perf_counter())
+            work()
+            span.append(time.perf_counter())
+        thread = threading.Thread(target=run)
+        thread.start()
+        while thread.is_alive():
+            time.sleep(1e-4)
+            times.append(time.perf_counter())
+        thread.join()
+        margin = (span[1] - span[0]) / 4
+        return sum(span[0] + margin < t < span[1] - margin for t in times)
+
+    def test_others_run_while_buffers_are_worked_on(self):
+        interval = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, interval)
+        sys.setswitchinterval(1000)  # nobody is asked to give it up
+        digests = bytes(8 * 3_000_000)
+        f, live = self.build(KEYS), bloomfile.LiveFilter.in_memory(1000)
+        for work in (lambda: f.contains_digests(digests), lambda: live.add_digests(digests), lambda: f.contains_records(digests, 8),
+                     lambda: bloomfile.Builder().add_digests(digests)):
+            self.assertGreater(self.turns(work), 3)
+
+    def test_others_run_while_files_are_waited_for(self):
+        f = self.build(KEYS, capacity=1000)
+        g = self.build(KEYS[1:], capacity=1000, path=self.folder / "new")
+        bloomfile.delta(self.folder / "patch", f, g)
+        reading, writing = os.pipe()
+        patched = threading.Thread(target=bloomfile.patch, args=(self.folder / "made", f, reading))
+        patched.start()
+        time.sleep(0.05)
+        os.write(writing, (self.folder / "patch").read_bytes())
+        closing = threading.Thread(target=f.close)
+        closing.start()
+        time.sleep(0.05)
+        self.assertTrue(closing.is_alive())  # the other one is still using it
+        os.close(writing)
+        patched.join()
+        closing.join()
+        os.close(reading)
+        self.assertEqual((self.folder / "made").read_bytes(), (self.folder / "new").read_bytes())
+
+
+class Signals(Case):
+    def test_ctrl_c_ends_an_endless_build(self):
+        code = """if True:
+            import itertools, os, signal, sys, threading, bloomfile
+            def keys():
+                for i in itertools.count():
+                    if i == 100_000:
+                        os.kill(os.getpid(), signal.SIGINT)
+                    yield b"%d" % i
+            try:
+                bloomfile.build(sys.argv[1], keys())
+            except KeyboardInterrupt:
+                print("interrupted", os.listdir(os.path.dirname(sys.argv[1])))
+            """
+        self.assertEqual(python(code, self.path), "interrupted []\n")
+
+    def test_a_signal_ends_a_batch_between_pieces(self):
+        class Ended(Exception):
+            pass
+
+        def end(number, frame):
+            raise Ended
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, end))
+        f = self.build(KEYS)
+        n = (1 << 22) * 3
+        digests, out = bytes(8 * n), bytearray(b"?" * n)
+        with self.assertRaises(Ended):
+            signal.setitimer(signal.ITIMER_REAL, 0.001)
+            f.contains_digests(digests, out=out)
+            time.sleep(10)
+        self.assertEqual(out[-1:], b"?")
+
+    def test_a_handler_may_use_the_filter_that_is_waited_for(self):
+        base, other = self.build(KEYS), self.build(KEYS[1:], path=self.folder / "other")
+        reading, writing = os.pipe()
+        busy = threading.Thread(target=lambda: self.assertRaises(bloomfile.Error, bloomfile.patch, self.folder / "x", base,
+                                                                  reading))
+        busy.start()
+        time.sleep(0.05)
+        seen = []
+
+        def look(number, frame):
+            try:
+                seen.append("key 1" in base)
+            except ValueError as e:
+                seen.append(e)
+            os.close(writing)
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, look))
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        base.close()
+        busy.join()
+        os.close(reading)
+        self.assertIsInstance(seen[0], ValueError)
+        self.assertTrue(base.closed)
+        other.close()
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

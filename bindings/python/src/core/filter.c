@@ -50,6 +50,7 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
     self->path = Py_XNewRef(path);
     self->absolute = place;
     self->flags = flags;
+    self->forks = turn_forks();
     self->adds_wait = (flags & BLOOMFILE_ADD_EXACT) != 0 || info.series != 0;
     self->told = false;
     turn_begin(&self->turn, f);

@@ -15,6 +15,7 @@ struct filter {
     PyObject *path;     /* as it was given, str; NULL: there is none */
     PyObject *absolute; /* for other processes */
     unsigned flags;     /* it was opened with */
+    unsigned forks;     /* of the process that opened it */
     bool writes;        /* it was opened for adding */
     bool adds_wait;     /* for locks, or for a further file */
     bool finished;      /* its writing has ended, and whoever closed it was told what failed */

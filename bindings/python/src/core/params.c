@@ -146,11 +146,11 @@ bool params_of_file(struct params *p, PyObject *args, PyObject *keywords)
 
 bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { LIVE_NAMES, NULL };
+    static char *names[] = { LIVE_NAMES, "sole_adder", NULL };
     PyObject *framing = Py_None, *every = Py_None;
     int grow = 0;
     begin(p);
-    return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT ":in_memory", names,
-                                       LIVE_PLACES) &&
+    return PyArg_ParseTupleAndKeywords(args, keywords, "|" LIVE_FORMAT "p:in_memory", names,
+                                       LIVE_PLACES, &p->sole) &&
            live_given(p, framing, grow, every);
 }

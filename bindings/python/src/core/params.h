@@ -11,7 +11,7 @@ struct params {
     struct bloomfile_params c; /* strings in it belong to the objects below, or to the arguments */
     PyObject *path, *path_bytes;
     PyObject *spool, *spool_bytes;
-    int replace, exact;
+    int replace, exact, sole;
 };
 
 /* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool) */
@@ -22,7 +22,7 @@ bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords);
  */
 bool params_of_file(struct params *p, PyObject *args, PyObject *keywords);
 
-/* in_memory(capacity=0, fpr=None, *, the same without a file) */
+/* in_memory(capacity=0, fpr=None, *, the same without a file, sole_adder) */
 bool params_of_memory(struct params *p, PyObject *args, PyObject *keywords);
 
 /* After any of these, whatever it returned. */

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""in_memory(sole_adder=True): nothing that Python lets happen breaks what it promises the library."""
+
+import os
+import threading
+import unittest
+
+import bloomfile
+
+from support import Case
+
+
+class SoleAdder(Case):
+    def make(self, capacity=200_000, **params):
+        f = bloomfile.LiveFilter.in_memory(capacity, 0.001, sole_adder=True, **params)
+        self.addCleanup(f.close)
+        return f
+
+    def test_same_answers_and_bits(self):
+        keys = [b"%d" % (i % 5000) for i in range(12000)]
+        f, g = self.make(), bloomfile.LiveFilter.in_memory(200_000, 0.001)
+        self.assertEqual(f.add_many(keys), g.add_many(keys))
+        self.assertEqual([f.add(key) for key in (b"x", b"x")], [True, False])
+        g.add(b"x")
+        self.assertEqual(f.to_bytes(), g.to_bytes())
+        g.close()
+
+    def test_threads_lose_nothing(self):
+        """Batches run without the GIL, beside each other and single adds."""
+        digests = [bloomfile.hash_many(b"%d %d" % (part, i) for i in range(150_000)) for part in range(2)]
+        singles = [b"%d" % i for i in range(3000)]
+        for params in {}, {}, {}, {"capacity": 10_000, "grow": True}:
+            f = self.make(**params)
+            barrier = threading.Barrier(3)
+
+            def run(function, *arguments):
+                barrier.wait()
+                for argument in arguments:
+                    function(argument)
+
+            threads = [threading.Thread(target=run, args=(f.add_digests, part)) for part in digests]
+            threads.append(threading.Thread(target=run, args=(f.add, *singles)))
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            for part in digests:
+                self.assertTrue(all(f.contains_digests(part)))
+            self.assertTrue(all(f.contains_many(singles)))
+
+    def test_a_child_asks_and_cannot_add(self):
+        f = self.make(1000)
+        f.add("a")
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for use in (lambda: f.add("b"), lambda: f.add_many(["b"]), lambda: f.add_digest(1),
+                        lambda: f.add_records(b"bb", 1)):
+                try:
+                    use()
+                except ValueError as error:
+                    refused += "only the process that made it adds" in str(error)
+            os._exit(0 if refused == 4 and "a" in f and "b" not in f else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        self.assertTrue(f.add("b"))
+
+    def test_not_of_files(self):
+        self.assertRaises(TypeError, bloomfile.LiveFilter.create, self.path, 10, sole_adder=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -106,6 +106,14 @@ class Keys:
             trouble("a call in C failed")
         return seconds, self.answers.raw[:self.count]
 
+    def build(self):
+        """Seconds in C."""
+        gc.collect()
+        seconds = calls.build(self.c_keys, self.count, RATE)
+        if seconds < 0:
+            trouble("cannot build in C")
+        return seconds
+
     def __del__(self):
         calls.free(self.c_keys)
 
@@ -121,6 +129,10 @@ class Times:
 
     def median(self, row, column):
         return statistics.median(self.cells.get((row, column), [float("nan")]))
+
+    def speed(self, row, than, column):
+        """As a part of another's, turn by turn."""
+        return statistics.median(b / a for a, b in zip(self.cells[row, column], self.cells[than, column]))
 
     def rows(self):
         return dict.fromkeys(row for row, _ in self.cells)
@@ -253,13 +265,13 @@ def buffers(sealed, turns, sample):
                     check(kind, answers)
                     times[count].note(row, kind, seconds, keys.count)
                     pairs[row] = "C " + row
-    print("#### Buffers, beside the same batch in C\n\n`of C`: the speed; from 80 % on it is ok.\n")
+    print("#### Buffers, beside the same batch in C\n\n`of C`: the speed, turn by turn; from 80 % on it is ok.\n")
     rows = []
     for count, time_of in times.items():
         for row, in_c in pairs.items():
             if row not in time_of.rows():
                 continue
-            shares = [time_of.median(in_c, kind) / time_of.median(row, kind) for kind in ANSWERS]
+            shares = [time_of.speed(row, in_c, kind) for kind in ANSWERS]
             rows.append([power(count), row] +
                         [cell for kind in ANSWERS for cell in (time_of.cell(in_c, kind), time_of.cell(row, kind))] +
                         [f"{100 * min(shares):.0f} %", verdict(min(shares) >= 0.8)])
@@ -295,12 +307,11 @@ def lists(ours, others, turns, sample):
                 built.note(other.name, column, seconds, count)
                 made[other.name, column] = fresh
                 bits[other.name] = other.bits(fresh) / count
-        records = b"".join(names(0, min(count, 10**6)))
-        builder = bloomfile.Builder(fpr=RATE)
-        seconds = timed(builder.add_records, records, SIZE)[0] + timed(builder.to_bytes)[0]
-        built.note("bloomfile: `Builder.add_records`", "bytes", seconds, len(records) // SIZE)
-        keys = Keys(0, min(count, 10**6))
-        built.note("C: bloomfile_builder_add_many()", "bytes", calls.build(keys.c_keys, keys.count, RATE), keys.count)
+        if count <= 10**6:
+            keys, builder = Keys(0, count), bloomfile.Builder(fpr=RATE)
+            seconds = timed(builder.add_records, keys.records, SIZE)[0] + timed(builder.to_bytes)[0]
+            built.note("bloomfile: `Builder.add_records`", "bytes", seconds, count)
+            built.note("C: bloomfile_builder_add_many()", "bytes", keys.build(), count)
     for turn in range(turns):
         for kind in ANSWERS:
             for column, make in KINDS.items():
@@ -311,7 +322,7 @@ def lists(ours, others, turns, sample):
                 for other in others:
                     if turn >= other.turns:
                         continue
-                    keys = make(FIRST[kind], sample(count))
+                    keys = make(FIRST[kind], min(other.asked, sample(count)))
                     seconds, answers = timed(other.ask_all, made[other.name, column], keys)
                     check(kind, answers)
                     asked.note(other.name, (kind, column), seconds, len(keys))
@@ -360,16 +371,21 @@ def adds(work, others, count, turns):
             with bloomfile.LiveFilter.create(path, count, RATE, replace=True) as live:
                 for column in "new", "known":
                     times.note(row, column, timed(function, live, given(0, part))[0], part)
+        with bloomfile.LiveFilter.in_memory(count, RATE, sole_adder=True) as live:
+            for column in "new", "known":
+                seconds = timed(live.add_many, names(0, part))[0]
+                times.note("bloomfile: in memory, `f.add_many(list)`", column, seconds, part)
         for other in others:
             if turn >= other.turns:
                 continue
-            fresh = other.make(count)
-            for column in "new", "known":
-                times.note(f"{other.name}: one by one", column, timed(one_by_one, fresh, names(0, part))[0], part)
+            few = min(part, other.asked)
+            rows = [(f"{other.name}: one by one", one_by_one)]
             if type(other).add_all is not rivals.Rival.add_all:
+                rows.append((f"{other.name}: a list", other.add_all))
+            for row, function in rows:
                 fresh = other.make(count)
                 for column in "new", "known":
-                    times.note(f"{other.name}: a list", column, timed(other.add_all, fresh, names(0, part))[0], part)
+                    times.note(row, column, timed(function, fresh, names(0, few))[0], few)
     path.unlink(missing_ok=True)
     print(f"#### Adding live, to filters for {power(count)} keys\n\n`known`: keys that were added before. Only bloomfile "
           "tells which were new, and only its filters are in files that others see at once.\n")

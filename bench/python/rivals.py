@@ -13,7 +13,7 @@ class Rival:
 
     name = module = ""
     distributions = ()  # that have the module
-    most, turns = 10**9, 10**9  # keys, and turns; beyond that, minutes would go by
+    most, turns, asked = 10**9, 10**9, 10**9  # keys, turns and keys a turn; beyond that, minutes would go by
     adds = True  # not built from all keys at once
 
     def __init__(self):
@@ -89,7 +89,7 @@ class Pybloomfilter(Rival):
 
 class Pyprobables(Rival):
     name, module, distributions = "pyprobables", "probables", ("pyprobables",)
-    most, turns = 10**6, 1
+    most, turns, asked = 10**6, 1, 10**5
 
     def make(self, capacity):
         return self.package.BloomFilter(est_elements=capacity, false_positive_rate=RATE)

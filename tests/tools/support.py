@@ -2,6 +2,7 @@
 """What the tests of the tools share: running a tool as a user does, and looking at what it left."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -10,9 +11,11 @@ import re
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -210,6 +213,33 @@ class ToolTest(unittest.TestCase):
             if process is not None:
                 self.assertIsNone(process.poll())
             time.sleep(0.01)
+
+    @staticmethod
+    def in_pipe(end):
+        """How many bytes were written to a pipe and not read yet."""
+        return struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, bytes(4)))[0]
+
+    def until_read(self, process):
+        """Waits until it has taken all that it was fed: what it does before it reads, it has done."""
+        self.until(lambda: self.in_pipe(process.stdin) == 0, process)
+
+    def until_it_writes(self, process):
+        """Waits for output, which is left in the pipe."""
+        self.until(lambda: self.in_pipe(process.stdout) > 0, process)
+
+    def caught(self, start, condition):
+        """One that start() starts, stopped when the condition holds; if it has come to its end by then, the next
+        one. SIGCONT, after another signal, lets it go on."""
+        for _ in range(50):
+            process = start()
+            self.until(lambda: process.poll() is not None or condition())
+            if process.poll() is None:
+                process.send_signal(signal.SIGSTOP)
+                change = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+                if change.si_code == os.CLD_STOPPED:
+                    return process
+            self.result(process)
+        return self.fail("each one was too fast")
 
     def wait_for_key(self, name, key, process=None):
         self.until(lambda: self.run_tool("bfquery", "-q", name, stdin=lines(key)).returncode == 0,

@@ -17,7 +17,8 @@ TMPFS = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o size=3m none tmp && exec "$@
 
 # Between a large parent and the tool: what counts as a program's memory begins before its exec.
 MEASURE = """
-import os, sys
+import ctypes, os, sys
+ctypes.CDLL(None).prctl(41, 1, 0, 0, 0)  # PR_SET_THP_DISABLE: no page is larger than what is used of it
 pid = os.fork()
 if pid == 0:
     os.execv(sys.argv[1], sys.argv[1:])

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, ToolTest, craft, lines, main,
                      numbered, once, sha256, table)
@@ -288,7 +287,7 @@ class Meanwhile(DeltaTest):
         process = self.start("bfdelta", "--apply", *options)
         process.stdin.write(self.patch[:60])
         process.stdin.flush()
-        time.sleep(0.3)
+        self.until_read(process)
         return process
 
     def test_the_base_is_replaced(self):

@@ -3,6 +3,7 @@
 
 import os
 import random
+import shutil
 import signal
 import unittest
 
@@ -222,13 +223,22 @@ class Trouble(Shipped):
             self.trouble("shipped", "ship", *arguments, "set", names=["is no"])
         self.assertIn(b"usage: shipped ship", self.output("shipped", "--help"))
 
+    def caught_shipping(self, files):
+        """Stopped when it has made so many files and not all."""
+        self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
+
+        def start():
+            shutil.rmtree(self.folder / "set", ignore_errors=True)
+            return self.start("shipped", "ship", "-b", 1, "set", "rows")
+
+        return self.caught(start, lambda: len(list(self.folder.glob("set.*/*.sst"))) >= files)
+
     def test_stopped(self):
         """By a signal: nothing is left."""
-        self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-            process = self.start("shipped", "ship", "-b", 1, "set", "rows")
-            self.until(lambda: len(list(self.folder.glob("set.*/*.sst"))) > 10, process)
+            process = self.caught_shipping(10)
             process.send_signal(number)
+            process.send_signal(signal.SIGCONT)
             status, out, message = self.result(process)
             self.assertEqual((status, out), (2, b""))
             self.check_message("shipped", message, "stopped by a signal")
@@ -236,9 +246,7 @@ class Trouble(Shipped):
 
     def test_killed(self):
         """The set has no name then."""
-        self.write("rows", lines(*rows([b"%d" % i for i in range(100_000)])))
-        process = self.start("shipped", "ship", "-b", 1, "set", "rows")
-        self.until(lambda: list(self.folder.glob("set.*/*.sst")), process)
+        process = self.caught_shipping(1)
         process.kill()
         process.wait()
         self.assertFalse((self.folder / "set").exists())

@@ -283,15 +283,14 @@ class Sets(Shipped):
                                   env=self.environment())
         self.addCleanup(writer.wait)
         seen = set()
-        while writer.poll() is None:
+        while writer.poll() is None or not seen:
             result = self.run_tool("shipped", "get", "db", "-", stdin=both)
-            if result.returncode == 2:  # a file went while the database was being opened
+            if result.returncode == 2 and writer.poll() is None:  # a file went while the database was being opened
                 self.check_message("shipped", result.stderr, "open db")
                 continue
             self.assertIn(result.stdout, (lines(*rows(SEVERAL)), lines(*rows(ABSENT, self.OTHER))))
             seen.add(result.stdout)
         self.assertEqual(writer.returncode, 0)
-        self.assertGreater(len(seen), 0)
         self.check_first()
 
 

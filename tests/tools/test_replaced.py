@@ -4,7 +4,7 @@
 import contextlib
 import os
 
-from support import ToolTest, lines, main, numbered
+from support import TIMEOUT, ToolTest, lines, main, numbered
 
 KEYS = numbered(30)
 ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here "
@@ -60,7 +60,7 @@ class Adding(ReplacedTest):
                 change(self)
                 with contextlib.suppress(BrokenPipeError):  # as it may have ended
                     self.feed(writer, *numbered(10, "more "))
-                self.assertEqual(writer.wait(60), 2)
+                self.assertEqual(writer.wait(TIMEOUT), 2)
                 # The sync that its first 30 keys begin may come late, and notice already.
                 self.assertIn(writer.stderr.read().decode(), ["bfadd: " + ADVICE.format(n) for n in (30, 40)])
 

@@ -65,7 +65,7 @@ class AtOnce(SeriesTest):
         self.assertEqual((status, out, message), (0, lines(*KEYS), b""))
 
     def test_killed_again_and_again_it_goes_on(self):
-        self.create_live("--grow", "-n", 100)
+        self.create_live("--grow", "-n", 100, "-p", "1e-9")
         self.write("keys", lines(*MANY))
         for i in range(12):
             writer = self.start("bfadd", "--sync", 1000, "--accept-unclean", "live", "keys")

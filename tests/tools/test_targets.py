@@ -128,15 +128,18 @@ class Names(TargetTest):
     def test_a_file_that_appears_meanwhile_is_safe_too(self):
         process = self.start("bfcreate", "-q", "-f", "new")
         self.feed(process, "a")
-        time.sleep(0.3)
+        self.until_read(process)
         self.write("new", b"a\nb\n")
         self.assertIn(b"cannot replace new: it is not a filter file", self.result(process)[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
         (self.folder / "new").unlink()
         process = self.start("bfmerge", "-q", "-f", "new", "-")
-        time.sleep(0.3)
+        image = self.read("a")
+        process.stdin.write(image[:100])
+        process.stdin.flush()
+        self.until_read(process)
         self.write("new", b"a\nb\n")
-        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process, self.read("a"))[2])
+        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process, image[100:])[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
 
     def test_a_refused_fold_draws_nothing(self):

@@ -155,7 +155,7 @@ class Time(UniqTest):
         for words in [], ["--filter", "seen"]:
             for quiet in [], ["-q"]:
                 said = b"" if quiet else (
-                    rb"bfuniq: (seen|the filter in memory): a generation was full after \ds, not 1h: lines are"
+                    rb"bfuniq: (seen|the filter in memory): a generation was full after \d+s, not 1h: lines are"
                     rb" forgotten sooner \(begin anew with a larger -n\)\n")
                 result = self.run_tool("bfuniq", *quiet, *words, "--generations", 3, "--every", "1h", "-n", 100, "-p",
                                        1e-12, stdin=lines(*numbered(1000), b"key 0", b"key 800"))

@@ -85,33 +85,45 @@ static size_t present_pages(const bloomfile *f)
     return present == pages ? ALL : present;
 }
 
+/* The kernel may take pages back or move them at any moment, but not each time. */
+static void assert_all_present(const char *path, unsigned flags, const struct faults *faults)
+{
+    bool present = false;
+    for (int tries = 0; tries < 10 && !present; tries++) {
+        bloomfile *f;
+        faults_begin(faults);
+        const int error = bloomfile_open(&f, path, flags);
+        faults_end();
+        assert_error(error, 0);
+        present = present_pages(f) == ALL;
+        bloomfile_close(f);
+    }
+    assert_true(present);
+}
+
 static void pages_are_there_before_they_are_used(void **state)
 {
     (void)state;
+    static const struct faults none;
     write_filter();
     bloomfile *f = opened("filter", 0);
     assert_int_equal(present_pages(f), 0);
     bloomfile_close(f);
-    for (size_t i = 0; i < ROWS(all_flags); i++) {
-        f = opened("filter", all_flags[i]);
-        assert_int_equal(present_pages(f), ALL);
-        bloomfile_close(f);
-    }
+    for (size_t i = 0; i < ROWS(all_flags); i++)
+        assert_all_present("filter", all_flags[i], &none);
     make_live("live", BLOOMFILE_BLOCKED);
-    f = opened("live", BLOOMFILE_WRITE | PREFAULT);
-    assert_int_equal(present_pages(f), ALL);
-    bloomfile_close(f);
+    assert_all_present("live", BLOOMFILE_WRITE | PREFAULT, &none);
 }
 
 static void an_old_kernel_gets_its_pages_touched(void **state)
 {
     (void)state;
     write_filter();
-    struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
+    const struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
     static const unsigned flags[] = { PREFAULT, LOCK, COPY };
     for (size_t i = 0; i < ROWS(flags); i++) {
+        assert_all_present("filter", flags[i], &faults);
         bloomfile *f = open_with(flags[i], &faults, 0);
-        assert_int_equal(present_pages(f), ALL);
         assert_true(all_may_be_there(f));
         bloomfile_close(f);
     }

@@ -48,11 +48,11 @@ seq 100 | "$HOME/moved/bin/bfcreate" seq.bloom - || fail "bfcreate does not find
 mv "$HOME/moved" "$HOME/bloomfile"
 
 if command -v cmake >/dev/null; then
-    configure=$(sed -n 's/^`\(cmake -B build -D[^`]*\)`.*/\1/p' "$source/README.md")
+    configure=$(sed -n 's/.*`\(cmake -B build -G Ninja -D[^`]*\)`.*/\1/p' "$source/README.md")
     mkdir project
     mv fruit.cc CMakeLists.txt project
     cd project
-    { eval "$configure -G Ninja" && ninja -C build; } >log 2>&1 || { cat log; fail "cannot build with CMake"; }
+    { eval "$configure" && ninja -C build; } >log 2>&1 || { cat log; fail "cannot build with CMake"; }
     cd ..
     runs project/build/fruit
 fi

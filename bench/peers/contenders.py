@@ -24,6 +24,8 @@ PROGRAMS = [
     Program("bench-limits", limits=True),
     Program("bench-contender-bloomfile", kernels=True),
     Program("bench-peer-bloomfile-inlined", needs="C++", twin=True),
+    Program("bench-peer-bloomfile-header", needs="C++", twin=True),
+    Program("bench-peer-bloomfile-header-any", needs="C++", twin=True),
     Program("bench-peer-libbloom", needs="libbloom-dev", slow=True, at_once=True),
     Program("bench-peer-leveldb", needs="libleveldb-dev", slow=True),
     Program("bench-peer-rocksdb", needs="librocksdb-dev"),

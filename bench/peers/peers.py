@@ -17,7 +17,7 @@ import contenders
 import report
 from contenders import FORMS, HASHED, NO, NONE, OK
 
-QUICK, USUAL, FULL, SIZES = range(4)
+QUICK, USUAL, FULL, SIZES, CPLUSPLUS = range(5)
 QUERIES = 4 << 20
 SMALL_STRING = 1 << 20  # queries of strings, in filters that fit into caches
 LARGE, MIDDLE, SMALL, TINY = 10**8, 10**7, 10**6, 80000  # keys; at 10 bits 125 MB to 100 KB
@@ -249,6 +249,8 @@ RIBBON, FUSE = "bloomfile ribbon", "binary fuse"
 ROCKSDB = ["RocksDB", "RocksDB, AVX2", FAST_LOCAL]
 ALL = [TINY, SMALL, MIDDLE, LARGE]
 BUILT = "built"
+HEADER, HEADER_ANY = "bloomfile blocked, C++", "bloomfile blocked, C++, any"
+OF_CPLUSPLUS = [(HASHED, SMALL), (HASHED, LARGE), (FORMS.index("16"), SMALL)]
 
 # Of filters of digests, 10 bits each: our time is to be at most so many times the other's, for these numbers of keys.
 TARGETS = [
@@ -260,6 +262,9 @@ TARGETS = [
     ("batch of 32", BLOCKED, FEW_ABSENT, LINES, BATCH_ABSENT, 1.4, [MIDDLE, LARGE]),
     *[(f"batch, {op[2]}", BLOCKED, op, LINES, op, 1.15, [LARGE]) for op in (BATCH_ABSENT, BATCH_PRESENT)],
     *[("batch, absent", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]],
+    ("single lookup, C++", HEADER, ONE_ABSENT, INLINED, ONE_ABSENT, 1.1, [SMALL, LARGE]),
+    ("single lookup, C++, any processor", HEADER_ANY, ONE_ABSENT, BLOCKED, ONE_ABSENT, 1.1, [SMALL, LARGE]),
+    ("batch, C++", HEADER, BATCH_ABSENT, BLOCKED, BATCH_ABSENT, 1.1, [SMALL, LARGE]),
     ("live add", LIVE, ADD_ONE, DYNAMIC, ADD_ONE, 0.6, ALL),
     ("live add, batch", LIVE, ADD_BATCH, DYNAMIC, ADD_BATCH, 1.2, ALL),
     ("live add, batch", LIVE, ADD_BATCH, LOCKED, ADD_BATCH, 0, ALL),  # what bounds it: it changes 3.7 words
@@ -269,7 +274,12 @@ TARGETS = [
     ("batch, absent", RIBBON, BATCH_ABSENT, FUSE, ONE_ABSENT, 1, [MIDDLE, LARGE]),
     ("building", RIBBON, BUILT, FUSE, BUILT, 0.25, [MIDDLE, LARGE]),
 ]
-STRING_TARGETS = [("batch", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]]
+STRING_TARGETS = [
+    *[("batch", BLOCKED, BATCH_ABSENT, name, BATCH_ABSENT, 1, ALL) for name in [*ROCKSDB, BOOST]],
+    ("single lookup, C++", HEADER, ONE_ABSENT, BLOCKED, ONE_ABSENT, 1.1, ALL),
+    ("single lookup, C++, any processor", HEADER_ANY, ONE_ABSENT, BLOCKED, ONE_ABSENT, 1.1, ALL),
+    ("batch, C++", HEADER, BATCH_ABSENT, BLOCKED, BATCH_ABSENT, 1.1, ALL),
+]
 
 
 class Verdict(collections.namedtuple("Verdict", "what value unit target", defaults=[0])):
@@ -436,6 +446,8 @@ def read_options():
     scope.add_argument("--quick", dest="scope", action="store_const", const=QUICK, help="two cases")
     scope.add_argument("--full", dest="scope", action="store_const", const=FULL, help="10^9 keys, too")
     scope.add_argument("--sizes", dest="scope", action="store_const", const=SIZES, help="digests, 0.1 to 125 MB")
+    scope.add_argument("--cplusplus", dest="scope", action="store_const", const=CPLUSPLUS,
+                       help="bloomfile.hpp beside the C interface and what is compiled into its caller")
     scope.add_argument("--case", type=read_case, metavar="FORM:KEYS:BITS", help="FORM: " + ", ".join(FORMS))
     parser.add_argument("--turns", type=turns)
     parser.add_argument("--queries", type=report.whole)
@@ -451,7 +463,7 @@ def read_options():
 def completed(plan, o):
     """What is not given follows from the scope and the keys."""
     large = plan.form == HASHED or plan.keys >= LARGE
-    return plan._replace(hasty=o.scope == QUICK and plan.keys >= LARGE,
+    return plan._replace(hasty=o.scope == CPLUSPLUS or o.scope == QUICK and plan.keys >= LARGE,
                          turns=o.turns or (3 if o.scope == QUICK else 7),
                          queries=o.queries or (QUERIES if large else SMALL_STRING))
 
@@ -460,6 +472,7 @@ def run(scratch):
     o = read_options()
     chosen = ([o.case] if o.case else
               [Plan(HASHED, keys, 10) for keys in ALL] if o.scope == SIZES else
+              [Plan(form, keys, 10, True) for form, keys in OF_CPLUSPLUS] if o.scope == CPLUSPLUS else
               [plan for scope, plan in PLANS if scope <= o.scope])
     plans = [completed(plan, o) for plan in chosen]
     # Files for filters and limits; a counting filter is four times the size.

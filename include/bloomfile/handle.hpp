@@ -75,6 +75,7 @@ class handle
     [[nodiscard]] bloomfile *release() noexcept
     {
         bloomfile *f = std::exchange(f_, nullptr);
+        pin_ = nothing();
         why_ = make_error_code(errc::closed);
         return f;
     }
@@ -132,12 +133,17 @@ class handle
      * key is certainly not in the set. */
     [[nodiscard]] BLOOM_FILE_PART_ bool contains_digest(bloomfile_digest digest) const noexcept
     {
-        if (__builtin_expect(f_ == nullptr, 0))
-            return true;
+        /* As bloomfile_pinned_contains_digest(); that no filter is open is one more doubt, so that
+         * what is open is not asked for that. */
         if constexpr (BLOOM_FILE_INLINED_)
-            return bloomfile_pinned_contains_digest(&pin_, digest);
-        else
-            return bloomfile_contains_digest(f_, digest);
+            if (bloomfile_pinned_sure_(&pin_)) {
+                const uint8_t *block = bloomfile_block_of(pin_.body, pin_.blocks, digest);
+                if (bloomfile_block_has(block, pin_.hashes, digest))
+                    return true;
+                if (bloomfile_pinned_absent_(&pin_))
+                    return false;
+            }
+        return f_ == nullptr || bloomfile_contains_digest(f_, digest);
     }
 
     /* Many at once, several times faster than one by one on filters larger than the caches. Returns
@@ -155,8 +161,7 @@ class handle
     /* Requests the cache line that a later lookup reads: see bloomfile_inline.h. */
     BLOOM_FILE_PART_ void prefetch_digest(bloomfile_digest digest) const noexcept
     {
-        if (f_ != nullptr)
-            bloomfile_pinned_prefetch(&pin_, digest);
+        bloomfile_pinned_prefetch(&pin_, digest);
     }
 
   protected:
@@ -177,12 +182,21 @@ class handle
     /* Anew, once the state of the filter has changed. */
     void pin() noexcept
     {
-        pin_ = BLOOMFILE_PINNED_INIT;
+        pin_ = nothing();
         if (f_ != nullptr)
             bloomfile_pin(f_, &pin_);
     }
 
   private:
+    /* Where no filter is open, all is in doubt. */
+    static bloomfile_pinned nothing() noexcept
+    {
+        static constexpr std::uint64_t doubts = 1;
+        bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+        pin.doubts = &doubts;
+        return pin;
+    }
+
     BLOOM_FILE_PART_ std::size_t many(const bloomfile_digest *digests, std::size_t n,
                                       bool *hits) const noexcept
     {
@@ -198,7 +212,7 @@ class handle
     }
 
     bloomfile *f_ = nullptr;
-    bloomfile_pinned pin_ = {};
+    bloomfile_pinned pin_ = nothing();
     std::uint64_t seed_ = 0;
     std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
 };

@@ -394,7 +394,7 @@ template <class Key, class Hasher> struct recipe {
 
 /* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
  */
-inline constexpr std::size_t chunk = 512;
+inline constexpr std::size_t chunk = 2048;
 
 template <class Recipe, class Keys, class Do>
 BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)

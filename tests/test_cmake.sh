@@ -107,6 +107,14 @@ deflate=$(dirname "$(sed -n 's/^bloomfile_LIBDEFLATE:FILEPATH=//p' project/build
 says "its static library needs libdeflate (Debian: libdeflate-dev)" -DCMAKE_IGNORE_PATH="$deflate;/usr$deflate;${deflate#/usr}"
 echo "what is missing: good"
 
+# Through a link to the libraries alone, as /lib is one to /usr/lib.
+mkdir linked
+ln -s "$prefix/${folder%%/*}" linked
+prefix=$work/linked
+configure project || { cat log; fail "not found through a link to its libraries"; }
+prefix=$work/moved/here
+echo "links: good"
+
 # Other folders: what lies in the prefix is found by its place, what lies outside where it was put.
 # folders LIBDIR INCLUDEDIR: of meson. The rest is put together by hand, as it is the same.
 folders() {

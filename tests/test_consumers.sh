@@ -132,4 +132,5 @@ meson setup meson "$source/tests/consumers" --wrap-mode=nofallback --buildtype=p
     ninja -C meson >>log || { cat log; fail "meson cannot build"; }
 runs meson/consumer-c
 runs meson/consumer-cpp
+runs meson/consumer-header
 echo "meson: good"

@@ -23,7 +23,7 @@ for kind in shared static; do
     rm -rf build root
     meson setup build project --wrap-mode=forcefallback --buildtype=plain -Ddefault_library=$kind \
         -Db_lto=true >log && ninja -C build -j 2 >>log || { cat log; fail "does not build"; }
-    for program in build/consumer-c build/consumer-cpp; do
+    for program in build/consumer-c build/consumer-cpp build/consumer-header; do
         $program "$work/fruit.bloom" >got || fail "exit status $? of $program"
         echo 'fruit: 3 keys, 2 of 3 found, stone: no' | cmp - got || fail "$program answers wrongly"
         linked=static
@@ -36,7 +36,7 @@ for kind in shared static; do
     [ -z "$(find build/subprojects -type f -perm -u+x ! -name '*.so.*')" ] || fail "builds programs"
 
     DESTDIR=$work/root meson install -C build --no-rebuild >log || { cat log; fail "cannot be installed"; }
-    printf '%s\n' consumer-c consumer-cpp bloomfile.hpp builder.hpp error.hpp filter.hpp handle.hpp keys.hpp live.hpp view.hpp \
+    printf '%s\n' consumer-c consumer-cpp consumer-header bloomfile.hpp builder.hpp error.hpp filter.hpp handle.hpp keys.hpp live.hpp view.hpp \
         bloomfileConfig.cmake bloomfileConfigVersion.cmake bloomfile.h bloomfile_block.h bloomfile_combine.h bloomfile_delta.h bloomfile_hash.h \
         bloomfile_inline.h bloomfile_inspect.h bloomfile_live.h bloomfile_view.h bloomfile.pc libbloomfile.a libbloomfile.so \
         libbloomfile.so.0.1 libbloomfile.so.0.1.0 | sort >expected

@@ -107,16 +107,22 @@ class Fish:
     """Tells what it would offer."""
 
     def __init__(self, folder):
-        self.folder = folder
+        # read takes blanks off the end of a line, so a full stop stands there
+        answer = "while read -l line; complete -C (string sub -e -1 -- $line); echo; end"
+        self.process = subprocess.Popen(["fish", "-c", answer], cwd=folder / "files", env=environment(folder), text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def candidates(self, line):
-        text = subprocess.run(["fish", "-c", "complete -C $argv[1]", line], cwd=self.folder / "files",
-                              stdout=subprocess.PIPE, timeout=TIMEOUT, check=True,
-                              env=environment(self.folder)).stdout.decode()
-        return {row.split("\t")[0] for row in text.splitlines()}
+        print(line, end=".\n", file=self.process.stdin, flush=True)
+        found = set()
+        while (row := self.process.stdout.readline()) != "\n":
+            if row == "":
+                raise AssertionError("fish has ended")
+            found.add(row.rstrip("\n").split("\t")[0])
+        return found
 
     def close(self):
-        pass
+        self.process.communicate(timeout=TIMEOUT)
 
 
 def links(folder):

@@ -106,50 +106,68 @@ class Time(UniqTest):
     """Seconds are those of the system's clock, in which a generation began at most one ago."""
     WORDS = ["--generations", "3", "--every", "2s", "-n", "1000", "-p", "1e-12"]
 
-    def due(self, stream):
-        process = self.start(*self.WORDS, "-q", *stream)
-        self.take_turn(process, b"again")
-        begin = time.monotonic()
-        process.stdin.write(b"again\n")
-        while time.monotonic() < begin + 1.5:
-            process.stdin.write(b"again\n")
-            self.take_turn(process, b"%f" % time.monotonic())
-            time.sleep(0.05)
-        while True:  # it becomes new though nothing else comes
-            process.stdin.write(b"again\n")
-            process.stdin.write(b"%f\n" % time.monotonic())
-            process.stdin.flush()
-            if process.stdout.readline() == b"again\n":
-                break
-            time.sleep(0.05)
-        self.assertTrue(3.5 < time.monotonic() - begin < 10, time.monotonic() - begin)
-        process.kill()
+    def setUp(self):
+        super().setUp()
+        self.write("clock", b"")
+        self.set_clock(0)
 
-    def test_in_memory_and_in_a_file(self):
-        self.due([])
-        self.due(["--filter", "seen"])
-        self.assertEqual(self.layers(), ["", ".1", ".2"])
+    def set_clock(self, seconds):
+        os.utime(self.folder / "clock", 2 * (1_800_000_000 + seconds,))
+
+    def environment(self, locale="C.UTF-8", **more):
+        given = super().environment(locale, LD_PRELOAD=os.environ["SET_CLOCK"], CLOCK=str(self.folder / "clock"), **more)
+        given["ASAN_OPTIONS"] += ":verify_asan_link_order=0"
+        return given
+
+    def forgotten(self, process, key):
+        process.stdin.write(lines(key, "other"))
+        process.stdin.flush()
+        self.assertEqual(process.stdout.readline(), key + b"\n")
+        self.assertEqual(process.stdout.readline(), b"other\n")
+
+    def due(self, *stream):
+        for began in 0, 0.9:
+            self.set_clock(began)
+            process = self.start(*self.WORDS, "-q", *stream)
+            self.take_turn(process, b"again")
+            for seconds in 1, 2, 3, 4, 5, 5.9:
+                self.set_clock(seconds)
+                process.stdin.write(b"again\n")
+                self.take_turn(process, b"%f" % seconds)
+            self.set_clock(6)
+            self.forgotten(process, b"again")
+            self.assertEqual(self.finish(process), [])
+            for end in self.layers() if stream else []:
+                (self.folder / f"seen{end}").unlink()
+
+    def test_in_memory(self):
+        self.due()
+
+    def test_in_a_file(self):
+        self.due("--filter", "seen")
 
     def test_what_only_repeats_is_forgotten_too(self):
-        process = self.start("--generations", "2", "--every", "1s")
-        begin = time.monotonic()
-        self.take_turn(process, b"again")
-        printed = 0
-        while time.monotonic() < begin + 5 and printed == 0:
-            process.stdin.write(b"again\n")
-            process.stdin.flush()
-            time.sleep(0.1)
-            os.set_blocking(process.stdout.fileno(), False)
-            printed += (process.stdout.read() or b"").count(b"again\n")
-        self.assertGreater(printed, 0)
-        process.kill()
+        for words in [], ["--filter", "seen"]:
+            self.set_clock(0)
+            process = self.start(*self.WORDS, *words, "--repeated-to", "/dev/stderr")
+            self.take_turn(process, b"again")
+            for seconds in 1, 2, 5.9:
+                self.set_clock(seconds)
+                process.stdin.write(b"again\n")
+                process.stdin.flush()
+                self.assertEqual(process.stderr.readline(), b"again\n")
+            self.set_clock(6)
+            self.forgotten(process, b"again")
+            self.assertEqual(self.finish(process), [])
 
     def test_over_runs(self):
         """Longer than all generations last: nothing is left of it."""
         words = ["--filter", "seen", "--generations", "2", "--every", "1s"]
         self.assertEqual(self.uniq(*words, stdin=b"a\n"), [b"a"])
-        time.sleep(3.1)
-        self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\n"), [b"a"])
+        self.set_clock(1)
+        self.assertEqual(self.uniq(*words, stdin=b"a\nb\n"), [b"b"])
+        self.set_clock(4)
+        self.assertEqual(self.uniq("--filter", "seen", stdin=b"a\nb\n"), [b"a", b"b"])
 
     def test_one_that_is_full_before_its_time_is_told_of_once(self):
         for words in [], ["--filter", "seen"]:

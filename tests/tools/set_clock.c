@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * For LD_PRELOAD: the system's clock shows when the file named by CLOCK was changed last. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    struct stat status;
+    const char *path = getenv("CLOCK");
+    if ((clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE) || path == NULL ||
+        stat(path, &status) != 0)
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    *now = status.st_mtim;
+    return 0;
+}

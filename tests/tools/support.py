@@ -95,8 +95,9 @@ def works(*command):
         return False
 
 
-# For what no compiler changes: not in the builds of scripts/test after its first.
-once = unittest.skipIf("ONCE_WAS_RUN" in os.environ, "it was run in another build")
+# In the builds of scripts/test after its first; and for what no compiler changes: not in those.
+REPEATED = "ONCE_WAS_RUN" in os.environ
+once = unittest.skipIf(REPEATED, "it was run in another build")
 
 
 def needs(*prefix):

@@ -178,7 +178,7 @@ class Interpreters(Case):
             import bloomfile
             f = bloomfile.Filter(sys.argv[1])
             for i in range(3):
-                child = interpreters.create()
+                child = interpreters.create(isolated=False)
                 interpreters.run_string(child, f'''if True:
                     import sys
                     sys.path[:] = {sys.path!r}

@@ -19,9 +19,10 @@ from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_m
 from .errors import Error
 from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
 
+# Without `hash`, which would hide Python's own from whoever imports all.
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
-    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for", "hash",
+    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
     "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
 ]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from . import errors as errors
-from ._core import (Builder as Builder, Filter as Filter, Framing, Keys, Layout, LiveFilter as LiveFilter,
+from ._core import (Builder as Builder, Filter as Filter, _Framing, _Keys, _Layout, LiveFilter as LiveFilter,
                     bits_for as bits_for, fpr_for as fpr_for, hash as hash, hash_many as hash_many,
                     hashes_for as hashes_for, library_version as library_version)
 from .errors import Error as Error
@@ -14,13 +14,13 @@ from .records import (DamageWarning as DamageWarning, FoldChoice as FoldChoice, 
 __version__: str
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
-    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for", "hash",
+    "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
     "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
 ]
 
-def build(path: StrOrBytesPath, keys: Keys, fpr: float | None = None, *, replace: bool = False,
-          layout: Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
-          label: str | None = None, tag: ReadableBuffer = b"", framing: Framing | None = None, threads: int = 1,
+def build(path: StrOrBytesPath, keys: _Keys, fpr: float | None = None, *, replace: bool = False,
+          layout: _Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
+          label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None, threads: int = 1,
           memory: int = 0, spool: StrOrBytesPath | None = None) -> Filter: ...
 def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]: ...
 def fold(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, factor: int | None = None, *, max_fpr: float | None = None,

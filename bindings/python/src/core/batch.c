@@ -9,6 +9,7 @@
 #include "arrow.h"
 #include "key.h"
 
+#define AHEAD 24     /* keys: so far before one is hashed, its lines are requested */
 #define CHUNK 32768u /* keys: a thread may wait 5 ms for the GIL, so not too few */
 
 PyObject *batch_source(const struct taker *taker, struct source *source, PyObject *out)
@@ -37,6 +38,14 @@ struct objects {
     bool ended;
 };
 
+/* Objects of a list that was sorted or shuffled lie anywhere. The lines of one: its head, and its
+ * bytes, if they are few. */
+static void request(const PyObject *object)
+{
+    __builtin_prefetch(object);
+    __builtin_prefetch((const void *)((uintptr_t)object + 48));
+}
+
 /* A new reference; NULL at the end, or with an exception set. A list that is changed meanwhile, by
  * another thread or a key's own buffer, would get answers for other keys. */
 static PyObject *next_object(struct objects *o)
@@ -49,8 +58,10 @@ static PyObject *next_object(struct objects *o)
     }
     if (o->next == o->size)
         return NULL;
-    return Py_XNewRef(o->tuple ? PyTuple_GetItem(o->list, o->next++)
-                               : PyList_GetItem(o->list, o->next++));
+    PyObject *(*get)(PyObject *, Py_ssize_t) = o->tuple ? PyTuple_GetItem : PyList_GetItem;
+    if (o->size - o->next > AHEAD)
+        request(get(o->list, o->next + AHEAD));
+    return Py_XNewRef(get(o->list, o->next++));
 }
 
 /* false: an exception is set. */

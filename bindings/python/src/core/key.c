@@ -29,6 +29,15 @@ static bool get_text(struct key *key, PyObject *object)
     return key->data != NULL || key_has_no_utf8();
 }
 
+static bool no_number(PyObject *object)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "a key is bytes or str, not %R: take str(key), as the tools would read it, or "
+                 "key.to_bytes(8, 'little'); of digests, see contains_digest",
+                 Py_TYPE(object));
+    return false;
+}
+
 static bool is_bytes(const Py_buffer *view)
 {
     return view->ndim == 1 && view->itemsize == 1 &&
@@ -40,6 +49,10 @@ static bool get_buffer(struct key *key, PyObject *object)
 {
     if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) != 0)
         return false;
+    if (key->view.ndim == 0) { /* a scalar of NumPy */
+        PyBuffer_Release(&key->view);
+        return no_number(object);
+    }
     if (!is_bytes(&key->view)) {
         PyErr_Format(PyExc_TypeError,
                      "a key of type %R must be contiguous bytes; of many records in one buffer, "
@@ -61,13 +74,10 @@ bool key_get_slowly(struct key *key, PyObject *object)
     if (PyBytes_Check(object))
         return PyBytes_AsStringAndSize(object, (char **)(void *)&key->data, &key->size) == 0;
     if (PyLong_Check(object))
-        PyErr_SetString(PyExc_TypeError,
-                        "a key is bytes or str, not int: take str(key), as the tools would read "
-                        "it, or key.to_bytes(8, 'little'); of digests, see contains_digest");
-    else if (PyObject_CheckBuffer(object))
+        return no_number(object);
+    if (PyObject_CheckBuffer(object))
         return get_buffer(key, object);
-    else
-        PyErr_Format(PyExc_TypeError, "a key is bytes or str, not %R", Py_TYPE(object));
+    PyErr_Format(PyExc_TypeError, "a key is bytes or str, not %R", Py_TYPE(object));
     return false;
 }
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+# Sourced by scripts/package: empty Debian systems, each a directory in which commands are run as root, with
+# processes, mounts and devices of their own. $here is where they are kept.
+
+release=bookworm
+
+# as_root ARGUMENT...: sets $may_mount. Without root, the script once more with these, as the root of a namespace of
+# its own; for a root that may not mount, the systems share this one's processes and have no /proc.
+as_root() {
+    may_mount=
+    if unshare --mount --pid --fork true 2>/dev/null; then
+        may_mount=1
+    elif [ "$(id -u)" = 0 ]; then
+        echo "$0: without the right to mount: some tests need /proc, and fail" >&2
+    elif unshare --map-root-user --map-auto true 2>/dev/null; then
+        exec unshare --map-root-user --map-auto "$0" "$@"
+    else
+        echo "$0: needs root, or a user with lines in /etc/subuid and /etc/subgid (and Debian's uidmap)" >&2
+        exit 2
+    fi
+}
+
+# What this system needs to reach Debian's archive, the others need as well.
+reach_options() {
+    apt-config dump | grep -iE '^Acquire::(https?::|Check-|Retries|ForceIPv)' || :
+}
+mirror() {
+    apt-get indextargets --format '$(RELEASE) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' |
+        awk -v release="$release" '$1 == release && $2 == "main" { print $3; exit }'
+}
+
+# base_system: makes $base, an archive of a system with nothing but what Debian calls essential, and apt.
+base=$here/base.tar
+base_system() {
+    [ ! -s "$base" ] || return 0
+    reach_options >"$here/reach.conf"
+    log=$(mktemp)
+    mmdebstrap --variant=apt --aptopt="$here/reach.conf" "$release" "$here/new.tar" $(mirror) >"$log" 2>&1 || {
+        tail -n 20 "$log" >&2
+        rm -f "$log" "$here/new.tar"
+        echo "$0: cannot make an empty Debian. Is its archive within reach?" >&2
+        exit 2
+    }
+    rm -f "$log"
+    mv "$here/new.tar" "$base"
+}
+
+# empty NAME: a new one, in $here/NAME, which must not be running.
+empty() {
+    rm -rf --one-file-system "${here:?}/$1"
+    mkdir -p "$here/$1" "$here/archives/partial"
+    tar -C "$here/$1" --numeric-owner -xf "$base"
+    chmod 755 "$here/$1"
+    cp "$here/reach.conf" "$here/$1/etc/apt/apt.conf.d/00reach"
+    cp /etc/resolv.conf /etc/hosts "$here/$1/etc/"
+    printf '#!/bin/sh\nexit 101\n' >"$here/$1/usr/sbin/policy-rc.d" # no service is started
+    chmod 755 "$here/$1/usr/sbin/policy-rc.d"
+    echo force-unsafe-io >"$here/$1/etc/dpkg/dpkg.cfg.d/unsafe-io" # faster: none of them outlives a loss of power
+    inside "$1" apt-get update -qq || {
+        echo "$0: Debian's archive is out of reach" >&2
+        exit 2
+    }
+}
+
+# gone NAME: it is deleted.
+gone() {
+    rm -rf --one-file-system "${here:?}/$1"
+}
+
+# inside NAME COMMAND...: with an environment of its own. Packages that it loads are kept for the others.
+inside() {
+    system=$here/$1
+    shift
+    set -- chroot "$system" env -i HOME=/root LANG=C.UTF-8 TERM=dumb DEBIAN_FRONTEND=noninteractive \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+        ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} "$@"
+    if [ -z "$may_mount" ]; then
+        "$@"
+        return
+    fi
+    unshare --mount --pid --fork --kill-child sh -euc '
+        system=$1 archives=$2
+        shift 2
+        mount -t proc proc "$system/proc"
+        mount --rbind /dev "$system/dev"
+        mount -t tmpfs tmpfs "$system/dev/shm"
+        mount --bind "$archives" "$system/var/cache/apt/archives"
+        exec "$@"' sh "$system" "$here/archives" "$@"
+}

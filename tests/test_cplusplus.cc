@@ -10,7 +10,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <list>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -166,6 +168,73 @@ void test_arguments()
     CHECK(f.contains(stretch) && f.contains_many(std::vector{ "apple" }, std::span(&hit, 1)) == 1 &&
           hit);
 #endif
+}
+
+/* Keys that do not outlive the next one: made as they are asked for, and read from a stream. */
+struct made {
+    const char *prefix;
+    int count;
+
+    struct iterator {
+        const char *prefix;
+        int at;
+
+        std::string operator*() const
+        {
+            return prefix + std::to_string(at) + ", longer than what a string holds in itself";
+        }
+        iterator &operator++()
+        {
+            at++;
+            return *this;
+        }
+        bool operator!=(const iterator &other) const
+        {
+            return at != other.at;
+        }
+    };
+
+    iterator begin() const
+    {
+        return { prefix, 0 };
+    }
+    iterator end() const
+    {
+        return { prefix, count };
+    }
+};
+
+struct read {
+    std::istream &from;
+
+    std::istream_iterator<std::string> begin() const
+    {
+        return std::istream_iterator<std::string>(from);
+    }
+    std::istream_iterator<std::string> end() const
+    {
+        return std::istream_iterator<std::string>();
+    }
+};
+
+void test_passing_keys()
+{
+    bloom_file::builder b(with_fpr(1e-6));
+    std::string words;
+    for (const std::string key : made{ "key-", 3000 })
+        b.add(key);
+    for (const auto &word : numbered("a-word-that-is-longer-than-a-string-", 3000))
+        words += word + ' ';
+    std::istringstream first(words), again(words);
+    b.add_many(read{ first });
+    CHECK(b.count() == 6000);
+    const bloom_file::filter<> f =
+        bloom_file::filter<>::from_memory(b.finish_memory(), BLOOMFILE_COPY);
+    CHECK(f.contains_many(made{ "key-", 3000 }) == 3000 &&
+          f.contains_many(made{ "absent-", 3000 }) < 5);
+    CHECK(f.contains_many(read{ again }) == 3000);
+    const auto longer = numbered("a-word-that-is-longer-than-a-string-", 3000);
+    CHECK(f.contains_many(longer) == 3000);
 }
 
 /* All answers are those of the C interface, whatever the filter is. */
@@ -638,6 +707,7 @@ int main()
 {
     test_errors();
     test_arguments();
+    test_passing_keys();
     for (std::uint32_t layout :
          { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON })
         test_answers(layout, layout == BLOOMFILE_CLASSIC ? 12345 : 0);

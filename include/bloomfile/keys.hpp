@@ -392,23 +392,55 @@ template <class Key, class Hasher> struct recipe {
     }
 };
 
+/* Whether the bytes of a range's elements stay where they are while the next ones are looked at:
+ * not those of a string that an iterator makes as it is asked. */
+template <class Keys> using iterator_t = decltype(std::begin(std::declval<const Keys &>()));
+template <class Keys> using element_of_t = decltype(*std::declval<iterator_t<Keys> &>());
+template <class Keys, class = void>
+inline constexpr bool stays_v = std::is_same_v<std::decay_t<element_of_t<Keys>>, bytes> ||
+                                std::is_same_v<std::decay_t<element_of_t<Keys>>, std::string_view>;
+template <class Keys>
+inline constexpr bool stays_v<
+    Keys,
+    std::enable_if_t<
+        std::is_lvalue_reference_v<element_of_t<Keys>> &&
+        std::is_base_of_v<std::forward_iterator_tag,
+                          typename std::iterator_traits<iterator_t<Keys>>::iterator_category>>> =
+    true;
+
 /* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
- */
-inline constexpr std::size_t chunk = 2048;
+ * Keys may be far apart, so the lines of some are requested before the first of these is hashed. */
+inline constexpr std::size_t chunk = 2048, group = 64;
+static_assert(chunk % group == 0);
 
 template <class Recipe, class Keys, class Do>
 BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed, Do what)
 {
     bloomfile_digest digests[chunk];
-    std::size_t n = 0;
+    bytes requested[group];
+    std::size_t n = 0, held = 0;
+    const auto hash_held = [&]() BLOOM_FILE_LAMBDA_PART_ {
+        for (std::size_t i = 0; i < held; i++)
+            digests[n++] = bloomfile_hash(seed, requested[i].data(), requested[i].size());
+        held = 0;
+    };
     for (const auto &key : keys) {
-        digests[n++] = Recipe::digest(key, seed);
+        if constexpr (Recipe::any_bytes && stays_v<Keys>) {
+            const bytes one(key);
+            __builtin_prefetch(one.data());
+            __builtin_prefetch(static_cast<const char *>(one.data()) + one.size());
+            requested[held++] = one;
+            if (held == group)
+                hash_held();
+        } else
+            digests[n++] = Recipe::digest(key, seed);
         if (n == chunk) {
             if (const std::error_code error = what(digests, n))
                 return error;
             n = 0;
         }
     }
+    hash_held();
     return n == 0 ? std::error_code() : what(digests, n);
 }
 

@@ -64,7 +64,7 @@ class live_filter : public filter<Key, Hasher>
     {
         bool was_new = true;
         ec = with([&](bloomfile *f) { return bloomfile_add_digest(f, digest, &was_new); });
-        return was_new || ec;
+        return was_new;
     }
 
     /* All keys of a range (a container, an array), which is read once. Returns how many were new;

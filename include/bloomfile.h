@@ -140,7 +140,11 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EPATCH, -1052, "not a patch for filters, or a damaged one")                        \
     X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")                \
     X(BLOOMFILE_ESOLVED, -1054,                                                                    \
-      "the layout ribbon is built from all keys at once; blocked can be changed and combined")
+      "the layout ribbon is built from all keys at once; blocked can be changed and combined")     \
+    X(BLOOMFILE_ESLICE, -1055, "no such slice: filters of the layout blocked have them, by pages") \
+    X(BLOOMFILE_ENOTWHOLE, -1056, "a slice of a filter, where a whole one is needed")              \
+    X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
+      "the slices do not make one filter: one is missing, twice there, or another filter's")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),
@@ -216,7 +220,9 @@ struct bloomfile_params {
     uint64_t period; /* seconds that a generation lasts; 0: until it has `capacity` keys */
 
     /* For builders only: BLOOMFILE_EPARAMS elsewhere, unless 0. */
-    uint32_t threads;  /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
+    uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
+    uint32_t slice;
     uint64_t memory;   /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
                           up to 1.2 MiB for each thread come on top */
     const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */

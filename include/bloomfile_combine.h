@@ -89,6 +89,32 @@ BLOOMFILE_API int bloomfile_merge_fd(int fd, const bloomfile *const *srcs, size_
 BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloomfile *const *srcs,
                                          size_t count, const struct bloomfile_merge_params *params);
 
+/* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
+ * So many machines can make one filter: whoever is to make slice i of `slices` gets the digests for
+ * which bloomfile_slice_of() is i, or all keys, and builds with bloomfile_params.slice and .slices
+ * (digests of other slices are left out). A slice is a file of its own, which may be served by
+ * itself: it answers "maybe" for every digest that is not its own. It can be copied, verified and
+ * patched; what needs a whole filter is BLOOMFILE_ENOTWHOLE.
+ *
+ * bloomfile_join() puts the slices together, in whatever order they come: byte for byte the filter
+ * that one build of all keys makes. All must be there, and agree in everything but their keys;
+ * otherwise the error is BLOOMFILE_EINCOMPLETE. Others as bloomfile_seal_to(); bloomfile_status()
+ * tells which slice is damaged. */
+BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count,
+                                 unsigned flags);
+BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count,
+                                    const char *spool);
+BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices,
+                                        size_t count);
+
+/* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
+ * cut into `slices`, at most 65536. The digest is made WITH THE FILTER'S SEED. */
+BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
+
+/* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
+BLOOMFILE_API void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first,
+                                         bloomfile_digest *last);
+
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
  * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED;
  * BLOOMFILE_ESOLVED if they differ in none of these, but are of the layout ribbon. */

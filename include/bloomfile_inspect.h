@@ -120,6 +120,9 @@ struct bloomfile_info {
     double series_fpr;    /* the rate that all layers keep together; 0: none recorded */
     uint64_t period;      /* seconds that a generation lasts at most; 0: until it is full */
     uint64_t began;       /* with a period: when the layer was made, seconds since 1970 */
+    /* Of a slice (bloomfile_combine.h); 0 if it is none. capacity is that of the whole filter. */
+    uint64_t first_block;  /* of the whole filter that is the slice's first */
+    uint64_t whole_blocks; /* of the whole filter, of 512 bits each */
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 

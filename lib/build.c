@@ -10,6 +10,7 @@
 #include "build/reader.h"
 #include "format/checksum.h"
 #include "format/hash.h"
+#include "format/probe.h"
 #include "image/new_image.h"
 #include "image/params.h"
 #include "os/spool.h"
@@ -29,7 +30,8 @@ struct bloomfile_builder {
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
-    unsigned staged; /* of these, which are not with the others yet */
+    uint64_t first, last; /* digests outside are another slice's */
+    unsigned staged;      /* of these, which are not with the others yet */
     uint64_t stage[STAGE];
 };
 
@@ -68,6 +70,21 @@ static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
     return b->folder == NULL ? ENOMEM : 0;
 }
 
+/* Of a slice, whose whole is planned without keys. */
+static int choose_range(bloomfile_builder *b)
+{
+    struct header h;
+    b->last = UINT64_MAX;
+    if (b->params.slices == 0)
+        return 0;
+    int error = params_plan(&b->params, 0, GEOMETRY_FILE_HEADER, &h);
+    if (error != 0)
+        return error;
+    b->first = probe_least_digest(h.first_block, h.whole_blocks);
+    b->last = probe_last_digest(h.first_block + h.m / PROBE_BLOCK_BITS, h.whole_blocks);
+    return 0;
+}
+
 int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params *params)
 {
     *out = NULL;
@@ -83,6 +100,8 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     error = copy_params(b, &p);
     struct digests_plan plan;
     share_memory(b, &plan);
+    if (error == 0)
+        error = choose_range(b);
     if (error == 0)
         error = digests_new(&b->digests, &plan);
     if (error != 0) {
@@ -104,6 +123,8 @@ static int add_staged(bloomfile_builder *b)
 
 static int add_one(bloomfile_builder *b, uint64_t digest)
 {
+    if (digest < b->first || digest > b->last)
+        return 0;
     if (b->params.threads > 1)
         return digests_add(b->digests, &digest, 1);
     const int error = b->staged == STAGE ? add_staged(b) : 0;
@@ -112,9 +133,31 @@ static int add_one(bloomfile_builder *b, uint64_t digest)
     return error;
 }
 
+/* Of a slice: its own. */
+static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
+{
+    uint64_t own[CHUNK];
+    int error = 0;
+    for (size_t at = 0, end; at < n && error == 0; at = end) {
+        size_t count = 0;
+        end = n - at < CHUNK ? n : at + CHUNK;
+        for (size_t i = at; i < end; i++) {
+            own[count] = digests[i];
+            count += digests[i] >= b->first && digests[i] <= b->last;
+        }
+        error = count > 0 ? digests_add(b->digests, own, count) : 0;
+    }
+    return error;
+}
+
+static int add_many(bloomfile_builder *b, const uint64_t *digests, size_t n)
+{
+    return b->params.slices != 0 ? add_own(b, digests, n) : digests_add(b->digests, digests, n);
+}
+
 int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests, size_t n)
 {
-    return n == 1 ? add_one(b, *digests) : digests_add(b->digests, digests, n);
+    return n == 1 ? add_one(b, *digests) : add_many(b, digests, n);
 }
 
 /* The library cannot compute an application's own hash. */
@@ -138,7 +181,7 @@ int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key 
         count = n - at < CHUNK ? n - at : CHUNK;
         for (size_t i = 0; i < count; i++)
             digests[i] = hash_key(b->params.seed, keys[at + i].data, keys[at + i].size);
-        error = digests_add(b->digests, digests, count);
+        error = add_many(b, digests, count);
     }
     return error;
 }

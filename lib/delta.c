@@ -21,7 +21,7 @@ static int check_shape(const struct header *base, const struct header *result)
     int error = combine_compatible(base, result);
     if (error != 0)
         return error;
-    if (base->m != result->m)
+    if (base->m != result->m || !header_same_place(base, result))
         return BLOOMFILE_EDIFFERENTBITS;
     return base->header_size == result->header_size ? 0 : BLOOMFILE_EDIFFERENTFORM;
 }

@@ -8,8 +8,9 @@ static int fold(struct destination to, const bloomfile *src, uint64_t factor)
 {
     struct combine_part part;
     struct combination c = { .parts = &part, .settle = combine_estimate };
-    if (header_is_layer(&src->header))
-        return BLOOMFILE_ENOTONE;
+    const int refused = header_refuse_portion(&src->header);
+    if (refused != 0)
+        return refused;
     if (factor != 1 && layout_of(src->header.layout)->solved)
         return BLOOMFILE_ESOLVED;
     if (factor == 0 || src->view.units % factor != 0)

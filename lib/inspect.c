@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/decode.h"
 #include "format/ribbon.h"
 #include "format/versioned.h"
 #include "handle/changed.h"
@@ -64,6 +65,8 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .series_fpr = h->series_fpr,
         .period = h->period,
         .began = h->began,
+        .first_block = h->first_block,
+        .whole_blocks = h->whole_blocks,
     };
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);
@@ -158,7 +161,7 @@ int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out
         memcpy(copy, bytes, size < sizeof copy ? size : sizeof copy);
     struct header h;
     struct header_faults faults = { .list = list, .room = list && count ? *count : 0 };
-    header_decode(copy, size, &h, &faults);
+    decode_header(copy, size, &h, &faults);
     if (count != NULL)
         *count = faults.count;
     if (out == NULL)
@@ -179,6 +182,7 @@ int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out
 
 static const struct bloomfile_field static_fields[] = { HEADER_FIELDS(ROW) };
 static const struct bloomfile_field layer_fields[] = { SERIES_FIELDS(ROW) };
+static const struct bloomfile_field slice_fields[] = { SLICE_FIELDS(ROW) };
 static const struct bloomfile_field record_fields[] = { RECORD_FIELDS(ROW) };
 
 #define COUNT(rows) (sizeof(rows) / sizeof(rows)[0])
@@ -209,9 +213,13 @@ size_t bloomfile_fields(uint32_t header_size, uint32_t incompat, struct bloomfil
     struct field_list l = { fields, room, 0 };
     for (size_t i = 0; i < COUNT(static_fields); i++)
         list(&l, static_fields[i], -1, 0);
-    const bool layer = (incompat & HEADER_INCOMPAT_LAYER) != 0;
-    for (size_t i = 0; layer && header_size == GEOMETRY_FILE_HEADER && i < COUNT(layer_fields); i++)
+    const bool room_for_more = header_size == GEOMETRY_FILE_HEADER;
+    const bool slice = room_for_more && (incompat & HEADER_INCOMPAT_SLICE) != 0;
+    const bool layer = room_for_more && !slice && (incompat & HEADER_INCOMPAT_LAYER) != 0;
+    for (size_t i = 0; layer && i < COUNT(layer_fields); i++)
         list(&l, layer_fields[i], -1, 0);
+    for (size_t i = 0; slice && i < COUNT(slice_fields); i++)
+        list(&l, slice_fields[i], -1, 0);
     if (!geometry_header_known(header_size))
         return l.count;
     list_checksum(&l, "header_crc", -1, header_record_offset(&h, 0));

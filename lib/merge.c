@@ -16,9 +16,12 @@
 
 int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {
-    if (header_is_layer(&a->header) || header_is_layer(&b->header))
-        return BLOOMFILE_ENOTONE;
-    const int error = combine_compatible(&a->header, &b->header);
+    int error = header_refuse_portion(&a->header);
+    if (error == 0)
+        error = header_refuse_portion(&b->header);
+    if (error != 0)
+        return error;
+    error = combine_compatible(&a->header, &b->header);
     return error == 0 && layout_of(a->header.layout)->solved ? BLOOMFILE_ESOLVED : error;
 }
 
@@ -71,11 +74,11 @@ static void describe_also(struct header *h, const struct header *source)
 static int describe(struct header *h, const bloomfile *const *srcs, size_t count,
                     const struct bloomfile_merge_params *p)
 {
-    if (header_is_layer(&srcs[0]->header))
-        return BLOOMFILE_ENOTONE;
-    if (layout_of(srcs[0]->header.layout)->solved)
-        return BLOOMFILE_ESOLVED;
-    int error = source_describe(srcs[0], h);
+    int error = header_refuse_portion(&srcs[0]->header);
+    if (error == 0 && layout_of(srcs[0]->header.layout)->solved)
+        error = BLOOMFILE_ESOLVED;
+    if (error == 0)
+        error = source_describe(srcs[0], h);
     for (size_t i = 1; error == 0 && i < count; i++) {
         struct header source;
         error = bloomfile_compatible(srcs[0], srcs[i]);

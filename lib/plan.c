@@ -215,8 +215,9 @@ static struct bloomfile_fold_choice choose(const struct header *h, const struct 
 int bloomfile_fold_plan(const bloomfile *src, uint64_t more, struct bloomfile_fold_choice *choices,
                         size_t *count)
 {
-    if (header_is_layer(&src->header))
-        return BLOOMFILE_ENOTONE;
+    const int refused = header_refuse_portion(&src->header);
+    if (refused != 0)
+        return refused;
     if (layout_of(src->header.layout)->solved)
         return BLOOMFILE_ESOLVED;
     if (choices == NULL) {

@@ -670,8 +670,8 @@ def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
 
 ANSWERS = {
     "entries": lambda given: " ".join(f"{entry:08x}" for entry in page_entries(given["body"])),
-    "image": lambda given: "{} {:08x}".format(len(whole_image(given)), crc32(whole_image(given))),
-    "series": lambda given: "{} {:08x}".format(len(whole_series(given)), crc32(whole_series(given))),
+    "image": lambda given: "{} {:016x}".format(len(whole_image(given)), xxh3(whole_image(given), 0)),
+    "series": lambda given: "{} {:016x}".format(len(whole_series(given)), xxh3(whole_series(given), 0)),
     "layer": lambda given: serialise(LAYER, given, 304)[240:].hex(),
     "record": record_bytes,
     "refused": lambda given: refused_by(**given),

@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 #include "format/bytes.h"
+#include "format/decode.h"
 #include "format/header.h"
 #include "image/image.h"
 
@@ -149,7 +150,7 @@ struct bytes with_file_header(struct bytes embedded)
 {
     struct header h;
     struct header_faults faults = { 0 };
-    header_decode(embedded.data, embedded.size, &h, &faults);
+    decode_header(embedded.data, embedded.size, &h, &faults);
     assert_error(faults.first, 0);
     h.header_size = IN_FILE;
     size_t used = (size_t)h.body_size;

@@ -19,6 +19,7 @@
 #include "build/parts.h"
 #include "build/reader.h"
 #include "format/bytes.h"
+#include "format/decode.h"
 #include "format/header.h"
 #include "handle/live.h"
 #include "os/hugepages.h"
@@ -76,16 +77,16 @@ static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
         struct header h = sealed;
         struct header_faults faults = { .count = rows[i].count, .first = rows[i].first };
         h.other_intact = rows[i].other_intact;
-        assert_int_equal(header_seal_unfinished(&h, &faults), rows[i].unfinished);
+        assert_int_equal(decode_seal_unfinished(&h, &faults), rows[i].unfinished);
         h.records_identical = true;
-        assert_false(header_seal_unfinished(&h, &faults));
+        assert_false(decode_seal_unfinished(&h, &faults));
     }
     const struct header_faults none = { 0 };
     struct header embedded = sealed, live = sealed;
     embedded.header_size = EMBEDDED;
     live.record.state = BLOOMFILE_LIVE;
-    assert_false(header_seal_unfinished(&embedded, &none));
-    assert_false(header_seal_unfinished(&live, &none));
+    assert_false(decode_seal_unfinished(&embedded, &none));
+    assert_false(decode_seal_unfinished(&live, &none));
 }
 
 /* With its old checksum, which alone would not tell. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "format/bytes.h"
+#include "format/decode.h"
 #include "format/hash.h"
 #include "format/header.h"
 
@@ -157,7 +158,7 @@ static const struct row {
     { "V7 0", 0, REFUSED(EVERSION, version), { SET(version, 0) } },
     { "V7 2", 0, REFUSED(EVERSION, version), { SET(version, 2) } },
     { "V7 2^31", 0, REFUSED(EVERSION, version), { SET(version, 1u << 31) } },
-    { "V8 bit 1", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 2) } },
+    { "V8 bit 2", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 4) } },
     { "V8 bit 31", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 1u << 31) } },
     { "V9 0", 0, REFUSED(ELAYOUT, layout), { SET(layout, 0) } },
     { "V9 5", 0, REFUSED(ELAYOUT, layout), { SET(layout, 5) } },
@@ -220,7 +221,7 @@ static const struct row {
     { "unknown provenance", 0, VALID, { SET(provenance, UINT32_MAX) } },
     { "reserved bytes", 0, VALID, { SET(framing, UINT32_MAX), { 240, 8, UINT64_MAX } } },
     { "V7, V8", 0, REFUSED(EVERSION, version), { SET(version, 2), SET(incompat, 1) } },
-    { "V8, V9", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 2), SET(layout, 9) } },
+    { "V8, V9", 0, REFUSED(EFEATURE, incompat), { SET(incompat, 4), SET(layout, 9) } },
     { "V9, V10", 0, REFUSED(ELAYOUT, layout), { SET(layout, 9), SET(hash_id, 9) } },
     { "V10, V11", 0, REFUSED(EHASH, hash_id), { SET(hash_id, 9), SET(self_test, 9) } },
     { "V11, V12", 0, REFUSED(ESELFTEST, self_test), { SET(self_test, 9), SET(k, 0) } },
@@ -361,7 +362,7 @@ static void what_is_encoded_is_decoded(void **state)
     header_encode(&h, bytes);
     struct header decoded;
     struct header_faults faults = { 0 };
-    header_decode(bytes, IN_FILE + 4096 + 4, &decoded, &faults);
+    decode_header(bytes, IN_FILE + 4096 + 4, &decoded, &faults);
     assert_int_equal(faults.count, 0);
     assert_memory_equal(&decoded, &h, offsetof(struct header, record.body_crc));
     assert_int_equal(decoded.record.body_crc, h.record.body_crc);

@@ -25,6 +25,7 @@ struct fill {
     const struct runs *runs;
     const struct kernel *kernel;
     struct geometry g;
+    uint64_t units; /* of the whole filter, of which the body may be a slice */
     struct parts parts;
     uint8_t *body;
     int fd;
@@ -55,21 +56,11 @@ struct worker {
     struct kernel_tally tally;
 };
 
-/* The least digest whose first position is `unit` or above. unit < units, so it is below 2^64. */
-static uint64_t least_digest(uint64_t unit, uint64_t units)
-{
-    uint64_t digest = 0;
-    for (uint64_t bit = 1ULL << 63; bit != 0; bit >>= 1)
-        if (probe_reduce(digest + bit - 1, units) < unit)
-            digest += bit;
-    return digest;
-}
-
 static void add_digests(struct worker *w, const struct reader_piece *piece,
                         struct kernel_idle *idle)
 {
     const struct fill *f = w->fill;
-    f->kernel->add_part(w->bytes, w->first, w->last, f->g.units, f->h->k, piece->digests, piece->n,
+    f->kernel->add_part(w->bytes, w->first, w->last, f->units, f->h->k, piece->digests, piece->n,
                         idle);
 }
 
@@ -118,14 +109,14 @@ static void add(void *context, struct reader_piece *piece)
 static int add_keys(struct worker *w, uint64_t start, size_t size)
 {
     const struct fill *f = w->fill;
-    const uint64_t units = f->g.units;
     const bool local = layout_is_local(f->h->layout);
-    w->first = geometry_units_in(f->h->layout, start);
+    const uint64_t end = f->h->first_block + f->g.units;
+    w->first = f->h->first_block + geometry_units_in(f->h->layout, start);
     w->last = w->first + geometry_units_in(f->h->layout, size);
-    if (w->last > units)
-        w->last = units;
-    uint64_t first = local ? least_digest(w->first, units) : 0;
-    uint64_t last = local && w->last < units ? least_digest(w->last, units) - 1 : UINT64_MAX;
+    if (w->last > end)
+        w->last = end;
+    uint64_t first = local ? probe_least_digest(w->first, f->units) : 0;
+    uint64_t last = local ? probe_last_digest(w->last, f->units) : UINT64_MAX;
     return reader_read(w->reader, first, last, add, w);
 }
 
@@ -324,6 +315,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .kernel = kernel_for(h->layout),
         .g = geometry_of(h->layout, h->m, h->header_size),
         .parts = parts_plan(h, runs->held, plan, body != NULL),
+        .units = header_range(h),
         .body = body,
         .fd = fd,
         .table = table,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "delta/steps.h"
+#include "format/decode.h"
 #include "handle/changed.h"
 #include "image/body.h"
 #include "os/file.h"
@@ -281,7 +282,7 @@ static int make_image(struct work *w, unsigned threads)
 static bool same_shape(const struct header *a, const struct header *b)
 {
     return a->layout == b->layout && a->m == b->m && a->header_size == b->header_size &&
-           header_is_layer(a) == header_is_layer(b);
+           header_is_layer(a) == header_is_layer(b) && header_same_place(a, b);
 }
 
 /* Whether the result is the layer that its base is, of what comes out. */
@@ -312,7 +313,7 @@ static int make_header(struct work *w)
     if (error != 0)
         return error;
     struct header_faults faults = { .list = NULL };
-    header_decode(w->bytes, header_whole_size(base), &w->result, &faults);
+    decode_header(w->bytes, header_whole_size(base), &w->result, &faults);
     const bool sound = faults.first == 0 && w->result.record.state == BLOOMFILE_SEALED &&
                        w->result.record.body_crc == w->head.result.body;
     return sound && same_shape(base, &w->result) && has_its_place(w, base) ? 0 : BLOOMFILE_EPATCH;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The header's fields (format-spec.md, sections 4, 5 and 21), said once. From these lists come
+ * The header's fields (format-spec.md, sections 4, 5, 21 and 23), said once. From these lists come
  * struct header and struct record, their encoding and decoding, and bloomfile_fields(), by which
  * bfinspect prints a header as text, as JSON and as a hexdump.
  *
@@ -52,6 +52,11 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
     X(288, 8, period, uint64_t, NUMBER)                                                            \
     X(296, 8, began, uint64_t, NUMBER)
 
+/* Or if it is that of a slice (HEADER_INCOMPAT_SLICE): section 23. */
+#define SLICE_FIELDS(X)                                                                            \
+    X(240, 8, first_block, uint64_t, NUMBER)                                                       \
+    X(248, 8, whole_blocks, uint64_t, NUMBER)
+
 /* Of a commit record. */
 #define RECORD_FIELDS(X)                                                                           \
     X(0, 8, sequence, uint64_t, HEX)                                                               \
@@ -75,6 +80,9 @@ enum {
 };
 enum {
     SERIES_FIELDS(FIELD_OFFSET)
+};
+enum {
+    SLICE_FIELDS(FIELD_OFFSET)
 };
 enum {
     RECORD_FIELDS(RECORD_OFFSET)

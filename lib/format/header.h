@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Bytes to header and back (format-spec.md, sections 4, 5 and 11). No file descriptor, no
- * allocation. */
+ * Bytes to header and back (format-spec.md, sections 4 and 5). No file descriptor, no allocation.
+ */
 #ifndef BLOOMFILE_HEADER_H
 #define BLOOMFILE_HEADER_H
 
@@ -29,9 +29,10 @@
 
 #define HEADER_MOST_LAYERS    1000u
 #define HEADER_INCOMPAT_LAYER 1u /* bit of `incompat`: the image is a layer of a series */
+#define HEADER_INCOMPAT_SLICE 2u /* bit of `incompat`: the image is a slice of a filter */
 
-/* Their members are the fields; those of a layer are 0 in any other image. A boot_id of zeros:
- * clean. A framing that is not known is 0. */
+/* Their members are the fields; those of a layer or slice are 0 in any other image. A boot_id of
+ * zeros: clean. A framing that is not known is 0. */
 struct record {
     RECORD_FIELDS(FIELD_MEMBER)
 };
@@ -39,6 +40,7 @@ struct record {
 struct header {
     HEADER_FIELDS(FIELD_MEMBER)
     SERIES_FIELDS(FIELD_MEMBER)
+    SLICE_FIELDS(FIELD_MEMBER)
     uint32_t crc; /* of all that */
     struct record
         record; /* the one in force; poisoned if the other one is and this one is not sealed */
@@ -54,11 +56,19 @@ struct header_faults {
     bool xxh3_only; /* set by the caller: an application's own hash is a fault */
 };
 
-/* Decodes the header of an image of `image_size` bytes: `bytes` holds the first min(image_size,
- * HEADER_MAX) of them. Fills *h as far as there are bytes, right or wrong, and *faults. Only if
- * faults->first is 0 may *h be trusted. */
-void header_decode(const uint8_t *bytes, uint64_t image_size, struct header *h,
-                   struct header_faults *faults);
+/* Adds one: of a field, or of whatever begins at that offset. */
+void header_fault(struct header_faults *faults, int error, uint64_t offset, const char *field);
+#define HEADER_FAULT(error, name) header_fault(faults, error, AT_##name, #name)
+
+#define HEADER_FPR_LIMIT 0x3FF0000000000000u /* the bits of 1.0, which no rate reaches */
+
+extern const uint8_t header_magic[8];
+
+/* Decode the fields of a part, right or wrong. */
+void header_read_static(const uint8_t *bytes, struct header *to);
+void header_read_layer(const uint8_t *bytes, struct header *to);
+void header_read_slice(const uint8_t *bytes, struct header *to);
+void header_read_record(const uint8_t *bytes, struct record *to);
 
 /* Writes the h->header_size bytes of an image's header, with h->record in both slots if it is
  * sealed and in slot 0 if it is live. Sets h->magic and h->crc. */
@@ -99,15 +109,34 @@ static inline bool header_is_layer(const struct header *h)
     return (h->incompat & HEADER_INCOMPAT_LAYER) != 0;
 }
 
+static inline bool header_is_slice(const struct header *h)
+{
+    return (h->incompat & HEADER_INCOMPAT_SLICE) != 0;
+}
+
+/* Whether both are whole filters, or the same slice of filters of one size. */
+static inline bool header_same_place(const struct header *a, const struct header *b)
+{
+    return a->first_block == b->first_block && a->whole_blocks == b->whole_blocks;
+}
+
+/* The range of a digest's first reduction: the units of the whole filter. */
+static inline uint64_t header_range(const struct header *h)
+{
+    return header_is_slice(h) ? h->whole_blocks : geometry_units_of(h->layout, h->m);
+}
+
+/* 0 if the image is a whole filter; otherwise the error for what needs one. */
+static inline int header_refuse_portion(const struct header *h)
+{
+    return header_is_layer(h) ? BLOOMFILE_ENOTONE : header_is_slice(h) ? BLOOMFILE_ENOTWHOLE : 0;
+}
+
 /* From the beginning of a sealed layer to that of the next one. */
 uint64_t header_layer_stride(const struct header *h);
 
 /* The size of an image by its header, which is valid; of a sealed layer, with the layers behind. */
 uint64_t header_whole_size(const struct header *h);
-
-/* Whether the image is a sealed one but for its other record, which sealing in place was about to
- * write (format-spec.md, section 13). `faults` are those of header_decode(). */
-bool header_seal_unfinished(const struct header *h, const struct header_faults *faults);
 
 /* At most BLOOMFILE_MAX_LABEL bytes of UTF-8 without control characters. */
 bool header_label_valid(const char *label, size_t size);

@@ -38,6 +38,12 @@ static inline bool layout_is_local(uint32_t layout)
     return layout_of(layout)->unit_cells > 1;
 }
 
+/* Whether filters of it have slices: local ones, whose units answer by themselves. */
+static inline bool layout_has_slices(uint32_t layout)
+{
+    return layout_is_local(layout) && !layout_of(layout)->solved;
+}
+
 /* Bits of the body that a unit takes, a power of 2. */
 static inline unsigned layout_unit_bits(uint32_t layout)
 {

@@ -35,6 +35,22 @@ static inline uint64_t probe_reduce(uint64_t g, uint64_t n)
 #endif
 }
 
+/* The least digest whose first position is `unit` or above. unit < units, so it is below 2^64. */
+static inline uint64_t probe_least_digest(uint64_t unit, uint64_t units)
+{
+    uint64_t digest = 0;
+    for (uint64_t bit = 1ULL << 63; bit != 0; bit >>= 1)
+        if (probe_reduce(digest + bit - 1, units) < unit)
+            digest += bit;
+    return digest;
+}
+
+/* The greatest digest whose first position is below `unit`. 0 < unit <= units. */
+static inline uint64_t probe_last_digest(uint64_t unit, uint64_t units)
+{
+    return unit < units ? probe_least_digest(unit, units) - 1 : UINT64_MAX;
+}
+
 /* Bit 0 to 511 of the key's block: slice `i` (0 to PROBE_SLICES - 1) of a product. */
 static inline unsigned probe_slice(uint64_t product, unsigned i)
 {

@@ -7,8 +7,7 @@
 #include "format/probe.h"
 #include "kernel/rounds.h"
 
-#define CHUNK 1024 /* digests whose pages are checked before they are probed */
-#define AHEAD 64   /* of these, requested even before that */
+#define AHEAD 64 /* of these, requested even before that */
 
 /* ---- one */
 
@@ -24,10 +23,11 @@ static inline void next_round(const struct kernel_view *view, enum kernel_densit
     kernel_rounds_next(view, density, r, width, is_set_or_bad, guard);
 }
 
-/* The byte of the body that a lookup reads first. */
+/* The byte of the body that a lookup reads first; of a slice, for digests of its own. */
 static uint64_t first_byte(const bloomfile *f, uint64_t digest)
 {
-    return probe_reduce(digest, f->view.units) * f->geometry.unit_bits / 8;
+    const uint64_t unit = probe_reduce(digest, header_range(&f->header)) - f->header.first_block;
+    return unit * f->geometry.unit_bits / 8;
 }
 
 static bool unit_is_good(const bloomfile *f, uint64_t digest)
@@ -52,12 +52,14 @@ bool doubt_contains(const bloomfile *f, uint64_t digest)
 /* Starts reading the pages that the lookups need, and their checksums, all at once. */
 static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
 {
-    uint64_t requested[CHUNK] = { 0 }; /* pages, counted from 1; all of them for a small file */
+    uint64_t requested[DOUBT_CHUNK] = {
+        0
+    }; /* pages, counted from 1; all of them for a small file */
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
-        if (!guard_unknown(f->guard, byte) || requested[page % CHUNK] == page + 1)
+        if (!guard_unknown(f->guard, byte) || requested[page % DOUBT_CHUNK] == page + 1)
             continue;
-        requested[page % CHUNK] = page + 1;
+        requested[page % DOUBT_CHUNK] = page + 1;
         map_announce(&f->map, f->view.body + page * CHECKSUM_PAGE,
                      checksum_page_size(f->header.body_size, page));
         map_announce(&f->map, f->guard->checksums + 4 * page, 4);
@@ -74,8 +76,10 @@ static bool is_cold(const bloomfile *f, uint64_t byte)
 
 /* If the first unchecked page comes from a disk, requests the others too. If it is in memory, that
  * would cost more than it saves. */
-static void announce(const bloomfile *f, const uint64_t *digests, size_t n)
+void doubt_announce(const bloomfile *f, const uint64_t *digests, size_t n)
 {
+    if (f->guard->trust)
+        return;
     size_t i = 0;
     while (i < n && !guard_unknown(f->guard, first_byte(f, digests[i])))
         i++;
@@ -95,7 +99,7 @@ size_t doubt_all_maybe(size_t n, bool *hits)
 /* Checks the pages first, then replaces the answers that depend on bad ones. */
 static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    bool good[CHUNK], own[CHUNK];
+    bool good[DOUBT_CHUNK], own[DOUBT_CHUNK];
     size_t sure = 0;
     for (size_t i = 0; i < n; i++)
         sure += good[i] = unit_is_good(f, digests[i]);
@@ -115,8 +119,7 @@ static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t
 
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    if (!f->guard->trust)
-        announce(f, digests, n);
+    doubt_announce(f, digests, n);
     f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
     switch (f->kernel->density) {
     case KERNEL_BITS:
@@ -134,8 +137,9 @@ size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n
     if (guard_distrusted(f->guard))
         return doubt_all_maybe(n, hits);
     size_t found = 0;
-    for (size_t start = 0; start < n; start += CHUNK)
-        found += contains_chunk(f, digests + start, n - start < CHUNK ? n - start : CHUNK,
-                                hits != NULL ? hits + start : NULL);
+    for (size_t start = 0; start < n; start += DOUBT_CHUNK)
+        found +=
+            contains_chunk(f, digests + start, n - start < DOUBT_CHUNK ? n - start : DOUBT_CHUNK,
+                           hits != NULL ? hits + start : NULL);
     return found;
 }

@@ -12,6 +12,12 @@ bool doubt_contains(const bloomfile *f, uint64_t digest);
 /* hits may be NULL in each. Returns the number of hits. */
 size_t doubt_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits);
 
+#define DOUBT_CHUNK 1024 /* digests whose pages are checked before they are probed */
+
+/* If pages that the lookups of at most DOUBT_CHUNK digests need come from a disk: starts reading
+ * all of them. */
+void doubt_announce(const bloomfile *f, const uint64_t *digests, size_t n);
+
 /* "Maybe" to all n. Returns n. */
 size_t doubt_all_maybe(size_t n, bool *hits);
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "format/decode.h"
 #include "handle/flush.h"
 #include "handle/lock.h"
 #include "handle/turn.h"
@@ -30,7 +31,7 @@ static int read_record(int fd, const struct header *h, struct record *r)
     int error = file_read(fd, 0, bytes, sizeof bytes);
     if (error != 0)
         return error;
-    header_decode(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
+    decode_header(bytes, geometry_of(h->layout, h->m, h->header_size).image_size, &now, &faults);
     if (faults.first == 0)
         *r = now.record;
     return faults.first;

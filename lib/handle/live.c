@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "format/decode.h"
 #include "handle/lock.h"
 #include "handle/record.h"
 
@@ -31,7 +32,7 @@ int live_load(const bloomfile *f, struct header *now)
         uint8_t bytes[HEADER_MAX];
         memcpy(bytes, f->live, sizeof bytes);
         faults = (struct header_faults){ 0 };
-        header_decode(bytes, f->geometry.image_size, now, &faults);
+        decode_header(bytes, f->geometry.image_size, now, &faults);
         back = faults.first == 0 && now->crc == f->header.crc &&
                now->record.state != BLOOMFILE_POISONED && went_back(f, now->record.sequence);
         if (faults.first != BLOOMFILE_ERECORD && !back)

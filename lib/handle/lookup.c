@@ -5,15 +5,21 @@
 #include "handle/app_hash.h"
 #include "handle/doubt.h"
 #include "handle/live.h"
+#include "handle/slice.h"
 
 bool lookup_in_doubt(const bloomfile *f, uint64_t digest)
 {
-    return f->unnamed ? app_hash_missed(f) : doubt_contains(f, digest);
+    if (f->unnamed)
+        return app_hash_missed(f);
+    return header_is_slice(&f->header) ? slice_contains(f, digest) : doubt_contains(f, digest);
 }
 
 size_t lookup_many_in_doubt(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    return f->unnamed ? app_hash_missed_many(f, n, hits) : doubt_contains_many(f, digests, n, hits);
+    if (f->unnamed)
+        return app_hash_missed_many(f, n, hits);
+    return header_is_slice(&f->header) ? slice_contains_many(f, digests, n, hits)
+                                       : doubt_contains_many(f, digests, n, hits);
 }
 
 /* The bits first, then the state of the file. */

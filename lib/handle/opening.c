@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "format/decode.h"
 #include "format/hash.h"
 #include "handle/app_hash.h"
 #include "handle/changed.h"
@@ -64,6 +65,8 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
     f->guard->lines = f->geometry.units;
     if (f->app_hash)
         app_hash_forget(f);
+    if (header_is_slice(h))
+        guard_doubt(f->guard); /* so that each lookup is one of slice.c */
     if (live) {
         f->live = map->bytes;
         f->state[0] = header_state(f->live, 0);
@@ -116,7 +119,7 @@ static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags,
         if (error != 0)
             return error;
         *faults = expected(flags);
-        header_decode(bytes, length, h, faults);
+        decode_header(bytes, length, h, faults);
         if (faults->first != BLOOMFILE_ERECORD)
             break;
         sched_yield();
@@ -197,7 +200,7 @@ int opening_range(bloomfile **out, int fd, const struct stat *status, uint64_t o
     bool writing = (flags & BLOOMFILE_WRITE) != 0;
     int error = read_header(fd, offset, length, flags, &header, &faults);
     bool was_read = error == 0 || error == BLOOMFILE_ERECORD;
-    if (writing && was_read && header.ro_compat == 0 && header_seal_unfinished(&header, &faults))
+    if (writing && was_read && header.ro_compat == 0 && decode_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
     const bool whole_file = length == file_size;
     if (error == 0 && header.layers != 0)
@@ -269,7 +272,7 @@ int opening_memory(bloomfile **out, const void *image, size_t size, unsigned fla
         memcpy(bytes, image, size < sizeof bytes ? size : sizeof bytes);
     struct header header;
     struct header_faults faults = expected(flags);
-    header_decode(bytes, size, &header, &faults);
+    decode_header(bytes, size, &header, &faults);
     int error = faults.first != 0 ? faults.first : check_state(-1, &header, flags);
     if (error != 0)
         return error;

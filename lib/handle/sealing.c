@@ -2,6 +2,7 @@
  * Completes a sealing that was cut off. */
 #include "handle/sealing.h"
 
+#include "format/decode.h"
 #include "handle/lock.h"
 #include "handle/record.h"
 #include "image/body.h"
@@ -23,8 +24,8 @@ static int complete(int fd, const struct map *map, struct header *h)
     struct header_faults faults = { 0 };
     uint8_t bytes[HEADER_MAX];
     memcpy(bytes, map->bytes, sizeof bytes);
-    header_decode(bytes, map->base_size, h, &faults);
-    if (!header_seal_unfinished(h, &faults))
+    decode_header(bytes, map->base_size, h, &faults);
+    if (!decode_seal_unfinished(h, &faults))
         return faults.first;
     int error = verify(h, map->bytes + h->body_offset);
     if (error == 0)

@@ -8,6 +8,7 @@
 
 #include "format/bytes.h"
 #include "format/checksum.h"
+#include "format/decode.h"
 #include "image/body.h"
 #include "sizing/sizing.h"
 
@@ -17,6 +18,8 @@ void image_describe(struct header *h)
     h->compat = h->framing != BLOOMFILE_FRAMING_UNKNOWN ? HEADER_COMPAT_FRAMING : 0;
     h->ro_compat = 0;
     h->incompat = h->series != 0 || h->layers != 0 ? HEADER_INCOMPAT_LAYER : 0;
+    if (h->whole_blocks != 0)
+        h->incompat |= HEADER_INCOMPAT_SLICE;
     h->body_offset = h->header_size;
     h->body_size = geometry_of(h->layout, h->m, h->header_size).body_size;
 }
@@ -62,6 +65,6 @@ int image_encode(struct header *h, uint8_t *bytes)
     struct header decoded;
     struct header_faults faults = { 0 };
     header_encode(h, bytes);
-    header_decode(bytes, header_whole_size(h), &decoded, &faults);
+    decode_header(bytes, header_whole_size(h), &decoded, &faults);
     return faults.first;
 }

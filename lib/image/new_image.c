@@ -54,6 +54,8 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
     h->header_size = new_image_header_size(&to);
     image_describe(h);
     *r = (struct new_image){ .to = to, .fd = -1, .h = h };
+    if (in_memory && header_is_slice(h)) /* there is no room in an embedded header */
+        return BLOOMFILE_ENOTWHOLE;
     body_pass_start(&r->pass, h);
     const struct geometry *g = &r->pass.geometry;
     return in_memory ? start_in_memory(r, g) : start_in_file(r, g);

@@ -7,11 +7,21 @@
 
 #include "format/checksum.h"
 #include "format/hash.h"
+#include "format/portion.h"
+#include "format/probe.h"
 #include "format/versioned.h"
 #include "os/team.h"
 #include "sizing/sizing.h"
 
 #define PARAMS_LEAST sizeof(struct bloomfile_params)
+
+/* The whole must be planned before there are keys. */
+static int check_slice(const struct bloomfile_params *p)
+{
+    if (p->slice >= p->slices || p->slices > PORTION_MOST_SLICES || !layout_has_slices(p->layout))
+        return BLOOMFILE_ESLICE;
+    return params_need_keys(p) ? BLOOMFILE_ECAPACITY : 0;
+}
 
 static int check(const struct bloomfile_params *p)
 {
@@ -36,7 +46,7 @@ static int check(const struct bloomfile_params *p)
         return BLOOMFILE_ECAPACITY;
     if (p->label != NULL && !header_label_valid(p->label, strlen(p->label)))
         return BLOOMFILE_ELABEL;
-    return 0;
+    return p->slice != 0 || p->slices != 0 ? check_slice(p) : 0;
 }
 
 int params_take(struct bloomfile_params *p, const struct bloomfile_params *given)
@@ -51,7 +61,8 @@ int params_take(struct bloomfile_params *p, const struct bloomfile_params *given
 
 int params_refuse_of_builder(const struct bloomfile_params *p)
 {
-    return p->memory != 0 || p->spool != NULL || p->threads != 0 ? BLOOMFILE_EPARAMS : 0;
+    const bool works = p->memory != 0 || p->spool != NULL || p->threads != 0;
+    return works || p->slices != 0 ? BLOOMFILE_EPARAMS : 0;
 }
 
 int params_refuse_of_live(const struct bloomfile_params *p)
@@ -76,6 +87,18 @@ static uint64_t whole_pages(uint64_t m)
 {
     const uint64_t bits = 8 * (uint64_t)CHECKSUM_PAGE;
     return (m + bits - 1) / bits * bits;
+}
+
+/* Turns the header of a whole filter into that of a slice. */
+static int cut_slice(const struct bloomfile_params *p, struct header *h)
+{
+    const uint64_t blocks = h->m / PROBE_BLOCK_BITS;
+    const uint64_t end = portion_first_block(blocks, p->slice + 1, p->slices);
+    h->whole_blocks = blocks;
+    h->first_block = portion_first_block(blocks, p->slice, p->slices);
+    h->m = (end - h->first_block) * PROBE_BLOCK_BITS;
+    const bool each_has_pages = portion_first_block(blocks, 1, p->slices) != 0;
+    return each_has_pages ? 0 : BLOOMFILE_ESLICE;
 }
 
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
@@ -109,6 +132,7 @@ int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_si
     }
     if (h->k == 0)
         h->k = bloomfile_hashes_for(h->layout, h->m, h->capacity);
+    const int error = p->slices != 0 ? cut_slice(p, h) : 0;
     h->m_unfolded = h->m;
-    return 0;
+    return error;
 }

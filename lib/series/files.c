@@ -12,6 +12,7 @@
 
 #include <bloomfile_hash.h>
 
+#include "format/decode.h"
 #include "handle/changed.h"
 #include "handle/live.h"
 #include "handle/opening.h"
@@ -87,7 +88,7 @@ int files_look(const struct series *s, const struct header *like, uint64_t layer
     close(fd);
     if (error != 0)
         return error;
-    header_decode(bytes, (uint64_t)status.st_size, &h, &faults);
+    decode_header(bytes, (uint64_t)status.st_size, &h, &faults);
     const bool known = faults.first == 0 || faults.first == BLOOMFILE_ERECORD;
     if (!known || !header_is_layer(&h) || !files_same_series(&h, like))
         return BLOOMFILE_ESERIES;

@@ -11,7 +11,7 @@ KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
 BATCH = 400
 # What each field of the static header may not hold; its checksum is right all the same.
 WRONG_VALUES = {
-    "version": [0, 2, 2**32 - 1], "incompat": [2, 2**31], "layout": [0, 5, 2**32 - 1],
+    "version": [0, 2, 2**32 - 1], "incompat": [4, 2**31], "layout": [0, 5, 2**32 - 1],
     "hash_id": [0, 2], "k": [0, 65, 2**31, 2**32 - 1], "m": [0, 2**60 + 1, 2**64 - 1],
     "self_test": [0, 1], "body_offset": [0, 4096, 2**64 - 1], "body_size": [0, 128, 2**64 - 64],
     "capacity": [0, 2**60 + 1], "fpr": [0x3FF0000000000000, 0x7FF8000000000000, 2**63],

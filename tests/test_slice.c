@@ -1,0 +1,693 @@
+/* SPDX-License-Identifier: MIT
+ * Slices of a blocked filter (format-spec.md, section 23): each against the whole, and all of them
+ * put together. */
+#include "spec_text.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_inline.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/fields.h"
+#include "format/header.h"
+#include "format/probe.h"
+#include "image/params.h"
+
+enum {
+    PAGE = 4096,
+    KEYS = 20000,
+    MOST = 100, /* slices in a test */
+    FIRST_BLOCK = 240,
+    WHOLE_BLOCKS = 248,
+};
+
+/* 13 pages and 7 blocks: the last page of the whole is not full. */
+static const uint64_t shape_bits = 512 * (13 * 64 + 7);
+
+static struct bloomfile_params params_of(uint32_t slice, uint32_t slices)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.bits = shape_bits;
+    params.hashes = 7;
+    params.capacity = KEYS;
+    params.label = "part of more";
+    params.seed = 42;
+    params.slice = slice;
+    params.slices = slices;
+    return params;
+}
+
+static bloomfile_builder *filled(struct bloomfile_params params, uint64_t keys)
+{
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, keys);
+    return b;
+}
+
+static void build(const char *path, uint32_t slice, uint32_t slices)
+{
+    bloomfile_builder *b = filled(params_of(slice, slices), KEYS);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+static const char *slice_path(uint32_t slice)
+{
+    static char path[32];
+    snprintf(path, sizeof path, "slice.%u", slice);
+    return path;
+}
+
+static void build_all(uint32_t slices)
+{
+    for (uint32_t i = 0; i < slices; i++)
+        build(slice_path(i), i, slices);
+}
+
+static bloomfile *opened(const char *path, unsigned flags)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, flags), 0);
+    return f;
+}
+
+static void open_all(bloomfile **list, uint32_t slices, unsigned flags)
+{
+    for (uint32_t i = 0; i < slices; i++)
+        list[i] = opened(slice_path(i), flags);
+}
+
+static void close_all(bloomfile **list, uint32_t slices)
+{
+    for (uint32_t i = 0; i < slices; i++)
+        bloomfile_close(list[i]);
+}
+
+static int join(const char *path, bloomfile **list, uint32_t slices)
+{
+    return bloomfile_join(path, (const bloomfile *const *)list, slices, BLOOMFILE_REPLACE);
+}
+
+/* ---- building and joining */
+
+static void test_they_make_the_whole(void **state)
+{
+    (void)state;
+    build("whole", 0, 0);
+    struct bytes whole = read_file("whole");
+    const uint32_t counts[] = { 1, 2, 3, 5, 13, 14 }; /* it has 14 pages */
+    for (size_t c = 0; c < ROWS(counts); c++) {
+        bloomfile *list[MOST];
+        const uint32_t slices = counts[c];
+        build_all(slices);
+        open_all(list, slices, 0);
+        bloomfile *turned = list[0]; /* in any order */
+        list[0] = list[slices - 1];
+        list[slices - 1] = turned;
+        assert_error(join("joined", list, slices), 0);
+        assert_file_holds("joined", whole.data, whole.size);
+
+        int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
+        assert_error(bloomfile_join_fd(fd, (const bloomfile *const *)list, slices, NULL), 0);
+        close(fd);
+        assert_file_holds("stream", whole.data, whole.size);
+        struct bytes embedded, same;
+        void *image;
+        assert_error(
+            bloomfile_join_memory(&image, &embedded.size, (const bloomfile *const *)list, slices),
+            0);
+        embedded.data = image;
+        same = last_image(filled(params_of(0, 0), KEYS));
+        assert_bytes(embedded, same);
+        free(same.data);
+        close_all(list, slices);
+    }
+    free(whole.data);
+}
+
+/* With temporary files, threads, digests one by one and in batches. */
+static void test_however_it_is_built(void **state)
+{
+    (void)state;
+    build("slice", 3, 5);
+    struct bytes expected = read_file("slice");
+    struct bloomfile_params params = params_of(3, 5);
+    params.threads = 2;
+    params.memory = 1;
+    bloomfile_builder *b = new_builder(params);
+    uint64_t digests[KEYS], mine = 0, count;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        digests[i] = number(42, i);
+        mine += bloomfile_slice_of(shape_bits, 5, digests[i]) == 3;
+    }
+    for (int turn = 0; turn < 40; turn++) /* beyond the memory */
+        assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_error(bloomfile_builder_add_digests(b, &digests[i], 1), 0);
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    assert_int_equal(count, mine);
+    assert_error(bloomfile_builder_finish(b, "other", 0), 0);
+    assert_file_holds("other", expected.data, expected.size);
+
+    int fd = open("stream", O_RDWR | O_CREAT, 0600);
+    assert_error(bloomfile_builder_finish_fd(b, fd), 0);
+    close(fd);
+    assert_file_holds("stream", expected.data, expected.size);
+    bloomfile_builder_free(b);
+    free(expected.data);
+}
+
+/* The sizes that a rate asks for, and a body without whole pages. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = KEYS;
+    params.fpr = 0.001;
+    struct bytes whole = finish_file(filled(params, KEYS));
+    bloomfile *list[7];
+    params.slices = 7;
+    for (params.slice = 0; params.slice < 7; params.slice++) {
+        bloomfile_builder *b = filled(params, KEYS);
+        assert_error(bloomfile_builder_finish(b, slice_path(params.slice), BLOOMFILE_REPLACE), 0);
+        bloomfile_builder_free(b);
+    }
+    open_all(list, 7, 0);
+    assert_error(join("joined", list, 7), 0);
+    assert_file_holds("joined", whole.data, whole.size);
+    const struct bloomfile_info info = info_of(list[6]);
+    assert_int_equal(info.capacity, KEYS);
+    assert_int_equal(info.first_block + info.bits / 512, info.whole_blocks);
+    close_all(list, 7);
+    free(whole.data);
+}
+
+static void test_params(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t layout, slice, slices;
+        uint64_t bits, capacity;
+        int error;
+    } rows[] = {
+        { BLOOMFILE_BLOCKED, 14, 15, shape_bits, KEYS, BLOOMFILE_ESLICE }, /* 14 pages */
+        { BLOOMFILE_BLOCKED, 5, 5, shape_bits, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
+        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY }, /* k depends on it */
+        { BLOOMFILE_BLOCKED, 0, 2, 0, 0, BLOOMFILE_ECAPACITY },
+        { BLOOMFILE_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
+        { BLOOMFILE_RIBBON, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        bloomfile_builder *b;
+        params.layout = rows[i].layout;
+        params.slice = rows[i].slice;
+        params.slices = rows[i].slices;
+        params.bits = rows[i].bits;
+        params.capacity = rows[i].capacity;
+        assert_error(bloomfile_builder_new(&b, &params), rows[i].error);
+        bloomfile_builder_free(b);
+    }
+    struct bloomfile_params params = params_of(0, 2);
+    bloomfile *f;
+    assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("whole", &params, "", 0, 0, 0), BLOOMFILE_EPARAMS);
+    bloomfile_builder *b = filled(params, 10);
+    void *image;
+    size_t size;
+    assert_error(bloomfile_builder_finish_memory(b, &image, &size), BLOOMFILE_ENOTWHOLE);
+    assert_null(image);
+    bloomfile_builder_free(b);
+}
+
+/* Each digest belongs to one slice, whatever the sizes. */
+static void test_slice_of(void **state)
+{
+    (void)state;
+    uint64_t random = 1;
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t bits = 512 * (1 + random64(&random) % (1ULL << random64(&random) % 51));
+        const uint32_t slices = 1 + (uint32_t)(random64(&random) % 65536);
+        const uint64_t blocks = bits / 512, pages = (blocks + 63) / 64;
+        const uint64_t digest = random64(&random), page = probe_reduce(digest, blocks) / 64;
+        const uint32_t slice = bloomfile_slice_of(bits, slices, digest);
+        __extension__ typedef unsigned __int128 u128;
+        assert_true(slice < slices);
+        assert_true((uint64_t)((u128)pages * slice / slices) <= page);
+        assert_true(slice + 1 == slices || (uint64_t)((u128)pages * (slice + 1) / slices) > page);
+    }
+}
+
+/* ---- looking up */
+
+static void check_answers(const bloomfile *f, const bloomfile *whole, const uint64_t *digests,
+                          size_t n)
+{
+    bool hits[4000], many[4000];
+    bloomfile_digest first, last;
+    size_t found = 0;
+    bloomfile_slice_range(f, &first, &last);
+    struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
+    assert_error(bloomfile_pin(f, &pin), 0);
+    for (size_t i = 0; i < n; i++) {
+        const bool own = digests[i] >= first && digests[i] <= last;
+        const bool expected = !own || bloomfile_contains_digest(whole, digests[i]);
+        assert_int_equal(bloomfile_contains_digest(f, digests[i]), expected);
+        assert_int_equal(bloomfile_pinned_contains_digest(&pin, digests[i]), expected);
+        hits[i] = expected;
+        found += expected;
+    }
+    for (size_t count = n; count > 0; count /= 3) {
+        memset(many, 2, sizeof many);
+        bloomfile_contains_digests(f, digests, count, many);
+        assert_memory_equal(many, hits, count);
+    }
+    assert_int_equal(bloomfile_contains_digests(f, digests, n, NULL), found);
+    for (size_t i = 0; i + 64 <= n; i += 64) {
+        bloomfile_pinned_contains_digests(&pin, digests + i, 64, many);
+        assert_memory_equal(many, hits + i, 64);
+    }
+    assert_true(found < n);
+}
+
+static void test_answers(void **state)
+{
+    (void)state;
+    bloomfile *list[MOST], *whole;
+    uint64_t digests[4000], random = 7;
+    build("whole", 0, 0);
+    whole = opened("whole", 0);
+    build_all(5);
+    const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE, BLOOMFILE_COPY };
+    for (size_t mode = 0; mode < ROWS(flags); mode++) {
+        open_all(list, 5, flags[mode]);
+        bloomfile_digest next = 0;
+        for (uint32_t s = 0; s < 5; s++) {
+            bloomfile_digest first, last;
+            bloomfile_slice_range(list[s], &first, &last);
+            assert_int_equal(first, next);
+            next = last + 1;
+            for (size_t i = 0; i < ROWS(digests); i++)
+                digests[i] = i % 2 ? random64(&random) : number(42, random64(&random) % KEYS);
+            digests[0] = first;
+            digests[1] = last;
+            digests[2] = first - 1;
+            digests[3] = last + 1;
+            check_answers(list[s], whole, digests, ROWS(digests));
+            assert_int_equal(bloomfile_status(list[s]), 0);
+        }
+        assert_int_equal(next, 0); /* the last digest is 2^64 - 1 */
+        close_all(list, 5);
+    }
+    bloomfile_digest first, last;
+    bloomfile_slice_range(whole, &first, &last);
+    assert_int_equal(first, 0);
+    assert_true(last == UINT64_MAX);
+    bloomfile_close(whole);
+}
+
+/* In memory and in the middle of a file, too: the form of files, at any place. */
+static void test_where_it_lies(void **state)
+{
+    (void)state;
+    build("whole", 0, 0);
+    build("slice", 1, 3);
+    struct bytes slice = read_file("slice");
+    bloomfile *whole = opened("whole", 0), *f;
+    uint64_t digests[4000];
+    for (size_t i = 0; i < ROWS(digests); i++)
+        digests[i] = number(42, KEYS - 2000 + i);
+    assert_error(bloomfile_open_memory(&f, slice.data, slice.size, 0), 0);
+    check_answers(f, whole, digests, ROWS(digests));
+    bloomfile_close(f);
+    int fd = open("container", O_RDWR | O_CREAT, 0600);
+    assert_int_equal(pwrite(fd, slice.data, slice.size, 12345), slice.size);
+    assert_int_equal(pwrite(fd, "behind", 6, 12345 + (off_t)slice.size), 6);
+    assert_error(bloomfile_open_fd(&f, fd, 12345, slice.size, 0), 0);
+    check_answers(f, whole, digests, ROWS(digests));
+    bloomfile_close(f);
+    close(fd);
+    bloomfile_close(whole);
+    free(slice.data);
+}
+
+/* Every page damaged: no key is lost, singly, in batches, and whatever was verified before. */
+static void test_damage(void **state)
+{
+    (void)state;
+    build("slice", 1, 3);
+    struct bytes slice = read_file("slice");
+    const uint64_t pages = (slice.size - IN_FILE) / PAGE;
+    uint64_t digests[KEYS];
+    bool hits[KEYS];
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = number(42, i);
+    for (uint64_t page = 0; page < pages; page++) {
+        uint8_t *bytes = slice.data + IN_FILE + page * PAGE;
+        uint8_t kept[PAGE];
+        memcpy(kept, bytes, PAGE);
+        memset(bytes, 0, PAGE);
+        for (int batch = 0; batch < 2; batch++) {
+            bloomfile *f;
+            assert_error(bloomfile_open_memory(&f, slice.data, slice.size, 0), 0);
+            if (batch)
+                bloomfile_contains_digests(f, digests, KEYS, hits);
+            for (uint64_t i = 0; i < KEYS; i++)
+                assert_true(batch ? hits[i] : bloomfile_contains_digest(f, digests[i]));
+            assert_error(bloomfile_status(f), BLOOMFILE_EPAGE);
+            assert_error(bloomfile_verify(f, 2, NULL), BLOOMFILE_EPAGE);
+            assert_int_equal(bloomfile_contains_digests(f, digests, KEYS, NULL), KEYS);
+            void *image;
+            size_t size;
+            const bloomfile *alone = f;
+            assert_error(bloomfile_join_memory(&image, &size, &alone, 1), BLOOMFILE_EINCOMPLETE);
+            bloomfile_close(f);
+        }
+        memcpy(bytes, kept, PAGE);
+    }
+    free(slice.data);
+}
+
+/* ---- what is not possible */
+
+static void test_incomplete(void **state)
+{
+    (void)state;
+    bloomfile *list[MOST];
+    build_all(5);
+    open_all(list, 5, 0);
+    assert_error(join("joined", list, 0), BLOOMFILE_EPARAMS);
+    assert_error(join("joined", list, 4), BLOOMFILE_EINCOMPLETE);
+    assert_error(join("joined", list + 1, 4), BLOOMFILE_EINCOMPLETE);
+    bloomfile *twice[6] = { list[0], list[1], list[2], list[2], list[3], list[4] };
+    assert_error(join("joined", twice, 6), BLOOMFILE_EINCOMPLETE);
+    bloomfile *gap[4] = { list[0], list[1], list[3], list[4] };
+    assert_error(join("joined", gap, 4), BLOOMFILE_EINCOMPLETE);
+    build("whole", 0, 0);
+    bloomfile *with_whole[6] = { list[0], list[1], list[2], list[3], list[4], opened("whole", 0) };
+    assert_error(join("joined", with_whole, 6), BLOOMFILE_EINCOMPLETE);
+    assert_error(join("joined", with_whole + 5, 1), BLOOMFILE_EINCOMPLETE);
+    bloomfile_close(with_whole[5]);
+
+    /* Those of other filters, in each thing that a whole has. */
+    for (int what = 0; what < 8; what++) {
+        struct bloomfile_params params = params_of(2, 5);
+        switch (what) {
+        case 0:
+            params.seed = 43;
+            break;
+        case 1:
+            params.hashes = 8;
+            break;
+        case 2:
+            params.label = "of another";
+            break;
+        case 3:
+            params.tag[15] = 1;
+            break;
+        case 4:
+            params.capacity = KEYS + 1;
+            break;
+        case 5:
+            params.framing = BLOOMFILE_LINES;
+            break;
+        case 6:
+            params.fpr = 0.5;
+            break;
+        default:
+            params.bits = shape_bits + 512;
+        }
+        bloomfile_builder *b = filled(params, KEYS);
+        assert_error(bloomfile_builder_finish(b, "foreign", BLOOMFILE_REPLACE), 0);
+        bloomfile_builder_free(b);
+        bloomfile *own = list[2];
+        list[2] = opened("foreign", 0);
+        assert_error(join("joined", list, 5), BLOOMFILE_EINCOMPLETE);
+        bloomfile_close(list[2]);
+        list[2] = own;
+    }
+    assert_int_equal(access("joined", F_OK), -1);
+    assert_error(join("joined", list, 5), 0);
+    close_all(list, 5);
+}
+
+/* A damaged slice makes no whole, and says so. */
+static void test_joining_damage(void **state)
+{
+    (void)state;
+    bloomfile *list[MOST];
+    build_all(5);
+    struct bytes slice = read_file(slice_path(3));
+    slice.data[IN_FILE + 5000] ^= 1;
+    write_file(slice_path(3), slice.data, slice.size);
+    open_all(list, 5, 0);
+    assert_error(join("joined", list, 5), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_status(list[3]), BLOOMFILE_EPAGE);
+    assert_error(bloomfile_status(list[2]), 0);
+    assert_int_equal(access("joined", F_OK), -1);
+    close_all(list, 5);
+    free(slice.data);
+}
+
+static void test_what_needs_a_whole(void **state)
+{
+    (void)state;
+    build_all(2);
+    bloomfile *list[2];
+    open_all(list, 2, 0);
+    const bloomfile *const *srcs = (const bloomfile *const *)list;
+    size_t count = 0;
+    assert_error(bloomfile_fold("out", list[0], 1, 0), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_fold_plan(list[0], 0, NULL, &count), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_merge("out", srcs, 2, NULL, 0), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_merge("out", srcs, 1, NULL, 0), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_project("out", list[0], 0), BLOOMFILE_ENOTCOUNTING);
+    void *image;
+    size_t size;
+    assert_error(bloomfile_seal_to_memory(&image, &size, list[0]), BLOOMFILE_ENOTWHOLE);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, slice_path(0), BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_seal_to("copy", list[0], 0), 0);
+    struct bytes copy = read_file("copy");
+    assert_file_holds(slice_path(0), copy.data, copy.size);
+    free(copy.data);
+    close_all(list, 2);
+    assert_int_equal(access("out", F_OK), -1);
+}
+
+/* Between slices of the same place only. */
+static void test_patches(void **state)
+{
+    (void)state;
+    build_all(5);
+    bloomfile_builder *b = filled(params_of(2, 5), KEYS + 200);
+    assert_error(bloomfile_builder_finish(b, "tomorrow", 0), 0);
+    bloomfile_builder_free(b);
+    bloomfile *list[MOST], *tomorrow = opened("tomorrow", 0);
+    open_all(list, 5, 0);
+    assert_error(bloomfile_delta("patch", list[1], tomorrow, 1, 0), BLOOMFILE_EDIFFERENTBITS);
+    assert_error(bloomfile_delta("patch", list[2], tomorrow, 1, 0), 0);
+    int fd = open("patch", O_RDONLY);
+    assert_error(bloomfile_patch("result", list[1], fd, 1, 0), BLOOMFILE_EOTHERBASE);
+    lseek(fd, 0, SEEK_SET);
+    assert_error(bloomfile_patch("result", list[2], fd, 1, 0), 0);
+    close(fd);
+    struct bytes result = read_file("result");
+    assert_file_holds("tomorrow", result.data, result.size);
+    free(result.data);
+    bloomfile_close(tomorrow);
+    close_all(list, 5);
+}
+
+/* ---- the header */
+
+static void test_rules(void **state)
+{
+    (void)state;
+    build("slice", 1, 3);
+    struct bytes image = read_file("slice");
+    const uint64_t first = get64(image.data + FIRST_BLOCK), blocks = get64(image.data + AT_m) / 512;
+    assert_int_equal(first, 4 * 64);
+    assert_int_equal(blocks, 5 * 64);
+    const struct {
+        uint64_t first, whole;
+        const char *field;
+    } rows[] = {
+        { first, 13 * 64 + 7, NULL },
+        { first + 1, 13 * 64 + 7, "first_block" },
+        { first, first + blocks, NULL },
+        { 0, blocks, NULL },
+        { 0, blocks - 1, "m" },
+        { first, first + blocks - 1, "m" },
+        { first, first, "whole_blocks" },
+        { 0, 0, "whole_blocks" },
+        { first, 1ULL << 51, NULL },
+        { first, (1ULL << 51) + 1, "whole_blocks" },
+        { first, UINT64_MAX, "whole_blocks" },
+        { UINT64_MAX - 63, UINT64_MAX, "whole_blocks" },
+        { (1ULL << 51) - blocks, 1ULL << 51, NULL },
+        { (1ULL << 51) - 64, 1ULL << 51, "m" },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        put64(image.data + FIRST_BLOCK, rows[i].first);
+        put64(image.data + WHOLE_BLOCKS, rows[i].whole);
+        reseal_header(image.data);
+        const uint64_t offset = rows[i].field == NULL             ? 0
+                                : strcmp(rows[i].field, "m") == 0 ? AT_m
+                                : rows[i].field[0] == 'f'         ? FIRST_BLOCK
+                                                                  : WHOLE_BLOCKS;
+        assert_verdict("place", image, rows[i].field != NULL ? BLOOMFILE_ESLICE : 0, rows[i].field,
+                       offset);
+    }
+    put64(image.data + FIRST_BLOCK, first);
+    put64(image.data + WHOLE_BLOCKS, 13 * 64 + 7);
+    const struct {
+        uint32_t at, value;
+        int error;
+        const char *field;
+    } words[] = {
+        { AT_incompat, 3, BLOOMFILE_ESLICE, "incompat" },
+        { AT_incompat, 6, BLOOMFILE_EFEATURE, "incompat" },
+        { AT_layout, BLOOMFILE_CLASSIC, BLOOMFILE_ESLICE, "layout" },
+        { AT_m_unfolded, 2 * 512 * 5 * 64, BLOOMFILE_ESLICE, "m_unfolded" },
+    };
+    for (size_t i = 0; i < ROWS(words); i++) {
+        const uint32_t kept = get32(image.data + words[i].at);
+        put32(image.data + words[i].at, words[i].value);
+        reseal_header(image.data);
+        assert_verdict("word", image, words[i].error, words[i].field, words[i].at);
+        put32(image.data + words[i].at, kept);
+    }
+    /* Never live, whatever the records say. */
+    reseal_header(image.data);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        put64(record_at(image.data, slot) + RECORD_AT_sequence, 5);
+        put32(record_at(image.data, slot) + RECORD_AT_state, BLOOMFILE_LIVE);
+        put32(record_at(image.data, slot) + RECORD_AT_body_crc, 0);
+        reseal_record(image.data, slot);
+    }
+    assert_verdict("live", image, BLOOMFILE_ESTATE, "record 0", 2048);
+    free(image.data);
+}
+
+/* A blocked slice of less than a page of blocks that is not the last one. */
+static void test_whole_pages(void **state)
+{
+    (void)state;
+    build("slice", 2, 3);
+    struct bytes image = read_file("slice");
+    assert_int_equal(get64(image.data + FIRST_BLOCK), 9 * 64);
+    assert_verdict("last", image, 0, NULL, 0);
+    put64(image.data + WHOLE_BLOCKS, 14 * 64);
+    reseal_header(image.data);
+    assert_verdict("not last", image, BLOOMFILE_ESLICE, "m", AT_m);
+    free(image.data);
+}
+
+/* ---- section 23.4 */
+
+static void test_cuts_of_the_text(void **state)
+{
+    (void)state;
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("cut ", text);
+    for_each_line(line, text)
+    {
+        unsigned long long m, first, own;
+        char digest[17];
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        struct header h;
+        uint32_t slice;
+        if (sscanf(line, "cut m=%llu slices=%u digest=%16[0-9a-f] : %u %llu %llu", &m,
+                   &params.slices, digest, &slice, &first, &own) != 6)
+            continue;
+        assert_int_equal(bloomfile_slice_of(m, params.slices, hex(digest)), slice);
+        params.layout = BLOOMFILE_BLOCKED;
+        params.bits = m;
+        params.hashes = 1;
+        params.slice = slice;
+        assert_error(params_plan(&params, 1, IN_FILE, &h), 0);
+        assert_int_equal(h.first_block, first);
+        assert_int_equal(h.m, own);
+        assert_int_equal(h.whole_blocks, m / 512);
+        found++;
+    }
+    assert_true(found >= 8);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+static void test_slices_of_the_text(void **state)
+{
+    (void)state;
+    uint8_t keys[4096];
+    for (unsigned i = 0; i < sizeof keys; i++)
+        keys[i] = (uint8_t)(128 + 157 * i);
+    struct bytes text = spec_vectors();
+    unsigned found = 0, vectors = lines_beginning_with("slice ", text);
+    for_each_line(line, text)
+    {
+        unsigned long long m;
+        char seed[17], digest[17];
+        unsigned count;
+        size_t size;
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        if (sscanf(line,
+                   "slice blocked m=%llu k=%u seed=%16[0-9a-f] slice=%u slices=%u keys=%u : "
+                   "%zu %16[0-9a-f]",
+                   &m, &params.hashes, seed, &params.slice, &params.slices, &count, &size,
+                   digest) != 8)
+            continue;
+        params.bits = m;
+        params.seed = hex(seed);
+        params.capacity = count;
+        bloomfile_builder *b = new_builder(params);
+        for (unsigned i = 0; i < count; i++)
+            assert_error(bloomfile_builder_add(b, keys, i), 0);
+        struct bytes image = finish_file(b);
+        assert_int_equal(image.size, size);
+        assert_int_equal(bloomfile_hash(0, image.data, image.size), hex(digest));
+        free(image.data);
+        found++;
+    }
+    assert_true(found >= 5);
+    assert_int_equal(found, vectors);
+    free(text.data);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+        TEST(test_they_make_the_whole),
+        TEST(test_however_it_is_built),
+        TEST(test_sizes),
+        TEST(test_params),
+        TEST(test_slice_of),
+        TEST(test_answers),
+        TEST(test_where_it_lies),
+        TEST(test_damage),
+        TEST(test_incomplete),
+        TEST(test_joining_damage),
+        TEST(test_what_needs_a_whole),
+        TEST(test_patches),
+        TEST(test_rules),
+        TEST(test_whole_pages),
+        TEST(test_cuts_of_the_text),
+        TEST(test_slices_of_the_text),
+    };
+    return spec_test_main(argc, argv, tests);
+}

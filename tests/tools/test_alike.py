@@ -81,7 +81,7 @@ class Options(ToolTest):
                 (["bffold", "-p1%", "--max-b", "9"],
                  "-p/--fpr, --factor and --max-bytes exclude one another"),
                 (["bfmerge", "--project", "--union"],
-                 "--union, --intersect and --project exclude one another")):
+                 "--union, --intersect, --project and --slices exclude one another")):
             self.assertEqual(self.trouble(*words), f"{words[0]}: {wrong} (try '{words[0]} --help')\n")
 
     def test_the_same_one_may_come_again_and_its_last_value_counts(self):

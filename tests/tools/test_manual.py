@@ -45,7 +45,7 @@ def options_of_help(text):
     """As options_of_manual, from lines such as '  -p, --fpr RATE   what it does'."""
     found = {}
     for line in text.splitlines():
-        match = re.match(r"  (-\w, |    )(--[\w-]+)(?: ([A-Z]+))?(?: {2,}\S|$)", line)
+        match = re.match(r"  (-\w, |    )(--[\w-]+)(?: ([A-Z/]+))?(?: {2,}\S|$)", line)
         for name in [match[1][:2], match[2]] if match else []:
             if name != "  ":
                 found[name] = match[3]
@@ -168,6 +168,10 @@ class Manual(ToolTest):
         for name in "grows", "gap":
             self.run_tool("bfadd", "-q", name, "more")
         (self.folder / "gap.2").unlink()
+        for i, name in enumerate(["first", "second", "third"], 1):
+            self.create("-q", "-n", 20_000, "--slice", f"{i}/3", stdin=lines(*numbered(20_000)), name=name)
+        self.create("-q", "-n", 20_000, "--slice", "2/3", "-s", 1, "keys", name="odd")
+        shutil.copy(self.folder / "second", self.folder / "again")
         self.write("away.1", b"")
         self.write("away.2", b"")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
@@ -179,7 +183,7 @@ class Manual(ToolTest):
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
                             "-f --min-keys 200 new keys", "w dos", "z packed", "u nul",
-                            "--field 1 v quoted", "-f grows keys", "--live --grow away"],
+                            "--field 1 v quoted", "-f grows keys", "--live --grow away", "--slice 1/9 -n 9 sliced keys"],
                "bffold": ["-v big folded", "exact y", "grows y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f --max-bytes 9k dense y", "-f pages y", "-f live live",
@@ -187,7 +191,8 @@ class Manual(ToolTest):
                "bfmerge": ["x big seed", "x big seven", "x big classic", "x big ./big",
                            "x flipped pages", "x pages", "x grows", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
-                           "-f --disjoint x about", "-f x - <cut", "-f x - <not", "x ribbon"],
+                           "-f --disjoint x about", "-f x - <cut", "-f x - <not", "x ribbon", "x first", "--slices x first third", "--slices x first second again",
+                           "--slices x first odd", "--slices x first big"],
                "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",

@@ -18,6 +18,22 @@ static void take_seed(void *seed, char *value)
     *(uint64_t *)seed = params_seed(value);
 }
 
+/* "3/8": the third of eight. */
+static void take_slice(void *given, char *value)
+{
+    struct bloomfile_params *params = given;
+    uint64_t slice, slices;
+    char *slash = strchr(value, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    if (slash == NULL || !cli_parse_u64(value, &slice) || !cli_parse_u64(slash + 1, &slices) ||
+        slice < 1 || slice > slices || slices > CREATE_MOST_SLICES)
+        cli_usage("--slice takes I/N, the I-th of N parts, such as 3/8, N being at most %u",
+                  CREATE_MOST_SLICES);
+    params->slice = (uint32_t)slice - 1;
+    params->slices = (uint32_t)slices;
+}
+
 static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("Keys:"),
     KEYS_OPTIONS(struct create, keys),
@@ -66,6 +82,10 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct create, params.series, NULL, 2, CREATE_MOST_GENERATIONS)),
     OPTION(0, "every", "EVERY", EVERY_HELP, OPTIONS_STRING(struct create, every, NULL),
            .value = OPTIONS_A_TEXT),
+    OPTIONS_TITLE("A filter made by many machines:"),
+    OPTION(0, "slice", "I/N",
+           "make the I-th of N parts, with the keys that belong there; needs -n, or -m and -k",
+           OPTIONS_CALL(struct create, params, take_slice)),
     OPTIONS_TITLE("Other:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
            OPTIONS_FLAG(struct create, force)),
@@ -87,6 +107,7 @@ static const struct options options = {
              " trouble or if it is overfull.",
     .examples = "  bfcreate words.bloom /usr/share/dict/words\n"
                 "  find / -xdev -print0 | bfcreate -0 -p 0.001 --label 'all paths' paths.bloom\n"
+                "  bfcreate --slice 3/8 -n 1G part3.bloom keys-* # then: bfmerge --slices\n"
                 "  bfcreate --live -n 10M seen.bloom && bfadd seen.bloom urls.txt\n"
                 "  bfcreate --live --grow urls.bloom && bfadd urls.bloom urls.txt\n"
                 "  bfcreate --live --generations 8 --every 1d -n 5M week.bloom\n",
@@ -108,6 +129,21 @@ static void check_solved(const struct create *c)
     if (traits->solved && c->params.hashes != 0)
         cli_usage("the layout %s has no positions: leave out -k/--hashes, -p sizes it",
                   traits->name);
+}
+
+static void check_slice(const struct create *c)
+{
+    if (c->params.slices == 0)
+        return;
+    if (c->live)
+        cli_usage("--slice is for filters of keys, not for live ones");
+    if (c->params.layout != BLOOMFILE_BLOCKED)
+        cli_usage("--slice is for the layout blocked: of %s a range of keys fills no range of the"
+                  " filter",
+                  bloomfile_traits_of(c->params.layout)->name);
+    if (c->params.capacity == 0 && (c->params.bits == 0 || c->params.hashes == 0))
+        cli_usage("--slice needs -n/--capacity, the keys of all slices together, or -m and -k: all"
+                  " slices must be cut from one size");
 }
 
 static void check_live(const struct create *c)
@@ -140,6 +176,7 @@ static void parse(struct create *c, int argc, char **argv)
         c->params.layout = BLOOMFILE_BLOCKED;
     check_solved(c);
     create_check_series(c);
+    check_slice(c);
     if (c->live)
         check_live(c);
     const uint32_t unit = bloomfile_traits_of(c->params.layout)->unit_cells;

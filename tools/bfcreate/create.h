@@ -11,6 +11,7 @@
 #define CREATE_LEAST_MEMORY     (16u << 20)
 #define CREATE_FIRST_LAYER      1000000 /* keys */
 #define CREATE_MOST_GENERATIONS 1000
+#define CREATE_MOST_SLICES      65536
 
 struct create {
     const char *path; /* "-": standard output */

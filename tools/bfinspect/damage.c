@@ -68,11 +68,12 @@ static void judge_version(struct inspect_report *r)
 
 static void judge_features(struct inspect_report *r)
 {
-    bool several = (r->info.incompat & (r->info.incompat - 1)) != 0;
+    const uint32_t unknown = r->info.incompat & ~INSPECT_KNOWN_INCOMPAT;
+    bool several = (unknown & (unknown - 1)) != 0;
     const char *before = several ? "bits " : "bit ";
     verdict_add(r, "needs a feature that this release does not know: incompat ");
     for (unsigned bit = 0; bit < 32; bit++) {
-        if ((r->info.incompat >> bit & 1) == 0)
+        if ((unknown >> bit & 1) == 0)
             continue;
         verdict_add(r, "%s%u", before, bit);
         before = ", ";

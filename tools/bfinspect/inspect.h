@@ -16,6 +16,10 @@
 #include "shared/layers.h"
 #include "shared/text.h"
 
+/* Feature bits that say no more than a field does: framing; series and slices. */
+#define INSPECT_KNOWN_COMPAT   1u
+#define INSPECT_KNOWN_INCOMPAT 3u
+
 struct inspect_options {
     bool json, header, verify, quick, map, quiet, force;
     bool utf8;  /* text may keep its letters beyond ASCII */

@@ -15,9 +15,7 @@
 #include <string.h>
 
 enum {
-    SHORT = 64,
-    KNOWN_COMPAT = 1,   /* bits that say no more than a field does: framing */
-    KNOWN_INCOMPAT = 1, /* series */
+    SHORT = 64
 };
 
 __attribute__((format(printf, 3, 4))) static void row(FILE *out, const char *name,
@@ -51,7 +49,10 @@ static void put_keys(FILE *out, const struct inspect_report *r)
         !r->measured   ? ""
         : is_solved(r) ? " by its pages, "
                        : " estimated from the ones, ",
-        capacity, grows ? " so far" : "");
+        capacity,
+        grows                      ? " so far"
+        : r->info.whole_blocks > 0 ? " in all slices"
+                                   : "");
 }
 
 static void put_rate(FILE *out, const struct inspect_report *r)
@@ -122,6 +123,16 @@ static void put_solution(FILE *out, const struct inspect_solution *s)
             cli_s(s->pages), s->unsolved == 1 ? "s" : "");
 }
 
+static void put_slice(FILE *out, const struct bloomfile_info *info, uint64_t blocks)
+{
+    char first[SHORT], last[SHORT], whole[SHORT];
+    if (info->whole_blocks > 0)
+        row(out, "slice", "blocks %s to %s of %s; keys of the others are maybe",
+            text_count(first, sizeof(first), info->first_block),
+            text_count(last, sizeof(last), info->first_block + blocks - 1),
+            text_count(whole, sizeof(whole), info->whole_blocks));
+}
+
 static void put_shape(FILE *out, const struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
@@ -139,6 +150,7 @@ static void put_shape(FILE *out, const struct inspect_report *r)
     cli_bytes(whole, sizeof(whole), r->size);
     row(out, "layout", "%s", traits->name);
     row(out, "m", "%s %s%s%s", m, traits->cell, cli_s(info->bits), in_units);
+    put_slice(out, info, units);
     if (traits->solved)
         put_solution(out, &r->solution);
     else
@@ -212,8 +224,8 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
         row(out, "writers", "%" PRIu32 "%s", info->writers,
             info->writers > 0 && !r->in_use ? ", killed" : "");
     put_hex(out, "boot id", info->boot_id, sizeof(info->boot_id));
-    if (((info->compat & ~(uint32_t)KNOWN_COMPAT) | info->ro_compat |
-         (info->incompat & ~(uint32_t)KNOWN_INCOMPAT)) != 0)
+    if (((info->compat & ~INSPECT_KNOWN_COMPAT) | info->ro_compat |
+         (info->incompat & ~INSPECT_KNOWN_INCOMPAT)) != 0)
         row(out, "features",
             "compat 0x%08" PRIx32 ", ro_compat 0x%08" PRIx32 ", incompat 0x%08" PRIx32,
             info->compat, info->ro_compat, info->incompat);

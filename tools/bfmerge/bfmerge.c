@@ -2,6 +2,7 @@
  *
  * bfmerge - one filter of many: their union, their intersection; a plain one of one that counts
  */
+#include "bfmerge/slices.h"
 #include "bfmerge/sources.h"
 #include "shared/cli.h"
 #include "shared/output.h"
@@ -21,7 +22,8 @@
 enum {
     UNION = 0,
     INTERSECT = 1,
-    PROJECT = 2
+    PROJECT = 2,
+    SLICES = 3
 };
 
 struct request {
@@ -50,6 +52,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_BITS(struct request, mode, INTERSECT), .rival = 'm'),
     OPTION(0, "project", NULL, "a classic filter of one counting SRC, a quarter as large",
            OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
+    OPTION(0, "slices", NULL, "the filter of which each SRC is a slice, made by bfcreate --slice",
+           OPTIONS_BITS(struct request, mode, SLICES), .rival = 'm'),
     OPTIONS_TITLE("What it promises and records:"),
     OPTION('p', "fpr", "RATE",
            "let the union have this false-positive rate, or with 1 any (default: the greatest that"
@@ -76,7 +80,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
 };
 
 static const struct options options = {
-    .usages = { "[options] DEST SRC...", "--project [options] DEST SRC" },
+    .usages = { "[options] DEST SRC...", "--slices [options] DEST SRC...",
+                "--project [options] DEST SRC" },
     .operands = { { "DEST", OPTIONS_A_FILTER }, { "SRC", OPTIONS_A_FILTER } },
     .about = "Make the Bloom filter DEST of all keys that are in any SRC. Sizes may differ; layout,"
              " k and seed may not. Filters of different sizes are first folded to the greatest"
@@ -85,6 +90,7 @@ static const struct options options = {
     .notes = "SRC '-' is standard input, which may hold many filters one after the other; DEST '-'"
              " is standard output. The exit status is 0 if there is a DEST, 2 for trouble.",
     .examples = "  bfmerge all.bloom shard-*.bloom\n"
+                "  bfmerge --slices all.bloom part-*.bloom\n"
                 "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n",
 };
 
@@ -94,8 +100,9 @@ static void check_options(const struct request *r)
 {
     if (r->mode != UNION && (r->params.max_fpr > 0 || r->disjoint))
         cli_usage("%s is for unions", r->disjoint ? "--disjoint" : "--fpr");
-    if (r->mode == PROJECT && (r->params.label != NULL || r->tagged))
-        cli_usage("--project keeps the label and the tag of SRC");
+    if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
+        cli_usage("%s keeps the label and the tag of SRC",
+                  r->mode == PROJECT ? "--project" : "--slices");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
@@ -120,11 +127,14 @@ static void parse(struct request *r, int argc, char **argv)
 static void open_sources(const struct request *r, struct merge_sources *s)
 {
     s->open_flags = r->open_flags;
+    s->slices = r->mode == SLICES;
     for (int i = 0; i < r->count; i++)
         merge_sources_add(s, r->paths[i]);
     if (r->list != NULL)
         merge_sources_add_listed(s, r->list, r->null);
     merge_sources_check(s);
+    if (s->slices)
+        merge_slices_check(s);
 }
 
 /* A sealed source stays mapped when DEST takes its name; a live one would lose its writers, and
@@ -207,6 +217,15 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
              cli_percent(rate, sizeof(rate), r->params.max_fpr > 0 ? r->params.max_fpr : promised));
 }
 
+static int join(const struct request *r, const struct merge_sources *s, unsigned flags)
+{
+    const bloomfile **filters = merge_sources_filters(s);
+    int error = sink_is_stdout(r->dest) ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, NULL)
+                                        : bloomfile_join(r->dest, filters, s->count, flags);
+    free(filters);
+    return error;
+}
+
 static int make(const struct request *r, const struct merge_sources *s)
 {
     const bool to_stdout = sink_is_stdout(r->dest);
@@ -217,6 +236,8 @@ static int make(const struct request *r, const struct merge_sources *s)
     if (r->mode == PROJECT)
         return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
                          : bloomfile_project(r->dest, first, flags);
+    if (r->mode == SLICES)
+        return join(r, s, flags);
     params.op = r->mode == INTERSECT ? BLOOMFILE_INTERSECTION : BLOOMFILE_UNION;
     params.keys = count_keys(r, s);
     const bloomfile **filters = merge_sources_filters(s);

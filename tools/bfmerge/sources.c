@@ -41,6 +41,8 @@ void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
     bloomfile_get_info(filter, &source->info);
     if (bloomfile_traits_of(source->info.layout)->solved)
         say_fail(BLOOMFILE_ESOLVED, "cannot merge", name);
+    if (source->info.whole_blocks > 0 && !s->slices)
+        say_fail(BLOOMFILE_ENOTWHOLE, "cannot merge", name);
     if (file != NULL) {
         source->is_file = true;
         source->device = file->st_dev;
@@ -182,7 +184,7 @@ static _Noreturn void fail_for_difference(const struct merge_source *first,
 void merge_sources_check(const struct merge_sources *s)
 {
     check_each_once(s);
-    for (size_t i = 1; i < s->count; i++) {
+    for (size_t i = 1; i < s->count && !s->slices; i++) {
         int error = bloomfile_compatible(s->list[0].filter, s->list[i].filter);
         if (error != 0)
             fail_for_difference(&s->list[0], &s->list[i], error);

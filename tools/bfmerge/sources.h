@@ -24,6 +24,7 @@ struct merge_sources {
     struct merge_source *list;
     size_t count, room;
     unsigned open_flags;
+    bool slices; /* they are slices of one filter */
     bool stdin_taken;
 };
 
@@ -36,7 +37,7 @@ void merge_sources_add(struct merge_sources *s, const char *path);
  * byte. */
 void merge_sources_add_listed(struct merge_sources *s, const char *path, bool null);
 
-/* No file may be there twice, and all must fit the first. */
+/* No file may be there twice, and all must fit the first; of slices, see slices.h. */
 void merge_sources_check(const struct merge_sources *s);
 
 /* Warns if the keys of some were cut in another way than those of others. */

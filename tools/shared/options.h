@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    OPTIONS_MOST = 40,
+    OPTIONS_MOST = 48,
     OPTIONS_USAGES = 4,
     OPTIONS_OPERANDS = 4
 };

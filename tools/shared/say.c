@@ -18,6 +18,8 @@ const char *say_advice(int error)
         return " (bfcreate --live makes one to add to)";
     case BLOOMFILE_ESOLVED:
         return " (make one of the keys with bfcreate)";
+    case BLOOMFILE_ENOTWHOLE:
+        return " (bfmerge --slices joins all slices)";
     case BLOOMFILE_EFILESYSTEM:
         return " (keep it on a local disk, or use a sealed copy)";
     case BLOOMFILE_ETEXTMODE:

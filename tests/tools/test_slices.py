@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""bfcreate --slice and bfmerge --slices: the whole of its slices, and what is said if they are not all of it."""
+
+from support import ToolTest, lines, main, numbered
+
+KEYS = numbered(30_000)
+
+
+class Slices(ToolTest):
+    def slices(self, count, *words, keys=KEYS):
+        """Makes them all; their names."""
+        names = [f"slice {i}" for i in range(1, count + 1)]
+        for i, name in enumerate(names, 1):
+            self.create("--slice", f"{i}/{count}", "-n", len(keys), *words, "-f", name, stdin=lines(*keys))
+        return names
+
+    def create(self, *words, stdin):
+        self.output("bfcreate", *words, "-", stdin=stdin)
+
+    def header(self, name):
+        return self.inspected(name, "--quick")["header"]
+
+    def test_they_make_the_filter_of_one_build(self):
+        for count, words in (2, ["-p", 0.001, "--label", "Wörter"]), (5, ["-0"]), (9, ["-s", 7, "--tag", "beef"]):
+            self.create("-f", "-n", len(KEYS), *words, "whole", stdin=lines(*KEYS))
+            names = self.slices(count, *words)
+            self.output("bfmerge", "--slices", "-f", "joined", *reversed(names))
+            self.assertEqual(self.read("joined"), self.read("whole"))
+            stream = b"".join(self.read(name) for name in names)
+            self.output("bfmerge", "--slices", "-f", "from stdin", "-", stdin=stream)
+            self.assertEqual(self.read("from stdin"), self.read("whole"))
+            self.write("list", lines(*[name.encode() for name in names]))
+            self.assertEqual(self.output("bfmerge", "--slices", "--files-from", "list", "-"), self.read("whole"))
+
+    def test_a_slice_by_itself(self):
+        names = self.slices(4)
+        strangers = numbered(10_000, "stranger ")
+        for name in names:
+            self.assertEqual(self.query(name, stdin=lines(*KEYS)), KEYS)
+            maybes = len(self.query(name, stdin=lines(*strangers)))
+            header = self.header(name)
+            others = 1 - header["m"] / 512 / header["whole_blocks"]
+            self.assertAlmostEqual(maybes / 10_000, others + 0.01 * (1 - others), delta=0.03)
+            self.output("bfinspect", "--verify", name)
+        self.assertEqual(sum(self.inspected(name)["records"][0]["n"] for name in names), len(KEYS))
+        report = self.output("bfinspect", names[1]).decode()
+        self.assertRegex(report, r"slice +blocks 128 to 319 of \d+; keys of the others are maybe\n")
+        self.assertIn("sized for 30,000 in all slices", report)
+        header = self.header(names[1])
+        self.assertEqual((header["first_block"], header["incompat"], header["capacity"]), (128, 2, len(KEYS)))
+
+    def test_standard_output_and_summaries(self):
+        names = self.slices(3)
+        result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))
+        self.assertEqual((result.returncode, result.stdout), (0, self.read(names[1])))
+        keys = self.inspected(names[1])["records"][0]["n"]
+        words = rb"%d keys, [\d.]+ bits each, false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
+        self.assertRegex(result.stderr, rb"\Abfcreate: standard output: " + words % keys + rb"\Z")
+
+    def test_one_that_is_overfull(self):
+        result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
+        self.assertEqual(result.returncode, 2)
+        self.check_message("bfcreate", result.stderr, "over is overfull: ", "for a capacity of 3291:", "anew with a larger -n, that of all slices together")
+
+    def test_what_does_not_make_a_filter(self):
+        names = self.slices(4)
+        _, two, three, _ = names
+        self.create("-f", "-n", len(KEYS), "whole", stdin=lines(*KEYS))
+        self.output("bfmerge", "--slices", "-f", "joined", *names)
+        for says, *given in (
+                ("none has the blocks 320 to 447 of 582", *[name for name in names if name != three]),
+                ("none has the blocks 0 to 127", *names[1:]), ("none has the blocks 448 to 581", *names[:3]),
+                ("cannot join whole: it is no slice", *names, "whole"),
+                ("cannot merge slice 2: it is there twice", *names, two)):
+            self.trouble("bfmerge", "--slices", "new", *given, names=[says])
+        self.write("copy", self.read(two))
+        self.trouble("bfmerge", "--slices", "new", *names, "copy", names=["cannot join copy: slice 2 has the block 128"])
+        for words, says in ((["-s", 1], "the seed"), (["-p", 0.02], "the size of the filter"), (["-0"], "how keys are cut"),
+                            (["--label", "x"], "the label"), (["--tag", "01"], "the tag"), (["-k", 3], "positions")):
+            size = ["-m", 582 * 512] if "-k" in words else []
+            self.create("-f", "--slice", "3/4", "-n", len(KEYS), *size, *words, "odd", stdin=lines(*KEYS))
+            self.trouble("bfmerge", "--slices", "new", *[name for name in names if name != three], "odd",
+                         names=["cannot join odd: it is a slice of another filter than slice 1, by ", says])
+        data = bytearray(self.read(three))
+        data[5000] ^= 1
+        self.write(three, data)
+        self.trouble("bfmerge", "--slices", "new", *names, names=["cannot merge slice 3: a page of the body is damaged"])
+
+    def test_what_needs_a_whole_filter(self):
+        names = self.slices(2)
+        for tool, *words in (("bfmerge", "new", *names), ("bfmerge", "--intersect", "new", *names), ("bffold", names[0], "new")):
+            self.trouble(tool, *words, names=[f"{names[0]}: a slice of a filter", "bfmerge --slices joins all slices"])
+        self.output("bfseal", names[0], "copy")
+        self.assertEqual(self.read("copy"), self.read(names[0]))
+
+    def test_options(self):
+        for words, says in (
+                (["--slice", "0/3", "-n", 9], "--slice takes I/N"), (["--slice", "4/3", "-n", 9], "--slice takes I/N"),
+                (["--slice", "1", "-n", 9], "--slice takes I/N"), (["--slice", "1/65537", "-n", 9], "--slice takes I/N"),
+                (["--slice", "1/3x", "-n", 9], "--slice takes I/N"), (["--slice", "1/3"], "--slice needs -n"),
+                (["--slice", "1/3", "-m", 5120], "--slice needs -n"),
+                (["--slice", "1/3", "-n", 9, "-l", "classic"], "for the layout blocked"),
+                (["--slice", "1/3", "-n", 9, "-l", "ribbon"], "for the layout blocked"),
+                (["--slice", "1/3", "-n", 9, "--live"], "not for live ones")):
+            self.trouble("bfcreate", *words, "new", names=[says])
+        self.trouble("bfcreate", "--slice", "1/3", "-n", 9, "new", names=["cannot create new: no such slice"])
+        self.slices(2)
+        for words, says in ((["--label", "x"], "--slices keeps the label"), (["--tag", "01"], "--slices keeps"),
+                            (["-p", 0.5], "--fpr is for unions"), (["--disjoint"], "--disjoint is for unions")):
+            self.trouble("bfmerge", "--slices", *words, "new", "slice 1", names=[says])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ * bloomfile_join() would refuse what is found here, and could not say which file it is. */
+#include "bfmerge/slices.h"
+#include "shared/cli.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BITS 512u
+
+static uint64_t end_of(const struct merge_source *slice)
+{
+    return slice->info.first_block + slice->info.bits / BLOCK_BITS;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct merge_source *const *x = a, *const *y = b;
+    const uint64_t at = (*x)->info.first_block, other = (*y)->info.first_block;
+    if (at != other)
+        return at < other ? -1 : 1;
+    return *x < *y ? -1 : *x > *y; /* in the order given */
+}
+
+/* Of what all slices of one filter have in common, the first thing in which these differ, and the
+ * option that makes it; or NULL. */
+static const char *difference(const struct bloomfile_info *a, const struct bloomfile_info *b)
+{
+    if (a->whole_blocks != b->whole_blocks)
+        return "the size of the filter (-n, -p or -m)";
+    if (a->hashes != b->hashes)
+        return "the number of positions (-n, -p or -k)";
+    if (a->seed != b->seed)
+        return "the seed (-s)";
+    if (a->hash_id != b->hash_id || a->self_test != b->self_test)
+        return "the hash function";
+    if (a->capacity != b->capacity)
+        return "the capacity (-n)";
+    if (memcmp(&a->fpr, &b->fpr, sizeof(a->fpr)) != 0)
+        return "the rate (-p)";
+    if (a->framing != b->framing || a->framing_size != b->framing_size)
+        return "how keys are cut";
+    if (memcmp(a->tag, b->tag, sizeof(a->tag)) != 0)
+        return "the tag (--tag)";
+    return strcmp(a->label, b->label) != 0 ? "the label (--label)" : NULL;
+}
+
+static _Noreturn void fail_for_missing(const struct merge_sources *s, uint64_t from, uint64_t to)
+{
+    cli_fail(0,
+             "cannot join the slices: none has the blocks %" PRIu64 " to %" PRIu64 " of %" PRIu64
+             " (bfinspect tells which ones each has)",
+             from, to - 1, s->list[0].info.whole_blocks);
+}
+
+static void check_places(const struct merge_sources *s, const struct merge_source **sorted)
+{
+    uint64_t next = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct merge_source *slice = sorted[i];
+        if (slice->info.first_block > next)
+            fail_for_missing(s, next, slice->info.first_block);
+        if (slice->info.first_block < next)
+            cli_fail(0, "cannot join %s: %s has the block %" PRIu64 " already", slice->name,
+                     sorted[i - 1]->name, slice->info.first_block);
+        next = end_of(slice);
+    }
+    if (next != s->list[0].info.whole_blocks)
+        fail_for_missing(s, next, s->list[0].info.whole_blocks);
+}
+
+void merge_slices_check(const struct merge_sources *s)
+{
+    const struct merge_source **sorted = calloc(s->count, sizeof(*sorted));
+    if (sorted == NULL)
+        cli_fail(0, "cannot hold more filters");
+    for (size_t i = 0; i < s->count; i++) {
+        const struct merge_source *slice = sorted[i] = &s->list[i];
+        if (slice->info.whole_blocks == 0)
+            cli_fail(0, "cannot join %s: it is no slice (leave out --slices to merge filters)",
+                     slice->name);
+        const char *differs = difference(&s->list[0].info, &slice->info);
+        if (differs != NULL)
+            cli_fail(0, "cannot join %s: it is a slice of another filter than %s, by %s",
+                     slice->name, s->list[0].name, differs);
+    }
+    qsort(sorted, s->count, sizeof(*sorted), by_place);
+    check_places(s, sorted);
+    free(sorted);
+}

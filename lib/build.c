@@ -8,9 +8,10 @@
 #include "build/digests.h"
 #include "build/fill.h"
 #include "build/reader.h"
+#include "build/spread.h"
 #include "format/checksum.h"
 #include "format/hash.h"
-#include "format/probe.h"
+#include "image/image.h"
 #include "image/new_image.h"
 #include "image/params.h"
 #include "os/spool.h"
@@ -30,7 +31,7 @@ struct bloomfile_builder {
     char *folder;
     struct digests *digests;
     struct fill_plan fill;
-    uint64_t first, last; /* digests outside are another slice's */
+    struct spread spread; /* of a slice; other digests are left out */
     unsigned staged;      /* of these, which are not with the others yet */
     uint64_t stage[STAGE];
 };
@@ -71,17 +72,16 @@ static int copy_params(bloomfile_builder *b, const struct bloomfile_params *p)
 }
 
 /* Of a slice, whose whole is planned without keys. */
-static int choose_range(bloomfile_builder *b)
+static int choose_spread(bloomfile_builder *b)
 {
     struct header h;
-    b->last = UINT64_MAX;
     if (b->params.slices == 0)
         return 0;
     int error = params_plan(&b->params, 0, GEOMETRY_FILE_HEADER, &h);
     if (error != 0)
         return error;
-    b->first = probe_least_digest(h.first_block, h.whole_blocks);
-    b->last = probe_last_digest(h.first_block + h.m / PROBE_BLOCK_BITS, h.whole_blocks);
+    image_describe(&h);
+    b->spread = spread_of(&h);
     return 0;
 }
 
@@ -101,7 +101,7 @@ int bloomfile_builder_new(bloomfile_builder **out, const struct bloomfile_params
     struct digests_plan plan;
     share_memory(b, &plan);
     if (error == 0)
-        error = choose_range(b);
+        error = choose_spread(b);
     if (error == 0)
         error = digests_new(&b->digests, &plan);
     if (error != 0) {
@@ -123,8 +123,11 @@ static int add_staged(bloomfile_builder *b)
 
 static int add_one(bloomfile_builder *b, uint64_t digest)
 {
-    if (digest < b->first || digest > b->last)
-        return 0;
+    if (b->params.slices != 0) {
+        if (!spread_has(&b->spread, digest))
+            return 0;
+        digest = spread_digest(&b->spread, digest);
+    }
     if (b->params.threads > 1)
         return digests_add(b->digests, &digest, 1);
     const int error = b->staged == STAGE ? add_staged(b) : 0;
@@ -142,8 +145,8 @@ static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
         size_t count = 0;
         end = n - at < CHUNK ? n : at + CHUNK;
         for (size_t i = at; i < end; i++) {
-            own[count] = digests[i];
-            count += digests[i] >= b->first && digests[i] <= b->last;
+            own[count] = spread_digest(&b->spread, digests[i]);
+            count += spread_has(&b->spread, digests[i]);
         }
         error = count > 0 ? digests_add(b->digests, own, count) : 0;
     }

@@ -171,7 +171,9 @@ static void test_sizes(void **state)
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = KEYS;
     params.fpr = 0.001;
-    struct bytes whole = finish_file(filled(params, KEYS));
+    bloomfile_builder *of_whole = filled(params, KEYS);
+    struct bytes whole = finish_file(of_whole);
+    bloomfile_builder_free(of_whole);
     bloomfile *list[7];
     params.slices = 7;
     for (params.slice = 0; params.slice < 7; params.slice++) {
@@ -658,6 +660,7 @@ static void test_slices_of_the_text(void **state)
         for (unsigned i = 0; i < count; i++)
             assert_error(bloomfile_builder_add(b, keys, i), 0);
         struct bytes image = finish_file(b);
+        bloomfile_builder_free(b);
         assert_int_equal(image.size, size);
         assert_int_equal(bloomfile_hash(0, image.data, image.size), hex(digest));
         free(image.data);

@@ -11,6 +11,7 @@
 #include "build/distinct.h"
 #include "build/reader.h"
 #include "build/solver.h"
+#include "build/spread.h"
 #include "format/checksum.h"
 #include "format/probe.h"
 #include "image/image.h"
@@ -26,6 +27,7 @@ struct fill {
     const struct kernel *kernel;
     struct geometry g;
     uint64_t units; /* of the whole filter, of which the body may be a slice */
+    struct spread spread;
     struct parts parts;
     uint8_t *body;
     int fd;
@@ -45,6 +47,7 @@ struct worker {
     struct reader *reader;
     struct solver *solver; /* of a layout that is solved */
     uint32_t *positions;   /* for positions read back */
+    uint64_t *own;         /* digests of a slice, as they are */
     struct aside_writer *writer;
     uint8_t *room;        /* for a part; NULL: parts are made in place */
     uint8_t *bytes;       /* the part */
@@ -79,6 +82,15 @@ static void add_and_count(struct worker *w, struct reader_piece *piece)
     w->added -= repeated;
 }
 
+/* A slice's digests as they are. */
+static void gather_own(const struct worker *w, struct reader_piece *piece)
+{
+    uint64_t *to = piece->own != NULL ? piece->own : w->own;
+    for (size_t i = 0; i < piece->n; i++)
+        to[i] = spread_back(&w->fill->spread, piece->digests[i]);
+    piece->digests = to;
+}
+
 static void collect(struct worker *w, struct reader_piece *piece)
 {
     reader_make_distinct(piece);
@@ -91,6 +103,8 @@ static void add(void *context, struct reader_piece *piece)
 {
     struct worker *w = context;
     const struct fill *f = w->fill;
+    if (w->own != NULL)
+        gather_own(w, piece);
     if (w->solver != NULL) {
         collect(w, piece);
         return;
@@ -117,6 +131,10 @@ static int add_keys(struct worker *w, uint64_t start, size_t size)
         w->last = end;
     uint64_t first = local ? probe_least_digest(w->first, f->units) : 0;
     uint64_t last = local ? probe_last_digest(w->last, f->units) : UINT64_MAX;
+    if (header_is_slice(f->h)) {
+        first = spread_digest(&f->spread, first);
+        last = spread_last(&f->spread, last);
+    }
     return reader_read(w->reader, first, last, add, w);
 }
 
@@ -192,7 +210,10 @@ static int get_ready(struct worker *w)
     if (f->kernel->solve != NULL &&
         solver_new(&w->solver, f->kernel, f->parts.size / CHECKSUM_PAGE) != 0)
         return ENOMEM;
-    return f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
+    int error = f->aside != NULL ? 0 : reader_new(&w->reader, f->runs, f->parts.room);
+    if (error == 0 && header_is_slice(f->h))
+        w->own = malloc(reader_most(w->reader) * sizeof *w->own);
+    return header_is_slice(f->h) && w->own == NULL ? ENOMEM : error;
 }
 
 static void release(struct worker *w, int error)
@@ -204,6 +225,7 @@ static void release(struct worker *w, int error)
     atomic_fetch_add(&f->overflow, w->tally.overflow);
     atomic_fetch_add(&f->sum, w->reader != NULL ? reader_sum(w->reader) : 0);
     free(w->positions);
+    free(w->own);
     free(w->room);
     reader_free(w->reader);
     solver_free(w->solver);
@@ -316,6 +338,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .g = geometry_of(h->layout, h->m, h->header_size),
         .parts = parts_plan(h, runs->held, plan, body != NULL),
         .units = header_range(h),
+        .spread = spread_of(h),
         .body = body,
         .fd = fd,
         .table = table,

@@ -118,6 +118,11 @@ static int reach_far(struct reader *r, uint64_t first, uint64_t *last, uint64_t 
     }
 }
 
+size_t reader_most(const struct reader *r)
+{
+    return r->room;
+}
+
 static size_t count_in_partition(const struct reader *r, uint64_t partition)
 {
     size_t n = 0;

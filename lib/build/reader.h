@@ -15,6 +15,9 @@ struct reader;
 /* `room`: about how many digests to hold at once. 0 or ENOMEM. */
 int reader_new(struct reader **out, const struct runs *runs, size_t room);
 
+/* A piece has no more digests than that. */
+size_t reader_most(const struct reader *r);
+
 /* All digests in a small range. */
 struct reader_piece {
     const uint64_t *digests;

@@ -85,7 +85,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTIONS_TITLE("A filter made by many machines:"),
     OPTION(0, "slice", "I/N",
            "make the I-th of N parts, with the keys that belong there; needs -n, or -m and -k",
-           OPTIONS_CALL(struct create, params, take_slice)),
+           OPTIONS_CALL(struct create, params, take_slice), .value = OPTIONS_A_TEXT),
     OPTIONS_TITLE("Other:"),
     OPTION('f', "force", NULL, "replace FILE if it is a filter, or empty",
            OPTIONS_FLAG(struct create, force)),

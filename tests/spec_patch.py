@@ -14,6 +14,7 @@ from pathlib import Path
 from zlib import crc32
 
 import spec_reader
+import spec_slice
 from spec_reader import (BLOCKED, COUNTING, OF_POSITIONS, RECORD, WIDTH, Image, cells, le,
                          load)
 
@@ -345,8 +346,8 @@ def make_one(base, result, features):
     """The patch from one Image to the other."""
     h, layout = base.need_no_solution().verify().header, base.header["layout"]
     other = result.verify().header
-    alike = "header_size", "layout", "m", "k", "seed", "hash_id", "self_test"
-    if any(h[name] != other[name] for name in alike):
+    alike = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", *spec_slice.FIELDS)
+    if any(h.get(name) != other.get(name) for name in alike):
         raise ValueError("base and result differ in shape")
     names = [base.record["body_crc"], result.record["body_crc"]]
     edits = edits_between(reduced(header_of(base), names[0]), reduced(header_of(result), names[1]))
@@ -475,7 +476,8 @@ def whole(base, header, body):
         result = Image(header + body + entries_of(body), "the result", True).verify()
     except ValueError:
         raise ValueError("BLOOMFILE_EPATCH") from None
-    same = all(result.header[name] == base.header[name] for name in ("header_size", "layout", "m"))
+    same = all(result.header.get(name) == base.header.get(name)
+               for name in ("header_size", "layout", "m", *spec_slice.FIELDS))
     need(same and result.record["state"] == spec_reader.SEALED, "EPATCH")
     return bytes(result.data)
 

@@ -6,9 +6,10 @@ wholefile SPEC OUT      write the file that section 19 shows
 info, verify FILE       print header and record in force as JSON, of a series those of each layer;
                         check the whole body
 query FILE              print the keys that may be present (-v: those certainly absent)
-write OUT               make a sealed image of keys, by --layout, --m, --k and further options
+write OUT               make a sealed image of keys, by --layout, --m, --k and further options; with
+                        --slice I/C only slice I, from 1, of C, of which the options tell the whole
 fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
-project SOURCE OUT
+project SOURCE OUT, copy SOURCE OUT, join OUT SLICE ...
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 With
@@ -29,6 +30,8 @@ from pathlib import Path
 from zlib import crc32
 
 import spec_ribbon
+import spec_slice
+from spec_slice import OF_SLICE
 
 # --- 2 Conventions ---
 
@@ -123,12 +126,11 @@ def digest_of(header, key):
 
 def positions(header, digest):
     g, m = digest, header["m"]
-    first = 512 * (g * (m // 512) >> 64)
     for i in range(header["k"]):
         if header["layout"] == BLOCKED:
             if i % 6 == 0:
                 g = g * C & U64
-            yield first + (g >> (55 - 9 * (i % 6)) & 511)
+            yield 512 * spec_slice.block_of(header, digest) + (g >> (55 - 9 * (i % 6)) & 511)
         else:
             yield g * m >> 64
             g = g * C & U64
@@ -152,6 +154,11 @@ def make_body(header, counts):
     for x, count in counts.items():
         body[x * bits // 8] |= min(count, 2**bits - 1) << x * bits % 8
     return body
+
+
+def own_digests(header, digests):
+    """Those that a filter, or a slice, holds."""
+    return {digest for digest in digests if spec_slice.is_own(header, digest)}
 
 
 def body_of_keys(header, digests):
@@ -201,7 +208,7 @@ class Image:
         m, layout = h["m"], h["layout"]
         need(h["header_crc"] == crc32(data[:H // 2 - 4]), "EHEADER rule V6")
         need(h["version"] == 1, "EVERSION rule V7")
-        unknown = h["incompat"] & ~OF_SERIES
+        unknown = h["incompat"] & ~(OF_SERIES | OF_SLICE)
         lowest_bit = (unknown & -unknown).bit_length() - 1
         need(unknown == 0, f"EFEATURE rule V8 bit {lowest_bit}")
         need(layout in WIDTH, "ELAYOUT rule V9")
@@ -221,12 +228,20 @@ class Image:
         need(not re.search(NOT_IN_LABEL, self.label), "ELABEL rule V18")
         self.pages = -(-size // 4096)
         self.size = H + size + 4 * self.pages
-        if h["incompat"] & OF_SERIES:
+        if h["incompat"] & OF_SLICE:
+            self.check_slice()
+        elif h["incompat"] & OF_SERIES:
             self.check_layer()
         expected = h["rest_size"] if self.is_sealed_layer() else self.size
         need(S >= expected, "ETRUNCATED rule V19")
         need(S == expected, "ETRAILING rule V20")
         self.body, self.entries = data[H:H + size], data[H + size:self.size]
+
+    def check_slice(self):
+        """Section 23.1."""
+        self.need(spec_slice.has_shape_of_slice(self.header), "ESLICE rule V33")
+        self.header.update(parse(spec_slice.FIELDS, self.data[:2048]))
+        self.need(spec_slice.is_in_its_whole(self.header), "ESLICE rule V34")
 
     def check_layer(self):
         """Section 21.1, but for the record's state."""
@@ -254,6 +269,9 @@ class Image:
     def is_layer(self):
         return self.header["incompat"] & OF_SERIES != 0
 
+    def is_slice(self):
+        return spec_slice.is_slice(self.header)
+
     def is_sealed_layer(self):
         return self.header.get("layers", 0) != 0
 
@@ -272,7 +290,7 @@ class Image:
         self.record = r = records[self.in_force]
         other = records[1 - self.in_force]
         sealed = r["state"] == SEALED
-        may_live = H == 4096 and h["layout"] != RIBBON
+        may_live = H == 4096 and h["layout"] != RIBBON and not self.is_slice()
         need(sealed or (r["state"] in (LIVE, POISONED) and may_live), "ESTATE rule V22")
         need(sealed == (r["sequence"] == SEALED_SEQUENCE), "ESTATE rule V22")
         need(r["overflow"] <= r["ones"] <= h["m"], "ESTATE rule V23")
@@ -322,9 +340,12 @@ class Image:
         bits = WIDTH[self.header["layout"]]
         if not self.is_named:
             return True
+        digest = digest_of(self.header, key)
         if self.header["layout"] == RIBBON:
-            return self.solution_has(digest_of(self.header, key))
-        for x in positions(self.header, digest_of(self.header, key)):
+            return self.solution_has(digest)
+        if not spec_slice.is_own(self.header, digest):
+            return True
+        for x in positions(self.header, digest):
             byte, shift = divmod(x * bits, 8)
             if self.page_is_right(byte // 4096) and not self.body[byte] >> shift & 2**bits - 1:
                 return False
@@ -339,6 +360,10 @@ class Image:
 
     def need_no_solution(self):
         self.need(self.header["layout"] != RIBBON, "ESOLVED")
+        return self
+
+    def need_whole(self):
+        self.need(not self.is_slice(), "ENOTWHOLE")
         return self
 
 
@@ -417,7 +442,7 @@ def load_one(path):
 
 def load_source(path):
     """Of an operation other than copying."""
-    return load_one(path).need_no_solution().verify()
+    return load_one(path).need_no_solution().need_whole().verify()
 
 
 def page_entries(body):
@@ -425,13 +450,14 @@ def page_entries(body):
 
 
 def static_header(header):
-    """Its bytes; that of a layer if it has the fields of section 21.1."""
+    """Its bytes; that of a layer, or a slice, if it has the fields of section 21.1, or 23.1."""
     compat = FRAMED if header["framing"] else 0
-    is_layer = "layer" in header
-    return serialise({**(LAYER if is_layer else {}), **HEADER}, {
+    further, incompat = ((LAYER, OF_SERIES) if "layer" in header else
+                         (spec_slice.FIELDS, OF_SLICE) if spec_slice.is_slice(header) else ({}, 0))
+    return serialise({**further, **HEADER}, {
         "hash_id": 1, "self_test": self_test(header["seed"]), **header,
         "magic": MAGIC, "version": 1, "compat": compat, "ro_compat": 0,
-        "incompat": OF_SERIES if is_layer else 0,
+        "incompat": incompat,
         "body_offset": header["header_size"], "body_size": body_size(header)},
         header["header_size"] // 2)
 
@@ -503,7 +529,7 @@ def combine(out, sources, provenance=0, **changes):
 
 def fold(_, factor, path, out):
     factor = int(factor, 0)
-    source = load_one(path).verify() if factor == 1 else load_source(path)
+    source = load_one(path).need_whole().verify() if factor == 1 else load_source(path)
     m, unit = source.header["m"], FOLDED_UNIT[source.header["layout"]]
     if factor < 1 or m // unit % factor:
         raise ValueError(f"{path}: m = {m} cannot be folded by {factor}")
@@ -556,6 +582,27 @@ def project(_, path, out):
     if source.header["layout"] != COUNTING:
         raise ValueError(f"{path}: the layout is not counting")
     combine(out, [source], PROJECTION, layout=CLASSIC)
+
+
+def copy(_, path, out):
+    combine(out, [load_one(path).verify()])
+
+
+def join(options, out, *paths):
+    """Section 23.3."""
+    sources = [load(path) for path in paths]
+    headers = [{**layer.header, "framing": framing_of(layer.header),
+                "provenance": layer.header["provenance"] & KNOWN_PROVENANCE}
+               for source in sources for layer in layers_of(source)]
+    order = spec_slice.in_order(headers)
+    if order is None:
+        raise ValueError(f"{out}: BLOOMFILE_EINCOMPLETE")
+    header = {**spec_slice.whole_of(headers[0]), "header_size": 512 if options.embedded else 4096}
+    body = b"".join(sources[i].verify().body for i in order)[:header["m"] // 8]
+    n = sum(source.record["n"] for source in sources)
+    is_estimate = n > U64 or any(source.record["flags"] & N_ESTIMATED for source in sources)
+    seal(out, header, body.ljust(body_size(header), b"\0"), min(n, U64),
+         N_ESTIMATED if is_estimate else 0)
 
 
 # --- Annex B: the compact form ---
@@ -611,8 +658,8 @@ def understand(question):
     return kind, {"text": TEST_STRING[:given.get("length", 0)], **given}
 
 
-PLAIN = "crc", "digest", "selftest", "record", "refused", "layer"
-WITHOUT_BODY = "positions", "series", "columns", "lookup", "page"
+PLAIN = "crc", "digest", "selftest", "record", "refused", "layer", "cut"
+WITHOUT_BODY = "positions", "series", "slice", "columns", "lookup", "page"
 HEXADECIMAL = "seed", "digest", "body_crc", "header_crc", "series", "link", "series_fpr"
 
 
@@ -637,6 +684,20 @@ def whole_series(given):
     data = sealed_series(layers)
     opened(data, "series").verify()
     return data
+
+
+def whole_slice(given):
+    whole = whole_header({**given, "header_size": 4096})
+    header = spec_slice.cut(whole, given["slice"], given["slices"])
+    digests = own_digests(header, {xxh3(TEST_STRING[:i], given["seed"])
+                                   for i in range(given["keys"])})
+    data = sealed(header, body_of_keys(header, digests), len(digests))
+    Image(data, "slice").verify()
+    return data
+
+
+def size_and_digest(data):
+    return f"{len(data)} {xxh3(data, 0):016x}"
 
 
 def page_solved(given):
@@ -670,8 +731,10 @@ def refused_by(whole, at=(), bytes=b"", mend=0, size=None, **_):
 
 ANSWERS = {
     "entries": lambda given: " ".join(f"{entry:08x}" for entry in page_entries(given["body"])),
-    "image": lambda given: "{} {:016x}".format(len(whole_image(given)), xxh3(whole_image(given), 0)),
-    "series": lambda given: "{} {:016x}".format(len(whole_series(given)), xxh3(whole_series(given), 0)),
+    "image": lambda given: size_and_digest(whole_image(given)),
+    "series": lambda given: size_and_digest(whole_series(given)),
+    "slice": lambda given: size_and_digest(whole_slice(given)),
+    "cut": spec_slice.vector_of_cut,
     "layer": lambda given: serialise(LAYER, given, 304)[240:].hex(),
     "record": record_bytes,
     "refused": lambda given: refused_by(**given),
@@ -703,6 +766,7 @@ def vectors(_, spec):
     check_table(section(spec, 4), HEADER, 2)
     check_table(section(spec, 5), RECORD, 4)
     check_table(section(spec, 21), LAYER, 2)
+    check_table(section(spec, 23), spec_slice.FIELDS, 2)
     if re.findall(r"^\| `([\dA-F ]+)` \|", section(spec, 4), re.M) != TEXT_MODE:
         raise ValueError("the table of damaged magics differs")
     text, bodies, whole = section(spec, "Annex D:"), [], whole_file(spec)
@@ -903,13 +967,16 @@ def write(options, out):
         "k": options.k, "m": options.m, "m_unfolded": options.m,
         "capacity": options.capacity or max(len(digests), 1), "tag": options.tag, "label": label,
         "fpr": le(struct.pack("<d", options.fpr), 0), "provenance": 0}
+    if options.slice:
+        header = spec_slice.cut(header, options.slice[0] - 1, options.slice[1])
     seal(out, header, make_body(header, {}), 0)  # refuses a wrong m or k before they are used
+    digests = own_digests(header, digests)
     seal(out, header, body_of_keys(header, digests), len(digests))
 
 
 def main():
     commands = {command.__name__: command for command in (
-        vectors, wholefile, info, verify, query, write, fold, union, intersection, project)}
+        vectors, wholefile, info, verify, query, write, fold, union, intersection, project, copy, join)}
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add, number = parser.add_argument, partial(int, base=0)
@@ -928,6 +995,7 @@ def main():
     add("--fpr", type=float, default=0.0)
     add("--label", default="")
     add("--tag", type=bytes.fromhex, default=bytes(16))
+    add("--slice", type=lambda text: [int(number) for number in text.split("/")])
     options = parser.parse_intermixed_args()
     try:
         return commands[options.command](options, *options.arguments)

@@ -22,6 +22,7 @@ from spec_patch import variable  # noqa: E402
 from spec_reader import Image  # noqa: E402
 from craft_series import file_name  # noqa: E402
 from refused_series import layers, live_series, sealed_series  # noqa: E402
+from refused_slices import INCOMPLETE, slices  # noqa: E402
 
 COLUMNS = ["file", "error", "rule"]
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
@@ -121,10 +122,14 @@ def header(out):
     out.add("EVERSION", "V7", version_0=changed(version=0), version_2=changed(version=2),
             version_all_ones=changed(version=2**32 - 1),
             version_2_and_unknown_feature=changed(version=2, incompat=1))
-    out.add("EFEATURE", "V8", incompat_bit_1=changed(incompat=2), incompat_bits_0_and_1=changed(
-                IN_FILE, incompat=3),
-            incompat_bit_31=changed(incompat=2**31),
-            incompat_and_unknown_layout=changed(incompat=6, layout=9))
+    out.add("ESLICE", "V33", incompat_bit_1=changed(incompat=2),
+            incompat_bits_0_and_1=changed(IN_FILE, incompat=3))
+    out.add("EFEATURE", "V8", incompat_bit_2=changed(incompat=4), incompat_bits_0_and_2=changed(
+                IN_FILE, incompat=5),
+            incompat_bits_1_and_2=changed(IN_FILE, incompat=6),
+            incompat_bit_31=changed(incompat=2**31), incompat_all_ones=changed(incompat=2**32 - 1),
+            incompat_and_unknown_layout=changed(incompat=6, layout=9),
+            incompat_bit_2_and_unknown_layout=changed(incompat=4, layout=9))
     out.add("ELAYOUT", "V9", layout_0=changed(layout=0), layout_5=changed(layout=5),
             layout_all_ones=changed(layout=2**32 - 1))
     out.add("EHASH", "V10", hash_id_0=changed(hash_id=0), hash_id_2=changed(hash_id=2),
@@ -313,9 +318,10 @@ def ribbon(out):
 
 # --- Patches: of two embedded images, changed in one thing ---
 
-BASE = "classic-embedded.bloom", "blocked-embedded.bloom", "counting-embedded.bloom"
+BASE = ("classic-embedded.bloom", "blocked-embedded.bloom", "counting-embedded.bloom",
+        "slice-last.bloom", "slices-joined.bloom")
 OLD = [Image((FOLDER.parent / "golden" / name).read_bytes(), name) for name in BASE]
-CLASSIC_OLD, BLOCKED_OLD, COUNTING_OLD = OLD
+CLASSIC_OLD, BLOCKED_OLD, COUNTING_OLD, SLICE_OLD, JOINED_OLD = OLD
 NEW = [edit(bytes(image.data), header={"capacity": 77}) for image in OLD]
 
 
@@ -452,6 +458,21 @@ def wrong_strings(out):
             moved_below_0=counting + part(None, None, (1, b"\0", "1" + "0" * 29 + "1")) + END)
 
 
+def other_slices(out):
+    """The result is right by itself, but its place in a whole is not that of the base."""
+    def changed(image=SLICE_OLD, place=None, **fields):
+        at = {240: struct.pack("<QQ", *place)} if place else {}
+        return head(image, result=edit(bytes(image.data), header=fields, at=at)) + variable(
+            image.pages)
+
+    m = JOINED_OLD.header["m"]
+    out.add("EPATCH", "P8", base=3, to_another_place=changed(place=(64, 64 + 22)),
+            to_another_whole_around_one_place=changed(place=(0, 22)), of_a_slice_to_a_whole=changed(
+                incompat=0))
+    out.add("EPATCH", "P8", base=4, of_a_whole_to_a_slice=changed(
+        JOINED_OLD, place=(0, m // 512), incompat=2))
+
+
 def wrong_results(out):
     def patch(image, result, *units):
         return head(image, result=result) + part(*units) + END
@@ -471,8 +492,8 @@ def wrong_results(out):
                                (1, b"\0", "0" * free + "1"), None))
 
 
-def table(rows):
-    return "".join("\t".join(cells) + "\n" for cells in [COLUMNS, *rows]).encode()
+def table(rows, columns=COLUMNS):
+    return "".join("\t".join(cells) + "\n" for cells in [columns, *rows]).encode()
 
 
 def main():
@@ -481,13 +502,15 @@ def main():
     options = parser.parse_args()
     out = Folder()
     for add in (not_images, truncated, header, records, not_sealed, body, ribbon, layers,
-                sealed_series, live_series):
+                sealed_series, live_series, slices):
         add(out)
     patches = Patches()
-    for add in wrong_heads, wrong_parts, wrong_strings, wrong_results:
+    for add in wrong_heads, wrong_parts, wrong_strings, other_slices, wrong_results:
         add(patches)
     files = {**out.files, **patches.files, "index.tsv": table(out.rows),
-             "series.tsv": table(out.series), "patches.tsv": patches.index()}
+             "series.tsv": table(out.series), "patches.tsv": patches.index(),
+             "slices.tsv": table([(",".join(names), "BLOOMFILE_EINCOMPLETE")
+                                  for names in INCOMPLETE], ["slices", "error"])}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

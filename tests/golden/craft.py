@@ -18,6 +18,7 @@ READER = TESTS / "spec_reader.py"
 sys.path.insert(0, str(TESTS))
 
 import spec_reader  # noqa: E402
+import spec_slice  # noqa: E402
 from spec_reader import FRAMINGS, HEADER, LAYER, RECORD, Image, framing_of, opened  # noqa: E402
 
 SEALED_SEQUENCE = 2**64 - 1
@@ -31,7 +32,7 @@ def reader(*arguments, keys=b""):
 
 
 def derive(command, *arguments):
-    """The image that `fold N`, `union` or `project` makes from other images (given as bytes)."""
+    """The image that `fold N`, `union`, `join`, `copy` or `project` makes of images (given as bytes)."""
     with tempfile.TemporaryDirectory() as folder:
         words = []
         for number, argument in enumerate(arguments):
@@ -41,8 +42,7 @@ def derive(command, *arguments):
                 argument = path
             words.append(argument)
         out = pathlib.Path(folder, "out")
-        after = 1 if command == "union" else len(words)
-        words.insert(0 if command == "union" else after, out)
+        words.insert(0 if command in ("union", "join") else len(words), out)
         reader(command, *words)
         return out.read_bytes()
 
@@ -135,7 +135,7 @@ def framing_words(image):
 def locate(image, name, record=None):
     """A field's size, offset in the image, and struct format."""
     H = header_size(image)
-    fields, start, size = (({**HEADER, **LAYER}, 0, H // 2) if record is None
+    fields, start, size = (({**HEADER, **LAYER, **spec_slice.FIELDS}, 0, H // 2) if record is None
                            else (RECORD, H // 2 + H // 4 * record, H // 4))
     offset, form = fields[name]
     return struct.calcsize("<" + form), start + offset % size, form
@@ -210,7 +210,7 @@ def write_folder(folder, files, check):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
     known = {".gitattributes", "README.md", "make.py", "craft.py", "craft_series.py",
-             "refused_series.py"} | set(files)
+             "craft_slices.py", "refused_series.py", "refused_slices.py"} | set(files)
     different += [str(path.relative_to(folder)) for path in sorted(folder.rglob("*"))
                   if path.is_file() and "__pycache__" not in path.parts
                   and str(path.relative_to(folder)) not in known]

@@ -17,13 +17,15 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
 import craft_series  # noqa: E402
+import craft_slices  # noqa: E402
 from craft import (LIVE, body_of, derive, edit, field, flip, framing_words,  # noqa: E402
                    hash_words, header_size, lines, make, named, write_folder)
 
 import spec_patch  # noqa: E402
 from spec_reader import Image  # noqa: E402
 
-COLUMNS = "file keys n layout m k seed hash framing sha256 form maybes bfcreate".split()
+COLUMNS = ("file keys n layout m k seed hash framing sha256 form maybes bfcreate first_block "
+           "whole_blocks").split()
 SERIES = ("file keys layers generations n layout m k seed hash framing sha256 sealed_sha256 "
           "maybes").split()
 
@@ -51,7 +53,7 @@ APPLICATION = {"hash_id": 0x80536841, "self_test": int(KEYS["few.digests"][0], 1
 class Folder:
     def __init__(self):
         self.files = {f"keys/{name}": lines(keys) for name, keys in KEYS.items()}
-        self.images, self.series = [], []
+        self.images, self.series, self.slices = [], [], []
 
     def keys(self, name, keys):
         """Puts keys into a file of their own; its name."""
@@ -65,6 +67,11 @@ class Folder:
     def add_sealed(self, name, keys, image):
         self.files[name] = image
         self.series.append((name, keys, image, image))
+
+    def add_joined(self, *names):
+        """Slices that make a whole, which is no file, since it can be made."""
+        self.slices.append((",".join(names), hashlib.sha256(craft_slices.joined(
+            *(self.files[name] for name in names))).hexdigest()))
 
     def add_live(self, name, keys, files):
         """files: slot -> bytes. A sealed copy is no file, since it can be made."""
@@ -219,6 +226,58 @@ def odd_but_valid(out):
                              "ones": 2000, "body_crc": 0, "boot_id": bytes(range(16))}))
 
 
+# Of an application's own function: around the edges of the last page of 2^51 blocks, and of one of
+# which a key that was never added is.
+ENDS = [b"%016x" % digest for digest in (
+    2**64 - 2**19, 2**64 - 2**19 + 2**13, 2**64 - 2**18 - 1, 2**64 - 1,
+    2**64 - 2**19 - 1, 2**63, 0)]
+NEAR = int(KEYS["absent.digests"][0], 16) >> 19 << 19
+MIDST = [b"%016x" % (NEAR + difference) for difference in (0, 2**19 - 1, -1, 2**19)]
+
+
+def slices(out):
+    """The keys of other slices are asked as well."""
+    urls = {"fpr": 0.01, "capacity": 400}
+    out.make("slice-1-of-1.bloom", "few.keys", "blocked", 10 * 512, 6, capacity=40, slice="1/1")
+    for i, name in enumerate(("first", "middle", "last"), start=1):
+        out.make(f"slice-{name}.bloom", "urls.keys", "blocked", 150 * 512, 7, **urls,
+                 slice=f"{i}/3")
+    out.make("slices-joined.bloom", "urls.keys", "blocked", 150 * 512, 7, **urls)
+    for i, name in enumerate(("one-page", "two-pages"), start=1):
+        out.make(f"slice-label-tag-{name}.bloom", "seen.keys", "blocked", 130 * 512, 13, label=LABEL,
+                 tag=bytes(range(0xA0, 0xB0)).hex(), seed=0x0123456789ABCDEF, capacity=5000,
+                 slice=f"{i}/2")
+    out.add("slice-framing.bloom", "few.keys",
+            make("blocked", 64 * 512, 1, KEYS["few.keys"], framing="null", capacity=41, slice="1/1"))
+    for i in 1, 2:
+        out.add(f"application-slice-{i}.bloom", "few.digests",
+                make("blocked", 128 * 512, 6, KEYS["few.digests"], capacity=40, slice=f"{i}/2",
+                     **APPLICATION))
+    for name, keys, first in ("ends", ENDS, 2**51 - 64), ("midst", MIDST, NEAR >> 13):
+        out.files[f"keys/{name}.digests"] = lines(keys)
+        out.add(f"application-slice-{name}.bloom", f"{name}.digests",
+                craft_slices.of_blocks(first, 64, 2**51, keys, **APPLICATION))
+    out.add("slice-of-one-block.bloom", "seen.keys", craft_slices.of_blocks(
+        128, 1, 129, KEYS["seen.keys"], k=64))
+    out.add("slice-of-no-such-cut.bloom", "urls.keys", craft_slices.of_blocks(
+        192, 64, 1000, KEYS["urls.keys"]))
+    out.add("slice-middle-unknown-everything.bloom", "urls.keys",
+            edit(out.files["slice-middle.bloom"],
+                 header={"compat": 0x80000000, "ro_compat": 0x80000001, "provenance": 0xFFFFFFF8,
+                         "framing": 0x104},
+                 record={"flags": 0xFFFFFFFE}, at={256: b"\xa5" * (2044 - 256)}))
+    out.make("patched-slice-first.bloom", "few.keys", "blocked", 150 * 512, 7, **urls,
+             slice="1/3")
+    whole = [f"slice-{name}.bloom" for name in ("last", "first", "middle")]
+    out.add_joined("slice-1-of-1.bloom")
+    out.add_joined(*whole)
+    out.add_joined(*whole[:2], "slice-middle-unknown-everything.bloom")
+    out.add_joined("patched-slice-first.bloom", "slice-middle.bloom", "slice-last.bloom")
+    out.add_joined("slice-label-tag-two-pages.bloom", "slice-label-tag-one-page.bloom")
+    out.add_joined("slice-framing.bloom")
+    out.add_joined("application-slice-1.bloom", "application-slice-2.bloom")
+
+
 def patched(out):
     """Images of the shape of others, with other keys, for patches."""
     out.make("patched-blocked.bloom", "three.keys", "blocked", 9 * 512, 13, True)
@@ -235,7 +294,8 @@ PATCHES = [
     ("counting-two-pages-embedded", "patched-counting-two-pages"),
     ("blocked-embedded", "blocked-embedded"), ("reserved-embedded", "unknown-record-flags"),
     ("n-estimated", "unknown-compat"), ("interrupted-seal-0", "reserved-file"),
-    ("reserved-file", "interrupted-seal-1"), ("application-blocked", "application-blocked")]
+    ("reserved-file", "interrupted-seal-1"), ("application-blocked", "application-blocked"),
+    ("slice-first", "patched-slice-first"), ("slice-middle", "slice-middle-unknown-everything")]
 
 
 def add_patches(out):
@@ -328,7 +388,8 @@ def row(name, keys, image, bfcreate):
     maybes = sum(opened.maybe(key) for key in absent)
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
             field(image, "k"), field(image, "seed"), hash_words(opened), framing_words(opened),
-            hashlib.sha256(image).hexdigest(), form, maybes, bfcreate]
+            hashlib.sha256(image).hexdigest(), form, maybes, bfcreate,
+            *(opened.header.get(name, "-") for name in ("first_block", "whole_blocks"))]
 
 
 def table(columns, rows):
@@ -347,11 +408,13 @@ def main():
     hashes_of_applications(out)
     operations(out)
     odd_but_valid(out)
+    slices(out)
     patched(out)
     add_patches(out)
     series(out)
     files = {**out.files, "index.tsv": table(COLUMNS, (row(*image) for image in out.images)),
-             "series.tsv": table(SERIES, (series_row(*one) for one in out.series))}
+             "series.tsv": table(SERIES, (series_row(*one) for one in out.series)),
+             "slices.tsv": table(["slices", "sha256"], out.slices)}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

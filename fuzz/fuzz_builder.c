@@ -2,12 +2,15 @@
  *
  * Fuzzes builders. The input chooses the parameters and the digests, spread or crowded into few
  * ranges. Whatever the threads, the memory, the order and the repetitions: the bytes are the same,
- * the filter verifies, and every key is found.
+ * the filter verifies, and every key is found. So are those of the filter that its slices make.
  */
 #include <bloomfile.h>
+#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "format/bytes.h"
 #include "format/layout.h"
@@ -15,10 +18,11 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-    CHOICES = 12,     /* bytes at the beginning of the input */
+    CHOICES = 13,     /* bytes at the beginning of the input */
     MOST = 1 << 17,   /* digests: some need a file, if there is little memory */
     LITTLE = 1 << 12, /* digests for most inputs */
-    LINES_MOST = 700
+    LINES_MOST = 700,
+    SLICES_MOST = 4
 };
 
 static void expect(bool condition)
@@ -106,6 +110,60 @@ static void ask(struct made made, const struct keys *keys)
     bloomfile_close(f);
 }
 
+/* A slice, which has no embedded form. */
+static bloomfile *slice_of_keys(struct bloomfile_params params, const struct keys *keys,
+                                unsigned choice)
+{
+    const int fd = memfd_create("fuzz", 0);
+    expect(fd >= 0);
+    bloomfile_builder *b = other_builder(params, keys, choice);
+    expect(bloomfile_builder_finish_fd(b, fd) == 0);
+    bloomfile_builder_free(b);
+    bloomfile *f;
+    expect(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_VERIFY_FULL) == 0);
+    close(fd);
+    expect(bloomfile_contains_digests(f, keys->digests, keys->n, NULL) == keys->n);
+    return f;
+}
+
+/* Each slice answers to the keys of all; their ranges are all digests. */
+static void slice(struct made whole, const struct keys *keys, unsigned choice)
+{
+    bloomfile *f, *slices[SLICES_MOST];
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    expect(bloomfile_open_memory(&f, whole.image, whole.size, 0) == 0);
+    expect(bloomfile_get_info(f, &info) == 0);
+    bloomfile_close(f);
+    const uint64_t pages = (info.bits / 512 + 63) / 64;
+    const uint32_t most = pages < SLICES_MOST ? (uint32_t)pages : SLICES_MOST;
+    if (info.layout != BLOOMFILE_BLOCKED)
+        return;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = info.capacity;
+    params.fpr = info.fpr;
+    params.bits = info.bits;
+    params.hashes = info.hashes;
+    params.slices = 1 + choice % most;
+    bloomfile_digest next = 0, last;
+    for (params.slice = 0; params.slice < params.slices; params.slice++) {
+        bloomfile_digest first;
+        slices[params.slice] = slice_of_keys(params, keys, choice);
+        bloomfile_slice_range(slices[params.slice], &first, &last);
+        expect(first == next && last >= first);
+        expect(bloomfile_slice_of(info.bits, params.slices, first) == params.slice);
+        expect(bloomfile_slice_of(info.bits, params.slices, last) == params.slice);
+        next = last + 1;
+    }
+    expect(last == UINT64_MAX);
+    struct made joined;
+    expect(bloomfile_join_memory(&joined.image, &joined.size, (const bloomfile *const *)slices,
+                                 params.slices) == 0);
+    expect(joined.size == whole.size && memcmp(joined.image, whole.image, whole.size) == 0);
+    bloomfile_free(joined.image);
+    for (uint32_t i = 0; i < params.slices; i++)
+        bloomfile_close(slices[i]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < CHOICES)
@@ -120,6 +178,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (error == 0) {
         expect(plain.size == other.size && memcmp(plain.image, other.image, plain.size) == 0);
         ask(plain, &keys);
+        slice(plain, &keys, data[12]);
     }
     bloomfile_free(plain.image);
     bloomfile_free(other.image);

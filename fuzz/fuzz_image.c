@@ -21,7 +21,7 @@ static void expect(bool condition)
         abort();
 }
 
-/* Folding by 1 leaves all as it is; what is damaged, or solved, is not folded. */
+/* Folding by 1 leaves all as it is; what is damaged, solved, or a slice is not folded. */
 static void plan(const bloomfile *f, uint64_t ones, int verified)
 {
     struct bloomfile_fold_choice choices[2];
@@ -31,6 +31,8 @@ static void plan(const bloomfile *f, uint64_t ones, int verified)
     expect(bloomfile_get_info(f, &info) == 0);
     if (bloomfile_traits_of(info.layout)->solved)
         expect(error == BLOOMFILE_ESOLVED);
+    else if (info.whole_blocks != 0)
+        expect(error == BLOOMFILE_ENOTWHOLE);
     else
         expect(error == verified);
     if (error != 0)
@@ -38,6 +40,46 @@ static void plan(const bloomfile *f, uint64_t ones, int verified)
     expect(count >= 1 && choices[0].factor == 1 && choices[0].ones == ones);
     expect(choices[0].fpr <= choices[0].fpr_more * 1.000001);
     expect(count == 1 || (choices[1].ones <= ones && choices[1].fpr >= choices[0].fpr));
+}
+
+/* Where an answer may be "no". */
+static void ask_at_edges(const bloomfile *f)
+{
+    bloomfile_digest first, last;
+    bloomfile_slice_range(f, &first, &last);
+    expect(first <= last);
+    expect(first == 0 || bloomfile_contains_digest(f, first - 1));
+    expect(last == UINT64_MAX || bloomfile_contains_digest(f, last + 1));
+    bloomfile_contains_digest(f, first);
+    bloomfile_contains_digest(f, last);
+}
+
+/* Only a slice that is all of its whole can be joined alone, and answers as before then. */
+static void join(const bloomfile *f, int verified)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT, joined = BLOOMFILE_INFO_INIT;
+    void *image = NULL;
+    size_t size = 0;
+    expect(bloomfile_get_info(f, &info) == 0);
+    const int error = bloomfile_join_memory(&image, &size, &f, 1);
+    if (info.whole_blocks == 0 || info.bits / 512 != info.whole_blocks)
+        expect(error == BLOOMFILE_EINCOMPLETE);
+    else
+        expect(error == verified);
+    if (error != 0)
+        return;
+    bloomfile *whole;
+    expect(bloomfile_open_memory(&whole, image, size,
+                                 BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL) == 0);
+    expect(bloomfile_get_info(whole, &joined) == 0);
+    expect(joined.whole_blocks == 0 && joined.bits == info.bits && joined.ones == info.ones);
+    if (info.hash_id >= BLOOMFILE_APP_HASH_FIRST)
+        expect(bloomfile_name_hash(whole, info.hash_id, info.self_test) == 0);
+    for (bloomfile_digest i = 0; i < 64; i++)
+        expect(bloomfile_contains_digest(whole, i * (UINT64_MAX / 61)) ==
+               bloomfile_contains_digest(f, i * (UINT64_MAX / 61)));
+    bloomfile_close(whole);
+    bloomfile_free(image);
 }
 
 /* A series is whole, and not what is for one image. */
@@ -97,10 +139,13 @@ static void use(const uint8_t *image, size_t size, unsigned flags, int expected)
     expect(bloomfile_measure(f, &measure) == 0);
     expect(bloomfile_measure_map(f, fill, 5) == (one ? 0 : BLOOMFILE_ENOTONE));
     expect(flags != BLOOMFILE_VERIFY_FULL || verified == 0);
-    if (one)
+    ask_at_edges(f);
+    if (one) {
         plan(f, measure.ones, verified);
-    else
+        join(f, verified);
+    } else {
         use_layers(f);
+    }
     bloomfile_close(f);
 }
 

@@ -40,8 +40,8 @@ static bool same_filter(const struct header *a, const struct header *b)
 {
     return a->layout == b->layout && a->hash_id == b->hash_id && a->self_test == b->self_test &&
            a->seed == b->seed && a->k == b->k && a->whole_blocks == b->whole_blocks &&
-           a->capacity == b->capacity && a->fpr == b->fpr && a->provenance == b->provenance &&
-           a->framing == b->framing && memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
+           a->capacity == b->capacity && a->fpr == b->fpr &&
+           ((a->provenance ^ b->provenance) & SOURCE_PROVENANCE) == 0 && a->framing == b->framing && memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
            memcmp(a->label, b->label, sizeof a->label) == 0;
 }
 
@@ -66,8 +66,8 @@ static int describe_whole(struct header *h, const bloomfile *const *slices, size
         int error = source_describe(slices[i], h);
         if (error != 0)
             return error;
-        keys += h->record.n;
-        flags |= h->record.flags;
+        flags |= h->record.flags | (keys > UINT64_MAX - h->record.n ? RECORD_N_ESTIMATED : 0);
+        keys = keys > UINT64_MAX - h->record.n ? UINT64_MAX : keys + h->record.n;
     }
     h->m = h->m_unfolded = h->whole_blocks * PROBE_BLOCK_BITS;
     h->first_block = h->whole_blocks = 0;

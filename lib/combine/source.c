@@ -2,7 +2,6 @@
  * A stretch at a time; that of a live body is copied before use. */
 #include "combine/source.h"
 
-#include <bloomfile_combine.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -28,7 +27,7 @@ int source_describe(const bloomfile *f, struct header *h)
     bool counted_by_others = h->record.writers > own;
     h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
     h->header_size = GEOMETRY_FILE_HEADER;
-    h->provenance &= BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION;
+    h->provenance &= SOURCE_PROVENANCE;
     image_describe(h);
     return error;
 }

@@ -4,10 +4,16 @@
 #ifndef BLOOMFILE_SOURCE_H
 #define BLOOMFILE_SOURCE_H
 
+#include <bloomfile_combine.h>
+
 #include "handle/handle.h"
 #include "image/body.h"
 
 #define SOURCE_STRETCH ((size_t)256 << 10) /* bytes read at once: whole pages, in cache */
+
+/* The bits of provenance that are known; others are neither compared nor copied. */
+#define SOURCE_PROVENANCE                                                                          \
+    (BLOOMFILE_FROM_INTERSECTION | BLOOMFILE_FROM_MERGE | BLOOMFILE_FROM_PROJECTION)
 
 struct source {
     const bloomfile *f;

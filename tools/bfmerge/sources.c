@@ -39,7 +39,7 @@ void merge_sources_put(struct merge_sources *s, char *name, bloomfile *filter,
     struct merge_source *source = &s->list[s->count++];
     *source = (struct merge_source){ .name = name, .filter = filter, .info = BLOOMFILE_INFO_INIT };
     bloomfile_get_info(filter, &source->info);
-    if (bloomfile_traits_of(source->info.layout)->solved)
+    if (bloomfile_traits_of(source->info.layout)->solved && !s->slices)
         say_fail(BLOOMFILE_ESOLVED, "cannot merge", name);
     if (source->info.whole_blocks > 0 && !s->slices)
         say_fail(BLOOMFILE_ENOTWHOLE, "cannot merge", name);

@@ -69,8 +69,8 @@ static void join(const bloomfile *f, int verified)
     if (error != 0)
         return;
     bloomfile *whole;
-    expect(bloomfile_open_memory(&whole, image, size,
-                                 BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL) == 0);
+    expect(bloomfile_open_memory(&whole, image, size, BLOOMFILE_APP_HASH | BLOOMFILE_VERIFY_FULL) ==
+           0);
     expect(bloomfile_get_info(whole, &joined) == 0);
     expect(joined.whole_blocks == 0 && joined.bits == info.bits && joined.ones == info.ones);
     if (info.hash_id >= BLOOMFILE_APP_HASH_FIRST)

@@ -5,6 +5,7 @@
 
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
+#include <bloomfile_hash.h>
 #include <bloomfile_inline.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -395,6 +396,8 @@ static void test_incomplete(void **state)
     assert_error(join("joined", list + 1, 4), BLOOMFILE_EINCOMPLETE);
     bloomfile *twice[6] = { list[0], list[1], list[2], list[2], list[3], list[4] };
     assert_error(join("joined", twice, 6), BLOOMFILE_EINCOMPLETE);
+    bloomfile *in_place_of_another[5] = { list[0], list[1], list[1], list[3], list[4] };
+    assert_error(join("joined", in_place_of_another, 5), BLOOMFILE_EINCOMPLETE);
     bloomfile *gap[4] = { list[0], list[1], list[3], list[4] };
     assert_error(join("joined", gap, 4), BLOOMFILE_EINCOMPLETE);
     build("whole", 0, 0);
@@ -443,6 +446,80 @@ static void test_incomplete(void **state)
     assert_int_equal(access("joined", F_OK), -1);
     assert_error(join("joined", list, 5), 0);
     close_all(list, 5);
+}
+
+/* Joins two slices, of which the second one has another value in its header, or in its records. */
+static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfile_info *whole)
+{
+    struct bytes images[2];
+    bloomfile *list[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        images[i] = read_file(slice_path(i));
+        for (unsigned slot = 0; i == 1 && slot < (at < PAGE / 2 ? 1 : 2); slot++)
+            for (unsigned byte = 0; byte < size; byte++)
+                images[i].data[at + PAGE / 4 * slot + byte] = (uint8_t)(value >> 8 * byte);
+        reseal_header(images[i].data);
+        assert_error(
+            bloomfile_open_memory(&list[i], images[i].data, images[i].size, BLOOMFILE_APP_HASH), 0);
+    }
+    void *image;
+    size_t made;
+    int error = bloomfile_join_memory(&image, &made, (const bloomfile *const *)list, 2);
+    if (error == 0) {
+        bloomfile *f;
+        assert_error(bloomfile_open_memory(&f, image, made, BLOOMFILE_APP_HASH), 0);
+        assert_error(bloomfile_get_info(f, whole), 0);
+        bloomfile_close(f);
+        bloomfile_free(image);
+    }
+    close_all(list, 2);
+    free(images[0].data);
+    free(images[1].data);
+    return error;
+}
+
+/* With an application's own function self_test does not tell the seed. */
+static void test_other_functions_and_origins(void **state)
+{
+    (void)state;
+    struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct bloomfile_params params = params_of(i, 2);
+        params.hash_id = BLOOMFILE_APP_HASH_FIRST;
+        params.self_test = 7;
+        bloomfile_builder *b = new_builder(params);
+        const bloomfile_digest digest = i == 0 ? 0 : UINT64_MAX;
+        assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+        assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_REPLACE), 0);
+        bloomfile_builder_free(b);
+    }
+    assert_error(join_edited(AT_self_test, 8, 7, &whole), 0);
+    assert_int_equal(whole.keys, 2);
+    assert_error(join_edited(AT_self_test, 8, 8, &whole), BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited(AT_hash_id, 4, BLOOMFILE_APP_HASH_FIRST + 1, &whole),
+                 BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited(AT_seed, 8, 43, &whole), BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited(AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole),
+                 BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited(AT_provenance, 4, 0xFFFFFFF8, &whole), 0);
+    assert_int_equal(whole.provenance, 0);
+}
+
+/* More keys than can be told: as many as can be, which is an estimate. */
+static void test_sum_of_keys(void **state)
+{
+    (void)state;
+    struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
+    build_all(2);
+    bloomfile *first = opened(slice_path(0), 0);
+    assert_error(bloomfile_get_info(first, &whole), 0);
+    bloomfile_close(first);
+    const uint64_t most = UINT64_MAX - whole.keys, told[] = { most, most + 1, UINT64_MAX };
+    for (size_t i = 0; i < ROWS(told); i++) {
+        assert_error(join_edited(PAGE / 2 + RECORD_AT_n, 8, told[i], &whole), 0);
+        assert_true(whole.keys == UINT64_MAX);
+        assert_int_equal(whole.keys_estimated, told[i] > most);
+    }
 }
 
 /* A damaged slice makes no whole, and says so. */
@@ -684,6 +761,8 @@ int main(int argc, char **argv)
         TEST(test_where_it_lies),
         TEST(test_damage),
         TEST(test_incomplete),
+        TEST(test_other_functions_and_origins),
+        TEST(test_sum_of_keys),
         TEST(test_joining_damage),
         TEST(test_what_needs_a_whole),
         TEST(test_patches),

@@ -232,7 +232,7 @@ struct bloomfile_params {
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
  * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES,
- * _ERATE, _ECAPACITY (above 2^60), _ELABEL, _EHASH (hash_id); ENOMEM. */
+ * _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id); ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 

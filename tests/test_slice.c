@@ -205,7 +205,8 @@ static void test_params(void **state)
         { BLOOMFILE_BLOCKED, 1, 0, shape_bits, KEYS, BLOOMFILE_ESLICE },
         { BLOOMFILE_BLOCKED, 0, 65537, 1ULL << 50, KEYS, BLOOMFILE_ESLICE },
         { BLOOMFILE_BLOCKED, 65535, 65536, 1ULL << 50, KEYS, 0 },
-        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY }, /* k depends on it */
+        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY }, /* it is in the header */
+        { BLOOMFILE_BLOCKED, 0, 2, shape_bits, 0, BLOOMFILE_ECAPACITY },
         { BLOOMFILE_BLOCKED, 0, 2, 0, 0, BLOOMFILE_ECAPACITY },
         { BLOOMFILE_CLASSIC, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
         { BLOOMFILE_COUNTING, 0, 2, shape_bits, KEYS, BLOOMFILE_ESLICE },
@@ -218,6 +219,7 @@ static void test_params(void **state)
         params.slice = rows[i].slice;
         params.slices = rows[i].slices;
         params.bits = rows[i].bits;
+        params.hashes = i % 2 ? 7 : 0;
         params.capacity = rows[i].capacity;
         assert_error(bloomfile_builder_new(&b, &params), rows[i].error);
         bloomfile_builder_free(b);

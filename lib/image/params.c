@@ -15,12 +15,12 @@
 
 #define PARAMS_LEAST sizeof(struct bloomfile_params)
 
-/* The whole must be planned before there are keys. */
+/* The whole must be planned before there are keys, and no slice can count those of the others. */
 static int check_slice(const struct bloomfile_params *p)
 {
     if (p->slice >= p->slices || p->slices > PORTION_MOST_SLICES || !layout_has_slices(p->layout))
         return BLOOMFILE_ESLICE;
-    return params_need_keys(p) ? BLOOMFILE_ECAPACITY : 0;
+    return p->capacity == 0 ? BLOOMFILE_ECAPACITY : 0;
 }
 
 static int check(const struct bloomfile_params *p)

@@ -99,6 +99,7 @@ class Slices(ToolTest):
                 (["--slice", "1", "-n", 9], "--slice takes I/N"), (["--slice", "1/65537", "-n", 9], "--slice takes I/N"),
                 (["--slice", "1/3x", "-n", 9], "--slice takes I/N"), (["--slice", "1/3"], "--slice needs -n"),
                 (["--slice", "1/3", "-m", 5120], "--slice needs -n"),
+                (["--slice", "1/3", "-m", 5120, "-k", 7], "--slice needs -n"),
                 (["--slice", "1/3", "-n", 9, "-l", "classic"], "for the layout blocked"),
                 (["--slice", "1/3", "-n", 9, "-l", "ribbon"], "for the layout blocked"),
                 (["--slice", "1/3", "-n", 9, "--live"], "not for live ones")):

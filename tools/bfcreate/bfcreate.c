@@ -141,9 +141,9 @@ static void check_slice(const struct create *c)
         cli_usage("--slice is for the layout blocked: of %s a range of keys fills no range of the"
                   " filter",
                   bloomfile_traits_of(c->params.layout)->name);
-    if (c->params.capacity == 0 && (c->params.bits == 0 || c->params.hashes == 0))
-        cli_usage("--slice needs -n/--capacity, the keys of all slices together, or -m and -k: all"
-                  " slices must be cut from one size");
+    if (c->params.capacity == 0)
+        cli_usage("--slice needs -n/--capacity, the keys of all slices together: all slices must be"
+                  " cut from one size");
 }
 
 static void check_live(const struct create *c)

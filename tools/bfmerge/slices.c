@@ -37,7 +37,7 @@ static const char *difference(const struct bloomfile_info *a, const struct bloom
         return "the hash function";
     if (a->capacity != b->capacity)
         return "the capacity (-n)";
-    if (memcmp(&a->fpr, &b->fpr, sizeof(a->fpr)) != 0)
+    if (a->fpr != b->fpr)
         return "the rate (-p)";
     if (a->framing != b->framing || a->framing_size != b->framing_size)
         return "how keys are cut";

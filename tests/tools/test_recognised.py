@@ -43,7 +43,7 @@ def keys_of(count):
 
 
 def described(data):
-    """What is to be said of a whole filter; section 4, 5 and 21 of the specification."""
+    """What is to be said of a whole filter; sections 4, 5, 21 and 23 of the specification."""
     h, layout, is_layer = number(data, 12), number(data, 32), number(data, 24) == 1
     records = [data[h // 2:h // 4 * 3], data[h // 4 * 3:h]]
     intact = [r for r in records if number(r, 60) == number(data, h // 2 - 4)
@@ -55,6 +55,8 @@ def described(data):
     if number(force, 0, "Q") == SEALED:
         said.append("sealed")
         said += ["embedded form"] * (h == 512)
+        is_slice = number(data, 24) == 2
+        said += [f"slice from block {number(data, 240, 'Q')} of {number(data, 248, 'Q')}"] * is_slice
         layers = number(data, 260)
         n = ("about " if number(force, 12) & 1 else "") + keys_of(number(force, 16, "Q"))
         said.append(f"series of {layers} layer{'s' * (layers != 1)}" if is_layer else n)

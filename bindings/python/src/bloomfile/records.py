@@ -55,6 +55,8 @@ class Info:
     series_fpr: float
     period: int
     began: int
+    first_block: int
+    whole_blocks: int
 
 
 @dataclass(frozen=True, slots=True)

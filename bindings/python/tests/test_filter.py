@@ -9,6 +9,7 @@ import pickle
 import sys
 import unittest
 import warnings
+import weakref
 
 import bloomfile
 from bloomfile import errors
@@ -189,6 +190,32 @@ class Opening(Case):
         for i, use in enumerate(uses):
             with self.subTest(i), self.assertRaises(ValueError):
                 use()
+
+    def test_an_object_that_is_opened_while_it_is_opened(self):
+        self.build().close()
+        f = bloomfile.Filter.__new__(bloomfile.Filter)
+
+        class Path:
+            def __fspath__(path):
+                if not f.closed:
+                    return str(self.path)
+                f.__init__(self.path)
+                return str(self.path)
+        self.assertRaises(ValueError, f.__init__, Path())
+        self.assertIn("a", f)
+        f.close()
+
+    def test_weak_references(self):
+        f = self.build()
+        gone = []
+        reference = weakref.ref(f, gone.append)
+        self.assertIs(reference(), f)
+        self.doCleanups()
+        del f
+        gc.collect()
+        self.assertEqual(gone, [reference])
+        with bloomfile.LiveFilter.in_memory(10) as g:
+            self.assertIs(weakref.ref(g)(), g)
 
     def test_subclasses(self):
         class Mine(bloomfile.Filter):

@@ -155,6 +155,27 @@ class Fork(Case):
             self.assertEqual(sum(f.contains_many(map(str, range(200_000)))), 200_000)
         b.close()
 
+    def test_a_child_born_while_keys_are_added(self):
+        b, f = bloomfile.Builder(memory=1 << 20), bloomfile.LiveFilter.in_memory(100_000, sole_adder=True)
+        for adder in b.add_many, f.add_many:
+            home, children = os.getpid(), []
+
+            def keys():
+                yield from KEYS
+                children.append(os.fork())  # both processes end the batch
+            try:
+                adder(keys())
+                refused = False
+            except ValueError:
+                refused = True
+            if os.getpid() != home:
+                os._exit(0 if refused else 1)
+            self.assertFalse(refused)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]), 0)
+        self.assertEqual(b.count(), 2000)
+        self.assertEqual(sum(f.contains_many(KEYS)), 2000)
+        b.close()
+
     def test_a_writer_that_is_killed_has_added(self):
         f = self.live()
 

@@ -15,8 +15,8 @@ struct builder {
     PyObject_HEAD struct turn turn; /* of the bloomfile_builder */
     struct state *state;
     uint64_t seed;
-    unsigned forks; /* at which it was made */
-    bool crowd;     /* threads may add at once */
+    unsigned born; /* where it was made; 0: not yet */
+    bool crowd;    /* threads may add at once */
 };
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -36,7 +36,7 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
     bloomfile_builder *b;
     int error = 0;
     bool good = params_of_builder(&p, args, keywords);
-    if (good && self->forks != 0) {
+    if (good && self->born != 0) {
         PyErr_SetString(PyExc_ValueError, "it was made before: make another object");
         good = false;
     }
@@ -45,7 +45,7 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
     if (good && error == 0) {
         self->seed = p.c.seed;
         self->crowd = p.c.threads > 1;
-        self->forks = turn_forks() + 1;
+        self->born = turn_born();
         turn_begin(&self->turn, b);
     } else if (good) {
         error_raise(self->state, error, NULL);
@@ -54,24 +54,15 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
     return good && error == 0 ? 0 : -1;
 }
 
-static bool inherited(const struct builder *self)
-{
-    return self->forks != turn_forks() + 1;
-}
-
 static bool usable(const struct builder *self)
 {
-    if (self->forks == 0 || !inherited(self))
-        return true;
-    PyErr_SetString(PyExc_ValueError,
-                    "a Builder is for the process that made it, not for its children");
-    return false;
+    return self->born == 0 || turn_is_at_home(self->born);
 }
 
 /* What a child drops of its parent's may be in the middle of something. */
 static void drop(struct builder *self, bloomfile_builder *b)
 {
-    if (b == NULL || inherited(self))
+    if (b == NULL || self->born != turn_born())
         return;
     PyThreadState *python = PyEval_SaveThread();
     bloomfile_builder_free(b);
@@ -107,6 +98,7 @@ static struct taker taker_of(struct builder *self)
     return (struct taker){ .take = take,
                            .turn = &self->turn,
                            .alone = !self->crowd,
+                           .born = self->born,
                            .seed = self->seed,
                            .state = self->state };
 }
@@ -140,25 +132,25 @@ static PyObject *add_digest(struct builder *self, PyObject *object)
 static PyObject *add_many(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return usable(self) ? batch_keys_of(&taker, args, keywords) : NULL;
+    return batch_keys_of(&taker, args, keywords);
 }
 
 static PyObject *add_digests(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return usable(self) ? batch_digests_of(&taker, args, keywords) : NULL;
+    return batch_digests_of(&taker, args, keywords);
 }
 
 static PyObject *add_records(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return usable(self) ? batch_records_of(&taker, args, keywords) : NULL;
+    return batch_records_of(&taker, args, keywords);
 }
 
 static PyObject *add_arrow(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return usable(self) ? batch_arrow_of(&taker, args, keywords) : NULL;
+    return batch_arrow_of(&taker, args, keywords);
 }
 
 /* ---- finishing */

@@ -3,6 +3,7 @@
 #include "filter.h"
 
 #include <bloomfile_live.h>
+#include <structmember.h> /* in all versions; newer ones have it in Python.h, too */
 
 #include "batch.h"
 #include "convert.h"
@@ -41,7 +42,8 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     PyObject *place = path != NULL ? absolute(path) : NULL;
-    if (path != NULL && place == NULL) {
+    if ((path != NULL && place == NULL) || filter_is_open(self)) { /* by another thread, by now */
+        Py_XDECREF(place);
         bloomfile_close(f);
         return false;
     }
@@ -50,7 +52,7 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
     self->path = Py_XNewRef(path);
     self->absolute = place;
     self->flags = flags;
-    self->forks = turn_forks();
+    self->born = turn_born();
     self->adds_wait = (flags & BLOOMFILE_ADD_EXACT) != 0 || info.series != 0;
     self->told = false;
     turn_begin(&self->turn, f);
@@ -59,7 +61,7 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
 
 bool filter_is_open(struct filter *self)
 {
-    if (self->path == NULL && self->turn.handle == NULL && !self->held)
+    if (self->path == NULL && self->turn.handle == NULL)
         return false;
     PyErr_SetString(PyExc_ValueError, "it was opened before: make another object");
     return true;
@@ -111,6 +113,8 @@ static void dealloc(struct filter *self)
     PyTypeObject *type = Py_TYPE(&self->ob_base);
     PyObject *exception, *value, *traceback;
     PyObject_GC_UnTrack(self);
+    if (self->weak != NULL)
+        PyObject_ClearWeakRefs((PyObject *)self);
     PyErr_Fetch(&exception, &value, &traceback);
     bloomfile *f = turn_close(&self->turn);
     if (f != NULL)
@@ -587,6 +591,11 @@ static PyGetSetDef attributes[] = {
     { NULL, NULL, NULL, NULL, NULL },
 };
 
+static PyMemberDef members[] = {
+    { "__weaklistoffset__", T_PYSSIZET, offsetof(struct filter, weak), READONLY, NULL },
+    { NULL, 0, 0, 0, NULL },
+};
+
 static const char documentation[] =
     "Filter(path, *, verify=None, prefault=False, lock=False, copy=False, accept_unclean=False)\n"
     "--\n\n"
@@ -595,11 +604,17 @@ static const char documentation[] =
     "verify: None checks pages as they are touched, True all of them now, False none.";
 
 static PyType_Slot slots[] = {
-    { Py_tp_doc, SLOT(documentation) }, { Py_tp_new, SLOT(make) },
-    { Py_tp_init, SLOT(init) },         { Py_tp_dealloc, SLOT(dealloc) },
-    { Py_tp_traverse, SLOT(traverse) }, { Py_tp_repr, SLOT(represent) },
-    { Py_sq_contains, SLOT(contains) }, { Py_tp_methods, methods },
-    { Py_tp_getset, attributes },       { 0, NULL },
+    { Py_tp_doc, SLOT(documentation) },
+    { Py_tp_new, SLOT(make) },
+    { Py_tp_init, SLOT(init) },
+    { Py_tp_dealloc, SLOT(dealloc) },
+    { Py_tp_traverse, SLOT(traverse) },
+    { Py_tp_repr, SLOT(represent) },
+    { Py_sq_contains, SLOT(contains) },
+    { Py_tp_methods, methods },
+    { Py_tp_getset, attributes },
+    { Py_tp_members, members },
+    { 0, NULL },
 };
 
 PyType_Spec filter_spec = {

@@ -15,13 +15,14 @@ struct filter {
     PyObject *path;     /* as it was given, str; NULL: there is none */
     PyObject *absolute; /* for other processes */
     unsigned flags;     /* it was opened with */
-    unsigned forks;     /* of the process that opened it */
+    unsigned born;      /* in the process that opened it */
     bool writes;        /* it was opened for adding */
     bool adds_wait;     /* for locks, or for a further file */
     bool finished;      /* its writing has ended, and whoever closed it was told what failed */
     bool told;          /* somebody has asked for, or was told of, its damage */
     bool held;          /* `image` is to be released */
     Py_buffer image;    /* of a filter in memory */
+    PyObject *weak;     /* references to it */
 };
 
 extern PyType_Spec filter_spec;

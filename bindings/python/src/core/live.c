@@ -91,10 +91,7 @@ static bool is_sole(const struct filter *self)
 
 static bool may_add(const struct filter *self)
 {
-    if (!is_sole(self) || self->forks == turn_forks())
-        return true;
-    PyErr_SetString(PyExc_ValueError, "only the process that made it adds, as sole_adder promised");
-    return false;
+    return !is_sole(self) || turn_is_at_home(self->born);
 }
 
 /* One digest; an exception is set if not true. */
@@ -179,6 +176,7 @@ static struct taker taker_of(struct filter *self)
                            .width = 1,
                            .turn = &self->turn,
                            .alone = is_sole(self),
+                           .born = is_sole(self) ? self->born : 0,
                            .seed = self->seed,
                            .state = self->state,
                            .path = self->path };
@@ -187,25 +185,25 @@ static struct taker taker_of(struct filter *self)
 static PyObject *add_many(struct filter *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return may_add(self) ? batch_keys_of(&taker, args, keywords) : NULL;
+    return batch_keys_of(&taker, args, keywords);
 }
 
 static PyObject *add_digests(struct filter *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return may_add(self) ? batch_digests_of(&taker, args, keywords) : NULL;
+    return batch_digests_of(&taker, args, keywords);
 }
 
 static PyObject *add_records(struct filter *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return may_add(self) ? batch_records_of(&taker, args, keywords) : NULL;
+    return batch_records_of(&taker, args, keywords);
 }
 
 static PyObject *add_arrow(struct filter *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return may_add(self) ? batch_arrow_of(&taker, args, keywords) : NULL;
+    return batch_arrow_of(&taker, args, keywords);
 }
 
 /* ---- disk */

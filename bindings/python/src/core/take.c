@@ -46,6 +46,8 @@ static bool take(const struct taker *taker, const struct span *span)
 {
     void *handle = NULL;
     struct turn *turn = taker->turn;
+    if (taker->born != 0 && !turn_is_at_home(taker->born))
+        return false;
     if (turn != NULL)
         handle = taker->alone ? turn_enter_alone(turn) : turn_enter(turn);
     if (turn != NULL && handle == NULL)

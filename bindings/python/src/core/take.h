@@ -14,6 +14,7 @@ struct taker {
     size_t width;      /* bytes of an answer; 0: none */
     struct turn *turn; /* of the handle; NULL: there is none */
     bool alone;        /* it takes from one thread at a time */
+    unsigned born;     /* turn_born() where it was made, and takes; 0: in children of fork, too */
     uint64_t seed;
     struct state *state; /* for errors: */
     PyObject *path;

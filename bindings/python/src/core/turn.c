@@ -25,9 +25,17 @@ bool turn_watch(void)
     return watched;
 }
 
-unsigned turn_forks(void)
+unsigned turn_born(void)
 {
-    return forks;
+    return forks + 1;
+}
+
+bool turn_is_at_home(unsigned born)
+{
+    if (born == turn_born())
+        return true;
+    PyErr_SetString(PyExc_ValueError, "only the process that made it adds to it, not its children");
+    return false;
 }
 
 void turn_begin(struct turn *t, void *handle)

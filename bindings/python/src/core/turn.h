@@ -19,8 +19,12 @@ struct turn {
 /* Watches for fork, from the first import on. false: an exception is set. */
 bool turn_watch(void);
 
-/* How often this process and its ancestors have been a child of fork. */
-unsigned turn_forks(void);
+/* Stands for this process, of those that have forked each other; not 0. */
+unsigned turn_born(void);
+
+/* Whether this is the process where turn_born() was that; else ValueError: a child of it must not
+ * add to what both have. */
+bool turn_is_at_home(unsigned born);
 
 void turn_begin(struct turn *t, void *handle);
 

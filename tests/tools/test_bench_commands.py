@@ -72,7 +72,7 @@ class CommandsTest(unittest.TestCase):
                 time.sleep(0.01)
             process.send_signal(number)
             process.wait()
-            for _ in range(1000):
+            for _ in range(10_000):
                 if not list(self.folder.iterdir()):
                     break
                 time.sleep(0.01)

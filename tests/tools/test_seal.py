@@ -121,6 +121,7 @@ class Copy(SealTest):
         self.write("keys", lines(*keys))
         self.create_live("-n", 2 * count, "-p", "1e-9")
         writer = self.start("bfadd", "live", "keys", "-")
+        self.wait_for_key("live", keys[0], writer)
         for _ in range(5):
             before = self.query("live", "keys", status=None)
             self.output("bfseal", "-f", "live", "copy")

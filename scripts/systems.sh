@@ -49,7 +49,7 @@ base_system() {
 empty() {
     rm -rf --one-file-system "${here:?}/$1"
     mkdir -p "$here/$1" "$here/archives/partial"
-    tar -C "$here/$1" --numeric-owner -xf "$base"
+    tar -C "$here/$1" --numeric-owner ${may_mount:+--exclude='./dev/*'} -xf "$base" # this one's devices, if they can be lent
     chmod 755 "$here/$1"
     cp "$here/reach.conf" "$here/$1/etc/apt/apt.conf.d/00reach"
     cp /etc/resolv.conf /etc/hosts "$here/$1/etc/"

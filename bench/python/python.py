@@ -374,7 +374,7 @@ def adds(work, others, count, turns):
         with bloomfile.LiveFilter.in_memory(count, RATE, sole_adder=True) as live:
             for column in "new", "known":
                 seconds = timed(live.add_many, names(0, part))[0]
-                times.note("bloomfile: in memory, `f.add_many(list)`", column, seconds, part)
+                times.note("bloomfile: in memory, sole adder, list", column, seconds, part)
         for other in others:
             if turn >= other.turns:
                 continue

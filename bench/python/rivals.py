@@ -62,7 +62,7 @@ class RbloomKept(Rbloom):
     """With one that is the same tomorrow, as a filter that is kept in a file needs it."""
 
     name = "rbloom, to be saved"
-    most, turns = 10**6, 2
+    most, turns = 10**6, 3
 
     @staticmethod
     def digest(key):
@@ -120,7 +120,7 @@ class Fuse(Rival):
     """A binary fuse filter of 8 bits: its rate is always 0.39 %."""
 
     name, module, distributions = "pyfusefilter, 0.39 %", "pyfusefilter", ("pyfusefilter",)
-    most, turns, adds = 10**6, 2, False
+    most, turns, adds = 10**6, 3, False
 
     def make(self, capacity):
         return self.package.Fuse8(capacity)

@@ -217,6 +217,62 @@ struct read {
     }
 };
 
+/* Views of one buffer, as line readers and transforming views have them. */
+struct viewed {
+    std::istream &from;
+    mutable std::string line = {};
+
+    struct iterator {
+        using iterator_category = std::input_iterator_tag;
+        using value_type = std::string_view;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = std::string_view;
+        std::istream *from;
+        std::string *line;
+
+        std::string_view operator*() const
+        {
+            return *line;
+        }
+        iterator &operator++()
+        {
+            if (!std::getline(*from, *line))
+                from = nullptr;
+            return *this;
+        }
+        bool operator!=(const iterator &other) const
+        {
+            return from != other.from;
+        }
+    };
+    iterator begin() const
+    {
+        return ++iterator{ &from, &line };
+    }
+    iterator end() const
+    {
+        return { nullptr, nullptr };
+    }
+};
+
+void test_keys_in_one_buffer()
+{
+    std::string text;
+    for (const auto &line : numbered("line ", 3000))
+        text += line + '\n';
+    std::istringstream first(text), again(text);
+    bloom_file::builder b(with_fpr(1e-6));
+    b.add_many(viewed{ first });
+    CHECK(b.count() == 3000);
+    const bloom_file::filter<> f =
+        bloom_file::filter<>::from_memory(b.finish_memory(), BLOOMFILE_COPY);
+    CHECK(f.contains_many(numbered("line ", 3000)) == 3000);
+    CHECK(f.contains_many(viewed{ again }) == 3000);
+    const std::vector<std::string_view> views(40, "line 7");
+    CHECK(f.contains_many(views) == 40);
+}
+
 void test_passing_keys()
 {
     bloom_file::builder b(with_fpr(1e-6));
@@ -388,6 +444,48 @@ void test_failed_adds()
     CHECK(ec == std::errc::no_such_file_or_directory);
     CHECK(!std::filesystem::exists(in("lacks.bloom")));
     CHECK(thrown([&] { (void)b.finish_memory(); }) == ec);
+}
+
+struct odd {
+    int number;
+};
+
+struct odd_hasher {
+    static constexpr std::uint32_t id = 0x9C41D2E7;
+    static odd example()
+    {
+        return { 1 };
+    }
+    static std::string bytes_of(const odd &key)
+    {
+        if (key.number % 2 == 0)
+            throw std::bad_alloc();
+        return std::to_string(key.number);
+    }
+};
+
+/* What was hashed before it is not all added. */
+void test_adds_that_throw()
+{
+    std::vector<odd> keys(5000, odd{ 3 });
+    keys[4321].number = 4;
+    for (const bool one : { true, false }) {
+        bloom_file::builder<odd, odd_hasher> b;
+        std::error_code ec;
+        bool caught = false;
+        b.add(odd{ 5 });
+        try {
+            if (one)
+                b.add(odd{ 6 }, ec);
+            else
+                b.add_many(keys, ec);
+        } catch (const std::bad_alloc &) {
+            caught = true;
+        }
+        CHECK(caught);
+        b.finish(in("threw.bloom"), ec);
+        CHECK(ec == std::errc::operation_canceled && !std::filesystem::exists(in("threw.bloom")));
+    }
 }
 
 void test_damage()
@@ -708,12 +806,14 @@ int main()
     test_errors();
     test_arguments();
     test_passing_keys();
+    test_keys_in_one_buffer();
     for (std::uint32_t layout :
          { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING, BLOOMFILE_RIBBON })
         test_answers(layout, layout == BLOOMFILE_CLASSIC ? 12345 : 0);
     test_places();
     test_empty_handles();
     test_failed_adds();
+    test_adds_that_throw();
     test_damage();
     test_keys_of_bytes();
     test_hashers_with_a_number();

@@ -65,7 +65,8 @@ class image
 /* Makes a sealed filter of Keys. With params.threads above 1 any number of threads may add at once.
  *
  * An add that failed is not forgotten: a filter that lacks a key would say a wrong "no" to it, so
- * finishing returns the same error then, and publishes nothing. */
+ * finishing returns the same error then, and publishes nothing. If the keys or their Hasher threw
+ * an exception, that is ECANCELED. */
 template <class Key = bytes, class Hasher = hasher<Key>> class builder
 {
     using recipe = detail::recipe<Key, Hasher>;
@@ -119,15 +120,19 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
 
     void add(argument key, std::error_code &ec)
     {
+        unfinished adding_one(failed_);
         const bloomfile_digest one = digest(key);
         ec = put(&one, 1);
+        adding_one.end();
     }
 
     /* All keys of a range (a container, an array), which is read once. */
     template <class Keys> void add_many(const Keys &keys, std::error_code &ec)
     {
+        unfinished adding_some(failed_);
         ec = detail::each_chunk<recipe>(
             keys, seed_, [&](const bloomfile_digest *all, std::size_t n) { return put(all, n); });
+        adding_some.end();
     }
     void add_many(std::initializer_list<Key> keys, std::error_code &ec)
     {
@@ -191,8 +196,9 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     }
     void add(argument key)
     {
-        const bloomfile_digest one = digest(key);
-        check(put(&one, 1), adding);
+        std::error_code ec;
+        add(key, ec);
+        check(ec, adding);
     }
     template <class Keys> void add_many(const Keys &keys)
     {
@@ -237,6 +243,32 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
 #endif
 
   private:
+    /* Notes that an exception left an add. */
+    class unfinished
+    {
+      public:
+        explicit unfinished(std::atomic<int> &failed) noexcept : failed_(failed)
+        {
+        }
+        ~unfinished()
+        {
+            int none = 0;
+            if (!ended_)
+                failed_.compare_exchange_strong(none, ECANCELED);
+        }
+        unfinished(const unfinished &) = delete;
+        unfinished &operator=(const unfinished &) = delete;
+
+        void end() noexcept
+        {
+            ended_ = true;
+        }
+
+      private:
+        std::atomic<int> &failed_;
+        bool ended_ = false;
+    };
+
     static constexpr const char *adding = "add keys to a filter that is built";
 
     std::error_code begin(bloomfile_params p)

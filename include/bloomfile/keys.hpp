@@ -392,13 +392,12 @@ template <class Key, class Hasher> struct recipe {
     }
 };
 
-/* Whether the bytes of a range's elements stay where they are while the next ones are looked at:
- * not those of a string that an iterator makes as it is asked. */
+/* Whether the bytes of a range's elements stay where they are while the next ones are looked at: if
+ * they are objects in a container. An iterator that makes an element as it is asked, be it a string
+ * or a view of its own buffer, may make the next one in the same place. */
 template <class Keys> using iterator_t = decltype(std::begin(std::declval<const Keys &>()));
 template <class Keys> using element_of_t = decltype(*std::declval<iterator_t<Keys> &>());
-template <class Keys, class = void>
-inline constexpr bool stays_v = std::is_same_v<std::decay_t<element_of_t<Keys>>, bytes> ||
-                                std::is_same_v<std::decay_t<element_of_t<Keys>>, std::string_view>;
+template <class Keys, class = void> inline constexpr bool stays_v = false;
 template <class Keys>
 inline constexpr bool stays_v<
     Keys,

@@ -124,12 +124,13 @@ static bool check(const char *format, const struct arrow_array *array, bool dict
 static bool take_array(const struct taker *taker, const struct arrow_schema *schema,
                        const struct arrow_array *array, struct output *output)
 {
+    static const uint64_t none[1];
     const char *format = schema->format;
     struct source s = { .n = (size_t)array->length };
     if (!check(format, array, schema->dictionary != NULL))
         return false;
     if (s.n == 0) /* its buffers need not be there */
-        s.digests = (const uint64_t[1]){ 0 };
+        s.digests = none;
     else if (format[0] == 'v')
         by_views(&s, array);
     else if (format[0] != 'w')
@@ -200,7 +201,8 @@ static PyObject *batch_stream(const struct taker *taker, PyObject *capsule, PyOb
     if (stream == NULL ||
         (taker->width > 0 && !output_begin(&output, out, OUTPUT_UNKNOWN, taker->width)))
         return NULL;
-    return output_end(&output, take_stream(taker, stream, &output));
+    return output_end(&output,
+                      output_keep_apart(&output) && take_stream(taker, stream, &output));
 }
 
 static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject *out)
@@ -221,7 +223,8 @@ static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject
     const size_t n = array->length > 0 ? (size_t)array->length : 0;
     if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
         return NULL;
-    return output_end(&output, take_array(taker, schema, array, &output));
+    return output_end(&output,
+                      output_keep_apart(&output) && take_array(taker, schema, array, &output));
 }
 
 /* What a method without arguments returns; NULL without an exception if there is none, or if it

@@ -109,7 +109,8 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
     const size_t n = o->list != NULL ? (size_t)o->size : OUTPUT_UNKNOWN;
     if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
         return NULL;
-    return output_end(&output, take_objects(taker, o, &output));
+    return output_end(&output,
+                      output_keep_apart(&output) && take_objects(taker, o, &output));
 }
 
 PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
@@ -126,6 +127,8 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
         return NULL;
     if (arrow_batch(taker, keys, out, &result))
         return result;
+    if (key_is_file(keys))
+        return NULL;
     o.others = PyObject_GetIter(keys);
     if (o.others == NULL)
         return NULL;

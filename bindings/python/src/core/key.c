@@ -81,10 +81,36 @@ bool key_get_slowly(struct key *key, PyObject *object)
     return false;
 }
 
+/* Iterating it yields its bytes one by one, as those of a mapped file. */
+static bool is_of_bytes(PyObject *keys)
+{
+    Py_buffer view;
+    if (!PyObject_CheckBuffer(keys))
+        return false;
+    if (PyObject_GetBuffer(keys, &view, PyBUF_FULL_RO) != 0) {
+        PyErr_Clear();
+        return false;
+    }
+    const bool bytes = view.itemsize == 1;
+    PyBuffer_Release(&view);
+    return bytes;
+}
+
+bool key_is_file(PyObject *keys)
+{
+    if (!PyObject_HasAttrString(keys, "readline"))
+        return false;
+    PyErr_Format(PyExc_TypeError,
+                 "%R yields lines with their newlines, which the tools' keys do not have: pass "
+                 "(line.rstrip('\\n') for line in file)",
+                 Py_TYPE(keys));
+    return true;
+}
+
 bool key_is_one(PyObject *keys)
 {
     if (!PyUnicode_Check(keys) && !PyBytes_Check(keys) && !PyByteArray_Check(keys) &&
-        !PyMemoryView_Check(keys))
+        !PyMemoryView_Check(keys) && !is_of_bytes(keys))
         return false;
     PyErr_Format(PyExc_TypeError,
                  "many keys are wanted, and %R is one: put it into a list; of records or digests "

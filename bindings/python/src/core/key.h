@@ -35,6 +35,9 @@ static inline void key_drop(struct key *key)
         PyBuffer_Release(&key->view);
 }
 
+/* Whether these keys are a file, whose lines are no keys; that is an exception. */
+bool key_is_file(PyObject *keys);
+
 /* Whether this is one key, where many are wanted: TypeError. */
 bool key_is_one(PyObject *keys);
 

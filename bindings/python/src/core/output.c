@@ -3,6 +3,8 @@
  * room to spare meanwhile. */
 #include "output.h"
 
+#include <string.h>
+
 #include "items.h"
 
 #define ROOM_FIRST 4096
@@ -56,6 +58,16 @@ bool output_begin(struct output *o, PyObject *given, size_t n, size_t width)
     return true;
 }
 
+bool output_keep_apart(struct output *o)
+{
+    if (!o->given || o->room == 0)
+        return true;
+    o->bytes = o->apart = PyMem_Malloc(o->room * o->width);
+    if (o->apart == NULL)
+        PyErr_NoMemory();
+    return o->apart != NULL;
+}
+
 void output_none(struct output *o)
 {
     *o = (struct output){ 0 };
@@ -96,6 +108,9 @@ PyObject *output_end(struct output *o, bool good)
     }
     if (good && o->result != NULL && !o->given && o->done < o->room)
         good = resize(o, o->done);
+    if (o->apart != NULL)
+        memcpy(o->view.buf, o->apart, o->done * o->width);
+    PyMem_Free(o->apart);
     if (o->given)
         PyBuffer_Release(&o->view);
     if (good)

@@ -12,6 +12,7 @@ struct output {
     Py_buffer view;   /* of the latter */
     bool given;
     unsigned char *bytes;
+    unsigned char *apart; /* until the end, answers lie here and not in the caller's buffer */
     size_t width; /* bytes of an answer; 0: nobody wants answers */
     size_t room;  /* answers */
     size_t done;
@@ -19,6 +20,10 @@ struct output {
 
 /* n answers of `width` bytes, 1 or 8. false: an exception is set, and there is nothing to end. */
 bool output_begin(struct output *o, PyObject *given, size_t n, size_t width);
+
+/* For keys whose memory is not known, in which the caller's buffer may lie: answers go there at the
+ * end. false: an exception is set, and output_end() is due. */
+bool output_keep_apart(struct output *o);
 
 /* No answers. */
 void output_none(struct output *o);

@@ -57,15 +57,17 @@ static void look_for_fork(struct turn *t)
     t->open = t->handle;
 }
 
-/* Lets other threads run, and then handlers of signals, which find the handle usable if it is. */
-static bool nap(struct turn *t)
+/* Lets other threads run, and then handlers of signals. `alone`: this thread is the one that waits to
+ * be alone, so its handlers would wait for themselves if they did not find the handle usable.
+ * Nobody else opens it: whoever is about to be alone would find users each time it wakes. */
+static bool nap(struct turn *t, bool alone)
 {
     const struct timespec a_little = { .tv_nsec = NAP };
     PyThreadState *python = PyEval_SaveThread();
     nanosleep(&a_little, NULL);
     PyEval_RestoreThread(python);
     look_for_fork(t);
-    if (!t->alone && !t->closing)
+    if (alone && !t->alone && !t->closing)
         t->open = t->handle;
     return PyErr_CheckSignals() == 0;
 }
@@ -78,7 +80,7 @@ void *turn_ready_slowly(struct turn *t)
             PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
             return NULL;
         }
-        if (!nap(t))
+        if (!nap(t, false))
             return NULL;
     }
     return t->open;
@@ -133,7 +135,7 @@ void *turn_enter_alone(struct turn *t)
             t->alone = true;
             return handle;
         }
-        if (!nap(t))
+        if (!nap(t, true))
             return NULL;
     }
 }
@@ -155,7 +157,7 @@ void *turn_close(struct turn *t)
         }
         t->closing = true;
         t->open = NULL;
-        if (nap(t))
+        if (nap(t, false))
             continue;
         t->closing = false;
         t->open = t->alone ? NULL : t->handle;

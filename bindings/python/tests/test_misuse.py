@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What is easily mistaken: answers over keys, one buffer for many keys, lines with their ends, an object made twice."""
+
+import ctypes
+import io
+import mmap
+import tempfile
+import threading
+import unittest
+
+import arrow_layout
+import bloomfile
+from support import Case
+
+KEYS = [b"%08d" % i for i in range(20_000)]
+
+
+class Misuse(Case):
+    def setUp(self):
+        super().setUp()
+        self.filter = self.build(KEYS, fpr=1e-9)
+
+    def test_answers_over_keys_that_are_still_to_come(self):
+        n = len(KEYS)
+        made = arrow_layout.layout(KEYS, "z")
+        out = (ctypes.c_ubyte * n).from_buffer(made.memory[2], 8 * n - n)
+        self.assertEqual(bytes(self.filter.contains_many(made, out=out)), b"\1" * n)
+        memory = bytearray(b"".join(KEYS))
+        view = memoryview(memory)
+        keys = [view[i:i + 8] for i in range(0, 8 * n, 8)]
+        self.assertEqual(bytes(self.filter.contains_many(keys, out=view[7 * n:])), b"\1" * n)
+        memory[:] = b"".join(KEYS)
+        with bloomfile.LiveFilter.in_memory(n, 1e-9) as live:
+            self.assertEqual(bytes(live.add_many(iter(keys), out=view[7 * n:])), b"\1" * n)
+            self.assertEqual(sum(live.contains_many(KEYS)), n)
+
+    def test_answers_so_far_when_keys_fail(self):
+        out = bytearray(b"\7" * 4)
+        with self.assertRaises(TypeError):
+            self.filter.contains_many([KEYS[0], b"absent", 3, KEYS[1]], out=out)
+        self.assertEqual(out[3], 7)
+
+    def test_one_buffer_is_no_list_of_keys(self):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"".join(KEYS))
+            file.flush()
+            with mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as mapped:
+                for one in mapped, ctypes.create_string_buffer(b"apple pear"), bytearray(b"abc"):
+                    for take in self.filter.contains_many, bloomfile.Builder().add_many:
+                        with self.assertRaisesRegex(TypeError, "many keys are wanted"):
+                            take(one)
+
+    def test_lines_of_a_file_have_ends(self):
+        for file in io.StringIO("apple\npear\n"), io.BytesIO(b"apple\npear\n"):
+            with self.assertRaisesRegex(TypeError, "newlines"):
+                bloomfile.build(self.folder / "lines", file, framing="lines")
+        bloomfile.build(self.folder / "lines", (line.rstrip("\n") for line in io.StringIO("apple\npear\n"))).close()
+
+    def test_an_object_is_made_once(self):
+        """Also if several threads try at the same time."""
+        for _ in range(30):
+            f = bloomfile.Filter.__new__(bloomfile.Filter)
+            won = []
+
+            def make():
+                try:
+                    f.__init__(self.path)
+                    won.append(True)
+                except ValueError:
+                    pass
+            threads = [threading.Thread(target=make) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(len(won), 1)
+            self.assertIn(KEYS[0], f)
+            f.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -108,7 +108,8 @@ BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomf
                                         size_t count);
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
- * cut into `slices`, at most 65536. The digest is made WITH THE FILTER'S SEED. */
+ * cut into `slices`, at most 65536; 0 if there is no such filter. `bits` are those of the whole,
+ * not of a slice. The digest is made WITH THE FILTER'S SEED. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
 /* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
@@ -117,7 +118,8 @@ BLOOMFILE_API void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *f
 
 /* 0 if the two can be merged, whatever their sizes; otherwise in what they differ, the first of
  * BLOOMFILE_EDIFFERENTLAYOUT, _EDIFFERENTHASH, _EDIFFERENTHASHES, _EDIFFERENTSEED;
- * BLOOMFILE_ESOLVED if they differ in none of these, but are of the layout ribbon. */
+ * BLOOMFILE_ENOTONE if one is a series, _ENOTWHOLE if one is a slice; BLOOMFILE_ESOLVED if they
+ * differ in none of these, but are of the layout ribbon. */
 BLOOMFILE_API int bloomfile_compatible(const bloomfile *a, const bloomfile *b);
 
 /* The same for a counting filter, as a classic one a quarter the size: a bit is set where a counter

@@ -12,6 +12,8 @@
 uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest)
 {
     const uint64_t blocks = bits / PROBE_BLOCK_BITS;
+    if (blocks == 0 || slices == 0)
+        return 0;
     return portion_slice_of(blocks, probe_reduce(digest, blocks), slices);
 }
 

@@ -183,6 +183,11 @@ static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfi
             "cannot make a patch from %s to %s: their layers differ in number or size (copy all"
             " of %s)",
             r->old, r->new, r->new);
+    if (info.whole_blocks > 0 && error == BLOOMFILE_EDIFFERENTBITS)
+        cli_fail(0,
+                 "cannot make a patch from %s to %s: only between slices of the same place in"
+                 " filters of one size (bfinspect tells which blocks each has)",
+                 r->old, r->new);
     cli_fail(0,
              "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"
              " -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64 ")",

@@ -21,7 +21,7 @@ class Slices(ToolTest):
         return self.inspected(name, "--quick")["header"]
 
     def test_they_make_the_filter_of_one_build(self):
-        for count, words in (2, ["-p", 0.001, "--label", "Wörter"]), (5, ["-0"]), (9, ["-s", 7, "--tag", "beef"]):
+        for count, words in (2, ["-p", 0.001, "--label", "Wörter"]), (5, ["--crlf"]), (9, ["-s", 7, "--tag", "beef"]):
             self.create("-f", "-n", len(KEYS), *words, "whole", stdin=lines(*KEYS))
             names = self.slices(count, *words)
             self.output("bfmerge", "--slices", "-f", "joined", *reversed(names))
@@ -54,13 +54,36 @@ class Slices(ToolTest):
         result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))
         self.assertEqual((result.returncode, result.stdout), (0, self.read(names[1])))
         keys = self.inspected(names[1])["records"][0]["n"]
-        words = rb"%d keys, [\d.]+ bits each, false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
+        words = rb"of 30000 keys read, %d are in this slice, [\d.]+ bits each, false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
         self.assertRegex(result.stderr, rb"\Abfcreate: standard output: " + words % keys + rb"\Z")
+        to_file = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "again", "-", stdin=lines(*KEYS))
+        self.assertEqual(to_file.stderr.replace(b"again", b"standard output"), result.stderr)
+
+    def test_few_keys_are_no_trouble(self):
+        """What is its own is chance."""
+        for i in range(1, 8):
+            self.create("--slice", f"{i}/7", "-n", 10, "-m", 64 * 8 * 4096, "-k", 6, f"few {i}", stdin=lines(*KEYS[:10]))
+
+    def test_keys_of_its_own_only(self):
+        """Cut by hand instead of read by all: the keys that are lost are told of."""
+        for i in range(4):
+            self.create("--slice", f"{i + 1}/4", "-n", len(KEYS), "-q", f"part {i}", stdin=lines(*KEYS[i::4]))
+        result = self.run_tool("bfmerge", "-q", "--slices", "joined", *(f"part {i}" for i in range(4)))
+        self.assertEqual(result.returncode, 0)
+        self.check_message("bfmerge", result.stderr, "joined has ", "sized for 30000: each slice must be given all keys")
+
+    def test_keys_that_were_cut_off(self):
+        self.create("--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", stdin=lines(*KEYS))
+        self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", "-",
+                     stdin=lines(*KEYS[1:]), names=["29999 different keys, fewer than the 30000"])
+        others = self.query("slice", stdin=lines(*numbered(9, "stranger ")))[:1]
+        self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-", stdin=lines(*others),
+                     names=["cannot replace slice: there were no keys"])
 
     def test_one_that_is_overfull(self):
         result = self.run_tool("bfcreate", "--slice", "1/2", "-n", 9000, "over", "-", stdin=lines(*KEYS))
         self.assertEqual(result.returncode, 2)
-        self.check_message("bfcreate", result.stderr, "over is overfull: ", "for a capacity of 3291:", "anew with a larger -n, that of all slices together")
+        self.check_message("bfcreate", result.stderr, "over is overfull: ", "leaves room for 3291:", "make all slices anew with a larger -n")
 
     def test_what_does_not_make_a_filter(self):
         names = self.slices(4)

@@ -6,6 +6,7 @@
 #include "shared/keys.h"
 
 #include <bloomfile.h>
+#include <bloomfile_inspect.h>
 
 #define CREATE_DEFAULT_FPR      0.01
 #define CREATE_LEAST_MEMORY     (16u << 20)
@@ -32,6 +33,11 @@ void create_check_series(struct create *c);
 /* Each makes it and tells about it, or ends the program by cli_fail(). */
 int create_sealed(const struct create *c); /* returns the exit status */
 void create_live(const struct create *c);
+
+/* Of a slice: makes what tells of the whole tell of it; and tells of it, returning the exit status.
+ * `read` counts keys of other slices too. */
+void create_cut_slice(const struct create *c, struct bloomfile_info *info);
+int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 
 /* Whether to print a summary for people. */
 bool create_is_summed_up(const struct create *c);

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #define MIB            (1u << 20)
-#define BLOCK_BITS     512u
 #define PAGE_BITS      (8 * 4096u)
 #define PROGRAM_MEMORY (4 * MIB)     /* code, libraries and stacks */
 #define SOLVING_MEMORY (5 * MIB / 4) /* that a builder takes for each thread, beside its memory */
@@ -157,15 +156,16 @@ static bool is_worth_keeping(const char *path)
 /* `read` counts keys that occur again as often as they do. */
 static void check_number_of_keys(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
+    const bool sliced = c->params.slices > 0; /* then it has some of the keys that were read */
     uint64_t keys = read;
-    if (read >= c->min_keys && c->min_keys > 0) {
+    if ((read >= c->min_keys && c->min_keys > 0) || sliced) {
         int error = bloomfile_builder_count(builder, &keys);
         if (error != 0)
             cli_fail(error, "cannot count the keys");
     }
-    if (keys < c->min_keys)
-        too_few(c, keys);
-    if (read == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
+    if ((sliced ? read : keys) < c->min_keys)
+        too_few(c, sliced ? read : keys);
+    if (keys == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
         cli_fail(0,
                  "cannot replace %s: there were no keys (did the program that writes them fail?),"
                  " and it is no empty filter (--allow-empty replaces it)",
@@ -212,15 +212,6 @@ static void take_its_like(struct bloomfile_params *p)
     p->hashes = 1;
 }
 
-/* Of a slice, whose whole filter that is. */
-static void take_share(struct bloomfile_info *info, uint64_t bits)
-{
-    const double share = (double)bits / (double)info->bits;
-    info->image_size = (uint64_t)(share * (double)info->image_size);
-    info->capacity = (uint64_t)(share * (double)info->capacity);
-    info->bits = bits;
-}
-
 /* Describes what went to a pipe by an empty filter of the same size. Its bits take no memory, but a
  * limit may forbid them: false, with a warning. */
 static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
@@ -246,7 +237,7 @@ static bool inspect_its_like(const struct create *c, bloomfile_builder *builder,
     bloomfile_get_info(f, info);
     bloomfile_close(f);
     if (c->params.slices > 0)
-        take_share(info, info->bits / c->params.slices / BLOCK_BITS * BLOCK_BITS);
+        create_cut_slice(c, info);
     info->layout = c->params.layout;
     info->hashes = bloomfile_traits_of(info->layout)->solved ? 0 : info->hashes;
     info->keys = keys;
@@ -266,8 +257,6 @@ static bool is_overfull(const struct create *c, const struct bloomfile_info *inf
         return false;
     if (c->params.bits > 0)
         snprintf(larger, sizeof(larger), "a larger -m, or without -m");
-    else if (c->params.slices > 0)
-        snprintf(larger, sizeof(larger), "a larger -n, that of all slices together");
     else
         snprintf(larger, sizeof(larger), "-n %" PRIu64 " at least, or without -n", info->keys);
     cli_warn(0, "%s: all keys are in it, but make it anew with %s (--overfull accepts this one)",
@@ -297,9 +286,6 @@ static int report(const struct create *c, bloomfile_builder *builder, uint64_t r
     const bool to_stdout = sink_is_stdout(c->path);
     if (!to_stdout)
         inspect_file(c->path, &info);
-    if (info.whole_blocks > 0)
-        info.capacity = (uint64_t)((double)info.capacity * (double)info.bits /
-                                   (double)(BLOCK_BITS * info.whole_blocks));
     if (c->quiet && read == 0 && !c->allow_empty)
         say_no_keys(sink_name(c->path));
     const bool sized_by_hand = c->params.capacity > 0 || c->params.bits > 0;
@@ -307,14 +293,15 @@ static int report(const struct create *c, bloomfile_builder *builder, uint64_t r
         return 0;
     if (to_stdout && !inspect_its_like(c, builder, &info))
         return 0;
+    if (c->params.slices > 0)
+        return create_report_slice(c, &info, read);
     struct say_rate expected = { .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes,
                                                            info.keys) };
     bool overfull = is_overfull(c, &info, expected.rate) || is_useless(c, &info, expected.rate);
-    const bool sliced = c->params.slices > 0; /* how many keys are its own is chance */
-    if (!c->quiet && !overfull && !sliced)
+    if (!c->quiet && !overfull)
         say_warnings(sink_name(c->path), &info, expected);
     if (create_is_summed_up(c))
-        say_summary(sink_name(c->path), &info, expected, sliced ? 0 : read - info.keys);
+        say_summary(sink_name(c->path), &info, expected, read - info.keys);
     return overfull ? CLI_TROUBLE : 0;
 }
 

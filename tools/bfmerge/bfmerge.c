@@ -278,6 +278,17 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
+/* A slice leaves out keys that belong to others. If no other slice was given these, they are lost,
+ * and nothing else tells. */
+static void warn_of_few_keys(const struct request *r, const struct bloomfile_info *info)
+{
+    if (r->mode == SLICES && info->keys < info->capacity / 2)
+        cli_warn(0,
+                 "%s has %" PRIu64 " keys, and was sized for %" PRIu64
+                 ": each slice must be given all keys, or all that belong to it",
+                 r->dest, info->keys, info->capacity);
+}
+
 /* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r)
 {
@@ -287,8 +298,9 @@ static void report(const struct request *r)
     int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is merged, but cannot be opened", r->dest);
+    bloomfile_get_info(f, &info);
+    warn_of_few_keys(r, &info);
     if (!r->quiet) {
-        bloomfile_get_info(f, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);

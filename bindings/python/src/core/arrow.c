@@ -201,8 +201,7 @@ static PyObject *batch_stream(const struct taker *taker, PyObject *capsule, PyOb
     if (stream == NULL ||
         (taker->width > 0 && !output_begin(&output, out, OUTPUT_UNKNOWN, taker->width)))
         return NULL;
-    return output_end(&output,
-                      output_keep_apart(&output) && take_stream(taker, stream, &output));
+    return output_end(&output, output_keep_apart(&output) && take_stream(taker, stream, &output));
 }
 
 static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject *out)

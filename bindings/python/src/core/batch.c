@@ -109,8 +109,7 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
     const size_t n = o->list != NULL ? (size_t)o->size : OUTPUT_UNKNOWN;
     if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
         return NULL;
-    return output_end(&output,
-                      output_keep_apart(&output) && take_objects(taker, o, &output));
+    return output_end(&output, output_keep_apart(&output) && take_objects(taker, o, &output));
 }
 
 PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)

@@ -13,8 +13,8 @@ struct output {
     bool given;
     unsigned char *bytes;
     unsigned char *apart; /* until the end, answers lie here and not in the caller's buffer */
-    size_t width; /* bytes of an answer; 0: nobody wants answers */
-    size_t room;  /* answers */
+    size_t width;         /* bytes of an answer; 0: nobody wants answers */
+    size_t room;          /* answers */
     size_t done;
 };
 

@@ -57,8 +57,8 @@ static void look_for_fork(struct turn *t)
     t->open = t->handle;
 }
 
-/* Lets other threads run, and then handlers of signals. `alone`: this thread is the one that waits to
- * be alone, so its handlers would wait for themselves if they did not find the handle usable.
+/* Lets other threads run, and then handlers of signals. `alone`: this thread is the one that waits
+ * to be alone, so its handlers would wait for themselves if they did not find the handle usable.
  * Nobody else opens it: whoever is about to be alone would find users each time it wakes. */
 static bool nap(struct turn *t, bool alone)
 {

@@ -27,8 +27,9 @@ int lookup_follow(const bloomfile *f, const struct layers *seen)
 {
     struct series_process *p = f->series->process;
     pthread_mutex_lock(&p->finding);
-    const bool changed = layers_now(f) != seen;
-    int error = changed ? 0 : find(f, seen);
+    /* The set that was seen may be gone, and a newer one in its place in memory. */
+    const bool is_seen = layers_now(f) == seen && live_succeeded(layers_newest(seen));
+    int error = is_seen ? find(f, seen) : 0;
     layers_tidy(f);
     pthread_mutex_unlock(&p->finding);
     if (error != 0) {

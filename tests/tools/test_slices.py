@@ -68,7 +68,7 @@ class Slices(ToolTest):
         """Cut by hand instead of read by all: the keys that are lost are told of."""
         for i in range(4):
             self.create("--slice", f"{i + 1}/4", "-n", len(KEYS), "-q", f"part {i}", stdin=lines(*KEYS[i::4]))
-        result = self.run_tool("bfmerge", "-q", "--slices", "joined", *(f"part {i}" for i in range(4)))
+        result = self.run_tool("bfmerge", "--slices", "joined", *(f"part {i}" for i in range(4)))
         self.assertEqual(result.returncode, 0)
         self.check_message("bfmerge", result.stderr, "joined has ", "sized for 30000: each slice must be given all keys")
 

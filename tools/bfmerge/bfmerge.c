@@ -298,9 +298,9 @@ static void report(const struct request *r)
     int error = bloomfile_open(&f, r->dest, BLOOMFILE_APP_HASH);
     if (error != 0)
         cli_fail(error, "%s is merged, but cannot be opened", r->dest);
-    bloomfile_get_info(f, &info);
-    warn_of_few_keys(r, &info);
     if (!r->quiet) {
+        bloomfile_get_info(f, &info);
+        warn_of_few_keys(r, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);

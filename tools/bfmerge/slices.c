@@ -54,29 +54,43 @@ static _Noreturn void fail_for_missing(const struct merge_sources *s, uint64_t f
              from, to - 1, s->list[0].info.whole_blocks);
 }
 
-static void check_places(const struct merge_sources *s, const struct merge_source **sorted)
+/* From malloc(). */
+static const struct merge_source **sorted_by_place(const struct merge_sources *s)
 {
+    const struct merge_source **sorted = calloc(s->count, sizeof(*sorted));
+    if (sorted == NULL)
+        cli_fail(0, "cannot hold more filters");
+    for (size_t i = 0; i < s->count; i++)
+        sorted[i] = &s->list[i];
+    qsort(sorted, s->count, sizeof(*sorted), by_place);
+    return sorted;
+}
+
+/* Each begins where the one before ends, from the first block to the last. */
+static void check_places(const struct merge_sources *s)
+{
+    const struct merge_source **sorted = sorted_by_place(s), *before = NULL, *slice = NULL;
     uint64_t next = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        const struct merge_source *slice = sorted[i];
-        if (slice->info.first_block > next)
-            fail_for_missing(s, next, slice->info.first_block);
-        if (slice->info.first_block < next)
-            cli_fail(0, "cannot join %s: %s has the block %" PRIu64 " already", slice->name,
-                     sorted[i - 1]->name, slice->info.first_block);
-        next = end_of(slice);
+    size_t i = 0;
+    for (; i < s->count && sorted[i]->info.first_block == next; i++) {
+        before = sorted[i];
+        next = end_of(before);
     }
+    slice = i < s->count ? sorted[i] : NULL;
+    free(sorted);
+    if (slice != NULL && slice->info.first_block < next)
+        cli_fail(0, "cannot join %s: %s has the block %" PRIu64 " already", slice->name,
+                 before->name, slice->info.first_block);
+    if (slice != NULL)
+        fail_for_missing(s, next, slice->info.first_block);
     if (next != s->list[0].info.whole_blocks)
         fail_for_missing(s, next, s->list[0].info.whole_blocks);
 }
 
 void merge_slices_check(const struct merge_sources *s)
 {
-    const struct merge_source **sorted = calloc(s->count, sizeof(*sorted));
-    if (sorted == NULL)
-        cli_fail(0, "cannot hold more filters");
     for (size_t i = 0; i < s->count; i++) {
-        const struct merge_source *slice = sorted[i] = &s->list[i];
+        const struct merge_source *slice = &s->list[i];
         if (slice->info.whole_blocks == 0)
             cli_fail(0, "cannot join %s: it is no slice (leave out --slices to merge filters)",
                      slice->name);
@@ -85,7 +99,5 @@ void merge_slices_check(const struct merge_sources *s)
             cli_fail(0, "cannot join %s: it is a slice of another filter than %s, by %s",
                      slice->name, s->list[0].name, differs);
     }
-    qsort(sorted, s->count, sizeof(*sorted), by_place);
-    check_places(s, sorted);
-    free(sorted);
+    check_places(s);
 }

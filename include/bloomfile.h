@@ -232,7 +232,8 @@ struct bloomfile_params {
 /* Makes a builder; *params is copied, NULL means all defaults. With params->threads above 1, any
  * number of threads may add keys at once.
  * Errors: BLOOMFILE_EPARAMS (struct_size, threads, framing), BLOOMFILE_ELAYOUT, _EBITS, _EHASHES,
- * _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id); ENOMEM. */
+ * _ERATE, _ECAPACITY (above 2^60; 0, of a slice), _ELABEL, _EHASH (hash_id), _ESLICE, and
+ * _EUNREACHABLE of a slice; ENOMEM. */
 BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
@@ -275,7 +276,8 @@ BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
 
 /* The same as an embedded image (512-byte header) in memory, for bloomfile_free(). It can be stored
  * anywhere, at any alignment, and opened by bloomfile_open_fd() or _open_memory(). Ribbon: its last
- * page has no more lines than it needs, where that of a file is whole. */
+ * page has no more lines than it needs, where that of a file is whole. A slice has no such form:
+ * BLOOMFILE_ENOTWHOLE. */
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);

@@ -14,6 +14,7 @@
 
 #include "format/header.h"
 #include "live_support.h"
+#include "series/lookup.h"
 
 enum {
     FIRST = 500, /* capacity of the first layer */
@@ -788,6 +789,22 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
     bloomfile_close(f);
 }
 
+/* A lookup that was held back may find a newer set where the one it saw was. */
+static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 100;
+    params.series = 3;
+    bloomfile *f;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(lookup_follow(f, layers_now(f)), 0);
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+}
+
 static void an_application_s_hash_is_named_once_for_all_layers(void **state)
 {
     (void)state;
@@ -864,6 +881,7 @@ int main(void)
         TEST(a_sealed_series_that_lacks_a_layer_is_refused),
         TEST(damage_in_one_layer_makes_only_its_page_doubtful),
         TEST(a_rescued_series_has_all_keys_and_another_identity),
+        TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
         TEST(a_child_makes_layers_that_its_parent_finds),
         TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
         TEST(an_application_s_hash_is_named_once_for_all_layers),

@@ -173,8 +173,9 @@ static bool tells(const struct request *r)
 static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfile *old,
                                      bloomfile *new)
 {
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT, other = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &info);
+    bloomfile_get_info(new, &other);
     bloomfile_close(old);
     bloomfile_close(new);
     if (info.layers > 0)
@@ -183,10 +184,10 @@ static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfi
             "cannot make a patch from %s to %s: their layers differ in number or size (copy all"
             " of %s)",
             r->old, r->new, r->new);
-    if (info.whole_blocks > 0 && error == BLOOMFILE_EDIFFERENTBITS)
+    if (info.whole_blocks + other.whole_blocks > 0 && error == BLOOMFILE_EDIFFERENTBITS)
         cli_fail(0,
-                 "cannot make a patch from %s to %s: only between slices of the same place in"
-                 " filters of one size (bfinspect tells which blocks each has)",
+                 "cannot make a patch from %s to %s: a slice has patches to the same slice only"
+                 " (bfinspect shows which blocks each has)",
                  r->old, r->new);
     cli_fail(0,
              "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"

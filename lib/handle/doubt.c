@@ -52,9 +52,8 @@ bool doubt_contains(const bloomfile *f, uint64_t digest)
 /* Starts reading the pages that the lookups need, and their checksums, all at once. */
 static void request_pages(const bloomfile *f, const uint64_t *digests, size_t n)
 {
-    uint64_t requested[DOUBT_CHUNK] = {
-        0
-    }; /* pages, counted from 1; all of them for a small file */
+    /* Pages, counted from 1; all of them for a small file. */
+    uint64_t requested[DOUBT_CHUNK] = { 0 };
     for (size_t i = 0; i < n; i++) {
         const uint64_t byte = first_byte(f, digests[i]), page = byte / CHECKSUM_PAGE;
         if (!guard_unknown(f->guard, byte) || requested[page % DOUBT_CHUNK] == page + 1)

@@ -127,7 +127,7 @@ static void put_slice(FILE *out, const struct bloomfile_info *info, uint64_t blo
 {
     char first[SHORT], last[SHORT], whole[SHORT];
     if (info->whole_blocks > 0)
-        row(out, "slice", "blocks %s to %s of %s; keys of the others are maybe",
+        row(out, "slice", "blocks %s to %s of %s; keys of other blocks are maybe",
             text_count(first, sizeof(first), info->first_block),
             text_count(last, sizeof(last), info->first_block + blocks - 1),
             text_count(whole, sizeof(whole), info->whole_blocks));

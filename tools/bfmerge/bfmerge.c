@@ -278,17 +278,6 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
                  r->dest, cli_percent(is, sizeof(is), rate.rate));
 }
 
-/* A slice leaves out keys that belong to others. If no other slice was given these, they are lost,
- * and nothing else tells. */
-static void warn_of_few_keys(const struct request *r, const struct bloomfile_info *info)
-{
-    if (r->mode == SLICES && info->keys < info->capacity / 2)
-        cli_warn(0,
-                 "%s has %" PRIu64 " keys, and was sized for %" PRIu64
-                 ": each slice must be given all keys, or all that belong to it",
-                 r->dest, info->keys, info->capacity);
-}
-
 /* Opens the new file as any reader would, and describes it. */
 static void report(const struct request *r)
 {
@@ -300,7 +289,6 @@ static void report(const struct request *r)
         cli_fail(error, "%s is merged, but cannot be opened", r->dest);
     if (!r->quiet) {
         bloomfile_get_info(f, &info);
-        warn_of_few_keys(r, &info);
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
@@ -328,6 +316,8 @@ int main(int argc, char **argv)
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
     merge(&r, &sources);
+    if (r.mode == SLICES)
+        merge_slices_warn(&sources, sink_name(r.dest));
     if (!sink_is_stdout(r.dest))
         report(&r);
     merge_sources_close(&sources);

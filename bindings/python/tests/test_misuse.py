@@ -58,11 +58,12 @@ class Misuse(Case):
 
     def test_an_object_is_made_once(self):
         """Also if several threads try at the same time."""
-        for _ in range(30):
+        for _ in range(200):
             f = bloomfile.Filter.__new__(bloomfile.Filter)
-            won = []
+            won, ready = [], threading.Barrier(4)
 
             def make():
+                ready.wait()
                 try:
                     f.__init__(self.path)
                     won.append(True)

@@ -11,8 +11,6 @@
 #include "info.h"
 #include "key.h"
 
-static const char opened_before[] = "it was opened before: make another object";
-
 /* ---- objects */
 
 struct filter *filter_make(PyTypeObject *type)
@@ -49,12 +47,6 @@ bool filter_adopt(struct filter *self, bloomfile *f, PyObject *path, unsigned fl
         bloomfile_close(f);
         return false;
     }
-    if (self->turn.handle != NULL || self->path != NULL) { /* another thread was quicker */
-        PyErr_SetString(PyExc_ValueError, opened_before);
-        Py_XDECREF(place);
-        bloomfile_close(f);
-        return false;
-    }
     bloomfile_get_info(f, &info);
     self->seed = bloomfile_seed(f);
     self->path = Py_XNewRef(path);
@@ -71,7 +63,7 @@ bool filter_is_open(struct filter *self)
 {
     if (self->path == NULL && self->turn.handle == NULL)
         return false;
-    PyErr_SetString(PyExc_ValueError, opened_before);
+    PyErr_SetString(PyExc_ValueError, "it was opened before: make another object");
     return true;
 }
 

@@ -3,6 +3,7 @@
 // bloomfile.hpp: that it answers as the C interface does, that handles without a filter answer
 // "maybe", that files of other keys are refused, and errors in both ways.
 #include <bloomfile.hpp>
+#include <bloomfile_combine.h>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <list>
 #include <sstream>
@@ -766,6 +768,50 @@ void test_series()
     CHECK(f.contains_many(keys) == 10000 && f.contains_many(numbered("no ", 10000)) < 200);
 }
 
+/* The C interface joins what builders make of params. */
+void test_slices()
+{
+    constexpr std::uint32_t slices = 3;
+    const auto keys = numbered("key ", 20000);
+    bloom_file::params p;
+    p.capacity = 20000;
+    bloom_file::builder whole(p);
+    whole.add_many(keys);
+    whole.finish(in("whole.bloom"));
+    const std::uint64_t bits = bloom_file::filter<>(in("whole.bloom")).info().bits;
+
+    std::vector<bloom_file::filter<>> parts;
+    p.slices = slices;
+    for (p.slice = 0; p.slice < slices; p.slice++) {
+        bloom_file::builder part(p);
+        part.add_many(keys);
+        part.finish(in("part.bloom"), BLOOMFILE_REPLACE);
+        parts.emplace_back(in("part.bloom"));
+    }
+    for (const auto &key : keys)
+        for (std::uint32_t i = 0; i < slices; i++)
+            CHECK(parts[i].contains(key));
+    for (const auto &key : numbered("absent ", 1000)) {
+        const std::uint32_t own = bloomfile_slice_of(bits, slices, parts[0].digest(key));
+        for (std::uint32_t i = 0; i < slices; i++)
+            CHECK(i == own || parts[i].contains(key));
+    }
+
+    const bloomfile *const list[] = { parts[2].get(), parts[0].get(), parts[1].get() };
+    bloom_file::check(bloomfile_join(in("joined.bloom").c_str(), list, slices, 0), "join slices");
+    const auto read = [](const char *name) {
+        std::ifstream file(in(name), std::ios::binary);
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    };
+    CHECK(!read("whole.bloom").empty() && read("joined.bloom") == read("whole.bloom"));
+    CHECK(thrown([&] {
+              bloom_file::check(bloomfile_join(in("x.bloom").c_str(), list, 2, 0), "join slices");
+          }) == BLOOMFILE_EINCOMPLETE);
+    CHECK(thrown([&] {
+              bloom_file::builder part(p); /* p.slice is 3 */
+          }) == BLOOMFILE_ESLICE);
+}
+
 void test_views()
 {
     std::error_code ec;
@@ -819,6 +865,7 @@ int main()
     test_hashers_with_a_number();
     test_live();
     test_series();
+    test_slices();
     test_views();
     return 0;
 }

@@ -30,7 +30,7 @@ inline constexpr unsigned any_framing = 0x80000000u;
  * status() tells why. So a program that ignores an error reads more, and loses nothing.
  *
  * What is const may be called by any number of threads at once. The header has no wrapper of what
- * the C interface does as well with get(): folding, merging, patches, measuring. */
+ * the C interface does as well with get(): folding, merging, joining slices, patches, measuring. */
 class handle
 {
   public:

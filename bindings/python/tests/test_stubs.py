@@ -59,7 +59,7 @@ class Stubs(unittest.TestCase):
 
     def test_functions(self):
         stubs = declared("_core.pyi")
-        for name in "hash", "hash_many", "bits_for", "hashes_for", "fpr_for":
+        for name in "hash", "hash_many", "bits_for", "hashes_for", "fpr_for", "slice_of", "split_digests":
             self.compare(getattr(_core, name), stubs[name])
         self.assertEqual({name for name, value in vars(_core).items() if callable(value)},
                          {name for name in stubs if name[0] != "_"})
@@ -79,6 +79,8 @@ class Stubs(unittest.TestCase):
 
     def test_errors(self):
         self.assertEqual(set(declared("errors.pyi")), set(errors.__all__))
+        text = (FOLDER / "errors.pyi").read_text(encoding="utf-8")
+        self.assertEqual(ast.literal_eval(text[text.index("["):text.index("]") + 1]), errors.__all__)
         self.assertTrue((FOLDER / "py.typed").exists())
 
 

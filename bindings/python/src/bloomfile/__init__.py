@@ -15,7 +15,7 @@ import os
 
 from . import _core, errors
 from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hashes_for,
-                    library_version, version as __version__)
+                    library_version, slice_of, split_digests, version as __version__)
 from .errors import Error
 from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
 
@@ -23,7 +23,8 @@ from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
     "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
-    "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
+    "hash_many", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
+    "split_digests",
 ]
 
 _OPS = {"union": 1, "intersection": 2}
@@ -68,14 +69,25 @@ def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
         _core.fold(dst, opened, _factor(dst, opened, max_fpr) if factor is None else factor, replace)
 
 
+def _check_several(name, filters):
+    if isinstance(filters, (str, bytes, os.PathLike, Filter)):
+        raise TypeError(f"{name} are several filters: put one into a list")
+
+
 def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", replace=False):
     """Unites filters, or intersects them by op="intersection"."""
-    if isinstance(srcs, (str, bytes, os.PathLike, Filter)):
-        raise TypeError("srcs are several filters: put one into a list")
+    _check_several("srcs", srcs)
     if op not in _OPS:
         raise ValueError(f"op is 'union' or 'intersection', not {op!r}")
     with _opened(srcs) as opened:
         _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, replace)
+
+
+def join(dst, slices, *, replace=False):
+    """Writes the filter that slices, in any order, make: byte for byte that of one build of all keys."""
+    _check_several("slices", slices)
+    with _opened(slices) as opened:
+        _core.join(dst, opened, replace)
 
 
 def project(dst, src, *, replace=False):

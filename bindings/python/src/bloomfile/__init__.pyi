@@ -6,7 +6,8 @@ from typing import Literal
 from . import errors as errors
 from ._core import (Builder as Builder, Filter as Filter, _Framing, _Keys, _Layout, LiveFilter as LiveFilter,
                     bits_for as bits_for, fpr_for as fpr_for, hash as hash, hash_many as hash_many,
-                    hashes_for as hashes_for, library_version as library_version)
+                    hashes_for as hashes_for, library_version as library_version,
+                    slice_of as slice_of, split_digests as split_digests)
 from .errors import Error as Error
 from .records import (DamageWarning as DamageWarning, FoldChoice as FoldChoice, Info as Info, Inspection as Inspection,
                       Measurement as Measurement)
@@ -15,19 +16,21 @@ __version__: str
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
     "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
-    "hash_many", "hashes_for", "inspect", "library_version", "merge", "patch", "project",
+    "hash_many", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
+    "split_digests",
 ]
 
 def build(path: StrOrBytesPath, keys: _Keys, fpr: float | None = None, *, replace: bool = False,
           layout: _Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
           label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None, threads: int = 1,
-          memory: int = 0, spool: StrOrBytesPath | None = None) -> Filter: ...
+          memory: int = 0, spool: StrOrBytesPath | None = None, slice: int = 0, slices: int = 0) -> Filter: ...
 def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]: ...
 def fold(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, factor: int | None = None, *, max_fpr: float | None = None,
          replace: bool = False) -> None: ...
 def merge(dst: StrOrBytesPath, srcs: Iterable[Filter | StrOrBytesPath], *, op: Literal["union", "intersection"] = "union",
           max_fpr: float | None = None, keys: int = 0, label: str | None = None, tag: ReadableBuffer = b"",
           replace: bool = False) -> None: ...
+def join(dst: StrOrBytesPath, slices: Iterable[Filter | StrOrBytesPath], *, replace: bool = False) -> None: ...
 def project(dst: StrOrBytesPath, src: Filter | StrOrBytesPath, *, replace: bool = False) -> None: ...
 def delta(dst: StrOrBytesPath, base: Filter | StrOrBytesPath, result: Filter | StrOrBytesPath, *, threads: int = 1,
           replace: bool = False) -> None: ...

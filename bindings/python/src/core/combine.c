@@ -64,13 +64,27 @@ static bool work_enter(struct work *w)
     return true;
 }
 
-/* Damage is that of a source, everything else concerns the result. */
+/* Damage is that of a source, and so is a form that does not go with the function: a series, a
+ * slice, a layout. Everything else concerns the result, if there is one. */
+static bool is_of_source(int error, const bloomfile *f)
+{
+    return bloomfile_status(f) != 0 || error == BLOOMFILE_ENOTCOUNTING ||
+           (error < 0 && bloomfile_compatible(f, f) == error);
+}
+
+static PyObject *path_of(const struct work *w, size_t i)
+{
+    return ((struct filter *)PyTuple_GetItem(w->sources, (Py_ssize_t)i))->path;
+}
+
 static PyObject *work_end(struct work *w, int error)
 {
     PyObject *concerned = w->path;
     for (size_t i = 0; error < 0 && i < w->count; i++)
-        if (bloomfile_status(w->filters[i]) != 0)
-            concerned = ((struct filter *)PyTuple_GetItem(w->sources, (Py_ssize_t)i))->path;
+        if (w->path == NULL || is_of_source(error, w->filters[i])) {
+            concerned = path_of(w, i);
+            break;
+        }
     turn_leave_all(w->turns, w->count);
     return error != 0 ? error_raise(w->state, error, concerned) : Py_NewRef(Py_None);
 }
@@ -165,12 +179,12 @@ static PyObject *fold(PyObject *module, PyObject *args)
 
 /* ---- merging */
 
-/* Which two cannot be merged. */
+/* Which of them cannot be merged: the first if by itself, or else the one that is not as it. */
 static PyObject *differ(struct work *w, int error, size_t i)
 {
+    PyObject *path = path_of(w, is_of_source(error, w->filters[0]) ? 0 : i);
     turn_leave_all(w->turns, w->count);
-    struct filter *other = (struct filter *)PyTuple_GetItem(w->sources, (Py_ssize_t)i);
-    return error_raise(w->state, error, other->path);
+    return error_raise(w->state, error, path);
 }
 
 static PyObject *merge(PyObject *module, PyObject *args)
@@ -211,6 +225,22 @@ static PyObject *project(PyObject *module, PyObject *args)
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
         const int error = bloomfile_project(w.name, w.filters[0], flags_of(replace));
+        PyEval_RestoreThread(python);
+        result = work_end(&w, error);
+    }
+    work_free(&w);
+    return result;
+}
+
+static PyObject *join(PyObject *module, PyObject *args)
+{
+    struct work w = { 0 };
+    PyObject *sources, *result = NULL;
+    int replace;
+    if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
+        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_join(w.name, w.filters, w.count, flags_of(replace));
         PyEval_RestoreThread(python);
         result = work_end(&w, error);
     }
@@ -262,6 +292,7 @@ PyMethodDef combine_methods[] = {
     { "fold", FUNCTION(fold), METH_VARARGS, NULL },
     { "merge", FUNCTION(merge), METH_VARARGS, NULL },
     { "project", FUNCTION(project), METH_VARARGS, NULL },
+    { "join", FUNCTION(join), METH_VARARGS, NULL },
     { "delta", FUNCTION(delta), METH_VARARGS, NULL },
     { "patch", FUNCTION(patch), METH_VARARGS, NULL },
     { NULL, NULL, 0, NULL },

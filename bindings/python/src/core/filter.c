@@ -2,6 +2,7 @@
  * Opening, asking and closing. A single lookup keeps the GIL: giving it up would cost more. */
 #include "filter.h"
 
+#include <bloomfile_combine.h>
 #include <bloomfile_live.h>
 #include <structmember.h> /* in all versions; newer ones have it in Python.h, too */
 
@@ -389,6 +390,17 @@ static PyObject *info(struct filter *self, PyObject *unused)
     return info_object(self->state, &numbers);
 }
 
+static PyObject *slice_range(struct filter *self, PyObject *unused)
+{
+    (void)unused;
+    uint64_t first, last;
+    const bloomfile *f = turn_ready(&self->turn);
+    if (f == NULL)
+        return NULL;
+    bloomfile_slice_range(f, &first, &last);
+    return Py_BuildValue("KK", (unsigned long long)first, (unsigned long long)last);
+}
+
 static PyObject *measure(struct filter *self, PyObject *unused)
 {
     (void)unused;
@@ -555,6 +567,9 @@ static PyMethodDef methods[] = {
       "contains_arrow($self, offsets, data, /, *, out=None)\n--\n\n"
       "The same for n keys by n + 1 offsets, int32 or int64, into a buffer of bytes." },
     { "info", FUNCTION(info), METH_NOARGS, "info($self, /)\n--\n\nWhat the header says." },
+    { "slice_range", FUNCTION(slice_range), METH_NOARGS,
+      "slice_range($self, /)\n--\n\n"
+      "The first and the last digest that can be told absent: those of a slice, otherwise all." },
     { "measure", FUNCTION(measure), METH_NOARGS,
       "measure($self, /)\n--\n\nWhat the bits say: fill, and the real false-positive rate." },
     { "verify", FUNCTION(verify), WITH_KEYWORDS,

@@ -11,6 +11,7 @@
 #include "info.h"
 #include "key.h"
 #include "live.h"
+#include "slice.h"
 
 /* ---- hashing */
 
@@ -163,7 +164,8 @@ static int execute(PyObject *module)
     state->live = add_class(module, &live_spec, (PyObject *)state->filter);
     state->builder = add_class(module, &builder_spec, NULL);
     if (state->live == NULL || state->builder == NULL ||
-        PyModule_AddFunctions(module, combine_methods) != 0)
+        PyModule_AddFunctions(module, combine_methods) != 0 ||
+        PyModule_AddFunctions(module, slice_methods) != 0)
         return -1;
     return PyModule_AddStringConstant(module, "library_version", bloomfile_version()) != 0 ||
                    PyModule_AddStringConstant(module, "version", VERSION) != 0

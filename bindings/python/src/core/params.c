@@ -61,16 +61,18 @@ static bool set_label(struct params *p)
 
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = { "fpr", "layout",  "bits",    "hashes", "capacity", "seed", "label",
-                             "tag", "framing", "threads", "memory", "spool",    NULL };
+    static char *names[] = { "fpr",    "layout", "bits",  "hashes",  "capacity",
+                             "seed",   "label",  "tag",   "framing", "threads",
+                             "memory", "spool",  "slice", "slices",  NULL };
     PyObject *framing = Py_None, *spool = Py_None;
     begin(p);
     p->c.threads = 1;
     if (!PyArg_ParseTupleAndKeywords(
-            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&O:Builder", names, convert_fpr, &p->c.fpr,
+            args, keywords, "|O&$O&O&O&O&O&zO&OO&O&OO&O&:Builder", names, convert_fpr, &p->c.fpr,
             convert_layout, &p->c.layout, convert_u64, &p->c.bits, convert_u32, &p->c.hashes,
             convert_u64, &p->c.capacity, convert_u64, &p->c.seed, &p->c.label, convert_tag,
-            p->c.tag, &framing, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool) ||
+            p->c.tag, &framing, convert_u32, &p->c.threads, convert_u64, &p->c.memory, &spool,
+            convert_u32, &p->c.slice, convert_u32, &p->c.slices) ||
         !set_framing(p, framing) || !set_label(p))
         return false;
     if (spool == Py_None)

@@ -14,7 +14,7 @@ struct params {
     int replace, exact, sole;
 };
 
-/* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool) */
+/* Builder(fpr=None, *, layout, bits, ..., threads, memory, spool, slice, slices) */
 bool params_of_builder(struct params *p, PyObject *args, PyObject *keywords);
 
 /* create(path, capacity=0, fpr=None, *, layout, bits, ..., grow, generations, every, exact,

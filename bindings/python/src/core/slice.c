@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ * Digests are counted first and copied then, so that each slice gets bytes of the exact size. */
+#include "slice.h"
+
+#include <bloomfile_combine.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "source.h"
+
+#define BLOCK_BITS  512u
+#define PAGE_BITS   32768u
+#define MOST_SLICES 65536u
+
+struct whole {
+    uint64_t bits;
+    uint32_t slices;
+};
+
+/* Where there is no such filter the library answers 0, which would be a slice. */
+static bool check_whole(const struct whole *w)
+{
+    const uint64_t pages = w->bits / PAGE_BITS + (w->bits % PAGE_BITS != 0);
+    if (w->bits % BLOCK_BITS == 0 && w->slices > 0 && w->slices <= MOST_SLICES &&
+        w->slices <= pages)
+        return true;
+    PyErr_Format(PyExc_ValueError,
+                 "no filter of %llu bits has %u slices: bits are those of the whole, a multiple of "
+                 "512, and slices at most its pages of 4096 bytes, and 65536",
+                 (unsigned long long)w->bits, w->slices);
+    return false;
+}
+
+static PyObject *slice_of(PyObject *module, PyObject *args)
+{
+    struct whole w;
+    uint64_t digest;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O&O&O&:slice_of", convert_u64, &w.bits, convert_u32, &w.slices,
+                          convert_u64, &digest) ||
+        !check_whole(&w))
+        return NULL;
+    return PyLong_FromUnsignedLong(bloomfile_slice_of(w.bits, w.slices, digest));
+}
+
+/* ---- many */
+
+/* What each slice gets: first how many digests, then where they go. */
+struct share {
+    size_t count;
+    unsigned char *at;
+};
+
+static uint64_t digest_at(const struct source *s, size_t i)
+{
+    uint64_t digest;
+    memcpy(&digest, s->items + i * sizeof digest, sizeof digest);
+    return digest;
+}
+
+static void count_shares(const struct whole *w, const struct source *s, struct share *shares)
+{
+    for (size_t i = 0; i < s->n; i++)
+        shares[bloomfile_slice_of(w->bits, w->slices, digest_at(s, i))].count++;
+}
+
+/* false: another thread has changed the digests since they were counted. */
+static bool copy_shares(const struct whole *w, const struct source *s, struct share *shares)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t digest = digest_at(s, i);
+        struct share *share = &shares[bloomfile_slice_of(w->bits, w->slices, digest)];
+        if (share->count == 0)
+            return false;
+        memcpy(share->at, &digest, sizeof digest);
+        share->at += sizeof digest;
+        share->count--;
+    }
+    return true;
+}
+
+/* A list of bytes with room for the digests. NULL: an exception is set. */
+static PyObject *make_room(const struct whole *w, struct share *shares)
+{
+    PyObject *list = PyList_New(w->slices);
+    for (uint32_t i = 0; list != NULL && i < w->slices; i++) {
+        PyObject *bytes =
+            PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(shares[i].count * sizeof(uint64_t)));
+        if (bytes == NULL || PyList_SetItem(list, i, bytes) != 0)
+            Py_CLEAR(list);
+        else
+            shares[i].at = (unsigned char *)PyBytes_AsString(bytes);
+    }
+    return list;
+}
+
+static PyObject *share_out(const struct whole *w, const struct source *s, struct share *shares)
+{
+    PyThreadState *python = PyEval_SaveThread();
+    count_shares(w, s, shares);
+    PyEval_RestoreThread(python);
+    PyObject *list = make_room(w, shares);
+    if (list == NULL)
+        return NULL;
+    python = PyEval_SaveThread();
+    const bool same = copy_shares(w, s, shares);
+    PyEval_RestoreThread(python);
+    if (same)
+        return list;
+    PyErr_SetString(PyExc_RuntimeError, "the digests were changed meanwhile");
+    Py_DECREF(list);
+    return NULL;
+}
+
+static PyObject *split_digests(PyObject *module, PyObject *args)
+{
+    struct whole w;
+    struct source s;
+    PyObject *digests, *list = NULL;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "O&O&O:split_digests", convert_u64, &w.bits, convert_u32, &w.slices,
+                          &digests) ||
+        !check_whole(&w) || !source_of_digests(&s, digests))
+        return NULL;
+    struct share *shares = calloc(w.slices, sizeof *shares);
+    if (shares != NULL)
+        list = share_out(&w, &s, shares);
+    else
+        PyErr_NoMemory();
+    free(shares);
+    source_end(&s);
+    return list;
+}
+
+PyMethodDef slice_methods[] = {
+    { "slice_of", FUNCTION(slice_of), METH_VARARGS,
+      "slice_of(bits, slices, digest, /)\n--\n\n"
+      "The slice, from 0, to which a digest belongs in a blocked filter of so many bits." },
+    { "split_digests", FUNCTION(split_digests), METH_VARARGS,
+      "split_digests(bits, slices, digests, /)\n--\n\n"
+      "The digests of each slice, as a list of bytes: a buffer of uint64, or of 8 bytes each, made "
+      "by hash_many() with the filter's seed." },
+    { NULL, NULL, 0, NULL },
+};

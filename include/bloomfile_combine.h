@@ -112,6 +112,22 @@ BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomf
  * not of a slice. The digest is made WITH THE FILTER'S SEED. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
+/* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.
+ * So slice i is the bytes from 64 times its first block on to 64 times the next one's, of the body
+ * of the whole. 0 if there is no such filter or slice. */
+BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
+
+/* The header of the whole, where nobody has the bodies of all slices, as when each of many machines
+ * writes its own into one file. `headers` are the first 4096 bytes of each slice, in whatever
+ * order, one behind the other; `header` gets those of the whole. Behind that, the whole is the
+ * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
+ * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
+ * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
+ * looked at: damage to one is found in the whole. Errors: BLOOMFILE_EINCOMPLETE as
+ * bloomfile_join(), _EPARAMS (count is 0), ENOMEM, and those of bloomfile_inspect() for the first
+ * header that is not valid; `header` is untouched. */
+BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count);
+
 /* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
 BLOOMFILE_API void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first,
                                          bloomfile_digest *last);

@@ -6,8 +6,11 @@
 #include <string.h>
 
 #include "combine/combine.h"
+#include "format/checksum.h"
+#include "format/decode.h"
 #include "format/portion.h"
 #include "format/probe.h"
+#include "image/image.h"
 
 uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest)
 {
@@ -28,13 +31,29 @@ void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first, bloomfil
     *last = probe_last_digest(h->first_block + f->geometry.units, h->whole_blocks);
 }
 
-/* ---- the whole */
+uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice)
+{
+    const uint64_t blocks = bits / PROBE_BLOCK_BITS;
+    return slice > slices || slices == 0 ? 0 : portion_first_block(blocks, slice, slices);
+}
+
+/* ---- the header of the whole */
+
+/* A slice, perhaps without its body. */
+struct part {
+    const struct header *h;
+    const bloomfile *f; /* NULL: there is only the header */
+};
+
+static uint64_t blocks_of(const struct part *p)
+{
+    return p->h->m / PROBE_BLOCK_BITS;
+}
 
 static int by_place(const void *a, const void *b)
 {
-    const bloomfile *const *x = a, *const *y = b;
-    const uint64_t at = (*x)->header.first_block, other = (*y)->header.first_block;
-    return at < other ? -1 : at > other;
+    const struct part *x = a, *y = b;
+    return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
 /* Whether both are of one filter: all that its header will say. */
@@ -48,36 +67,43 @@ static bool same_filter(const struct header *a, const struct header *b)
            memcmp(a->label, b->label, sizeof a->label) == 0;
 }
 
-/* Whether each begins where the one before ends, from the first block to the last. */
-static bool is_complete(const bloomfile *const *slices, size_t count)
+/* Puts them in order. BLOOMFILE_EINCOMPLETE: not all are slices of one filter, or they do not begin
+ * each where the one before ends, from the first block to the last. */
+static int put_in_order(struct part *parts, size_t count)
 {
     uint64_t next = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!header_is_slice(parts[i].h))
+            return BLOOMFILE_EINCOMPLETE;
+    qsort(parts, count, sizeof *parts, by_place);
     for (size_t i = 0; i < count; i++) {
-        const struct header *h = &slices[i]->header;
-        if (!same_filter(&slices[0]->header, h) || h->first_block != next)
-            return false;
-        next += slices[i]->geometry.units;
+        if (!same_filter(parts[0].h, parts[i].h) || parts[i].h->first_block != next)
+            return BLOOMFILE_EINCOMPLETE;
+        next += blocks_of(&parts[i]);
     }
-    return next == slices[0]->header.whole_blocks;
+    return next == parts[0].h->whole_blocks ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
-static int describe_whole(struct header *h, const bloomfile *const *slices, size_t count)
+/* All but what follows from the body: a slice is sealed, so its record stays as it is. */
+static void describe_whole(struct header *h, const struct part *parts, size_t count)
 {
     uint64_t keys = 0;
     uint32_t flags = 0;
     for (size_t i = 0; i < count; i++) {
-        int error = source_describe(slices[i], h);
-        if (error != 0)
-            return error;
-        flags |= h->record.flags | (keys > UINT64_MAX - h->record.n ? RECORD_N_ESTIMATED : 0);
-        keys = keys > UINT64_MAX - h->record.n ? UINT64_MAX : keys + h->record.n;
+        const struct record *r = &parts[i].h->record;
+        flags |=
+            (r->flags & RECORD_N_ESTIMATED) | (keys > UINT64_MAX - r->n ? RECORD_N_ESTIMATED : 0);
+        keys = keys > UINT64_MAX - r->n ? UINT64_MAX : keys + r->n;
     }
+    *h = *parts[0].h;
     h->m = h->m_unfolded = h->whole_blocks * PROBE_BLOCK_BITS;
     h->first_block = h->whole_blocks = 0;
+    h->provenance &= SOURCE_PROVENANCE;
     h->record.n = keys;
     h->record.flags = flags;
-    return 0;
 }
+
+/* ---- the whole */
 
 static int put_slice(struct new_image *r, const bloomfile *f)
 {
@@ -97,15 +123,14 @@ static int put_slice(struct new_image *r, const bloomfile *f)
     return error;
 }
 
-static int make_whole(struct destination to, const bloomfile *const *slices, size_t count)
+static int make_whole(struct destination to, const struct part *parts, size_t count)
 {
     struct header h;
     struct new_image r = { 0 };
-    int error = describe_whole(&h, slices, count);
-    if (error == 0)
-        error = new_image_start(&r, &h, to);
+    describe_whole(&h, parts, count);
+    int error = new_image_start(&r, &h, to);
     for (size_t i = 0; error == 0 && i < count; i++)
-        error = put_slice(&r, slices[i]);
+        error = put_slice(&r, parts[i].f);
     if (error == 0) {
         new_image_record(&r, &h.record);
         error = new_image_finish(&r, &h);
@@ -118,17 +143,15 @@ static int join(struct destination to, const bloomfile *const *slices, size_t co
 {
     if (count == 0)
         return BLOOMFILE_EPARAMS;
-    for (size_t i = 0; i < count; i++)
-        if (!header_is_slice(&slices[i]->header))
-            return BLOOMFILE_EINCOMPLETE;
-    const bloomfile **sorted = malloc(count * sizeof *sorted);
-    if (sorted == NULL)
+    struct part *parts = calloc(count, sizeof *parts);
+    if (parts == NULL)
         return ENOMEM;
-    memcpy(sorted, slices, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, by_place);
-    const bool complete = is_complete(sorted, count);
-    const int error = complete ? make_whole(to, sorted, count) : BLOOMFILE_EINCOMPLETE;
-    free(sorted);
+    for (size_t i = 0; i < count; i++)
+        parts[i] = (struct part){ &slices[i]->header, slices[i] };
+    int error = put_in_order(parts, count);
+    if (error == 0)
+        error = make_whole(to, parts, count);
+    free(parts);
     return error;
 }
 
@@ -145,4 +168,73 @@ int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count, cons
 int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices, size_t count)
 {
     return join(new_image_to_memory(image, size), slices, count);
+}
+
+/* ---- from headers alone */
+
+/* How large the image is, the header says itself. */
+static int decode_alone(const uint8_t *bytes, struct header *h)
+{
+    struct header_faults faults = { 0 };
+    decode_header(bytes, UINT64_MAX, h, &faults);
+    if (faults.first != BLOOMFILE_ETRAILING)
+        return faults.first;
+    faults = (struct header_faults){ 0 };
+    decode_header(bytes, header_whole_size(h), h, &faults);
+    return faults.first;
+}
+
+static int decode_all(struct part *parts, struct header *decoded, const uint8_t *headers,
+                      size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && error == 0; i++) {
+        error = decode_alone(headers + i * GEOMETRY_FILE_HEADER, &decoded[i]);
+        parts[i].h = &decoded[i];
+    }
+    return error;
+}
+
+/* Those of the bodies, one behind the other. */
+static void sum_records(struct header *h, const struct part *parts, size_t count)
+{
+    struct checksum_sum sum = { 0 };
+    struct kernel_tally tally = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        checksum_append(&sum, parts[i].h->record.body_crc, (size_t)parts[i].h->body_size);
+        tally.ones += parts[i].h->record.ones;
+    }
+    image_record(&h->record, sum.crc, &tally);
+}
+
+static int make_header(void *header, struct part *parts, size_t count)
+{
+    struct header h;
+    uint8_t bytes[HEADER_MAX];
+    int error = put_in_order(parts, count);
+    if (error != 0)
+        return error;
+    describe_whole(&h, parts, count);
+    image_describe(&h);
+    sum_records(&h, parts, count);
+    error = image_encode(&h, bytes);
+    if (error == 0)
+        memcpy(header, bytes, sizeof bytes);
+    return error;
+}
+
+int bloomfile_join_headers(void *header, const void *headers, size_t count)
+{
+    if (count == 0)
+        return BLOOMFILE_EPARAMS;
+    struct part *parts = calloc(count, sizeof *parts);
+    struct header *decoded = calloc(count, sizeof *decoded);
+    int error = parts == NULL || decoded == NULL ? ENOMEM : 0;
+    if (error == 0)
+        error = decode_all(parts, decoded, headers, count);
+    if (error == 0)
+        error = make_header(header, parts, count);
+    free(decoded);
+    free(parts);
+    return error;
 }

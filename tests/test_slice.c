@@ -31,6 +31,7 @@ enum {
 
 /* 13 pages and 7 blocks: the last page of the whole is not full. */
 static const uint64_t shape_bits = 512 * (13 * 64 + 7);
+static const uint64_t shape_file_size = 4096 + 14 * (4096 + 4);
 
 static struct bloomfile_params params_of(uint32_t slice, uint32_t slices)
 {
@@ -252,7 +253,94 @@ static void test_slice_of(void **state)
         assert_true(slice < slices);
         assert_true((uint64_t)((u128)pages * slice / slices) <= page);
         assert_true(slice + 1 == slices || (uint64_t)((u128)pages * (slice + 1) / slices) > page);
+        assert_true(bloomfile_slice_begin(bits, slices, slice) <= 64 * page);
+        assert_true(bloomfile_slice_begin(bits, slices, slice + 1) > 64 * page);
+        assert_int_equal(bloomfile_slice_begin(bits, slices, 0), 0);
+        assert_int_equal(bloomfile_slice_begin(bits, slices, slices), blocks);
+        assert_int_equal(bloomfile_slice_begin(bits, slices, slices + 1), 0);
     }
+    assert_int_equal(bloomfile_slice_begin(shape_bits, 0, 0), 0);
+}
+
+/* ---- the whole in the hands of many */
+
+/* Reads their files; the headers, in the opposite order, are the caller's. */
+static uint8_t *read_slices(struct bytes *slices, uint32_t count)
+{
+    uint8_t *headers = malloc((size_t)PAGE * count);
+    for (uint32_t i = 0; i < count; i++) {
+        slices[i] = read_file(slice_path(i));
+        memcpy(headers + (size_t)PAGE * (count - 1 - i), slices[i].data, PAGE);
+    }
+    return headers;
+}
+
+/* Puts a slice where the documentation of bloomfile_join_headers() says. */
+static void place(struct bytes whole, struct bytes slice)
+{
+    struct bloomfile_info all = BLOOMFILE_INFO_INIT, own = BLOOMFILE_INFO_INIT;
+    assert_error(bloomfile_inspect(whole.data, whole.size, &all, NULL, NULL), 0);
+    assert_error(bloomfile_inspect(slice.data, slice.size, &own, NULL, NULL), 0);
+    memcpy(whole.data + PAGE + 64 * own.first_block, slice.data + PAGE, own.body_size);
+    const uint8_t *from = slice.data + PAGE + own.body_size;
+    uint8_t *to = whole.data + PAGE + all.body_size + 4 * (own.first_block / 64);
+    for (uint64_t page = 0; page < own.pages; page++)
+        put32(to + 4 * page, get32(from + 4 * page) ^ own.body_crc ^ all.body_crc);
+}
+
+static void test_from_headers_alone(void **state)
+{
+    (void)state;
+    build("whole", 0, 0);
+    struct bytes whole = read_file("whole");
+    assert_int_equal(whole.size, shape_file_size);
+    const uint32_t counts[] = { 1, 2, 3, 5, 13, 14 };
+    for (size_t c = 0; c < ROWS(counts); c++) {
+        struct bytes slices[MOST], made = { calloc(1, whole.size), whole.size };
+        build_all(counts[c]);
+        uint8_t *headers = read_slices(slices, counts[c]);
+        assert_error(bloomfile_join_headers(made.data, headers, counts[c]), 0);
+        for (uint32_t i = 0; i < counts[c]; i++) {
+            place(made, slices[i]);
+            free(slices[i].data);
+        }
+        assert_int_equal(made.size, whole.size);
+        assert_memory_equal(made.data, whole.data, whole.size);
+        free(made.data);
+        free(headers);
+    }
+    free(whole.data);
+}
+
+/* Nothing is made of headers that make no whole. */
+static void test_headers_refused(void **state)
+{
+    (void)state;
+    build("whole", 0, 0);
+    build_all(5);
+    struct bytes slices[5], whole = read_file("whole");
+    uint8_t *headers = read_slices(slices, 5), header[PAGE], kept[PAGE];
+    memset(header, 0xAB, sizeof header);
+    memcpy(kept, header, sizeof kept);
+    assert_error(bloomfile_join_headers(header, headers, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_headers(header, headers, 4), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, headers + PAGE, 4), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, whole.data, 1), BLOOMFILE_EINCOMPLETE);
+    memcpy(headers + PAGE, headers + 2 * PAGE, PAGE);
+    assert_error(bloomfile_join_headers(header, headers, 5), BLOOMFILE_EINCOMPLETE);
+    memcpy(headers + PAGE, slices[3].data, PAGE);
+    for (size_t at = 0; at < PAGE; at += 61) { /* in fields, in records and in what is reserved */
+        headers[PAGE + at] ^= 4;
+        assert_int_not_equal(bloomfile_join_headers(header, headers, 5), 0);
+        headers[PAGE + at] ^= 4;
+    }
+    memset(headers + PAGE, 0, PAGE);
+    assert_error(bloomfile_join_headers(header, headers, 5), BLOOMFILE_EMAGIC);
+    assert_memory_equal(header, kept, PAGE);
+    for (int i = 0; i < 5; i++)
+        free(slices[i].data);
+    free(whole.data);
+    free(headers);
 }
 
 /* ---- looking up */
@@ -466,11 +554,19 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
     }
     void *image;
     size_t made;
+    uint8_t headers[2][PAGE], header[PAGE];
     int error = bloomfile_join_memory(&image, &made, (const bloomfile *const *)list, 2);
+    memcpy(headers[0], images[0].data, PAGE);
+    memcpy(headers[1], images[1].data, PAGE);
+    assert_error(bloomfile_join_headers(header, headers, 2), error);
     if (error == 0) {
         bloomfile *f;
+        struct bloomfile_info alone = BLOOMFILE_INFO_INIT;
         assert_error(bloomfile_open_memory(&f, image, made, BLOOMFILE_APP_HASH), 0);
         assert_error(bloomfile_get_info(f, whole), 0);
+        assert_error(bloomfile_inspect(header, shape_file_size, &alone, NULL, NULL), 0);
+        assert_true(alone.keys == whole->keys && alone.keys_estimated == whole->keys_estimated);
+        assert_int_equal(alone.provenance, whole->provenance);
         bloomfile_close(f);
         bloomfile_free(image);
     }
@@ -704,6 +800,8 @@ static void test_cuts_of_the_text(void **state)
         assert_int_equal(h.first_block, first);
         assert_int_equal(h.m, own);
         assert_int_equal(h.whole_blocks, m / 512);
+        assert_int_equal(bloomfile_slice_begin(m, params.slices, slice), first);
+        assert_int_equal(bloomfile_slice_begin(m, params.slices, slice + 1), first + own / 512);
         found++;
     }
     assert_true(found >= 8);
@@ -755,6 +853,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
         TEST(test_they_make_the_whole),
+        TEST(test_from_headers_alone),
+        TEST(test_headers_refused),
         TEST(test_however_it_is_built),
         TEST(test_sizes),
         TEST(test_params),

@@ -5,30 +5,21 @@
 #include "shared/crowd.h"
 #include "shared/sink.h"
 
+#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
 #include <math.h>
 
-#define BLOCK_BITS  512u
-#define PAGE_SIZE   4096u
-#define PAGE_BLOCKS (8 * PAGE_SIZE / BLOCK_BITS)
-#define DEVIATIONS  6 /* of Poisson's distribution; beyond that it is no chance */
-
-/* The first block of a slice, as format-spec.md cuts them (23.3). */
-static uint64_t first_block(uint64_t blocks, uint32_t slice, uint32_t slices)
-{
-    const uint64_t pages = (blocks + PAGE_BLOCKS - 1) / PAGE_BLOCKS;
-    const uint64_t first = pages / slices * slice + pages % slices * slice / slices;
-    return slice == slices ? blocks : first * PAGE_BLOCKS;
-}
+#define BLOCK_BITS 512u
+#define PAGE_SIZE  4096u
+#define DEVIATIONS 6 /* of Poisson's distribution; beyond that it is no chance */
 
 void create_cut_slice(const struct create *c, struct bloomfile_info *info)
 {
     const struct bloomfile_params *p = &c->params;
-    const uint64_t blocks = info->bits / BLOCK_BITS;
-    const uint64_t end = first_block(blocks, p->slice + 1, p->slices);
-    info->whole_blocks = blocks;
-    info->first_block = first_block(blocks, p->slice, p->slices);
+    const uint64_t end = bloomfile_slice_begin(info->bits, p->slices, p->slice + 1);
+    info->whole_blocks = info->bits / BLOCK_BITS;
+    info->first_block = bloomfile_slice_begin(info->bits, p->slices, p->slice);
     info->bits = (end - info->first_block) * BLOCK_BITS;
     info->pages = (info->bits / 8 + PAGE_SIZE - 1) / PAGE_SIZE;
     info->image_size = PAGE_SIZE + info->pages * (PAGE_SIZE + 4);

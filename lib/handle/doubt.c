@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "format/probe.h"
 #include "kernel/rounds.h"
 
 #define AHEAD 64 /* of these, requested even before that */
@@ -43,8 +42,10 @@ bool doubt_contains(const bloomfile *f, uint64_t digest)
     case KERNEL_COUNTERS:
         return kernel_rounds_one(&f->view, KERNEL_COUNTERS, digest, is_set_or_bad, f->guard);
     default:
-        return !unit_is_good(f, digest) || f->kernel->contains(&f->view, digest);
+        break;
     }
+    const struct kernel_view view = doubt_view(f);
+    return !unit_is_good(f, digest) || f->kernel->contains(&view, digest);
 }
 
 /* ---- what comes from a disk */
@@ -99,16 +100,17 @@ size_t doubt_all_maybe(size_t n, bool *hits)
 static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
     bool good[DOUBT_CHUNK], own[DOUBT_CHUNK];
+    const struct kernel_view view = doubt_view(f);
     size_t sure = 0;
     for (size_t i = 0; i < n; i++)
         sure += good[i] = unit_is_good(f, digests[i]);
     if (sure == n)
-        return f->kernel->contains_many(&f->view, digests, n, hits);
+        return f->kernel->contains_many(&view, digests, n, hits);
     if (guard_distrusted(f->guard))
         return doubt_all_maybe(n, hits);
     if (hits == NULL)
         hits = own;
-    size_t found = f->kernel->contains_many(&f->view, digests, n, hits);
+    size_t found = f->kernel->contains_many(&view, digests, n, hits);
     for (size_t i = 0; i < n; i++) {
         found += !good[i] && !hits[i];
         hits[i] |= !good[i];
@@ -118,8 +120,9 @@ static size_t local_contains(const bloomfile *f, const uint64_t *digests, size_t
 
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
+    const struct kernel_view view = doubt_view(f);
     doubt_announce(f, digests, n);
-    f->kernel->expect(&f->view, digests, n < AHEAD ? n : AHEAD);
+    f->kernel->expect(&view, digests, n < AHEAD ? n : AHEAD);
     switch (f->kernel->density) {
     case KERNEL_BITS:
         return kernel_rounds(&f->view, KERNEL_BITS, digests, n, hits, false, next_round, f->guard);

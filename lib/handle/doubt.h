@@ -5,7 +5,21 @@
 #ifndef BLOOMFILE_DOUBT_H
 #define BLOOMFILE_DOUBT_H
 
+#include "format/probe.h"
 #include "handle/handle.h"
+
+/* For kernels of blocks. Of a slice it begins where the whole filter would: they find a digest's
+ * block as in that one, so it is for digests of the slice only. */
+static inline struct kernel_view doubt_view(const bloomfile *f)
+{
+    struct kernel_view view = f->view;
+    if (header_is_slice(&f->header)) {
+        view.units = f->header.whole_blocks;
+        view.body =
+            (const uint8_t *)((uintptr_t)view.body - f->header.first_block * PROBE_BLOCK_BYTES);
+    }
+    return view;
+}
 
 bool doubt_contains(const bloomfile *f, uint64_t digest);
 

@@ -1,74 +1,50 @@
 /* SPDX-License-Identifier: MIT
- * A digest's block is that of the whole filter. The kernel is asked for this block alone, as if it
- * were a body of one. */
+ * Digests of other slices are left out; for the others, lookups are those in the whole filter. */
 #include "handle/slice.h"
 
-#include "format/probe.h"
 #include "handle/doubt.h"
 
-#define AHEAD 64 /* lookups whose lines are requested together */
-
-/* The digest's block, counted from the slice's first; too large if it is another slice's. */
-static uint64_t block_of(const bloomfile *f, uint64_t digest)
+static bool is_own(const bloomfile *f, uint64_t digest)
 {
-    return probe_reduce(digest, f->header.whole_blocks) - f->header.first_block;
-}
-
-static bool block_contains(const bloomfile *f, uint64_t block, uint64_t digest)
-{
-    const uint64_t byte = block * PROBE_BLOCK_BYTES;
-    const struct kernel_view one = { .body = f->view.body + byte, .units = 1, .k = f->view.k };
-    return !guard_ok(f->guard, byte) || f->kernel->contains(&one, digest);
+    const uint64_t block = probe_reduce(digest, f->header.whole_blocks) - f->header.first_block;
+    return block < f->geometry.units;
 }
 
 bool slice_contains(const bloomfile *f, uint64_t digest)
 {
-    const uint64_t block = block_of(f, digest);
-    return block >= f->geometry.units || block_contains(f, block, digest);
+    if (!is_own(f, digest))
+        return true;
+    if (!guard_only_doubt(f->guard))
+        return doubt_contains(f, digest);
+    const struct kernel_view view = doubt_view(f);
+    return f->contains(&view, digest);
 }
 
-/* The digests that are the slice's own, and where they stand in the batch. */
-struct own {
-    size_t count, at[DOUBT_CHUNK];
-    uint64_t digests[DOUBT_CHUNK], blocks[DOUBT_CHUNK];
-};
-
-static void pick_own(const bloomfile *f, const uint64_t *digests, size_t n, struct own *own)
+static size_t own_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    own->count = 0;
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t block = block_of(f, digests[i]);
-        own->at[own->count] = i;
-        own->digests[own->count] = digests[i];
-        own->blocks[own->count] = block;
-        own->count += block < f->geometry.units;
-    }
-}
-
-static void request(const bloomfile *f, const struct own *own, size_t from)
-{
-    for (size_t i = from; i < own->count && i < from + AHEAD; i++)
-        __builtin_prefetch(f->view.body + own->blocks[i] * PROBE_BLOCK_BYTES);
+    if (!guard_only_doubt(f->guard))
+        return doubt_contains_many(f, digests, n, hits);
+    const struct kernel_view view = doubt_view(f);
+    return f->kernel->contains_many(&view, digests, n, hits);
 }
 
 static size_t contains_chunk(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)
 {
-    struct own own;
-    pick_own(f, digests, n, &own);
-    doubt_announce(f, own.digests, own.count);
-    size_t found = n - own.count;
-    if (hits != NULL)
-        doubt_all_maybe(n, hits);
-    request(f, &own, 0);
-    for (size_t i = 0; i < own.count; i++) {
-        if (i % AHEAD == 0)
-            request(f, &own, i + AHEAD);
-        const bool hit = block_contains(f, own.blocks[i], own.digests[i]);
-        if (hits != NULL)
-            hits[own.at[i]] = hit;
-        found += hit;
+    uint64_t own[DOUBT_CHUNK];
+    size_t at[DOUBT_CHUNK], count = 0;
+    for (size_t i = 0; i < n; i++) {
+        own[count] = digests[i];
+        at[count] = i;
+        count += is_own(f, digests[i]);
     }
-    return found;
+    if (count == n || hits == NULL)
+        return n - count + own_contains_many(f, own, count, hits);
+    bool found[DOUBT_CHUNK];
+    const size_t hit = own_contains_many(f, own, count, found);
+    doubt_all_maybe(n, hits);
+    for (size_t i = 0; i < count; i++)
+        hits[at[i]] = found[i];
+    return n - count + hit;
 }
 
 size_t slice_contains_many(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits)

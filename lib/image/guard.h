@@ -64,6 +64,12 @@ static inline bool guard_all_good(const struct guard *g)
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;
 }
 
+/* The same beside one reason that the caller knows of. */
+static inline bool guard_only_doubt(const struct guard *g)
+{
+    return atomic_load_explicit(&g->doubts, memory_order_acquire) == 1;
+}
+
 /* Whether the byte's page has not been checked yet; not for a guard that trusts. */
 static inline bool guard_unknown(const struct guard *g, uint64_t byte)
 {

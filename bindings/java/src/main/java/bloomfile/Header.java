@@ -39,7 +39,7 @@ final class Header {
     /** 1.0, of which a rate is less, as its bits. */
     private static final long ONE = 0x3FF0000000000000L;
 
-    private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
+    static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
     /** What a transfer as text makes of it. */
     private static final byte[][] TEXT_MODES = {
         {(byte) 0xBF, 'B', 'L', 'M', '\n', 0x1A, '\n'},

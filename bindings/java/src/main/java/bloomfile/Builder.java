@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import java.io.ByteArrayOutputStream;
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+
+/**
+ * Makes a sealed filter, or a slice of one, from keys or digests in any order: byte for byte what {@code bfcreate} makes of
+ * them. Repetitions count once.
+ *
+ * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on
+ * in a temporary file. On top of that a builder takes 5 MiB, when it writes 16 bytes for each 1024th of the digests, and 4
+ * bytes for each page of the filter; the layouts classic and counting also take the filter itself, or as much of it as
+ * {@link Params#memory} allows, and go through the digests once for each part. The size of a filter or slice of the layout
+ * blocked does not matter otherwise: it is written as it is made.
+ *
+ * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each.
+ *
+ * <p>An error that a method throws for want of disk or memory ends the builder: its filter would lack keys, so all later
+ * calls throw too.
+ */
+public final class Builder implements Closeable {
+    private final Params params;
+    private final Sizing sizing;
+    private final Digests digests;
+    private final long seed;
+    private boolean broken;
+    private boolean closed;
+
+    /**
+     * An empty builder.
+     *
+     * @param params what the filter is to be; a copy is taken
+     * @throws BloomfileException EPARAMS and the errors of single values, EUNREACHABLE if no size reaches the rate, ESLICE if
+     *     there are fewer pages than slices
+     */
+    public Builder(Params params) throws BloomfileException {
+        params.check();
+        this.params = new Params(params);
+        sizing = Planner.needsKeys(params) ? null : Planner.size(params, params.capacity);
+        long lowest = 0;
+        long highest = -1;
+        if (params.slices != 0) {
+            Slices.Range range = Slices.range(params.slice, params.slices, sizing.m / 512);
+            lowest = range.lowest;
+            highest = range.highest;
+        }
+        seed = params.seed;
+        digests = new Digests(lowest, highest, params.memory, params.temporaryFolder());
+    }
+
+    /**
+     * Adds a key.
+     *
+     * @param key any bytes, also none
+     * @throws IOException if the temporary file cannot be written
+     */
+    public void add(byte[] key) throws IOException {
+        add(key, 0, key.length);
+    }
+
+    /**
+     * Adds a key.
+     *
+     * @param b where its bytes are
+     * @param off the first one
+     * @param len how many
+     * @throws IOException if the temporary file cannot be written; EHASH if keys are hashed by an application's own function
+     */
+    public void add(byte[] b, int off, int len) throws IOException {
+        if (params.hashId != Header.XXH3) {
+            throw new BloomfileException(ErrorCode.EHASH, "add a key", "only digests can be added");
+        }
+        addDigest(Xxh3.hash(b, off, len, seed));
+    }
+
+    /**
+     * Adds a key that is text: its UTF-8.
+     *
+     * @param key the text; a surrogate without its other half counts as "?"
+     * @throws IOException if the temporary file cannot be written
+     */
+    public void add(CharSequence key) throws IOException {
+        add(key.toString().getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Adds a key by its digest under the seed of the filter. One that belongs to another slice is left out.
+     *
+     * @param digest any number
+     * @throws IOException if the temporary file cannot be written
+     */
+    public void addDigest(long digest) throws IOException {
+        begin();
+        digests.add(digest);
+        broken = false;
+    }
+
+    /**
+     * Adds keys by their digests.
+     *
+     * @param d the digests
+     * @throws IOException if the temporary file cannot be written
+     */
+    public void addDigests(long[] d) throws IOException {
+        addDigests(d, 0, d.length);
+    }
+
+    /**
+     * Adds keys by their digests. Those that belong to other slices are left out.
+     *
+     * @param d where they are
+     * @param off the first one
+     * @param len how many
+     * @throws IOException if the temporary file cannot be written
+     */
+    public void addDigests(long[] d, int off, int len) throws IOException {
+        java.util.Objects.checkFromIndexSize(off, len, d.length);
+        begin();
+        digests.add(d, off, len);
+        broken = false;
+    }
+
+    /** What follows must end well, or nothing more is done. */
+    private void begin() {
+        check();
+        broken = true;
+    }
+
+    private void check() {
+        if (broken || closed) {
+            throw new IllegalStateException(closed ? "the builder is closed"
+                    : "the builder has failed before, and would make a filter without all keys");
+        }
+    }
+
+    /**
+     * Writes the filter to a file, which appears complete and on disk, or not at all. May be called again.
+     *
+     * @param path its name
+     * @param options what is allowed beyond the default
+     * @throws BloomfileException ERATEPASSED: the rate to expect is more than twice the promised one, or above 50 % where none
+     *     was promised, and {@link WriteOption#OVERFULL} is not given
+     * @throws IOException if it cannot be written; {@code path} is as it was then
+     */
+    public void finish(Path path, WriteOption... options) throws IOException {
+        try (NewFile file = new NewFile(path, options)) {
+            Header made = write(ImageOut.of(file.channel()), path.toString(), options);
+            file.publish(made.n != 0);
+        }
+    }
+
+    /**
+     * Writes the filter to a stream, from its first byte to its last. It is made in memory or a temporary file before, so
+     * nothing has been written if making it fails; if writing fails, the caller discards what was written. The stream is
+     * neither closed nor flushed.
+     *
+     * @param out where to
+     * @param options what is allowed beyond the default
+     * @throws IOException as for a path
+     */
+    public void finish(OutputStream out, WriteOption... options) throws IOException {
+        if (sizing != null && sizing.m / 8 > params.memory) {
+            try (FileChannel file = Spool.temporary(params.temporaryFolder())) {
+                write(ImageOut.of(file), "a filter", options);
+                file.position(0);
+                Channels.newInputStream(file).transferTo(out);
+            }
+            return;
+        }
+        ImageOut.Memory image = new ImageOut.Memory();
+        write(image, "a filter", options);
+        image.copyTo(out);
+    }
+
+    /**
+     * The filter as bytes.
+     *
+     * @param options what is allowed beyond the default
+     * @return the image
+     * @throws IOException as for a path
+     */
+    public byte[] toBytes(WriteOption... options) throws IOException {
+        ImageOut.Memory image = new ImageOut.Memory();
+        Header h = write(image, "a filter", options);
+        if (h.imageSize() > Integer.MAX_VALUE - 8) {
+            throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
+        }
+        ByteArrayOutputStream out = new ByteArrayOutputStream((int) h.imageSize());
+        image.copyTo(out);
+        return out.toByteArray();
+    }
+
+    /** Makes the image. Returns its header. */
+    private Header write(ImageOut out, String name, WriteOption[] options) throws IOException {
+        check();
+        Sizing size = sizing != null ? sizing : Planner.size(params, digests.count());
+        Header h = Planner.header(params, size);
+        Fill.image(h, digests, out, params.memory);
+        if (!WriteOption.has(options, WriteOption.OVERFULL)) {
+            Planner.checkRate(h, params.capacity != 0, name);
+        }
+        return h;
+    }
+
+    /** Gives back memory and temporary files. What was written stays. */
+    @Override
+    public void close() throws IOException {
+        closed = true;
+        digests.close();
+    }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import java.io.IOException;
+
+/** Makes the image of a set of digests. */
+final class Fill {
+    private Fill() {
+    }
+
+    /**
+     * Writes the image, and sets n, ones, overflow and checksums of the header, and the capacity if it is 0.
+     *
+     * @param memory bytes that a body may take
+     */
+    static void image(Header h, Digests digests, ImageOut out, long memory) throws IOException {
+        Sealer sealer = new Sealer(h, out);
+        long[] n = new long[1];
+        if (h.layout == Layout.BLOCKED) {
+            BlockedFill fill = new BlockedFill(h, sealer);
+            digests.forEach((numbers, count) -> {
+                n[0] += count;
+                fill.accept(numbers, count);
+            });
+            fill.finish(h.pages());
+        } else {
+            n[0] = CellFill.body(h, digests, sealer, memory);
+        }
+        h.n = n[0];
+        if (h.capacity == 0) {
+            h.capacity = Math.max(1, h.n);
+        }
+        sealer.finish();
+    }
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.security.SecureRandom;
+
+/**
+ * A file that appears under its name complete and on disk, or not at all. Until then it has a temporary name in the same
+ * folder, and closing removes it.
+ */
+final class NewFile implements Closeable {
+    private final Path target;
+    private final Path temporary;
+    private final WriteOption[] options;
+    private final FileChannel channel;
+    private boolean published;
+
+    /**
+     * Makes the temporary file.
+     *
+     * @param path the name that it will get; if that is a symbolic link, the file that it points to is replaced
+     * @throws FileAlreadyExistsException if it exists and may not be replaced
+     */
+    NewFile(Path path, WriteOption... options) throws IOException {
+        this.options = options;
+        target = Files.isSymbolicLink(path) && Files.exists(path) ? path.toRealPath() : path;
+        checkOld();
+        temporary = target.resolveSibling("." + target.getFileName() + "-"
+                + Long.toHexString(new SecureRandom().nextLong()));
+        channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
+                StandardOpenOption.WRITE);
+    }
+
+    FileChannel channel() {
+        return channel;
+    }
+
+    /** Looks at what has the name now. Returns whether there is something. */
+    private boolean checkOld() throws IOException {
+        if (!Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+            return false;
+        }
+        if (!WriteOption.has(options, WriteOption.REPLACE)) {
+            throw new FileAlreadyExistsException(target.toString(), null, "it exists (the option REPLACE replaces it)");
+        }
+        if (!Files.isRegularFile(target)) {
+            throw refusal("it is no regular file (write to another one)");
+        }
+        Header old = old();
+        if (old != null && old.state != Header.SEALED) {
+            throw refusal("it is a live filter, to which programs may add (end them and remove it first)");
+        }
+        return true;
+    }
+
+    /** The header of the file to be replaced; null of an empty or damaged one. */
+    private Header old() throws IOException {
+        byte[] head = new byte[Header.FILE];
+        int length;
+        try (FileChannel old = FileChannel.open(target, StandardOpenOption.READ)) {
+            ByteBuffer bytes = ByteBuffer.wrap(head);
+            while (bytes.hasRemaining() && old.read(bytes) > 0) {
+                continue;
+            }
+            length = bytes.position();
+            Header.startOf(head, old.size(), new Header.Source("replace " + target, true));
+            return Header.decode(head, old.size(), new Header.Source("replace " + target, true));
+        } catch (NoSuchFileException e) {
+            return null;
+        } catch (BloomfileException e) {
+            switch (e.code()) {
+                case EMAGIC:
+                    throw refusal("it is no filter (remove it first)");
+                case ELIVE:
+                case EPOISONED:
+                    throw refusal("it is a live filter, to which programs may add (end them and remove it first)");
+                default:
+                    return null;
+            }
+        }
+    }
+
+    private FileSystemException refusal(String why) {
+        return new FileSystemException(target.toString(), null, "cannot replace it: " + why);
+    }
+
+    /**
+     * Gives the file its name. All of it is on disk then, and so is the name where the system allows a folder to be
+     * synchronised.
+     *
+     * @param keys whether the filter has any
+     */
+    void publish(boolean keys) throws IOException {
+        channel.force(true);
+        if (checkOld()) {
+            Header old = old();
+            if (!keys && old != null && (old.n != 0 || old.flags != 0)
+                    && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
+                throw refusal("the new filter has no keys (the option ALLOW_EMPTY replaces it all the same)");
+            }
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } else if (WriteOption.has(options, WriteOption.REPLACE)) {
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+        } else {
+            link();
+        }
+        published = true;
+        syncFolder();
+    }
+
+    /** Moves the file to a name that nobody has, or fails. */
+    private void link() throws IOException {
+        try {
+            Files.createLink(target, temporary);
+        } catch (FileAlreadyExistsException e) {
+            throw e;
+        } catch (UnsupportedOperationException | FileSystemException e) {
+            // A file system without links: here another file may slip in between, and is then replaced.
+            if (Files.exists(target, LinkOption.NOFOLLOW_LINKS)) {
+                throw new FileAlreadyExistsException(target.toString());
+            }
+            Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
+            return;
+        }
+        Files.delete(temporary);
+    }
+
+    private void syncFolder() throws IOException {
+        Path folder = target.toAbsolutePath().getParent();
+        FileChannel opened;
+        try {
+            opened = FileChannel.open(folder, StandardOpenOption.READ);
+        } catch (IOException e) {
+            return; // Windows opens no folders, and needs none of this.
+        }
+        try (FileChannel channelOfFolder = opened) {
+            channelOfFolder.force(true);
+        }
+    }
+
+    @Override
+    public void close() throws IOException {
+        try {
+            channel.close();
+        } finally {
+            if (!published) {
+                Files.deleteIfExists(temporary);
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+/** Which m and k a filter gets: annex F of the specification. */
+final class Sizing {
+    /** Highly composite numbers: m (blocked: N) is a multiple of one, so that a filter folds in many ways. */
+    private static final long[] COMPOSITE = {1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520,
+        5040, 7560, 10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640,
+        498960, 554400, 665280, 720720, 1081080, 1441440, 2162160};
+    /** A filter becomes larger by at most one part in so many for that. */
+    private static final long PART = 200;
+
+    final long m;
+    final int k;
+
+    private Sizing(long m, int k) {
+        this.m = m;
+        this.k = k;
+    }
+
+    /**
+     * The size for a number of keys and a rate.
+     *
+     * @param k the number of positions, or 0 for the best
+     * @throws BloomfileException EUNREACHABLE: no size will do
+     */
+    static Sizing of(Layout layout, long n, double fpr, int k) throws BloomfileException {
+        long unit = unit(layout);
+        long best = Long.MAX_VALUE;
+        int hashes = 0;
+        int worse = 0;
+        for (int i = Math.max(k, 1); i <= (k != 0 ? k : Header.MAX_HASHES) && worse < 4; i++) {
+            long cells = smallest(layout, n, fpr, i, best);
+            worse = hashes != 0 && cells > best ? worse + 1 : 0;
+            if (cells < best) {
+                best = cells;
+                hashes = i;
+            }
+        }
+        if (hashes == 0) {
+            throw new BloomfileException(ErrorCode.EUNREACHABLE, "plan a filter of " + n + " keys",
+                    "a rate of " + fpr);
+        }
+        return new Sizing(rounded(best, Header.MAX_BITS / unit) * unit, hashes);
+    }
+
+    /** The size for a given number of bits, which is rounded up where blocks need it; k may be 0 for the best. */
+    static Sizing given(Layout layout, long bits, int k, long n) {
+        long m = layout.hasBlocks() ? (bits + 511) / 512 * 512 : bits;
+        return new Sizing(m, layout == Layout.RIBBON ? 0 : k != 0 ? k : bestHashes(layout, m, n));
+    }
+
+    /** What counts: blocks or cells. */
+    private static long unit(Layout layout) {
+        return layout == Layout.BLOCKED ? 512 : 1;
+    }
+
+    /** The smallest number of blocks (cells) that keeps the rate; one above {@code limit} if that is too few. */
+    private static long smallest(Layout layout, long n, double fpr, int k, long limit) {
+        long unit = unit(layout);
+        long most = Math.min(Header.MAX_BITS / unit, limit);
+        if (rate(layout, most * unit, n, k) > fpr) {
+            return Long.MAX_VALUE;
+        }
+        long low = 0;
+        long high = 1;
+        while (high < most && rate(layout, high * unit, n, k) > fpr) {
+            low = high;
+            high = Math.min(most, 2 * high);
+        }
+        while (high - low > 1) {
+            long middle = low + (high - low) / 2;
+            if (rate(layout, middle * unit, n, k) <= fpr) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        return high;
+    }
+
+    /** The next multiple of the greatest highly composite number that is near enough. */
+    static long rounded(long cells, long most) {
+        for (int i = COMPOSITE.length - 1; i > 0; i--) {
+            long step = COMPOSITE[i];
+            long multiple = (cells + step - 1) / step * step;
+            if (multiple - cells <= cells / PART && multiple <= most) {
+                return multiple;
+            }
+        }
+        return cells;
+    }
+
+    /** The k that gives the lowest rate. */
+    static int bestHashes(Layout layout, long m, long n) {
+        int best = 1;
+        double lowest = 2;
+        for (int k = 1; k <= Header.MAX_HASHES; k++) {
+            double rate = rate(layout, m, n, k);
+            if (rate < lowest) {
+                lowest = rate;
+                best = k;
+            }
+        }
+        return best;
+    }
+
+    /** The false-positive rate to expect of n distinct keys. */
+    static double rate(Layout layout, long m, long n, int k) {
+        if (n == 0) {
+            return 0;
+        }
+        return layout == Layout.BLOCKED ? BlockRate.rate(m / 512, n, k) : CellRate.rate(m, n, k);
+    }
+}

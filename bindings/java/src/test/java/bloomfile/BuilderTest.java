@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertThrows;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.Before;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** Making filters. What they are byte for byte: {@link GoldenBuildTest}. */
+public class BuilderTest {
+    @Rule
+    public final TemporaryFolder folder = new TemporaryFolder();
+    private Path root;
+
+    @Before
+    public void root() {
+        root = folder.getRoot().toPath();
+    }
+
+    private static byte[] build(Params params, long... digests) throws IOException {
+        try (Builder builder = new Builder(params)) {
+            builder.addDigests(digests);
+            return builder.toBytes(WriteOption.OVERFULL);
+        }
+    }
+
+    /** What does not fit into memory goes to a file, and parts of a body are made one after the other. */
+    @Test
+    public void memoryDoesNotMatter() throws IOException {
+        long[] digests = new Random(2).longs(600_000).toArray();
+        for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC, Layout.COUNTING}) {
+            Params params = new Params().layout(layout).bits(layout == Layout.BLOCKED ? 512 * 6000 : 3_000_001).hashes(4);
+            byte[] wanted = build(params.memory(64 << 20), digests);
+            Params little = params.memory(1 << 20).temporaryFolder(root);
+            assertArrayEquals(wanted, build(little, digests));
+            try (Builder builder = new Builder(little)) {
+                builder.addDigests(digests);
+                ByteArrayOutputStream out = new ByteArrayOutputStream();
+                builder.finish(out, WriteOption.OVERFULL);
+                assertArrayEquals(wanted, out.toByteArray());
+            }
+        }
+        assertEquals(0, root.toFile().list().length);
+    }
+
+    @Test
+    public void orderAndRepetitionsDoNotMatter() throws IOException {
+        long[] digests = new Random(3).longs(20_000).toArray();
+        digests[7] = 0;
+        digests[8] = -1;
+        byte[] wanted = build(new Params(), digests);
+        assertEquals(20_000, Header.u64(wanted, 2048 + 16));
+        long[] more = Arrays.copyOf(digests, 100_000);
+        for (int i = 20_000; i < more.length; i++) {
+            more[i] = i % 3 == 0 ? digests[5] : digests[i % 20_000];
+        }
+        assertArrayEquals(wanted, build(new Params(), more));
+        long[] sorted = digests.clone();
+        Arrays.sort(sorted);
+        assertArrayEquals(wanted, build(new Params(), sorted));
+    }
+
+    /** Digests that all fall into one bucket take longer, but not for ever. */
+    @Test(timeout = 20_000)
+    public void crowdedDigests() throws IOException {
+        long[] digests = new long[200_000];
+        for (int i = 0; i < digests.length; i++) {
+            digests[i] = i * 7919L % digests.length;
+        }
+        byte[] image = build(new Params().bits(512 * 200).hashes(3), digests);
+        assertEquals(digests.length, Header.u64(image, 2048 + 16));
+    }
+
+    @Test
+    public void keys() throws IOException {
+        byte[] long1 = new byte[1 << 20];
+        new Random(4).nextBytes(long1);
+        try (Builder a = new Builder(new Params().seed(9)); Builder b = new Builder(new Params().seed(9))) {
+            a.add("žluťoučký");
+            a.add("");
+            a.add(long1);
+            b.addDigest(Xxh3.hash("žluťoučký".getBytes(StandardCharsets.UTF_8), 9));
+            b.addDigest(Xxh3.hash(new byte[0], 9));
+            b.add(long1, 0, long1.length);
+            b.add(long1);
+            assertArrayEquals(a.toBytes(), b.toBytes());
+        }
+    }
+
+    @Test
+    public void noKeys() throws IOException {
+        byte[] image = build(new Params());
+        assertEquals(0, Header.u64(image, 2048 + 16));
+        assertEquals(1, Header.u64(image, 88));
+    }
+
+    @Test
+    public void digestsOfAnApplication() throws IOException {
+        try (Builder builder = new Builder(new Params().application(0x80000001, 5))) {
+            assertEquals(ErrorCode.EHASH, assertThrows(BloomfileException.class, () -> builder.add("key")).code());
+            builder.addDigest(17);
+            assertEquals(0x80000001, Header.u32(builder.toBytes(), 36));
+        }
+    }
+
+    @Test
+    public void overfull() throws IOException {
+        long[] digests = new Random(5).longs(1000).toArray();
+        Path path = root.resolve("x.bloom");
+        try (Builder builder = new Builder(new Params().capacity(300))) {
+            builder.addDigests(digests);
+            assertEquals(ErrorCode.ERATEPASSED,
+                    assertThrows(BloomfileException.class, () -> builder.finish(path)).code());
+            assertEquals(0, root.toFile().list().length);
+            builder.finish(path, WriteOption.OVERFULL);
+            assertArrayEquals(builder.toBytes(WriteOption.OVERFULL), Files.readAllBytes(path));
+        }
+    }
+
+    @Test
+    public void whatExists() throws IOException {
+        Path path = root.resolve("x.bloom");
+        try (Builder one = new Builder(new Params()); Builder none = new Builder(new Params())) {
+            one.add("key");
+            one.finish(path);
+            byte[] first = Files.readAllBytes(path);
+            assertThrows(FileAlreadyExistsException.class, () -> one.finish(path));
+            assertThrows(FileSystemException.class, () -> none.finish(path, WriteOption.REPLACE));
+            assertArrayEquals(first, Files.readAllBytes(path));
+            none.finish(path, WriteOption.REPLACE, WriteOption.ALLOW_EMPTY);
+            one.finish(path, WriteOption.REPLACE);
+            assertArrayEquals(first, Files.readAllBytes(path));
+            Files.write(path, "lines\nof keys\n".getBytes(StandardCharsets.UTF_8));
+            assertThrows(FileSystemException.class, () -> one.finish(path, WriteOption.REPLACE));
+            Files.write(path, new byte[0]);
+            one.finish(path, WriteOption.REPLACE);
+            Files.createSymbolicLink(root.resolve("link"), path);
+            one.finish(root.resolve("link"), WriteOption.REPLACE);
+        }
+        assertEquals(2, root.toFile().list().length);
+    }
+
+    @Test
+    public void liveFiltersAreNotReplaced() throws IOException {
+        Path path = root.resolve("live.bloom");
+        Files.copy(Spec.GOLDEN.resolve("live/growing-1/filter.bloom"), path);
+        byte[] before = Files.readAllBytes(path);
+        try (Builder builder = new Builder(new Params())) {
+            builder.add("key");
+            assertThrows(FileSystemException.class, () -> builder.finish(path, WriteOption.REPLACE));
+        }
+        assertArrayEquals(before, Files.readAllBytes(path));
+        assertEquals(1, root.toFile().list().length);
+    }
+
+    @Test
+    public void closedOrBadParameters() throws IOException {
+        Builder builder = new Builder(new Params());
+        builder.close();
+        assertThrows(IllegalStateException.class, () -> builder.add("key"));
+        assertThrows(IllegalStateException.class, builder::toBytes);
+        refused(ErrorCode.ECAPACITY, new Params().capacity(-1));
+        refused(ErrorCode.ECAPACITY, new Params().capacity((1L << 60) + 1));
+        refused(ErrorCode.ERATE, new Params().fpr(1));
+        refused(ErrorCode.ERATE, new Params().fpr(Double.NaN));
+        refused(ErrorCode.EHASHES, new Params().hashes(65));
+        refused(ErrorCode.EBITS, new Params().bits(-1));
+        refused(ErrorCode.ELABEL, new Params().label("a\nb"));
+        refused(ErrorCode.ELABEL, new Params().label("\uD800"));
+        refused(ErrorCode.ELABEL, new Params().label("é".repeat(57)));
+        refused(ErrorCode.EPARAMS, new Params().tag(new byte[17]));
+        refused(ErrorCode.EPARAMS, new Params().framing("fixed 16777216"));
+        refused(ErrorCode.EUNREACHABLE, new Params().capacity(1L << 60).fpr(1e-9));
+        refused(ErrorCode.ESLICE, new Params().capacity(9).layout(Layout.CLASSIC).slice(0, 1));
+    }
+
+    private static void refused(ErrorCode code, Params params) {
+        assertEquals(code, assertThrows(BloomfileException.class, () -> new Builder(params)).code());
+    }
+}

@@ -60,16 +60,17 @@ int shard_choose(struct shard *s, uint64_t size, unsigned part, unsigned parts)
     return next_line(s) == 0 ? trouble(s) : 0;
 }
 
-int shard_read(struct shard *s, uint64_t seed, bloomfile_digest *digests, size_t max, size_t *count)
+int shard_next(struct shard *s, uint64_t seed, bloomfile_digest *digest, bool *more)
 {
-    for (*count = 0; *count < max && s->at < s->end; (*count)++) {
-        size_t size = next_line(s);
-        if (size == 0)
-            return trouble(s);
-        if (s->line[size - 1] == '\n')
-            size--;
-        digests[*count] = bloomfile_hash(seed, s->line, size);
-    }
+    *more = s->at < s->end;
+    if (!*more)
+        return 0;
+    size_t size = next_line(s);
+    if (size == 0)
+        return trouble(s);
+    if (s->line[size - 1] == '\n')
+        size--;
+    *digest = bloomfile_hash(seed, s->line, size);
     return 0;
 }
 

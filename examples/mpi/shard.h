@@ -9,6 +9,7 @@
 
 #include <bloomfile.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -27,10 +28,9 @@ int shard_open(struct shard *s, const char *path, struct stat *status);
 /* Goes to the lines of `part`, one of `parts`, of the first `size` bytes. */
 int shard_choose(struct shard *s, uint64_t size, unsigned part, unsigned parts);
 
-/* The digests of the next lines, without their newlines: *count of them, at most `max`, 0 at the
- * end. BLOOMFILE_ETRUNCATED: the file has become shorter. */
-int shard_read(struct shard *s, uint64_t seed, bloomfile_digest *digests, size_t max,
-               size_t *count);
+/* The digest of the next line without its newline; *more is false at the end.
+ * BLOOMFILE_ETRUNCATED: the file has become shorter. */
+int shard_next(struct shard *s, uint64_t seed, bloomfile_digest *digest, bool *more);
 
 void shard_close(struct shard *s);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compiles Java sources into a jar: build.py --javac JAVAC --jar JAR --flags FLAGS [--path JARS]... --out JAR SOURCE..."""
+"""Compiles Java sources into a jar: build.py --javac JAVAC --jar JAR [--flags FLAGS]... [--path JARS]... --out JAR SOURCE..."""
 
 import argparse
 import pathlib
@@ -11,7 +11,7 @@ import tempfile
 parser = argparse.ArgumentParser()
 parser.add_argument("--javac", required=True)
 parser.add_argument("--jar", required=True)
-parser.add_argument("--flags", required=True)
+parser.add_argument("--flags", action="append", default=[])
 parser.add_argument("--path", action="append", default=[])
 parser.add_argument("--out", required=True, type=pathlib.Path)
 parser.add_argument("sources", nargs="+")
@@ -20,7 +20,7 @@ args = parser.parse_args()
 path = ["-cp", ":".join(args.path)] if args.path else []
 with tempfile.TemporaryDirectory(dir=args.out.resolve().parent) as folder:
     classes, made = pathlib.Path(folder, "classes"), pathlib.Path(folder, "made.jar")
-    for command in ([args.javac, *args.flags.split(), *path, "-d", str(classes), *args.sources],
+    for command in ([args.javac, *" ".join(args.flags).split(), *path, "-d", str(classes), *args.sources],
                     [args.jar, "--create", "--file", str(made), "-C", str(classes), "."]):
         status = subprocess.run(command).returncode
         if status:

@@ -122,12 +122,12 @@ final class Header {
         return bodySize / PAGE + (bodySize % PAGE != 0 ? 1 : 0);
     }
 
-    /** The size of the image. */
+    /** The size of the image, at most 2^61. */
     long imageSize() {
         return headerSize + bodySize + 4 * pages();
     }
 
-    /** What S must be: the size of the image, or of the series from this layer on. */
+    /** What S must be: the size of the image, or of the series from this layer on, unsigned. */
     private long wantedSize() {
         return layers != 0 ? restSize : imageSize();
     }
@@ -172,7 +172,7 @@ final class Header {
     }
 
     /**
-     * Of an image in a stream, the size that its first bytes tell: of the image, or the series that it begins.
+     * Of an image in a stream, the size that its first bytes tell, unsigned: of the image, or the series that it begins.
      *
      * @param head H bytes
      */
@@ -273,7 +273,8 @@ final class Header {
             source.check(layers > 0 && layers <= MAX_LAYERS && layer >= 0 && layer < layers && series == 0 // V30
                     && generations == 0 && period == 0 && began == 0, ErrorCode.ESERIES, null);
             long end = (imageSize() + PAGE - 1) / PAGE * PAGE;
-            source.check(layer == layers - 1 ? restSize == imageSize() : restSize > end, ErrorCode.ESERIES, null); // V31
+            source.check(layer == layers - 1 ? restSize == imageSize() : Long.compareUnsigned(restSize, end) > 0, // V31
+                    ErrorCode.ESERIES, null);
         }
         source.check(isRate(seriesFpr), ErrorCode.ESERIES, "its rate"); // V32
     }
@@ -291,7 +292,8 @@ final class Header {
     /** Rules V19 and V20. */
     private void checkSize(long size, Source source) throws BloomfileException {
         long wanted = wantedSize();
-        source.check(size >= wanted, ErrorCode.ETRUNCATED, size + " bytes of " + wanted);
+        source.check(Long.compareUnsigned(size, wanted) >= 0, ErrorCode.ETRUNCATED,
+                size + " bytes of " + Long.toUnsignedString(wanted));
         source.check(size <= wanted, ErrorCode.ETRAILING, size + " bytes, not " + wanted);
     }
 

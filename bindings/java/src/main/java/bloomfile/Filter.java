@@ -1,0 +1,786 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.RandomAccessFile;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * A sealed filter, or a series of them, that is asked for keys. It never changes, and any number of threads may use it.
+ *
+ * <pre>{@code
+ * try (Filter f = Filter.open(Path.of("users.bloom"))) {
+ *     if (f.mayContain("alice")) {
+ *         // perhaps: look in the table
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Opening checks the header. A page of the body is checked when it is first needed: if it is damaged, what depends on it
+ * is <em>maybe</em>, and {@link #error} says so. A lookup throws nothing but {@link IllegalStateException} after
+ * {@link #close}.
+ *
+ * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its name.</strong>
+ * Where it is mapped and becomes shorter, a Java machine reads anything in place of what is gone, and throws an
+ * {@link InternalError} sooner or later, in the calling thread: all answers of single lookups since then may be wrong.
+ * {@link #mayContainDigests(long[], int, int, boolean[], int) Batches} look at the size of the file after the bits and are
+ * <em>maybe</em> then. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
+ *
+ * <p>Live filters are refused ({@link ErrorCode#ELIVE}): seal them first.
+ */
+public final class Filter implements Closeable {
+    private final String name;
+    private final Image[] layers;
+    private final Image only;
+    private final long seed;
+    private final boolean byXxh3;
+    /** Null if nothing is mapped. */
+    private final Mapped mapped;
+
+    /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
+    private volatile boolean doubtful;
+    private volatile boolean closed;
+    /** The file became shorter while it was mapped. */
+    private volatile boolean lost;
+    /** The hash function of the caller is known to be the image's. */
+    private volatile boolean named;
+    private final AtomicReference<BloomfileException> error = new AtomicReference<>();
+
+    /** How a filter is opened. Immutable: each method returns a new one. */
+    public static final class Options {
+        /** What most want: the whole file, mapped, its pages checked when they are needed. */
+        public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, false);
+
+        private final long offset;
+        private final long length;
+        private final boolean applications;
+        private final boolean named;
+        private final int hashId;
+        private final long selfTest;
+        private final Check check;
+        private final boolean inMemory;
+
+        private Options(long offset, long length, boolean applications, boolean named, int hashId, long selfTest,
+                Check check, boolean inMemory) {
+            this.offset = offset;
+            this.length = length;
+            this.applications = applications;
+            this.named = named;
+            this.hashId = hashId;
+            this.selfTest = selfTest;
+            this.check = check;
+            this.inMemory = inMemory;
+        }
+
+        /**
+         * The filter is a range of the file.
+         *
+         * @param offset where it begins; any alignment
+         * @param length its size, or -1 if it ends with the file
+         * @return such options
+         * @throws IllegalArgumentException if offset is below 0, or length below -1
+         */
+        public Options range(long offset, long length) {
+            if (offset < 0 || length < -1) {
+                throw new IllegalArgumentException("offset " + offset + ", length " + length);
+            }
+            return new Options(offset, length, applications, named, hashId, selfTest, check, inMemory);
+        }
+
+        /**
+         * The caller knows filters of applications' own hash functions (section 7.3). They are asked by digests, after
+         * {@link Filter#nameHash}.
+         *
+         * @return such options
+         */
+        public Options applications() {
+            return new Options(offset, length, true, named, hashId, selfTest, check, inMemory);
+        }
+
+        /**
+         * The caller's digests are made by this function: as if {@link Filter#nameHash} were called. A filter of another
+         * function is refused.
+         *
+         * @param hashId its number, 0x80000000 or more unsigned
+         * @param selfTest what it yields for what the application tests it with
+         * @return such options
+         */
+        public Options hash(int hashId, long selfTest) {
+            return new Options(offset, length, true, true, hashId, selfTest, check, inMemory);
+        }
+
+        /**
+         * When the body is checked.
+         *
+         * @param check when
+         * @return such options
+         */
+        public Options check(Check check) {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, inMemory);
+        }
+
+        /**
+         * The file is read into memory, so that nothing that happens to it later matters.
+         *
+         * @return such options
+         */
+        public Options inMemory() {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, true);
+        }
+    }
+
+    /** When a body is checked. */
+    public enum Check {
+        /** Each page when it is first needed. */
+        LAZY,
+        /** All of it when it is opened: {@link Filter#verify}, and what is damaged is refused. */
+        FULL,
+        /** Never: something else protects it. */
+        NONE
+    }
+
+    /** A file that is mapped: what is needed to see whether it is still what it was. */
+    private static final class Mapped implements Closeable {
+        final RandomAccessFile file;
+        final Path path;
+        final BasicFileAttributes attributes;
+        /** Where the filter ends in it. */
+        final long end;
+
+        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long end) {
+            this.file = file;
+            this.path = path;
+            this.attributes = attributes;
+            this.end = end;
+        }
+
+        boolean isCut() {
+            try {
+                return file.length() < end;
+            } catch (IOException e) {
+                return true;
+            }
+        }
+
+        /** Whether it was cut, or written to as far as its name still tells. */
+        boolean isChanged() {
+            try {
+                if (isCut()) {
+                    return true;
+                }
+                BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
+                return attributes.fileKey() != null && attributes.fileKey().equals(now.fileKey())
+                        && (now.size() != attributes.size()
+                        || !now.lastModifiedTime().equals(attributes.lastModifiedTime()));
+            } catch (IOException e) {
+                return false; // Its name is gone; it is not.
+            }
+        }
+
+        @Override
+        public void close() throws IOException {
+            file.close();
+        }
+    }
+
+    private Filter(String name, Bytes bytes, long size, Options options, Mapped mapped) throws IOException {
+        this.name = name;
+        this.mapped = mapped;
+        Header.Source source = new Header.Source("open " + name, options.applications);
+        layers = Series.open(bytes, size, source, options.check == Check.NONE, this::found);
+        Header header = layers[0].header;
+        only = layers.length == 1 ? layers[0] : null;
+        seed = header.seed;
+        byXxh3 = header.hashId == Header.XXH3;
+        named = byXxh3;
+        if (options.named) {
+            ErrorCode wrong = wrongName(options.hashId, options.selfTest);
+            source.check(wrong == null, wrong, null);
+            named = true;
+        }
+        doubtful = !named;
+        if (options.check == Check.FULL) {
+            verify("open " + name);
+        }
+    }
+
+    /** What an image is opened from. */
+    interface Bytes {
+        /** Copies the bytes from an offset on; all of them are there. */
+        void read(long offset, byte[] to, int length) throws IOException;
+
+        /** Buffers with the bytes from an offset on, of 2^{@link Image#CHUNK_SHIFT} bytes each but for the last. */
+        ByteBuffer[] chunks(long offset, long length) throws IOException;
+    }
+
+    /**
+     * Opens a file, mapped into memory.
+     *
+     * @param path its name
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     * @throws IOException if it cannot be read
+     */
+    public static Filter open(Path path) throws IOException {
+        return open(path, Options.DEFAULT);
+    }
+
+    /**
+     * Opens a file.
+     *
+     * @param path its name
+     * @param options how
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     * @throws IOException if it cannot be read
+     */
+    public static Filter open(Path path, Options options) throws IOException {
+        BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
+        Header.Source source = new Header.Source("open " + path, options.applications);
+        // A pipe would wait for a writer.
+        source.check(attributes.isRegularFile(), ErrorCode.ENOTREGULAR, null);
+        RandomAccessFile file = new RandomAccessFile(path.toFile(), "r");
+        try {
+            long all = file.length();
+            long size = sizeOf(options, all, source);
+            if (options.inMemory) {
+                Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, true), size, options, null);
+                file.close();
+                return f;
+            }
+            return new Filter(path.toString(), new FileBytes(file, options.offset, false), size, options,
+                    new Mapped(file, path, attributes, options.offset + size));
+        } catch (IOException | RuntimeException | Error e) {
+            file.close();
+            throw e;
+        }
+    }
+
+    /** S: section 3. */
+    private static long sizeOf(Options options, long all, Header.Source source) throws BloomfileException {
+        long there = all - options.offset;
+        source.check(there >= 0 && options.length <= there, ErrorCode.ETRUNCATED, all + " bytes in all");
+        return options.length < 0 ? there : options.length;
+    }
+
+    /**
+     * A filter in an array.
+     *
+     * @param image all its bytes, which must not be changed any more
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     */
+    public static Filter of(byte[] image) throws BloomfileException {
+        return of(ByteBuffer.wrap(image), Options.DEFAULT);
+    }
+
+    /**
+     * A filter in a buffer.
+     *
+     * @param image its bytes, from the buffer's position to its limit; they must not be changed any more. The buffer's
+     *     own state stays as it is
+     * @param options how; a range is one of these bytes
+     * @return the filter
+     * @throws BloomfileException if it is refused
+     */
+    public static Filter of(ByteBuffer image, Options options) throws BloomfileException {
+        Header.Source source = new Header.Source("open a filter in memory", options.applications);
+        long size = sizeOf(options, image.remaining(), source);
+        ByteBuffer bytes = image.duplicate();
+        bytes.position((int) (bytes.position() + options.offset));
+        bytes.limit((int) (bytes.position() + size));
+        try {
+            return new Filter("a filter in memory", new BufferBytes(bytes.slice()), size, options, null);
+        } catch (BloomfileException e) {
+            throw e;
+        } catch (IOException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    /**
+     * Reads a filter from a stream, into memory. Exactly its bytes are taken, so another one may follow.
+     *
+     * @param in the stream; it stays open
+     * @param options how; a range is not looked at
+     * @return the filter
+     * @throws BloomfileException if it is refused, or the stream ends too early
+     * @throws IOException if it cannot be read
+     */
+    public static Filter read(InputStream in, Options options) throws IOException {
+        String name = "a filter in a stream";
+        Header.Source source = new Header.Source("open " + name, options.applications);
+        byte[] start = in.readNBytes(16);
+        if (start.length < 16) {
+            Header.startOf(start, start.length, source);
+        }
+        int headerSize = Header.startOf(start, Long.MAX_VALUE, source);
+        byte[] head = Arrays.copyOf(start, headerSize);
+        source.check(in.readNBytes(head, 16, headerSize - 16) == headerSize - 16, ErrorCode.ETRUNCATED, null);
+        long size = Header.sizeInStream(head, source);
+        // Memory grows with what comes, whatever the header says.
+        List<ByteBuffer> rest = new ArrayList<>();
+        for (long left = size - headerSize; left != 0;) {
+            int length = left < 0 ? 1 << Image.CHUNK_SHIFT : (int) Math.min(1L << Image.CHUNK_SHIFT, left);
+            byte[] bytes = in.readNBytes(length);
+            source.check(bytes.length == length, ErrorCode.ETRUNCATED, null);
+            rest.add(ByteBuffer.wrap(bytes));
+            left -= length;
+        }
+        return new Filter(name, new StreamBytes(head, rest.toArray(new ByteBuffer[0])), size, options, null);
+    }
+
+    /** The bytes of a buffer. */
+    private static final class BufferBytes implements Bytes {
+        private final ByteBuffer buffer;
+
+        BufferBytes(ByteBuffer buffer) {
+            this.buffer = buffer;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) {
+            ByteBuffer from = buffer.duplicate();
+            from.position((int) offset);
+            from.get(to, 0, length);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) {
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                ByteBuffer part = buffer.duplicate();
+                long from = (long) i << Image.CHUNK_SHIFT;
+                part.position((int) (offset + from));
+                part.limit((int) (offset + Math.min(length, from + (1L << Image.CHUNK_SHIFT))));
+                chunks[i] = part.slice();
+            }
+            return chunks;
+        }
+    }
+
+    /** The bytes of a stream, of which the header was read first. */
+    private static final class StreamBytes implements Bytes {
+        private final byte[] head;
+        private final ByteBuffer[] rest;
+
+        StreamBytes(byte[] head, ByteBuffer[] rest) {
+            this.head = head;
+            this.rest = rest;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) {
+            for (int i = 0; i < length; i++) {
+                long at = offset + i;
+                to[i] = at < head.length ? head[(int) at] : rest(at - head.length);
+            }
+        }
+
+        private byte rest(long at) {
+            return rest[(int) (at >> Image.CHUNK_SHIFT)].get((int) at & (1 << Image.CHUNK_SHIFT) - 1);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) {
+            if (offset == head.length) {
+                return rest;
+            }
+            // A layer behind others: moved to where its own chunks begin.
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                long from = (long) i << Image.CHUNK_SHIFT;
+                byte[] bytes = new byte[(int) Math.min(length - from, 1L << Image.CHUNK_SHIFT)];
+                read(offset + from, bytes, bytes.length);
+                chunks[i] = ByteBuffer.wrap(bytes);
+            }
+            return chunks;
+        }
+    }
+
+    /** The bytes of a file, to be mapped or read. */
+    private static final class FileBytes implements Bytes {
+        private final RandomAccessFile file;
+        private final long begin;
+        private final boolean inMemory;
+
+        FileBytes(RandomAccessFile file, long begin, boolean inMemory) {
+            this.file = file;
+            this.begin = begin;
+            this.inMemory = inMemory;
+        }
+
+        @Override
+        public void read(long offset, byte[] to, int length) throws IOException {
+            file.seek(begin + offset);
+            file.readFully(to, 0, length);
+        }
+
+        @Override
+        public ByteBuffer[] chunks(long offset, long length) throws IOException {
+            ByteBuffer[] chunks = new ByteBuffer[(int) (length - 1 >> Image.CHUNK_SHIFT) + 1];
+            for (int i = 0; i < chunks.length; i++) {
+                long from = offset + ((long) i << Image.CHUNK_SHIFT);
+                int now = (int) Math.min(offset + length - from, 1L << Image.CHUNK_SHIFT);
+                if (inMemory) {
+                    byte[] bytes = new byte[now];
+                    read(from, bytes, now);
+                    chunks[i] = ByteBuffer.wrap(bytes);
+                } else {
+                    chunks[i] = file.getChannel().map(FileChannel.MapMode.READ_ONLY, begin + from, now);
+                }
+            }
+            return chunks;
+        }
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param key its bytes
+     * @return false if it is certainly not
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(byte[] key) {
+        return mayContain(key, 0, key.length);
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param bytes an array with the key
+     * @param off where it begins
+     * @param len its length
+     * @return false if it is certainly not
+     * @throws IndexOutOfBoundsException if the range is not inside the array
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(byte[] bytes, int off, int len) {
+        long digest = Xxh3.hash(bytes, off, len, seed);
+        return !byXxh3 ? cannotHash() : mayContainDigest(digest);
+    }
+
+    /**
+     * Whether a text may be in the set: its UTF-8. A surrogate without its other half, of which there is no UTF-8, is
+     * {@code ?}, as everywhere in Java.
+     *
+     * @param key the text
+     * @return false if it is certainly not
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(CharSequence key) {
+        return mayContain(key.toString().getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * Whether a number may be in the set: its eight bytes, the least significant first.
+     *
+     * @param key the number
+     * @return false if it is certainly not
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContain(long key) {
+        return !byXxh3 ? cannotHash() : mayContainDigest(Xxh3.hash(key, seed));
+    }
+
+    /**
+     * The digest of a key under this filter's seed.
+     *
+     * @param key its bytes
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(byte[] key) {
+        if (!byXxh3) {
+            throw new IllegalStateException("the hash function of " + name + " is an application's own");
+        }
+        return Xxh3.hash(key, seed);
+    }
+
+    /**
+     * Whether a key may be in the set.
+     *
+     * @param digest its digest: of {@link #digest}, or of the application's function that was named
+     * @return false if it is certainly not
+     * @throws IllegalStateException if the filter was closed
+     */
+    public boolean mayContainDigest(long digest) {
+        if (doubtful) {
+            return doubt();
+        }
+        try {
+            return only != null ? only.mayContain(digest) : inAnyLayer(digest);
+        } catch (InternalError e) {
+            return lose();
+        }
+    }
+
+    private boolean inAnyLayer(long digest) {
+        for (Image layer : layers) {
+            if (layer.mayContain(digest)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /**
+     * Looks up many digests, which is faster than one after the other.
+     *
+     * @param digests the digests
+     * @param maybe where the answers go: false where a key is certainly not in the set
+     * @return how many are true
+     * @throws IllegalArgumentException if the arrays are not of equal length
+     * @throws IllegalStateException if the filter was closed
+     */
+    public int mayContainDigests(long[] digests, boolean[] maybe) {
+        if (digests.length != maybe.length) {
+            throw new IllegalArgumentException(digests.length + " digests, " + maybe.length + " answers");
+        }
+        return mayContainDigests(digests, 0, digests.length, maybe, 0);
+    }
+
+    /**
+     * Looks up many digests, which is faster than one after the other.
+     *
+     * @param digests an array with the digests
+     * @param off where they begin
+     * @param length how many there are
+     * @param maybe an array for the answers: false where a key is certainly not in the set
+     * @param maybeOff where they begin
+     * @return how many are true
+     * @throws IndexOutOfBoundsException if a range is not inside its array
+     * @throws IllegalStateException if the filter was closed
+     */
+    public int mayContainDigests(long[] digests, int off, int length, boolean[] maybe, int maybeOff) {
+        Objects.checkFromIndexSize(off, length, digests.length);
+        Objects.checkFromIndexSize(maybeOff, length, maybe.length);
+        // Before, so that it happens seldom; after, so that no answer counts that was read from nothing.
+        boolean all = doubtful && doubt() || mapped != null && mapped.isCut() && lose();
+        if (!all) {
+            try {
+                Arrays.fill(maybe, maybeOff, maybeOff + length, false);
+                for (Image layer : layers) {
+                    layer.mayContain(digests, off, length, maybe, maybeOff);
+                }
+                all = mapped != null && mapped.isCut() && lose();
+            } catch (InternalError e) {
+                all = lose();
+            }
+        }
+        if (all) {
+            Arrays.fill(maybe, maybeOff, maybeOff + length, true);
+            return length;
+        }
+        int count = 0;
+        for (int i = 0; i < length; i++) {
+            count += maybe[maybeOff + i] ? 1 : 0;
+        }
+        return count;
+    }
+
+    /**
+     * Looks up many digests.
+     *
+     * @param digests the digests
+     * @return bit i is set if digest i may be in the set
+     * @throws IllegalStateException if the filter was closed
+     */
+    public BitSet mayContainDigests(long[] digests) {
+        boolean[] maybe = new boolean[digests.length];
+        mayContainDigests(digests, maybe);
+        BitSet set = new BitSet(digests.length);
+        for (int i = 0; i < maybe.length; i++) {
+            set.set(i, maybe[i]);
+        }
+        return set;
+    }
+
+    /** What is answered while {@link #doubtful}. */
+    private boolean doubt() {
+        if (closed) {
+            throw new IllegalStateException(name + " was closed");
+        }
+        return true;
+    }
+
+    private boolean lose() {
+        lost = true;
+        doubtful = true;
+        found(ErrorCode.ECHANGED, null);
+        try {
+            // What compiled code met is thrown when the thread next calls the Java machine itself, as this does.
+            return new byte[1][1].length == 1;
+        } catch (InternalError e) {
+            return true;
+        }
+    }
+
+    private boolean cannotHash() {
+        found(ErrorCode.EHASH, "only the application can hash");
+        return !closed || doubt();
+    }
+
+    /**
+     * States by which function the caller's digests are made: section 7.3. Until the right one is named, every answer of a
+     * filter of an application's own function is <em>maybe</em>. The name that was stated last counts. A filter of XXH3
+     * needs none.
+     *
+     * @param hashId the function's number
+     * @param selfTest what it yields for what the application tests it with
+     * @throws BloomfileException ({@link ErrorCode#EHASH}, {@link ErrorCode#ESELFTEST}) if that is not the filter's; all
+     *     answers are <em>maybe</em> then
+     */
+    public synchronized void nameHash(int hashId, long selfTest) throws BloomfileException {
+        ErrorCode wrong = wrongName(hashId, selfTest);
+        named = wrong == null;
+        doubtful = !named || lost || closed;
+        if (wrong != null) {
+            throw new BloomfileException(wrong, "ask " + name, null);
+        }
+    }
+
+    private ErrorCode wrongName(int hashId, long selfTest) {
+        Header header = layers[0].header;
+        return hashId != header.hashId ? ErrorCode.EHASH : selfTest != header.selfTest ? ErrorCode.ESELFTEST : null;
+    }
+
+    /**
+     * What the header tells; of a series, that of its newest layer.
+     *
+     * @return never null
+     */
+    public Info info() {
+        return new Info(layers[layers.length - 1].header, layers.length);
+    }
+
+    /**
+     * What the header of one layer of a series tells.
+     *
+     * @param layer its number, the oldest being 0
+     * @return never null
+     * @throws IndexOutOfBoundsException if there is none
+     */
+    public Info info(int layer) {
+        return new Info(layers[layer].header, layers.length);
+    }
+
+    /**
+     * Checks the whole body: section 10.4. After that, if it is right, lookups need not look at checksums.
+     *
+     * @throws BloomfileException {@link ErrorCode#EPAGE} or {@link ErrorCode#EBODY} if it is damaged, and
+     *     {@link ErrorCode#ECHANGED} if the file was cut; that is {@link #error} from now on
+     * @throws IllegalStateException if the filter was closed
+     */
+    public void verify() throws BloomfileException {
+        verify("verify " + name);
+    }
+
+    private void verify(String attempted) throws BloomfileException {
+        if (closed) {
+            doubt();
+        }
+        BloomfileException wrong = null;
+        try {
+            for (Image layer : layers) {
+                wrong = layer.verify(attempted);
+                if (wrong != null) {
+                    break;
+                }
+            }
+            if (lost || mapped != null && mapped.isCut()) {
+                lose();
+            }
+        } catch (InternalError e) {
+            lose();
+        }
+        if (lost) {
+            throw new BloomfileException(ErrorCode.ECHANGED, attempted, null);
+        }
+        if (wrong != null) {
+            throw wrong;
+        }
+    }
+
+    /**
+     * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut or written
+     * to, as far as its time of modification tells.
+     *
+     * @return null if nothing was. {@link ErrorCode#EPAGE}: answers that depend on damaged pages are <em>maybe</em>;
+     *     {@link ErrorCode#EBODY}: all are; {@link ErrorCode#ECHANGED}: all are from now on, and earlier ones may have
+     *     been wrong; {@link ErrorCode#EHASH}: the filter was asked for a key that only an application can hash
+     */
+    public BloomfileException error() {
+        if (!closed && !lost && mapped != null && mapped.isChanged()) {
+            lose();
+        }
+        return error.get();
+    }
+
+    /**
+     * How many pages of 4096 bytes were found to be damaged so far.
+     *
+     * @return 0 or more
+     */
+    public long damagedPages() {
+        long sum = 0;
+        for (Image layer : layers) {
+            sum += layer.wrongPages();
+        }
+        return sum;
+    }
+
+    /** Remembers the first error, or a worse one. */
+    private void found(ErrorCode code, String detail) {
+        BloomfileException now = new BloomfileException(code, "rely on " + name, detail);
+        error.accumulateAndGet(now, (was, next) -> was == null || rank(next.code()) > rank(was.code()) ? next : was);
+    }
+
+    private static int rank(ErrorCode code) {
+        return code == ErrorCode.ECHANGED ? 3 : code == ErrorCode.EBODY ? 2 : code == ErrorCode.EPAGE ? 1 : 0;
+    }
+
+    /** The layers, of which there is one if it is no series. */
+    Image[] layers() {
+        return layers;
+    }
+
+    /**
+     * Closes the file. What is mapped is released when the filter is garbage. Closing twice does nothing.
+     *
+     * @throws IOException if the file cannot be closed
+     */
+    @Override
+    public synchronized void close() throws IOException {
+        closed = true;
+        doubtful = true;
+        if (mapped != null) {
+            mapped.close();
+        }
+    }
+
+    /**
+     * For people.
+     *
+     * @return the name of the file, and what its header tells
+     */
+    @Override
+    public String toString() {
+        Header h = layers[0].header;
+        return name + ": " + h.layout + ", m " + h.m + ", k " + h.k + (layers.length > 1 ? ", " + layers.length
+                + " layers" : "");
+    }
+}

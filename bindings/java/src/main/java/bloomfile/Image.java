@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.zip.CRC32;
+
+/**
+ * One sealed image: its header, and its body in buffers, with the lookups of sections 8, 9, 22 and 23. Any number of
+ * threads may use it.
+ *
+ * <p>A page counts only after its checksum was found right, which is remembered; of one whose checksum is wrong all is
+ * <em>maybe</em>.
+ */
+final class Image {
+    /** What is behind the header is in buffers of this size, a multiple of that of a page, but for the last. */
+    static final int CHUNK_SHIFT = 30;
+    private static final int CHUNK_MASK = (1 << CHUNK_SHIFT) - 1;
+    private static final int PAGES_SHIFT = CHUNK_SHIFT - 12;
+
+    private static final long C = 0x9E3779B97F4A7C15L;
+    private static final long D = 0xD1B54A32D192ED03L;
+    /** Lookups of a batch that are under way together, so that they wait for memory at the same time. */
+    private static final int GROUP = 64;
+
+    /** All pages are known to be right. */
+    private static final int TRUSTED = 0;
+    /** Pages are checked when they are first needed. */
+    private static final int CHECKING = 1;
+    /** The body contradicts the header: every answer is maybe. */
+    private static final int BROKEN = 2;
+
+    private static final VarHandle BYTES = MethodHandles.arrayElementVarHandle(byte[].class);
+    private static final byte RIGHT = 1;
+    private static final byte WRONG = 2;
+
+    final Header header;
+    /** Body and page checksums. Little-endian, from index 0 on. */
+    private final ByteBuffer[] chunks;
+    private final ByteBuffer first;
+
+    private final Layout layout;
+    private final int k;
+    private final long m;
+    /** Blocks (lines) that digests are spread over, and those of them that are here. */
+    private final long blocks;
+    private final long firstBlock;
+    private final long ownBlocks;
+
+    private volatile int mode;
+    /** 0, {@link #RIGHT} or {@link #WRONG} for each page, in an array for each chunk, made when it is needed. */
+    private final byte[][] known;
+    private final AtomicLong right = new AtomicLong();
+    private final AtomicLong wrong = new AtomicLong();
+    private final Doubts doubts;
+    /** The number of this image, in a series. */
+    private final int number;
+
+    /** Where an image reports what it found. */
+    interface Doubts {
+        void found(ErrorCode code, String detail);
+    }
+
+    /**
+     * An image.
+     *
+     * @param chunks what is behind the header; at least one
+     * @param trusted whether pages are not to be checked
+     */
+    Image(Header header, ByteBuffer[] chunks, boolean trusted, int number, Doubts doubts) {
+        this.header = header;
+        this.chunks = new ByteBuffer[chunks.length];
+        for (int i = 0; i < chunks.length; i++) {
+            // Read-only ones are of one class, whatever they were: calls of it stay direct.
+            this.chunks[i] = chunks[i].asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
+        }
+        first = this.chunks[0];
+        layout = header.layout;
+        k = header.k;
+        m = header.m;
+        blocks = header.blocks();
+        firstBlock = header.firstBlock;
+        ownBlocks = m / 512;
+        known = new byte[(int) (header.pages() - 1 >> PAGES_SHIFT) + 1][];
+        mode = trusted ? TRUSTED : CHECKING;
+        this.number = number;
+        this.doubts = doubts;
+    }
+
+    private ByteBuffer chunk(long offset) {
+        return offset >>> CHUNK_SHIFT == 0 ? first : chunks[(int) (offset >>> CHUNK_SHIFT)];
+    }
+
+    /** Copies bytes from an offset in the body on. */
+    void read(long offset, byte[] to, int length) {
+        int done = 0;
+        while (done < length) {
+            ByteBuffer from = chunk(offset + done).duplicate();
+            from.position((int) (offset + done) & CHUNK_MASK);
+            int now = Math.min(length - done, from.remaining());
+            from.get(to, done, now);
+            done += now;
+        }
+    }
+
+    private int pageSize(long page) {
+        return (int) Math.min(Header.PAGE, header.bodySize - page * Header.PAGE);
+    }
+
+    /** Whether the page with this byte of the body can be relied on. */
+    private boolean relies(long offset) {
+        int now = mode;
+        return now == TRUSTED || now == CHECKING && isRight(offset >>> 12);
+    }
+
+    private boolean isRight(long page) {
+        byte[] of = known[(int) (page >>> PAGES_SHIFT)];
+        byte state = of == null ? 0 : of[(int) page & (1 << PAGES_SHIFT) - 1];
+        return state == RIGHT || state == 0 && check(page);
+    }
+
+    private boolean check(long page) {
+        byte[] bytes = new byte[pageSize(page)];
+        read(page * Header.PAGE, bytes, bytes.length);
+        boolean isRight = Header.crc(bytes, 0, bytes.length) == expected(page);
+        remember(page, isRight);
+        return isRight;
+    }
+
+    /** The CRC-32 that a page must have. */
+    private int expected(long page) {
+        long at = header.bodySize + 4 * page;
+        return chunk(at).getInt((int) at & CHUNK_MASK) ^ header.bodyCrc;
+    }
+
+    private void remember(long page, boolean isRight) {
+        int i = (int) (page >>> PAGES_SHIFT);
+        if (known[i] == null) {
+            synchronized (known) {
+                if (known[i] == null) {
+                    known[i] = new byte[(int) Math.min(1L << PAGES_SHIFT, header.pages() - ((long) i << PAGES_SHIFT))];
+                }
+            }
+        }
+        int at = (int) page & (1 << PAGES_SHIFT) - 1;
+        if (!isRight) {
+            // Also if it was right before: somebody wrote over it.
+            if ((byte) BYTES.getAndSet(known[i], at, WRONG) != WRONG) {
+                wrong.incrementAndGet();
+                change(TRUSTED, CHECKING);
+                doubts.found(ErrorCode.EPAGE, "page " + page + where());
+            }
+        } else if (BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT)
+                && right.incrementAndGet() == header.pages() && wrong.get() == 0) {
+            change(CHECKING, TRUSTED);
+        }
+    }
+
+    private synchronized void change(int from, int to) {
+        mode = mode == from ? to : mode;
+    }
+
+    private String where() {
+        return header.isLayer() ? " of layer " + number : "";
+    }
+
+    /** How many pages were found wrong. */
+    long wrongPages() {
+        return wrong.get();
+    }
+
+    /** Whether a key of this digest may be in the image. */
+    boolean mayContain(long digest) {
+        switch (layout) {
+            case BLOCKED:
+                return blocked(digest);
+            case RIBBON:
+                return ribbon(digest);
+            default:
+                return scattered(digest);
+        }
+    }
+
+    /** Where the block of a digest begins in the body, or -1 if nothing can be said of it. */
+    private long blockOf(long digest) {
+        long b = reduce(digest, blocks) - firstBlock;
+        long offset = b << 6;
+        return b >= 0 && b < ownBlocks && relies(offset) ? offset : -1;
+    }
+
+    private boolean blocked(long digest) {
+        long offset = blockOf(digest);
+        return offset < 0 || block(chunk(offset), (int) offset & CHUNK_MASK, digest, k);
+    }
+
+    /** Whether all k bits of a digest are one in the block at an index. */
+    private static boolean block(ByteBuffer c, int at, long g, int k) {
+        int left = k;
+        for (;;) {
+            g *= C;
+            if (left < 6) {
+                break;
+            }
+            int s0 = (int) (g >>> 55);
+            int s1 = (int) (g >>> 46);
+            int s2 = (int) (g >>> 37);
+            int s3 = (int) (g >>> 28);
+            int s4 = (int) (g >>> 19);
+            int s5 = (int) (g >>> 10);
+            // No jump in between: whether a bit is one cannot be foreseen.
+            if ((bit(c, at, s0) & bit(c, at, s1) & bit(c, at, s2)
+                    & bit(c, at, s3) & bit(c, at, s4) & bit(c, at, s5) & 1) == 0) {
+                return false;
+            }
+            left -= 6;
+        }
+        long all = 1;
+        for (int shift = 55; left > 0; left--, shift -= 9) {
+            all &= bit(c, at, (int) (g >>> shift));
+        }
+        return all != 0;
+    }
+
+    /** A number of which the lowest bit is bit s mod 512 of a block. */
+    private static long bit(ByteBuffer c, int at, int s) {
+        return c.getLong(at + (s >>> 3 & 56)) >>> s;
+    }
+
+    private boolean scattered(long digest) {
+        long g = digest;
+        for (int i = 0; i < k; i++) {
+            if (!isSet(reduce(g, m))) {
+                return false;
+            }
+            g *= C;
+        }
+        return true;
+    }
+
+    /** Whether a bit is one, or a counter above 0, or its page cannot be relied on. */
+    private boolean isSet(long x) {
+        if (layout == Layout.COUNTING) {
+            long offset = x >>> 1;
+            return !relies(offset) || (byteAt(offset) >>> ((x & 1) << 2) & 15) != 0;
+        }
+        long offset = x >>> 3;
+        return !relies(offset) || (byteAt(offset) >>> (x & 7) & 1) != 0;
+    }
+
+    private int byteAt(long offset) {
+        return chunk(offset).get((int) offset & CHUNK_MASK);
+    }
+
+    private boolean ribbon(long digest) {
+        long line = reduce(digest, blocks);
+        long page = line >>> 6 << 12;
+        return !relies(page) || columns(page, digest, headAt(page));
+    }
+
+    private long headAt(long page) {
+        return chunk(page).getLong((int) page & CHUNK_MASK);
+    }
+
+    /** Whether a digest fulfils its equations in the page of this offset and head: section 22.7. */
+    private boolean columns(long page, long digest, long head) {
+        int words = words(page >>> 12);
+        if (!isHead(head, words)) {
+            return true;
+        }
+        int q = (int) head & 0xFFFF;
+        if (q == 0) {
+            return true;
+        }
+        long h = (mix(digest ^ D, C) ^ (head >>> 16 & 127) * C) * D;
+        int b = (int) ((h >>> 32) * (q - 1) >>> 32);
+        long a = mix(h ^ 0x8CB92BA72F3D8DD7L, C);
+        int r = Math.min(32, words / q);
+        int few = r == 32 ? q : q * (r + 1) - words;
+        int c = b < few ? r : r + 1;
+        ByteBuffer bytes = chunk(page);
+        int x = ((int) page & CHUNK_MASK) + 8 + 4 * (b * r + Math.max(0, b - few));
+        int next = x + 4 * c;
+        for (int j = 0; j < c; j++) {
+            long pair = bytes.getInt(x + 4 * j) & 0xFFFFFFFFL | (long) bytes.getInt(next + 4 * j) << 32;
+            if (((Long.bitCount(pair & a) ^ h >>> j) & 1) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** W of a page: section 22.2. */
+    private int words(long page) {
+        return 16 * (int) Math.min(64, ownBlocks - 64 * page) - 2;
+    }
+
+    private static boolean isHead(long head, int words) {
+        int q = (int) head & 0xFFFF;
+        return (head >>> 23 & 511) == 0 && (q == 0 || q >= 2 && q <= words / 2);
+    }
+
+    private static long mix(long a, long b) {
+        return Xxh3.mulhi(a, b) ^ a * b;
+    }
+
+    /** mulhi of an unsigned number and one from 0 to 2^63 - 1. */
+    static long reduce(long g, long size) {
+        return Math.multiplyHigh(g, size) + (g >> 63 & size);
+    }
+
+    /** Looks up digests, sets {@code out} where one may be there, and leaves it alone elsewhere. */
+    void mayContain(long[] digests, int off, int length, boolean[] out, int outOff) {
+        Group group = new Group();
+        for (int i = 0; i < length; i += GROUP) {
+            int now = Math.min(GROUP, length - i);
+            switch (layout) {
+                case BLOCKED:
+                    blocked(digests, off + i, now, out, outOff + i, group);
+                    break;
+                case RIBBON:
+                    ribbon(digests, off + i, now, out, outOff + i, group);
+                    break;
+                default:
+                    scattered(digests, off + i, now, out, outOff + i, group);
+                    break;
+            }
+        }
+    }
+
+    /** Room for a group of lookups. */
+    private static final class Group {
+        final long[] offsets = new long[GROUP];
+        final long[] words = new long[GROUP];
+        final int[] left = new int[GROUP];
+    }
+
+    private void blocked(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
+        long[] offsets = group.offsets;
+        long[] words = group.words;
+        for (int i = 0; i < length; i++) {
+            long g = in[off + i];
+            long offset = blockOf(g);
+            offsets[i] = offset;
+            // The access to memory. All of them are under way before the first is needed.
+            words[i] = offset < 0 ? 0 : bit(chunk(offset), (int) offset & CHUNK_MASK, (int) (g * C >>> 55));
+        }
+        for (int i = 0; i < length; i++) {
+            long offset = offsets[i];
+            if (offset < 0 || (words[i] & 1) != 0 && block(chunk(offset), (int) offset & CHUNK_MASK, in[off + i], k)) {
+                out[outOff + i] = true;
+            }
+        }
+    }
+
+    private void scattered(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
+        long[] g = group.words;
+        int[] left = group.left;
+        for (int i = 0; i < length; i++) {
+            g[i] = in[off + i];
+            left[i] = i;
+        }
+        int count = length;
+        for (int i = 0; i < k && count > 0; i++) {
+            int still = 0;
+            for (int j = 0; j < count; j++) {
+                int which = left[j];
+                boolean set = isSet(reduce(g[which], m));
+                g[which] *= C;
+                left[still] = which;
+                still += set ? 1 : 0;
+            }
+            count = still;
+        }
+        for (int j = 0; j < count; j++) {
+            out[outOff + left[j]] = true;
+        }
+    }
+
+    private void ribbon(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
+        long[] pages = group.offsets;
+        long[] heads = group.words;
+        for (int i = 0; i < length; i++) {
+            long page = reduce(in[off + i], blocks) >>> 6 << 12;
+            pages[i] = relies(page) ? page : -1;
+            heads[i] = pages[i] < 0 ? 0 : headAt(page);
+        }
+        for (int i = 0; i < length; i++) {
+            if (pages[i] < 0 || columns(pages[i], in[off + i], heads[i])) {
+                out[outOff + i] = true;
+            }
+        }
+    }
+
+    /** Verifies the whole body: section 10.4. Returns the error, or null. */
+    BloomfileException verify(String attempted) {
+        CRC32 whole = new CRC32();
+        byte[] bytes = new byte[Header.PAGE];
+        long ones = 0;
+        long overflow = 0;
+        long beyond = 0;
+        long keys = 0;
+        boolean heads = true;
+        boolean many = false;
+        long lowest = -1;
+        long used = layout == Layout.COUNTING ? 4 * m : m;
+        for (long page = 0; page < header.pages(); page++) {
+            int size = pageSize(page);
+            read(page * Header.PAGE, bytes, size);
+            boolean isRight = Header.crc(bytes, 0, size) == expected(page);
+            remember(page, isRight);
+            lowest = !isRight && lowest < 0 ? page : lowest;
+            whole.update(bytes, 0, size);
+            for (int i = 0; i < size; i += 8) {
+                long word = Header.u64(bytes, i);
+                ones += count(word);
+                overflow += full(word);
+                long at = 8 * (page * Header.PAGE + i);
+                beyond |= at >= used ? word : at + 64 > used ? word >>> used - at : 0;
+            }
+            if (layout == Layout.RIBBON) {
+                long head = Header.u64(bytes, 0);
+                heads &= isHead(head, words(page));
+                many |= head >>> 32 == 0xFFFFFFFFL;
+                keys += head >>> 32;
+            }
+        }
+        if (lowest >= 0) {
+            return new BloomfileException(ErrorCode.EPAGE, attempted, "page " + lowest + where());
+        }
+        String what = (int) whole.getValue() != header.bodyCrc ? "its checksum"
+                : ones != header.ones ? "its number of ones"
+                : overflow != header.overflow ? "its number of full counters"
+                : beyond != 0 ? "bits beyond m"
+                : !heads ? "a head of a page"
+                : layout == Layout.RIBBON && keys != header.n && !(many && Long.compareUnsigned(keys, header.n) < 0)
+                ? "its number of keys" : null;
+        if (what == null) {
+            return null;
+        }
+        change(TRUSTED, BROKEN);
+        change(CHECKING, BROKEN);
+        doubts.found(ErrorCode.EBODY, what + where());
+        return new BloomfileException(ErrorCode.EBODY, attempted, what + where());
+    }
+
+    /** The bits that are one, or counters above 0. */
+    private long count(long word) {
+        if (layout != Layout.COUNTING) {
+            return Long.bitCount(word);
+        }
+        long any = word | word >>> 1;
+        return Long.bitCount((any | any >>> 2) & 0x1111111111111111L);
+    }
+
+    /** The counters that are 15. */
+    private long full(long word) {
+        if (layout != Layout.COUNTING) {
+            return 0;
+        }
+        long all = word & word >>> 1;
+        return Long.bitCount(all & all >>> 2 & 0x1111111111111111L);
+    }
+}

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: MIT
+package bloomfile;
+
+import static org.junit.Assert.assertArrayEquals;
+import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
+import static org.junit.Assert.assertNull;
+import static org.junit.Assert.assertThrows;
+import static org.junit.Assert.assertTrue;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.LockSupport;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.Rule;
+import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
+
+/** Sections 8, 9, 12 and 22.4, and what befalls files that are open. */
+public class FilterTest {
+    private static final long C = 0x9E3779B97F4A7C15L;
+
+    @Rule
+    public final TemporaryFolder folder = new TemporaryFolder();
+
+    private static long[] digests(int count, long seed) {
+        return new SplittableRandom(seed).longs(count).toArray();
+    }
+
+    private static boolean[] answers(Filter f, long[] digests) {
+        boolean[] answers = new boolean[digests.length];
+        for (int i = 0; i < digests.length; i++) {
+            answers[i] = f.mayContainDigest(digests[i]);
+        }
+        boolean[] batch = new boolean[digests.length];
+        f.mayContainDigests(digests, batch);
+        assertArrayEquals(answers, batch);
+        return answers;
+    }
+
+    /** An image with this body, nothing of which is checked. */
+    private static Image image(Layout layout, long m, int k, byte[] body) {
+        Header h = new Header();
+        h.headerSize = Header.EMBEDDED;
+        h.layout = layout;
+        h.m = m;
+        h.k = k;
+        h.bodySize = layout.bodySize(m, h.headerSize);
+        return new Image(h, new ByteBuffer[] {ByteBuffer.wrap(Arrays.copyOf(body, (int) h.bodySize))}, true, 0,
+                (code, detail) -> { });
+    }
+
+    private static boolean both(Image image, long digest) {
+        boolean one = image.mayContain(digest);
+        boolean[] batch = new boolean[1];
+        image.mayContain(new long[] {digest}, 0, 1, batch, 0);
+        assertEquals(one, batch[0]);
+        return one;
+    }
+
+    @Test
+    public void positions() {
+        int asked = 0;
+        for (Spec.Vector v : Spec.vectors("positions")) {
+            long m = v.number("m");
+            Layout layout = v.layout();
+            if (m > 1 << 24) {
+                if (layout != Layout.BLOCKED) {
+                    long g = v.hex("digest");
+                    for (String position : v.answer) {
+                        assertEquals(v.line, Long.parseLong(position), Image.reduce(g, m));
+                        g *= C;
+                    }
+                }
+                continue;
+            }
+            int width = layout == Layout.COUNTING ? 4 : 1;
+            byte[] body = new byte[(int) layout.bodySize(m, Header.EMBEDDED)];
+            for (String position : v.answer) {
+                long x = width * Long.parseLong(position);
+                body[(int) (x / 8)] |= 1 << x % 8;
+            }
+            assertTrue(v.line, both(image(layout, m, v.integer("k"), body), v.hex("digest")));
+            for (String position : v.answer) {
+                long x = width * Long.parseLong(position);
+                byte[] less = body.clone();
+                less[(int) (x / 8)] &= ~(1 << x % 8);
+                assertFalse(v.line, both(image(layout, m, v.integer("k"), less), v.hex("digest")));
+            }
+            asked++;
+        }
+        assertTrue(asked > 20);
+    }
+
+    /** The page of each vector, with its key's equations made true by what the vector says of them. */
+    @Test
+    public void ribbonLookups() {
+        for (Spec.Vector v : Spec.vectors("lookup")) {
+            int lines = v.integer("lines");
+            int q = v.integer("blocks");
+            int words = 16 * lines - 2;
+            int r = Math.min(32, words / q);
+            int few = r == 32 ? q : q * (r + 1) - words;
+            int b = Integer.parseInt(v.answer[1]);
+            int c = b < few ? r : r + 1;
+            byte[] body = new byte[64 * lines];
+            Header.LONG.set(body, 0, q | v.number("page_seed") << 16);
+            for (int i = 0; i < words; i++) {
+                Header.INT.set(body, 8 + 4 * i, (int) ((i + 1) * C >>> 32));
+            }
+            long h = Spec.hex(v.answer[0]);
+            long a = Spec.hex(v.answer[2]);
+            long parities = Spec.hex(v.answer[3]);
+            int column = 8 + 4 * (b * r + Math.max(0, b - few));
+            int coefficient = a == 0 ? 0 : Long.numberOfTrailingZeros(a);
+            int at = coefficient < 32 ? column : column + 4 * c;
+            for (int j = 0; j < c; j++) {
+                if (((h ^ parities) >>> j & 1) != 0) {
+                    int word = at + 4 * j;
+                    Header.INT.set(body, word, Header.u32(body, word) ^ 1 << coefficient);
+                }
+            }
+            assertTrue(v.line, both(image(Layout.RIBBON, 512L * lines, 0, body), v.hex("digest")));
+            for (int j = 0; j < c; j++) {
+                byte[] wrong = body.clone();
+                Header.INT.set(wrong, at + 4 * j, Header.u32(wrong, at + 4 * j) ^ 1 << coefficient);
+                assertFalse(v.line, both(image(Layout.RIBBON, 512L * lines, 0, wrong), v.hex("digest")));
+            }
+        }
+    }
+
+    @Test
+    public void whatIsInADamagedPageIsMaybe() throws IOException {
+        for (String file : new String[] {"blocked-seed", "classic-m480833", "counting-two-pages-embedded",
+            "ribbon-two-pages", "series-3", "slice-middle"}) {
+            byte[] image = Spec.read(Spec.GOLDEN.resolve(file + ".bloom"));
+            long[] digests = digests(2000, 1);
+            boolean[] right = answers(Filter.of(image), digests);
+            int header = Header.u32(image, 12);
+            int changed = 0;
+            for (int at = header; at < image.length; at += 1021) {
+                byte[] bad = image.clone();
+                bad[at] ^= 0x10;
+                Filter f;
+                try {
+                    f = Filter.of(bad);
+                } catch (BloomfileException e) {
+                    continue; // A header of a later layer.
+                }
+                boolean[] now = answers(f, digests);
+                for (int i = 0; i < now.length; i++) {
+                    assertTrue(file, now[i] || !right[i]);
+                }
+                if (!Arrays.equals(now, right)) {
+                    assertEquals(file, ErrorCode.EPAGE, f.error().code());
+                    assertEquals(file, 1, f.damagedPages());
+                    changed++;
+                }
+            }
+            assertTrue(file, changed > 0);
+            if (!file.equals("series-3")) {
+                Filter unchecked = Filter.of(ByteBuffer.wrap(image), Filter.Options.DEFAULT.check(Filter.Check.NONE));
+                assertArrayEquals(right, answers(unchecked, digests));
+            }
+        }
+    }
+
+    @Test
+    public void uncheckedUntilVerified() throws IOException {
+        byte[] image = Spec.read(Spec.GOLDEN.resolve("blocked-file.bloom"));
+        image[4096] ^= 1;
+        Filter f = Filter.of(ByteBuffer.wrap(image), Filter.Options.DEFAULT.check(Filter.Check.NONE));
+        assertFalse(f.mayContainDigest(1));
+        assertNull(f.error());
+        assertEquals(ErrorCode.EPAGE, assertThrows(BloomfileException.class, f::verify).code());
+        assertTrue(f.mayContainDigest(1));
+        assertEquals(ErrorCode.EPAGE, f.error().code());
+    }
+
+    @Test
+    public void manyThreads() throws Exception {
+        byte[] image = Spec.read(Spec.GOLDEN.resolve("classic-m480833.bloom"));
+        image[4096 * 3] ^= 1;
+        long[] digests = digests(20000, 2);
+        boolean[] right = answers(Filter.of(image), digests);
+        ExecutorService threads = Executors.newFixedThreadPool(4);
+        try {
+            for (int round = 0; round < 20; round++) {
+                Filter f = Filter.of(image);
+                List<Future<boolean[]>> all = new ArrayList<>();
+                for (int t = 0; t < 4; t++) {
+                    all.add(threads.submit(() -> answers(f, digests)));
+                }
+                for (Future<boolean[]> one : all) {
+                    assertArrayEquals(right, one.get());
+                }
+                assertEquals(1, f.damagedPages());
+            }
+        } finally {
+            threads.shutdown();
+        }
+    }
+
+    private Path copy(String name) throws IOException {
+        Path path = folder.getRoot().toPath().resolve(name);
+        return Files.copy(Spec.GOLDEN.resolve("blocked-file.bloom"), path, StandardCopyOption.REPLACE_EXISTING);
+    }
+
+    private static void cut(Path path, long size) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            channel.truncate(size);
+        }
+    }
+
+    @Test
+    public void aFileThatIsCutIsMaybe() throws Exception {
+        long[] digests = digests(1000, 3);
+        for (long size : new long[] {0, 1, 4096, 5000, 8191}) {
+            Path path = copy("cut");
+            try (Filter f = Filter.open(path); Filter copied = Filter.open(path, Filter.Options.DEFAULT.inMemory())) {
+                boolean[] before = answers(f, digests);
+                cut(path, size);
+                boolean[] maybe = new boolean[digests.length];
+                assertEquals(digests.length, f.mayContainDigests(digests, maybe));
+                assertEquals(ErrorCode.ECHANGED, f.error().code());
+                assertTrue(f.mayContainDigest(digests[0]));
+                assertEquals(ErrorCode.ECHANGED, assertThrows(BloomfileException.class, f::verify).code());
+                assertArrayEquals(before, answers(copied, digests));
+                assertNull(copied.error());
+                copied.verify();
+            }
+        }
+    }
+
+    /** A file that is cut while batches are under way: no key of it is ever a "no". */
+    @Test
+    public void oneThatIsCutMeanwhileIsNeverNo() throws Exception {
+        Path path = folder.getRoot().toPath().resolve("meanwhile");
+        long[] digests = digests(20000, 5);
+        byte[] image;
+        try (Builder builder = new Builder(new Params().capacity(digests.length).fpr(1e-3))) {
+            builder.addDigests(digests);
+            image = builder.toBytes();
+        }
+        boolean[] maybe = new boolean[digests.length];
+        int cut = 0;
+        for (int round = 0; round < 30; round++) {
+            Files.write(path, image);
+            long wait = 200_000L * round;
+            Thread cutter = new Thread(() -> {
+                LockSupport.parkNanos(wait);
+                try {
+                    cut(path, 0);
+                } catch (IOException e) {
+                    throw new java.io.UncheckedIOException(e);
+                }
+            });
+            try (Filter f = Filter.open(path)) {
+                cutter.start();
+                while (f.error() == null) {
+                    assertEquals(digests.length, f.mayContainDigests(digests, maybe));
+                }
+                assertEquals(ErrorCode.ECHANGED, f.error().code());
+                cut++;
+            }
+            cutter.join();
+        }
+        assertEquals(30, cut);
+    }
+
+    @Test
+    public void oneThatIsWrittenOverIsNoticed() throws Exception {
+        Path path = copy("written");
+        try (Filter f = Filter.open(path)) {
+            assertNull(f.error());
+            Files.setLastModifiedTime(path, java.nio.file.attribute.FileTime.fromMillis(1));
+            assertEquals(ErrorCode.ECHANGED, f.error().code());
+            assertTrue(f.mayContainDigest(1));
+        }
+    }
+
+    @Test
+    public void oneThatIsReplacedStaysWhatItWas() throws Exception {
+        long[] digests = digests(1000, 4);
+        Path path = copy("replaced");
+        try (Filter f = Filter.open(path)) {
+            boolean[] before = answers(f, digests);
+            Files.move(Files.write(folder.getRoot().toPath().resolve("new"), new byte[10]), path,
+                    StandardCopyOption.ATOMIC_MOVE);
+            assertArrayEquals(before, answers(f, digests));
+            Files.delete(path);
+            f.verify();
+            assertArrayEquals(before, answers(f, digests));
+            assertNull(f.error());
+        }
+    }
+
+    @Test
+    public void closed() throws Exception {
+        Filter f = Filter.open(copy("closed"));
+        f.close();
+        f.close();
+        assertThrows(IllegalStateException.class, () -> f.mayContain("key"));
+        assertThrows(IllegalStateException.class, () -> f.mayContainDigest(1));
+        assertThrows(IllegalStateException.class, () -> f.mayContainDigests(new long[1]));
+        assertThrows(IllegalStateException.class, f::verify);
+        assertNull(f.error());
+    }
+
+    @Test
+    public void whatIsNoFile() throws Exception {
+        Path here = folder.getRoot().toPath();
+        assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class, () -> Filter.open(here)).code());
+        assertThrows(NoSuchFileException.class, () -> Filter.open(here.resolve("none")));
+        Path path = copy("range");
+        long size = Files.size(path);
+        Filter.Options options = Filter.Options.DEFAULT;
+        for (long[] range : new long[][] {{size + 1, -1}, {0, size + 1}, {1, size}, {Long.MAX_VALUE, Long.MAX_VALUE}}) {
+            assertEquals(ErrorCode.ETRUNCATED, assertThrows(BloomfileException.class,
+                    () -> Filter.open(path, options.range(range[0], range[1]))).code());
+        }
+        assertEquals(ErrorCode.EEMPTY, assertThrows(BloomfileException.class,
+                () -> Filter.open(path, options.range(size, -1))).code());
+        assertThrows(IllegalArgumentException.class, () -> options.range(-1, 0));
+    }
+
+    /** Blocks on both sides of 1, 2 and 3 GiB, of a file that is nearly all holes. */
+    @Test
+    public void largerThanABuffer() throws Exception {
+        long bodySize = 3L * (1 << 30) + 8192;
+        long pages = bodySize / 4096;
+        byte[] head = Arrays.copyOf(Spec.read(Spec.GOLDEN.resolve("blocked-file.bloom")), 4096);
+        Header.INT.set(head, 40, 3);
+        Header.LONG.set(head, 48, 8 * bodySize);
+        Header.LONG.set(head, 80, bodySize);
+        Header.LONG.set(head, 104, 8 * bodySize);
+        Spec.mend(head);
+        int bodyCrc = Header.u32(head, 2048 + 56);
+        byte[] page = new byte[4096];
+        byte[] entries = new byte[(int) (4 * pages)];
+        for (int i = 0; i < pages; i++) {
+            Header.INT.set(entries, 4 * i, Header.crc(page, 0, 4096) ^ bodyCrc);
+        }
+        Arrays.fill(page, (byte) 0xFF);
+        Path path = folder.getRoot().toPath().resolve("large");
+        long[] full = {0, (1 << 18) - 1, 1 << 18, (1 << 19) - 1, 1 << 19, 3 << 18, pages - 1};
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(head), 0);
+            for (long at : full) {
+                channel.write(ByteBuffer.wrap(page), 4096 + 4096 * at);
+                Header.INT.set(entries, (int) (4 * at), Header.crc(page, 0, 4096) ^ bodyCrc);
+            }
+            channel.write(ByteBuffer.wrap(entries), 4096 + bodySize);
+        }
+        try (Filter f = Filter.open(path)) {
+            long[] digests = new long[3 * full.length];
+            boolean[] wanted = new boolean[digests.length];
+            long step = Long.divideUnsigned(-1, pages);
+            for (int i = 0; i < full.length; i++) {
+                for (int j = 0; j < 3; j++) {
+                    long at = full[i] + j - 1;
+                    // Some digest of this page.
+                    digests[3 * i + j] = step * at + step / 2;
+                    for (long other : full) {
+                        wanted[3 * i + j] |= other == at;
+                    }
+                }
+            }
+            // The first is before page 0: the last page of all.
+            digests[0] = -1;
+            wanted[0] = true;
+            digests[digests.length - 1] = step / 2 + step;
+            wanted[digests.length - 1] = false;
+            assertArrayEquals(wanted, answers(f, digests));
+            assertNull(f.error());
+            // The last page of the second GiB is lost, as a hole.
+            try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+                channel.write(ByteBuffer.allocate(4096), 4096 + 4096 * full[3]);
+            }
+            try (Filter damaged = Filter.open(path)) {
+                assertArrayEquals(wanted, answers(damaged, digests));
+                assertEquals(ErrorCode.EPAGE, damaged.error().code());
+                assertTrue(damaged.error().getMessage().contains("page " + full[3]));
+            }
+        }
+    }
+}

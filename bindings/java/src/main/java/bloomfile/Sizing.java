@@ -6,9 +6,12 @@ final class Sizing {
     /** Highly composite numbers: m (blocked: N) is a multiple of one, so that a filter folds in many ways. */
     private static final long[] COMPOSITE = {1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520,
         5040, 7560, 10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640,
-        498960, 554400, 665280, 720720, 1081080, 1441440, 2162160};
+        498960, 554400, 665280, 720720};
     /** A filter becomes larger by at most one part in so many for that. */
     private static final long PART = 200;
+
+    /** After so many k that need no fewer cells the search ends. */
+    private static final int IN_VAIN = 3;
 
     final long m;
     final int k;
@@ -28,10 +31,10 @@ final class Sizing {
         long unit = unit(layout);
         long best = Long.MAX_VALUE;
         int hashes = 0;
-        int worse = 0;
-        for (int i = Math.max(k, 1); i <= (k != 0 ? k : Header.MAX_HASHES) && worse < 4; i++) {
+        int inVain = 0;
+        for (int i = Math.max(k, 1); i <= (k != 0 ? k : Header.MAX_HASHES) && inVain < IN_VAIN; i++) {
             long cells = smallest(layout, n, fpr, i, best);
-            worse = hashes != 0 && cells > best ? worse + 1 : 0;
+            inVain = hashes == 0 || cells < best ? 0 : inVain + 1;
             if (cells < best) {
                 best = cells;
                 hashes = i;
@@ -110,6 +113,7 @@ final class Sizing {
         if (n == 0) {
             return 0;
         }
-        return layout == Layout.BLOCKED ? BlockRate.rate(m / 512, n, k) : CellRate.rate(m, n, k);
+        double rate = layout == Layout.BLOCKED ? BlockRate.rate(m / 512, n, k) : CellRate.rate(m, n, k);
+        return Math.min(1, rate + n * 0x1p-64); // and the chance that the digest is that of a key
     }
 }

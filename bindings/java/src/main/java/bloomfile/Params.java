@@ -19,21 +19,37 @@ public final class Params implements Serializable {
     /** The false-positive rate that is taken if neither a rate nor a number of bits is given. */
     public static final double DEFAULT_FPR = 0.01;
 
+    /** As {@link #layout(Layout)}. */
     Layout layout = Layout.BLOCKED;
+    /** As {@link #capacity(long)}; 0 for none. */
     long capacity;
+    /** As {@link #fpr(double)}; 0 for none. */
     double fpr;
+    /** As {@link #bits(long)}; 0 for none. */
     long bits;
+    /** As {@link #hashes(int)}; 0 for the best. */
     int hashes;
+    /** As {@link #seed(long)}. */
     long seed;
+    /** As {@link #label(String)}. */
     String label = "";
+    /** As {@link #tag(byte[])}. */
     byte[] tag = new byte[0];
+    /** As {@link #framing(String)}. */
     String framing = "unknown";
+    /** The first of {@link #application(int, long)}. */
     int hashId = Header.XXH3;
+    /** The second of {@link #application(int, long)}. */
     long selfTest;
+    /** The first of {@link #slice(int, int)}. */
     int slice;
+    /** The second of {@link #slice(int, int)}; 0 for a whole filter. */
     int slices;
+    /** As {@link #embedded(boolean)}. */
     boolean embedded;
+    /** As {@link #memory(long)}. */
     long memory = Math.max(1 << 20, Math.min(64 << 20, Runtime.getRuntime().maxMemory() / 8));
+    /** As {@link #temporaryFolder(Path)}; null for that of the system. */
     String folder;
 
     /** Parameters with all defaults: layout blocked, a rate of 0.01, as large as the keys need. */

@@ -14,7 +14,7 @@ import java.util.zip.CRC32;
 /** Joining slices: section 23.3. */
 final class SliceJoin {
     /** The bits of provenance that this version knows. */
-    private static final int KNOWN_PROVENANCE = 7;
+    static final int KNOWN_PROVENANCE = 7;
     private static final int STRETCH = 64 * Header.PAGE;
 
     /** The header of the result. */

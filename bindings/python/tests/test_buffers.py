@@ -191,6 +191,7 @@ class Records(Case):
         for form, size in forms:
             with self.subTest(form):
                 self.assertEqual(f.contains_records(form, size), b"\1" * 200)
+                self.assertEqual(bloomfile.hash_records(form, size, 5), bloomfile.hash_many(records, 5))
         self.assertEqual(f.contains_records(b"\xff" * 6 + data[:6], 6), b"\0\1")
         self.assertEqual(f.contains_records(array.array("i")), b"")
 
@@ -229,6 +230,8 @@ class Records(Case):
         for form, words in refused:
             with self.subTest(form), self.assertRaisesRegex(TypeError, words):
                 f.contains_records(form)
+            with self.subTest(form), self.assertRaisesRegex(TypeError, words):
+                bloomfile.hash_records(form)
         if numpy:
             for form in numpy.zeros((4, 4), "u2")[:, 1:], numpy.zeros((4, 4), "u2").T[:, :2], numpy.uint16(5):
                 with self.subTest(form), self.assertRaises(ValueError):

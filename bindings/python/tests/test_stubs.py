@@ -2,6 +2,7 @@
 """The stubs declare what there is, with the same parameters."""
 
 import ast
+import importlib.util
 import inspect
 import pathlib
 import sys
@@ -59,7 +60,7 @@ class Stubs(unittest.TestCase):
 
     def test_functions(self):
         stubs = declared("_core.pyi")
-        for name in "hash", "hash_many", "bits_for", "hashes_for", "fpr_for", "slice_of", "split_digests":
+        for name in "hash", "hash_many", "hash_records", "bits_for", "hashes_for", "fpr_for", "slice_of", "split_digests":
             self.compare(getattr(_core, name), stubs[name])
         self.assertEqual({name for name, value in vars(_core).items() if callable(value)},
                          {name for name in stubs if name[0] != "_"})
@@ -76,6 +77,14 @@ class Stubs(unittest.TestCase):
         text = (FOLDER / "__init__.pyi").read_text(encoding="utf-8")
         for name in bloomfile.__all__:
             self.assertIn(f'"{name}"', text)
+
+    @unittest.skipUnless(importlib.util.find_spec("dask"), "without dask")
+    def test_dask(self):
+        import bloomfile.dask
+        stubs = declared("dask.pyi")
+        self.assertEqual(sorted(stubs), bloomfile.dask.__all__)
+        for name, node in stubs.items():
+            self.compare(getattr(bloomfile.dask, name), node)
 
     def test_errors(self):
         self.assertEqual(set(declared("errors.pyi")), set(errors.__all__))

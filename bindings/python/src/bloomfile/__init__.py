@@ -14,7 +14,7 @@ import contextlib
 import os
 
 from . import _core, errors
-from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hashes_for,
+from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hash_records, hashes_for,
                     library_version, slice_of, split_digests, version as __version__)
 from .errors import Error
 from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
@@ -23,7 +23,7 @@ from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
 __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
     "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
-    "hash_many", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
+    "hash_many", "hash_records", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
     "split_digests",
 ]
 

@@ -49,6 +49,19 @@ static PyObject *hash_many(PyObject *module, PyObject *args, PyObject *keywords)
     return batch_keys(&taker, keys, out);
 }
 
+static PyObject *hash_records(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "", "size", "seed", "out", NULL };
+    PyObject *records, *size = Py_None, *out = Py_None;
+    struct source source;
+    struct taker taker = { .take = give, .width = 8, .state = PyModule_GetState(module) };
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO&$O:hash_records", names, &records, &size,
+                                     convert_u64, &taker.seed, &out) ||
+        !source_of_records(&source, records, size))
+        return NULL;
+    return batch_source(&taker, &source, out);
+}
+
 /* ---- sizing */
 
 static PyObject *bits_for(PyObject *module, PyObject *args, PyObject *keywords)
@@ -134,6 +147,9 @@ static PyMethodDef methods[] = {
     { "hash_many", FUNCTION(hash_many), WITH_KEYWORDS,
       "hash_many(keys, /, seed=0, *, out=None)\n--\n\n"
       "The digests of keys as for contains_many(), 8 bytes each, in a bytearray or in `out`." },
+    { "hash_records", FUNCTION(hash_records), WITH_KEYWORDS,
+      "hash_records(records, /, size=None, seed=0, *, out=None)\n--\n\n"
+      "The same of a buffer of keys of one size, which are the bytes of its items or rows." },
     { "bits_for", FUNCTION(bits_for), WITH_KEYWORDS,
       "bits_for(n, fpr, layout=None, hashes=0)\n--\n\nThe least m for n keys at this rate." },
     { "hashes_for", FUNCTION(hashes_for), WITH_KEYWORDS,

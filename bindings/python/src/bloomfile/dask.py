@@ -1,0 +1,372 @@
+# SPDX-License-Identifier: MIT
+"""Filters of keys that Dask holds: built by all workers of a cluster, and asked by them.
+
+    import bloomfile.dask
+    bloomfile.dask.build(urls, "/shared/urls.bloom", fpr=0.001)
+    known = bloomfile.dask.contains(others, "/shared/urls.bloom")
+
+Keys are a bag, a column of a dataframe, or delayed partitions. A str is its UTF-8, bytes are themselves, an integer is 8 bytes,
+the lowest first; None, NaN and NA are no keys. The filter lies on storage that the client and all workers share.
+"""
+
+import contextlib
+import errno
+import itertools
+import operator
+import os
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+import warnings
+
+import dask
+from dask.delayed import Delayed
+from dask.highlevelgraph import HighLevelGraph
+
+from . import Builder, DamageWarning, Filter, bits_for, hash_many, hash_records, inspect, join, split_digests, slice_of
+
+__all__ = ["build", "contains"]
+
+_PIECE = 1 << 15  # keys that are hashed at once
+_SLICE_KEYS = 1 << 24  # of a slice, if nobody says how many slices: 128 MiB of digests
+_MOST_CHUNKS = 100_000  # tasks; Dask takes some 0.2 ms for each
+_PAGE_BITS = 8 * 4096
+_MOST_SLICES = 65536
+_RANGES_BITS = 1 << 40  # of a filter whose slices, a power of two of them, are exact ranges of digests
+
+# ---- keys
+
+
+def _is_null(key):
+    return key is None or (isinstance(key, float) and key != key) or type(key).__name__ in ("NAType", "NaTType")
+
+
+def _key(key):
+    """An element as the library takes it; None if it is no key. What it refuses stays as it is."""
+    if _is_null(key):
+        return None
+    if hasattr(key, "__index__") and type(key).__name__ not in ("bool", "bool_"):
+        number = operator.index(key)
+        return number.to_bytes(8, "little", signed=number < 0)
+    return key
+
+
+def _check_lines(keys):
+    if all(isinstance(key, str) and key.find("\n") == len(key) - 1 and key for key in keys):
+        raise ValueError("every key is a line with its newline, as dask.bag.read_text() reads them, which the tools' keys do not "
+                         "have: take keys.map(str.rstrip, '\\n'), or, if that is what they are, keys.map(str.encode)")
+
+
+def _pieces(part):
+    """A list of some keys after the other."""
+    if isinstance(part, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"a partition is many keys, and {type(part)} is one: put it into a list")
+    if hasattr(part, "columns"):
+        raise TypeError("a partition is a dataframe: say which column has the keys")
+    elements = iter(part)
+    first = True
+    while piece := list(itertools.islice(elements, _PIECE)):
+        if first:
+            _check_lines(piece)
+        first = False
+        yield piece
+
+
+def _digests_of_objects(part, seed):
+    for piece in _pieces(part):
+        try:
+            yield hash_many(piece, seed), None
+        except TypeError:
+            keys = [_key(key) for key in piece]
+            yield hash_many([key for key in keys if key is not None], seed), [key is None for key in keys]
+
+
+def _digests_of_integers(part, seed):
+    as_keys = "<u8" if part.dtype.kind == "u" else "<i8"
+    if not hasattr(part, "dropna"):  # of NumPy
+        yield hash_records(part.astype(as_keys), seed=seed), None
+        return
+    there = part.dropna()
+    yield hash_records(there.to_numpy(dtype=as_keys), seed=seed), part.isna().tolist() if len(there) < len(part) else None
+
+
+def _digests(part, seed):
+    """Yields the digests of some keys after the other, and for each element whether it is null; None if none is."""
+    kind = getattr(getattr(part, "dtype", None), "kind", "O")
+    if kind in "iu":
+        return _digests_of_integers(part, seed)
+    if kind in "bfcmM":
+        raise TypeError(f"elements of type {part.dtype} are no keys: make them str, bytes or integers; integers with nulls are "
+                        "Int64 in pandas, not float64")
+    return _digests_of_objects(part, seed)
+
+
+# ---- tasks of a build
+
+
+def _hash(part, seed):
+    return b"".join(digests for digests, _ in _digests(part, seed))
+
+
+def _split(digests, bits, slices):
+    return split_digests(bits, slices, b"".join(digests)) if slices > 1 else [b"".join(digests)]
+
+
+def _gather(chunks):
+    return b"".join(chunks)
+
+
+def _count(digests):
+    with Builder() as builder:
+        builder.add_digests(digests)
+        return builder.count()
+
+
+def _make(chunks, scratch, number, params):
+    """Writes a slice into a file of this attempt's own, and returns the name. A worker that dies leaves it to others."""
+    if not os.path.isdir(scratch):
+        raise FileNotFoundError(errno.ENOENT, "the folder of the filter is not on storage that all workers share: it is not there",
+                                scratch)
+    path = os.path.join(scratch, f"{number}.{uuid.uuid4().hex}")
+    with Builder(**params) as builder:
+        for chunk in chunks:
+            builder.add_digests(chunk)
+        builder.finish(path)
+    return path
+
+
+# ---- graphs
+
+
+def _partitions(keys, column):
+    """The partitions, each a Delayed."""
+    if isinstance(keys, Delayed):
+        keys = [keys]
+    if isinstance(keys, (list, tuple)) and keys and all(isinstance(part, Delayed) for part in keys):
+        return [part if column is None else part[column] for part in keys]
+    if not hasattr(keys, "to_delayed"):
+        raise TypeError(f"keys are a bag, a column, or a list of delayed partitions, not {type(keys)}")
+    if column is not None:
+        keys = keys.pluck(column) if hasattr(keys, "pluck") else keys[column]
+    if hasattr(keys, "columns"):
+        raise TypeError("keys are a dataframe: say which column has them")
+    return list(keys.to_delayed())
+
+
+class _Graph:
+    """Tasks that come after partitions."""
+
+    def __init__(self, parts):
+        self.parts = parts
+        self.name = "bloomfile-" + uuid.uuid4().hex  # a computation of its own: files may have changed since the last
+        self.tasks = {}
+
+    def add(self, what, number, *task):
+        key = (f"{self.name}-{what}", *number)
+        self.tasks[key] = task
+        return key
+
+    def hash(self, seed):
+        return [self.add("hash", (i,), _hash, part.key, seed) for i, part in enumerate(self.parts)]
+
+    def split(self, digests, bits, slices, wanted=None):
+        """The chunks of each slice, of each group of `digests`. wanted(group): slices that can have any."""
+        at_once = -(-len(digests) * slices // _MOST_CHUNKS)
+        groups = [digests[i:i + at_once] for i in range(0, len(digests), at_once)]
+        chunks = [[] for _ in range(slices)]
+        for g, group in enumerate(groups):
+            whole = self.add("split", (g,), _split, group, bits, slices)
+            for i in wanted(g) if wanted is not None and at_once == 1 else range(slices):
+                chunks[i].append(self.add("chunk", (g, i), operator.getitem, whole, i))
+        return chunks
+
+    def delayed(self, keys):
+        """Of each key a Delayed."""
+        graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=self.parts)
+        return [Delayed(key, graph, layer=self.name) for key in keys]
+
+
+def _threads():
+    """How many tasks run at once, about."""
+    try:
+        from distributed import default_client
+        return max(1, sum(default_client().nthreads().values()))
+    except (ImportError, ValueError):
+        return os.cpu_count() or 1
+
+
+def _slices_for(n, bits):
+    pages = -(-bits // _PAGE_BITS)
+    return min(max(_threads(), -(-n // _SLICE_KEYS)), pages, _MOST_SLICES)
+
+
+def _ranges_for(parts):
+    """A power of two."""
+    return 1 << (min(max(_threads(), parts // 8, 1), 1024) - 1).bit_length()
+
+
+def _counted(parts, seed):
+    """The digests of all keys, shared out by ranges, which stay with the workers; and how many different ones there are."""
+    ranges = _ranges_for(len(parts))
+    graph = _Graph(parts)
+    keys = [graph.add("range", (i,), _gather, chunks)
+            for i, chunks in enumerate(graph.split(graph.hash(seed), _RANGES_BITS, ranges))]
+    kept = list(dask.persist(*graph.delayed(keys)))
+    counts = _Graph(kept)
+    return kept, sum(dask.compute(*counts.delayed([counts.add("count", (i,), _count, part.key) for i, part in enumerate(kept)])))
+
+
+def _slices_of_range(number, ranges, bits, slices):
+    step = (1 << 64) // ranges
+    return range(slice_of(bits, slices, number * step), slice_of(bits, slices, (number + 1) * step - 1) + 1)
+
+
+# ---- building
+
+
+@contextlib.contextmanager
+def _scratch(path):
+    """A folder beside the file. A worker that did not hear of the end may still write into it."""
+    folder = tempfile.mkdtemp(prefix=f".{os.path.basename(path)[:40]}.", suffix=".slices", dir=os.path.dirname(path))
+    try:
+        yield folder
+    finally:
+        for _ in range(100):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not os.path.exists(folder):
+                break
+            time.sleep(0.05)
+
+
+def _sized(n, fpr, layout, bits, hashes):
+    """The bits of the whole, as a Builder chooses them."""
+    return bits or bits_for(n, 0.01 if fpr is None else fpr, layout, hashes)
+
+
+def _check(params):
+    """Raises what is wrong with them, before there is any work."""
+    with Builder(**params):
+        pass
+
+
+def _publish(path, files, bits, replace):
+    if inspect(files[0]).info.whole_blocks * 512 != bits:
+        raise RuntimeError(f"{path}: keys were shared out for {bits} bits, and the slices are of another filter")
+    join(path, files, replace=replace)
+
+
+def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=False, layout=None, bits=0, hashes=0, seed=0,
+          label=None, tag=b"", framing=None, threads=1, memory=0, spool=None):
+    """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
+
+    keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
+    objects, partitions of keys. n: different keys, at least; None counts them. slices: tasks that write the filter. Its layout is
+    'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
+
+    Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
+    fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
+    """
+    path = os.path.abspath(os.fsdecode(path))
+    params = {"fpr": fpr, "layout": layout, "bits": bits, "hashes": hashes, "seed": seed, "label": label, "tag": tag,
+              "framing": framing, "threads": threads, "memory": memory, "spool": spool}
+    _check(params)
+    if os.path.exists(path) and not replace:
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
+    whole = layout not in (None, "blocked")
+    if whole and slices not in (None, 1):
+        raise ValueError(f"the layout {layout} has no slices, blocked has")
+    parts = _partitions(keys, column)
+    digests = count = None
+    if n is None and not whole and slices != 1:
+        parts, count = _counted(parts, seed)
+        digests = [part.key for part in parts]
+        n = max(count, 1)
+    if whole or slices == 1:
+        slices, size = 1, 0
+    else:
+        size = _sized(n, fpr, layout, bits, hashes)
+        slices = _slices_for(n, size) if slices is None else slices
+    params["capacity"] = n or 0
+    each = [{**params, **({} if slices == 1 else {"slice": i, "slices": slices})} for i in range(slices)]
+    _check(each[0])
+    with _scratch(path) as folder:
+        graph = _Graph(parts)
+        ranges = len(parts)
+        chunks = graph.split(
+            graph.hash(seed) if digests is None else digests, size, slices,
+            None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
+        made = [graph.add("slice", (i,), _make, some, folder, i, each[i]) for i, some in enumerate(chunks)]
+        files = dask.compute(*graph.delayed(made))
+        if slices > 1:
+            _publish(path, files, size, replace)
+        else:
+            with Filter(files[0]) as only:
+                only.seal_to(path, replace=replace)
+    built = Filter(path)
+    if n is not None and built.info().keys > n:
+        warnings.warn(f"{path}: {built.info().keys} keys are in a filter for {n}: its rate is {built.measure().fpr:.2g}",
+                      stacklevel=2)
+    return built
+
+
+# ---- asking
+
+_open = {}
+_opening = threading.Lock()
+
+
+def _opened(path):
+    """One handle for all threads of a process, as long as the path names the same file."""
+    with _opening:
+        known = _open.get(path)
+        if known is None or known.stale:
+            known = _open[path] = Filter(path)
+        return known
+
+
+def _warn(text):
+    """The client hears of it, if there is one."""
+    try:
+        from distributed import warn
+    except ImportError:
+        warn = warnings.warn
+    warn(text, DamageWarning)
+
+
+def _ask(part, path):
+    """True, False or None of each element."""
+    f = _opened(path)
+    answers = []
+    for digests, nulls in _digests(part, f.seed):
+        hits = map(bool, f.contains_digests(digests))
+        answers.extend(hits if nulls is None else (None if null else next(hits) for null in nulls))
+    if f.status is not None:
+        _warn(f"{f.status}: where that is met the answer is True, maybe")
+    return answers
+
+
+def _ask_bag(part, path, call):
+    return _ask(part, path)
+
+
+def _ask_series(series, path, call):
+    import pandas
+    return pandas.Series(_ask(series, path), index=series.index, name=series.name, dtype="boolean")
+
+
+def contains(keys, path):
+    """A bag of True (maybe), False (certainly not) and None (a null); of a column, a column of type "boolean".
+
+    Each process maps the file at path once. Damage makes answers True, and is a DamageWarning, which a client hears, too.
+    """
+    path = os.path.abspath(os.fsdecode(path))
+    call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave
+    if isinstance(keys, Delayed) or not hasattr(keys, "map_partitions"):
+        raise TypeError(f"keys are a bag or a column, not {type(keys)}")
+    if hasattr(keys, "columns"):
+        raise TypeError("keys are a dataframe: pass one column")
+    if hasattr(keys, "pluck"):
+        return keys.map_partitions(_ask_bag, path, call)
+    return keys.map_partitions(_ask_series, path, call, meta=(keys.name, "boolean"))

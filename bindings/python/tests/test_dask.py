@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""bloomfile.dask: the same bytes as bfcreate, whatever dies; and what is asked by partitions."""
+
+import importlib.util
+import logging
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+import unittest
+import warnings
+
+import bloomfile
+from bloomfile import errors
+
+from support import IN_MEMORY, SANITIZED, Case, python
+
+HERE = importlib.util.find_spec("dask") is not None
+CLUSTERS = HERE and importlib.util.find_spec("distributed") is not None
+PANDAS = HERE and importlib.util.find_spec("pandas") is not None
+REPEATED = "ONCE_WAS_RUN" in os.environ or SANITIZED  # in another build; nothing here is compiled
+
+if HERE:
+    import dask
+    import dask.bag
+    import bloomfile.dask
+
+KEYS = [f"key {i % 40000}" for i in range(60000)]
+DIFFERENT = 40000
+
+
+def partition(number, of=6):
+    return KEYS[number::of]
+
+
+def partition_of_the_doomed(marker, number):
+    """The worker that is the first to read it dies in the middle."""
+    for i, key in enumerate(partition(number)):
+        if i == 5000:
+            die_once(marker)
+        yield key
+
+
+def die_once(marker):
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail(number):
+    raise KeyError(f"the source has failed: {number}")
+
+
+def doom(marker):
+    """In a worker: the first slice that is made is the worker's end, after its file is there."""
+    class Doomed(bloomfile.Builder):
+        def finish(self, path):
+            super().finish(path)
+            die_once(marker)
+    bloomfile.dask.Builder = Doomed
+
+
+def spare():
+    bloomfile.dask.Builder = bloomfile.Builder
+
+
+def doom_all():
+    """In a worker: no slice can be written."""
+    class Full(bloomfile.Builder):
+        def finish(self, path):
+            raise OSError(28, "the disk is full", path)
+    bloomfile.dask.Builder = Full
+
+
+def blind(folder):
+    """In a worker: it does not see a folder, which is one test's own."""
+    isdir = os.path.isdir
+    os.path.isdir = lambda path: not os.fspath(path).startswith(folder) and isdir(path)
+
+
+class DaskCase(Case):
+    def by_tool(self, *options):
+        """What bfcreate makes of the keys."""
+        self.tool("bfcreate", "-q", "-f", *options, self.folder / "tool.bloom", "-",
+                  input="".join(f"{key}\n" for key in KEYS).encode())
+        return (self.folder / "tool.bloom").read_bytes()
+
+    def make(self, keys, **params):
+        with bloomfile.dask.build(keys, self.path, framing="lines", replace=True, **params) as made:
+            return made.info()
+
+    def assert_only(self, *names):
+        """No other file, and no folder, is there."""
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+
+@unittest.skipUnless(HERE, "without dask")
+@unittest.skipIf(REPEATED, "it was run in another build")
+class Threads(DaskCase):
+    """In this process, by Dask's threads."""
+
+    def setUp(self):
+        super().setUp()
+        self.bag = dask.bag.from_delayed([dask.delayed(partition)(i) for i in range(6)])
+
+    def test_the_bytes_of_one_build(self):
+        for options, params in (
+                ([], {}), (["-n", "50k"], {"n": 50000}), (["-p", "0.0001", "--seed", "9"], {"fpr": 0.0001, "seed": 9}),
+                (["-n", "50k", "-k", "4", "--label", "x"], {"n": 50000, "hashes": 4, "label": "x"}),
+                (["-n", "50k", "-m", "1M"], {"n": 50000, "bits": 1_000_448})):
+            expected = self.by_tool(*options)
+            for slices in None, 1, 2, 5, 11:
+                with self.subTest(options=options, slices=slices):
+                    self.make(self.bag, slices=slices, **params)
+                    self.assertEqual(self.path.read_bytes(), expected)
+        self.assert_only("test.bloom", "tool.bloom")
+
+    def test_partitions_in_other_forms(self):
+        expected = self.by_tool()
+        parts = [dask.delayed(partition)(i) for i in range(6)]
+        for keys, column in (
+                (parts, None), (tuple(parts), None), (dask.delayed(KEYS), None), (dask.delayed(map)(str, KEYS), None),
+                (self.bag.map(str.encode), None), (self.bag.map(lambda key: {"url": key, "size": 1}), "url"),
+                (self.bag.filter(lambda key: key.endswith("7")).repartition(1).map_partitions(lambda part: KEYS), None)):
+            with self.subTest(keys=keys):
+                self.make(keys, column=column)
+                self.assertEqual(self.path.read_bytes(), expected)
+
+    def test_other_layouts_are_made_by_one_task(self):
+        for layout in "classic", "counting", "ribbon":
+            expected = self.by_tool("-l", layout, "-n", "50k")
+            self.make(self.bag, n=50000, layout=layout)
+            self.assertEqual(self.path.read_bytes(), expected)
+            self.assertRaises(ValueError, self.make, self.bag, layout=layout, slices=2)
+
+    def test_few_chunks_for_many_partitions(self):
+        most, bloomfile.dask._MOST_CHUNKS = bloomfile.dask._MOST_CHUNKS, 7
+        try:
+            for params in {"n": 50000}, {}:
+                self.make(self.bag, slices=5, **params)
+                self.assertEqual(self.path.read_bytes(), self.by_tool(*(["-n", "50k"] if params else [])))
+        finally:
+            bloomfile.dask._MOST_CHUNKS = most
+
+    def test_what_is_a_key(self):
+        keys = ["text", "Käse", b"bytes", bytearray(b"array"), 7, -1, 2**63, None, float("nan"), 2**64 - 2]
+        bag = dask.bag.from_sequence(keys, npartitions=1)
+        with bloomfile.dask.build(bag, self.path) as f:
+            self.assertEqual(f.info().keys, 8)
+            for key in ("text", "Käse".encode(), "bytes", "array", bytes([7, 0, 0, 0, 0, 0, 0, 0]), b"\xff" * 8, bytes(7) + b"\x80",
+                        b"\xfe" + b"\xff" * 7):
+                self.assertIn(key, f)
+        answers = bloomfile.dask.contains(dask.bag.concat([bag, dask.bag.from_sequence(["other", None])]), self.path)
+        self.assertEqual(answers.compute(scheduler="sync"), [True] * 7 + [None] * 2 + [True, False, None])
+        for keys, error in (([1.5], TypeError), ([True], TypeError), (["\ud800"], UnicodeEncodeError), ([2**64], OverflowError),
+                            ([("a",)], TypeError), (["a\n", "b\n"], ValueError)):
+            bad = dask.bag.from_sequence(keys, npartitions=1)
+            with self.subTest(keys):
+                self.assertRaises(error, bloomfile.dask.build, bad, self.path, replace=True)
+                self.assertRaises(error, bloomfile.dask.contains(bad, self.path).compute, scheduler="sync")
+        with bloomfile.dask.build(dask.bag.from_sequence(["a text\nof lines\n", "b\n"], npartitions=1), self.path, replace=True) as f:
+            self.assertIn("b\n", f)
+        self.assert_only("test.bloom")
+
+    def test_what_is_refused_leaves_the_old_file(self):
+        old = self.by_tool("-n", "50k")
+        self.path.write_bytes(old)
+        broken = [dask.delayed(partition)(0), dask.delayed(fail)(1)]
+        self.assertRaises(FileExistsError, bloomfile.dask.build, self.bag, self.path)
+        for error, keys, params in (
+                (KeyError, broken, {}), (KeyError, broken, {"n": 5}), (TypeError, KEYS, {}), (TypeError, "keys", {}), (TypeError, [], {}),
+                (TypeError, dask.delayed("one key"), {}), (errors.ESLICE, self.bag, {"slices": 20, "n": 50000}),
+                (errors.ESLICE, self.bag, {"slices": 1000}), (errors.ERATE, self.bag, {"fpr": 2}),
+                (errors.EBITS, self.bag, {"bits": 100}), (TypeError, self.bag, {"nonsense": 1})):
+            with self.subTest(params=params, error=error):
+                self.assertRaises(error, bloomfile.dask.build, keys, self.path, replace=True, **params)
+        self.assertEqual(self.path.read_bytes(), old)
+        self.assertRaises(FileNotFoundError, bloomfile.dask.build, self.bag, self.folder / "none" / "x")
+        self.assertRaises(IsADirectoryError, bloomfile.dask.build, self.bag, self.folder, replace=True)
+        self.assert_only("test.bloom", "tool.bloom")
+
+    def test_too_many_keys_are_told(self):
+        with self.assertWarnsRegex(UserWarning, "40000 keys are in a filter for 20000: its rate is 0.1"):
+            self.make(self.bag, n=20000)
+        self.make(dask.bag.from_sequence([], npartitions=1))
+        with bloomfile.Filter(self.path) as f:
+            self.assertEqual((f.info().keys, "a" in f), (0, False))
+
+    def test_asking_follows_the_file(self):
+        self.build(["a"])
+        bag = dask.bag.from_sequence(["a", "b"], npartitions=2)
+        with dask.config.set(scheduler="sync"):
+            before = bloomfile.dask.contains(bag, self.path)
+            self.assertEqual(before.compute(), [True, False])
+            self.build(["b"], replace=True)
+            after = bloomfile.dask.contains(bag, self.path)
+            self.assertEqual(after.compute(), [False, True])
+            self.assertNotEqual(before.name, after.name)  # a result that Dask keeps is not taken for this one
+            self.path.unlink()
+            self.assertRaises(FileNotFoundError, after.compute)
+            for keys in ["a"], "a", dask.delayed(["a"]):
+                self.assertRaises(TypeError, bloomfile.dask.contains, keys, self.path)
+
+    def test_damage_is_maybe(self):
+        self.build(KEYS)
+        image = bytearray(self.path.read_bytes())
+        image[5000] ^= 255
+        self.path.write_bytes(image)
+        with self.assertWarnsRegex(bloomfile.DamageWarning, "test.bloom.*page 0|test.bloom.*checksum"):
+            self.assertTrue(all(bloomfile.dask.contains(self.bag, self.path).compute(scheduler="sync")))
+
+    def test_without_pandas(self):
+        code = """if True:
+            import sys
+            sys.modules["pandas"] = sys.modules["numpy"] = None
+            import dask.bag, bloomfile.dask
+            bag = dask.bag.from_sequence(["a", "b", 5], npartitions=2)
+            with bloomfile.dask.build(bag, sys.argv[1]) as f:
+                print(f.info().keys, bloomfile.dask.contains(bag, sys.argv[1]).compute(scheduler="sync"))
+            """
+        self.assertEqual(python(code, self.path), "3 [True, True, True]\n")
+
+
+@unittest.skipUnless(PANDAS, "without dask and pandas")
+@unittest.skipIf(REPEATED, "it was run in another build")
+class Columns(DaskCase):
+    def setUp(self):
+        super().setUp()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import dask.dataframe
+            import pandas
+        self.pandas = pandas
+        frame = pandas.DataFrame({"url": KEYS, "id": range(60000), "null": [None, *KEYS[1:]]})
+        frame["whole"] = pandas.array([None, *range(1, 60000)], dtype="Int64")
+        frame["small"] = (frame["id"] % 100).astype("int16")
+        frame["kind"] = frame["url"].astype("category")
+        frame["text"] = frame["null"].astype("string")
+        self.frame = dask.dataframe.from_pandas(frame, npartitions=5)
+        self.enterContext(dask.config.set(scheduler="sync"))
+
+    def test_columns(self):
+        expected = self.by_tool()
+        for keys, column in (self.frame, "url"), (self.frame.url, None), (self.frame, "kind"):
+            self.make(keys, column=column)
+            self.assertEqual(self.path.read_bytes(), expected)
+        self.assertEqual([self.make(self.frame, column=name).keys for name in ("id", "null", "whole", "small", "text")],
+                         [60000, DIFFERENT, 59999, 100, DIFFERENT])
+        for error, keys in (TypeError, self.frame), (TypeError, self.frame.id / 2), (TypeError, self.frame.id > 2):
+            self.assertRaises(error, self.make, keys)
+            self.assertRaises(error, lambda keys: bloomfile.dask.contains(keys, self.path).compute(), keys)
+
+    def test_integers_are_the_same_keys_in_all_sizes(self):
+        self.make(dask.bag.from_sequence(range(1, 100), npartitions=2))
+        for name in "id", "whole", "small":
+            answers = bloomfile.dask.contains(self.frame[name], self.path).compute()
+            self.assertEqual(answers.dtype, "boolean")
+            self.assertEqual((answers.name, answers.index.tolist()), (name, list(range(60000))))
+            self.assertTrue(answers[1:100].all())
+            self.assertEqual(answers.isna().tolist(), [name == "whole"] + [False] * 59999)
+            if name != "small":
+                self.assertLess(answers[100:].sum(), 900)
+
+    def test_readme(self):
+        """What it shows runs."""
+        text = (pathlib.Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8").partition("\n## Dask\n")[2]
+        first, second = re.findall(r"^```python\n(.*?)^```$", text.partition("\n## ")[0], re.M | re.S)
+        self.assertLessEqual(len(first.splitlines()), 4)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for name, keys in ("urls-1.txt", "ab"), ("urls-2.txt", "bc"), ("others.txt", "adae"):
+            pathlib.Path(name).write_text("".join(f"http://{key}\n" for key in keys), encoding="ascii")
+        names = {"frame": self.frame}
+        exec(first + second, names)
+        self.assertEqual(names["new"].compute(), ["http://d", "http://e"])
+        self.assertEqual(len(names["unknown"]), 0)
+        self.assertIn("http://c", bloomfile.Filter("urls.bloom"))
+
+    def test_rows_are_taken_by_answers(self):
+        self.make(dask.bag.from_sequence(KEYS[:100], npartitions=2), fpr=1e-9)
+        for name in "url", "kind", "text":
+            known = bloomfile.dask.contains(self.frame[name], self.path)
+            self.assertEqual(self.frame[known].compute().id.tolist(),
+                             [*range(1 if name == "text" else 0, 100), *range(40000, 40100)])
+
+
+@unittest.skipUnless(CLUSTERS, "without distributed")
+@unittest.skipIf(REPEATED, "it was run in another build")
+class Cluster(DaskCase):
+    """By two worker processes."""
+
+    @classmethod
+    def setUpClass(cls):
+        options, sys.warnoptions[:] = sys.warnoptions[:], []  # workers get them, and their Dask is older than their Python
+        cls.addClassCleanup(sys.warnoptions.extend, options)
+        cls.enterClassContext(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+
+    def setUp(self):
+        """Each test has workers of its own: Dask may take long to start one again."""
+        super().setUp()
+        import distributed
+        cluster = self.enterContext(distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL, local_directory=IN_MEMORY))
+        self.client = self.enterContext(distributed.Client(cluster))
+        self.parts = [dask.delayed(partition)(i) for i in range(6)]
+
+    def check_killed(self, parts, expected, **params):
+        """They kill one worker, and nothing else shows it."""
+        self.make(parts, slices=4, **params)
+        self.assertEqual(self.path.read_bytes(), expected)
+        (self.folder / "marker").unlink()
+        self.assert_only("test.bloom", "tool.bloom")
+
+    def test_a_worker_is_killed_while_it_reads(self):
+        expected = self.by_tool()
+        marker = str(self.folder / "marker")
+        self.check_killed([dask.delayed(partition_of_the_doomed)(marker, i) for i in range(6)], expected)
+
+    def test_a_worker_is_killed_after_it_made_a_slice(self):
+        expected = self.by_tool("-n", "50k")
+        self.client.run(doom, str(self.folder / "marker"))
+        self.check_killed(self.parts, expected, n=50000)
+
+    def test_failures_and_answers(self):
+        self.check_failures()
+        self.client.run(spare)
+        self.check_answers()
+        self.check_storage_that_is_not_shared()
+
+    def check_failures(self):
+        old = self.by_tool("-n", "50k")
+        self.path.write_bytes(old)
+        self.assertRaisesRegex(KeyError, "the source has failed: 3", self.make, [*self.parts, dask.delayed(fail)(3)])
+        self.client.run(doom_all)
+        self.assertRaisesRegex(OSError, "the disk is full", self.make, self.parts, n=50000, slices=4)
+        self.assertEqual(self.path.read_bytes(), old)
+        self.assert_only("test.bloom", "tool.bloom")
+
+    def check_storage_that_is_not_shared(self):
+        """The folder is there for the client only."""
+        self.client.run(blind, str(self.folder))
+        self.assertRaisesRegex(FileNotFoundError, "storage that all workers share.*test.bloom", self.make, self.parts, slices=2)
+        self.assert_only("test.bloom", "tool.bloom")
+
+    def check_answers(self):
+        self.make(self.parts)
+        keys = dask.bag.from_delayed([*self.parts, dask.delayed(["not there"])])
+        self.assertEqual(bloomfile.dask.contains(keys, self.path).compute(), [True] * len(KEYS) + [False])
+        image = bytearray(self.path.read_bytes())
+        image[5000] ^= 255
+        self.path.write_bytes(image)
+        self.client.run(warnings.simplefilter, "ignore")  # what the workers say themselves
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.assertTrue(all(bloomfile.dask.contains(dask.bag.from_delayed(self.parts), self.path).compute()))
+            deadline = time.monotonic() + 20
+            while not caught and time.monotonic() < deadline:  # they come by another way than results
+                time.sleep(0.01)
+        self.assertIn(bloomfile.DamageWarning, [warning.category for warning in caught])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -296,7 +296,7 @@ static bool join_headers(struct job *j)
 
 /* ---------------------------------------------------------------------------------- the file */
 
-/* A stretch of the slice, and where it goes. The ranks' stretches need not be of one size. */
+/* A stretch of the slice, and where it goes. */
 struct stretch {
     uint64_t from, to, size;
     uint32_t mask; /* by which each number of 4 bytes is XORed */
@@ -305,7 +305,7 @@ struct stretch {
 static int read_piece(const struct job *j, const struct stretch *s, uint64_t at, uint8_t *piece,
                       size_t size)
 {
-    const int error = size == 0 ? 0 : read_slice(j, piece, size, s->from + at);
+    const int error = read_slice(j, piece, size, s->from + at);
     const uint32_t mask = htole32(s->mask);
     for (size_t i = 0; mask != 0 && i < size; i += sizeof mask) {
         uint32_t number;
@@ -316,25 +316,24 @@ static int read_piece(const struct job *j, const struct stretch *s, uint64_t at,
     return error;
 }
 
-/* All ranks write as often, though one that has failed, or has less, writes nothing. */
+/* Each rank writes by itself: MPI_File_write_at_all() would send all to a few that write. */
 static bool copy_stretch(struct job *j, MPI_File file, struct stretch s, uint8_t *piece)
 {
-    bool done = true;
-    uint64_t most;
-    MPI_Allreduce(&s.size, &most, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    for (uint64_t at = 0; at < most; at += PIECE) {
-        size_t size = !done || at >= s.size ? 0 : s.size - at < PIECE ? s.size - at : PIECE;
+    for (uint64_t at = 0; at < s.size; at += PIECE) {
+        const size_t size = s.size - at < PIECE ? s.size - at : PIECE;
         int error = read_piece(j, &s, at, piece, size);
-        if (error != 0) {
-            done = failed(j, error, "cannot read a temporary file in %s", j->params.spool);
-            size = 0;
-        }
-        error = MPI_File_write_at_all(file, (MPI_Offset)(s.to + at), piece, (int)size, MPI_BYTE,
-                                      MPI_STATUS_IGNORE);
-        if (error != MPI_SUCCESS)
-            done = mpi_failed(j, error, "write");
+        if (error != 0)
+            return failed(j, error, "cannot read a temporary file in %s", j->params.spool);
+        int written = 0;
+        MPI_Status status;
+        error =
+            MPI_File_write_at(file, (MPI_Offset)(s.to + at), piece, (int)size, MPI_BYTE, &status);
+        if (error == MPI_SUCCESS)
+            MPI_Get_count(&status, MPI_BYTE, &written);
+        if (written != (int)size)
+            return mpi_failed(j, error != MPI_SUCCESS ? error : MPI_ERR_IO, "write");
     }
-    return done;
+    return true;
 }
 
 /* The slice's pages, and their checksums: in the table of the whole each is XORed with the checksum
@@ -345,8 +344,7 @@ static bool copy_slice(struct job *j, MPI_File file, uint8_t *piece)
     const struct stretch body = { HEADER, HEADER + page * PAGE, j->slice.body_size, 0 };
     const struct stretch sums = { HEADER + body.size, HEADER + j->whole.body_size + 4 * page,
                                   4 * j->slice.pages, j->slice.body_crc ^ j->whole.body_crc };
-    const bool done = copy_stretch(j, file, body, piece);
-    return copy_stretch(j, file, sums, piece) && done;
+    return copy_stretch(j, file, body, piece) && copy_stretch(j, file, sums, piece);
 }
 
 static bool write_slices(struct job *j)

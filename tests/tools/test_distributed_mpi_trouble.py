@@ -15,6 +15,7 @@ from support import NAMESPACE, OLD, SANITIZED, TOOLS, UNPRIVILEGED, lines, main,
 STOPPING_DISK = os.environ.get("STOPPING_DISK", "")
 SHORTER_THAN_IT_SAYS = "/sys/kernel/mm/transparent_hugepage/enabled"  # 4096 bytes, of which few can be read
 NO_ROOM = [*NAMESPACE, "sh", "-c", 'mount -t tmpfs -o size=1m none disk || exit 77; "$@"', "sh"]
+LIMITED = ["sh", "-c", 'trap "" XFSZ; ulimit -f 800; exec "$@"', "sh"]  # files of at most 400 KiB
 TEMPORARY = r"\./\.bfcreate_mpi\.[0-9a-f]{12}\.tmp"
 
 
@@ -88,6 +89,17 @@ class MpiTrouble(MpiTest):
                     self.assertEqual(self.read("filter"), expected if at == 3 else OLD)
                     if how == "fail":
                         self.assertRegex(message, f"\\Abfcreate_mpi: {says}")
+
+    def test_a_write_that_fails(self):
+        """Of the last rank, whose part of the file lies beyond what it may write."""
+        self.write("keys", INPUTS["many"])
+        for old in False, True:
+            if old:
+                self.write("filter", OLD)
+            before, words = self.contexts(([], "keys"), (LIMITED, "keys"), options=["-f", "-n", 400000])
+            message = self.fails("bfcreate_mpi", *words, env={"OMPI_MCA_btl": "self,tcp"}, **before)
+            self.assertRegex(message, f"bfcreate_mpi: rank 1: cannot write {TEMPORARY}, which is to become filter: ")
+            self.assertEqual(message.count("bfcreate_mpi: "), 1, message)
 
     @needs(*NAMESPACE)
     def test_no_room(self):

@@ -15,10 +15,10 @@ import java.nio.file.Path;
  * them. Repetitions count once.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on
- * in a temporary file. On top of that a builder takes 5 MiB, when it writes 16 bytes for each 1024th of the digests, and 4
- * bytes for each page of the filter; the layouts classic and counting also take the filter itself, or as much of it as
- * {@link Params#memory} allows, and go through the digests once for each part. The size of a filter or slice of the layout
- * blocked does not matter otherwise: it is written as it is made.
+ * in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the filter, and
+ * while it writes 32 bytes for each 1024th digest. The layouts classic and counting also take the filter itself, or as much
+ * of it as {@link Params#memory} allows, and go through the digests once for each part. A filter or slice of the layout
+ * blocked is written as it is made, page after page, so its size does not matter otherwise.
  *
  * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each.
  *

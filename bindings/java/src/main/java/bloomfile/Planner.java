@@ -65,7 +65,7 @@ final class Planner {
         double rate = Sizing.rate(h.layout, h.m, h.n, h.k);
         double promised = Double.longBitsToDouble(h.fpr);
         if (promised == 0 && planned) {
-            promised = Sizing.rate(h.layout, h.blocks() * 512, h.capacity, h.k);
+            promised = Sizing.rate(h.layout, h.isSlice() ? h.wholeBlocks * 512 : h.m, h.capacity, h.k);
         }
         double limit = promised != 0 ? 2 * promised : USELESS;
         if (rate > limit) {

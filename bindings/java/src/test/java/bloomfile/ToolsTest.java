@@ -3,16 +3,19 @@ package bloomfile;
 
 import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
+import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import org.junit.Assume;
@@ -170,6 +173,66 @@ public class ToolsTest {
                         "--tag", "0" + i, "tool.bloom", "source0", "source1", "source2"));
                 same(layout + " " + i, Files.readAllBytes(made));
             }
+        }
+    }
+
+    private static List<Path> golden() throws IOException {
+        List<Path> files = new ArrayList<>();
+        for (Path folder : new Path[] {Spec.GOLDEN, Spec.REFUSED}) {
+            try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "*.bloom")) {
+                found.forEach(file -> files.add(file.toAbsolutePath()));
+            }
+        }
+        Collections.sort(files);
+        return files;
+    }
+
+    /** Whether an operation here ended as the tool did, with the same file. */
+    private void alike(String what, int status, Operation operation) throws IOException {
+        Path made = root.resolve("java.bloom");
+        Files.deleteIfExists(made);
+        try {
+            operation.run(made);
+        } catch (BloomfileException e) {
+            // The tools fold live filters, too.
+            assertTrue(what + ": " + e.getMessage(), e.code() == ErrorCode.ELIVE || status == 2);
+            assertFalse(Files.exists(made));
+            return;
+        }
+        assertEquals(what, 0, status);
+        same(what, Files.readAllBytes(made));
+    }
+
+    private interface Operation {
+        void run(Path made) throws IOException;
+    }
+
+    /** Not counting or ribbon; nor those whose record has {@code writers} though it is sealed, which the tools heed. */
+    private static boolean isCombined(Path file) throws IOException {
+        if (file.getFileName().toString().startsWith("reserved-")) {
+            return false;
+        }
+        int layout = Header.u32(Arrays.copyOf(Files.readAllBytes(file), 64), 32);
+        return layout != Layout.COUNTING.number() && layout != Layout.RIBBON.number();
+    }
+
+    /** Headers that no writer makes, and files that must be refused. */
+    @Test
+    public void goldenFiles() throws IOException {
+        Path previous = null;
+        for (Path file : golden()) {
+            if (!isCombined(file)) {
+                continue;
+            }
+            String name = file.getFileName().toString();
+            alike("fold " + name, run("bffold", "-fq", "--factor", 1, file, "tool.bloom"),
+                    made -> Fold.byFactor(made, file, 1));
+            if (previous != null) {
+                Path other = previous;
+                alike("merge " + name + " and " + other.getFileName(), run("bfmerge", "-fq", "-p", 1, "tool.bloom", file, other),
+                        made -> new Merge().fpr(1).write(made, List.of(file, other)));
+            }
+            previous = file;
         }
     }
 

@@ -30,6 +30,7 @@ public final class Builder implements Closeable {
     private final Sizing sizing;
     private final Digests digests;
     private final long seed;
+    private long keys;
     private boolean broken;
     private boolean closed;
 
@@ -197,12 +198,22 @@ public final class Builder implements Closeable {
         return out.toByteArray();
     }
 
+    /**
+     * The number of distinct keys of the filter, or slice, that was written last.
+     *
+     * @return exact; 0 if none was written
+     */
+    public long keys() {
+        return keys;
+    }
+
     /** Makes the image. Returns its header. */
     private Header write(ImageOut out, String name, WriteOption[] options) throws IOException {
         check();
         Sizing size = sizing != null ? sizing : Planner.size(params, digests.count());
         Header h = Planner.header(params, size);
         Fill.image(h, digests, out, params.memory);
+        keys = h.n;
         if (!WriteOption.has(options, WriteOption.OVERFULL)) {
             Planner.checkRate(h, params.capacity != 0, name);
         }

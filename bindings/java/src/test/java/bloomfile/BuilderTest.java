@@ -96,7 +96,9 @@ public class BuilderTest {
             b.addDigest(Xxh3.hash(new byte[0], 9));
             b.add(long1, 0, long1.length);
             b.add(long1);
+            assertEquals(0, b.keys());
             assertArrayEquals(a.toBytes(), b.toBytes());
+            assertEquals(3, b.keys());
         }
     }
 

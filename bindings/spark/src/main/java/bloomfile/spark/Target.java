@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+package bloomfile.spark;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileAlreadyExistsException;
+import org.apache.hadoop.fs.FileContext;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Options;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.RemoteIterator;
+import org.apache.hadoop.fs.StreamCapabilities;
+import org.apache.hadoop.fs.UnsupportedFileSystemException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The file that is to be made, and the folder beside it where its slices wait. */
+final class Target {
+    private static final Logger LOG = LoggerFactory.getLogger(Target.class);
+    private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
+    private static final String END = ".building";
+    private static final long WEEK = 7L * 24 * 3600 * 1000;
+
+    /** Hadoop's name for stores of objects whose uploads can be given up (3.3.1 and later). */
+    private static final String ABORTABLE = "fs.capability.outputstream.abortable";
+
+    private final Storage storage;
+    private final FileSystem files;
+    private final Path path;
+    private final boolean replace;
+
+    Target(Storage storage, Path path, boolean replace) throws IOException {
+        this.storage = storage;
+        this.replace = replace;
+        files = storage.of(path);
+        this.path = path.makeQualified(files.getUri(), files.getWorkingDirectory());
+    }
+
+    /** Writes what is to be in a file. */
+    interface Content {
+        void writeTo(OutputStream out) throws IOException;
+    }
+
+    Path path() {
+        return path;
+    }
+
+    /** Throws if the file cannot be made, as far as that can be known beforehand. */
+    void check() throws IOException {
+        if (!isStore() && !isLocal()) {
+            context();
+        }
+        if (!files.exists(path)) {
+            return;
+        }
+        if (!replace) {
+            throw new FileAlreadyExistsException("cannot make " + path + ": it exists; allow to replace it, or name"
+                    + " another");
+        }
+        FileStatus old = files.getFileStatus(path);
+        byte[] start = new byte[MAGIC.length];
+        int n = 0;
+        if (old.isFile()) {
+            try (InputStream in = files.open(path)) {
+                n = in.readNBytes(start, 0, start.length);
+            }
+        }
+        if (!old.isFile() || n > 0 && !Arrays.equals(start, MAGIC)) {
+            throw new IOException("cannot replace " + path + ": it is no filter; name another file, or remove it");
+        }
+    }
+
+    /** Makes the folder for slices, with a name of its own. */
+    Scratch begin() throws IOException {
+        Path folder = new Path(path.getParent(), "." + path.getName() + "." + UUID.randomUUID() + END);
+        if (!files.mkdirs(folder)) {
+            throw new IOException("cannot make the folder " + folder);
+        }
+        // If the driver is ended, but not killed.
+        files.deleteOnExit(folder);
+        return new Scratch(folder);
+    }
+
+    /** Removes folders of builds whose driver died a week ago or more, and tells of the others. */
+    List<String> leftovers() throws IOException {
+        List<String> found = new ArrayList<>();
+        if (!files.exists(path.getParent())) {
+            return found;
+        }
+        RemoteIterator<FileStatus> all = files.listStatusIterator(path.getParent());
+        while (all.hasNext()) {
+            FileStatus one = all.next();
+            String name = one.getPath().getName();
+            if (name.startsWith("." + path.getName() + ".") && name.endsWith(END)) {
+                if (one.getModificationTime() < System.currentTimeMillis() - WEEK) {
+                    LOG.info("Removing {}, which a build left behind", one.getPath());
+                    files.delete(one.getPath(), true);
+                } else {
+                    LOG.warn("{} is of a build that died, or is under way; remove it if that is not so", one.getPath());
+                    found.add(one.getPath().toString());
+                }
+            }
+        }
+        return found;
+    }
+
+    private boolean isLocal() {
+        return "file".equals(path.toUri().getScheme());
+    }
+
+    /** Whether a file there appears when its upload ends, and not before. */
+    private boolean isStore() throws IOException {
+        return files.hasPathCapability(path, ABORTABLE);
+    }
+
+    private FileContext context() throws IOException {
+        try {
+            return FileContext.getFileContext(path.toUri(), storage.configuration());
+        } catch (UnsupportedFileSystemException none) {
+            throw new IOException("cannot make " + path + ": its file system can neither replace a file at once nor give"
+                    + " up an upload; make the filter on another one, and copy it", none);
+        }
+    }
+
+    /** The folder for slices. Closing removes it. */
+    final class Scratch implements Closeable {
+        private final Path folder;
+
+        Scratch(Path folder) {
+            this.folder = folder;
+        }
+
+        Path folder() {
+            return folder;
+        }
+
+        /** Makes the file appear at its path, complete and on disk. If this throws, what was there is there. */
+        void publish(Content content) throws IOException {
+            if (isStore()) {
+                upload(content);
+                return;
+            }
+            Path whole = new Path(folder, "whole");
+            try (FSDataOutputStream out = files.createFile(whole).overwrite(false).build()) {
+                content.writeTo(out);
+                if (out.hasCapability(StreamCapabilities.HSYNC)) {
+                    out.hsync();
+                }
+            }
+            if (!isLocal()) {
+                context().rename(whole, path, replace ? Options.Rename.OVERWRITE : Options.Rename.NONE);
+                return;
+            }
+            java.nio.file.Path from = Paths.get(whole.toUri().getPath());
+            java.nio.file.Path to = Paths.get(path.toUri().getPath());
+            sync(from);
+            if (replace) {
+                Files.move(from, to, StandardCopyOption.ATOMIC_MOVE);
+            } else {
+                Files.createLink(to, from);
+            }
+            sync(to.getParent());
+        }
+
+        private void upload(Content content) throws IOException {
+            FSDataOutputStream out = files.create(path, replace);
+            boolean done = false;
+            try {
+                content.writeTo(out);
+                done = true;
+            } finally {
+                if (!done) {
+                    out.abort();
+                }
+                out.close();
+            }
+        }
+
+        private void sync(java.nio.file.Path what) throws IOException {
+            try (FileChannel channel = FileChannel.open(what, StandardOpenOption.READ)) {
+                channel.force(true);
+            }
+        }
+
+        @Override
+        public void close() {
+            try {
+                files.delete(folder, true);
+                files.cancelDeleteOnExit(folder);
+            } catch (IOException left) {
+                LOG.warn("{} is left behind, and can be removed: {}", folder, left.toString());
+            }
+        }
+    }
+}

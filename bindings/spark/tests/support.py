@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the Spark binding share. Environment: SPARK_JARS, files divided by commas; BLOOMFILE_TOOLS, the folder
+of bfcreate; ROUNDS, how often each failure is provoked."""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import unittest
+
+import pyspark
+from pyspark.sql import SparkSession, functions
+
+JARS = os.environ["SPARK_JARS"]
+TOOLS = os.environ["BLOOMFILE_TOOLS"]
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+CLUSTER = "local-cluster[2,1,2048]"
+HEADER = 4096
+
+OPTIONS = {
+    "spark.jars": JARS,
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "1g",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.executor.memory": "1g",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.bloomfile.dir": tempfile.gettempdir(),
+    "spark.hadoop.fs.faulty.impl": "bloomfile.spark.FaultyFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.faulty.impl": "bloomfile.spark.FaultyFileSystem$Context",
+    "spark.hadoop.fs.faulty.impl.disable.cache": "true",
+}
+
+
+def start(master=CLUSTER, **options):
+    """A session of its own. Two underscores in a name stand for a dot."""
+    running = SparkSession.getActiveSession()
+    if running:
+        running.stop()
+    builder = SparkSession.builder.master(master).appName("bloomfile")
+    for name, value in {**OPTIONS, **{k.replace("__", "."): v for k, v in options.items()}}.items():
+        builder = builder.config(name, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    return spark
+
+
+def urls(spark, first, last, parts=4):
+    """The keys first to last - 1 as strings, in `url`, with the numbers they come from in `id`."""
+    return spark.range(first, last, 1, parts).select(
+        functions.concat(functions.lit("http://example.org/"), functions.col("id").cast("string")).alias("url"), "id")
+
+
+def reference(path, numbers, *options):
+    """What bfcreate makes of the keys of urls(). Read as CSV they are no lines, which the header would tell."""
+    text = "".join(f"http://example.org/{i}\n" for i in numbers)
+    subprocess.run([os.path.join(TOOLS, "bfcreate"), "-qf", "--csv", "--field", "1", *options, path, "-"],
+                   input=text.encode(), check=True)
+    return read(path)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+class Cluster:
+    """A master and workers of one core each, with addresses of their own: 127.0.0.1, 127.0.0.2 and so on."""
+
+    def __init__(self, workers):
+        self.folder = tempfile.mkdtemp(prefix="bloomfile-cluster-")
+        self.programs = []
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.url = f"spark://127.0.0.1:{port}"
+        self.start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        for i in range(workers):
+            self.start("worker.Worker", "--host", f"127.0.0.{i + 1}", "--webui-port", "0", "--cores", "1", "--memory", "2g",
+                       "--work-dir", self.folder, self.url)
+
+    def start(self, program, *arguments):
+        command = [os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class"), "org.apache.spark.deploy." + program]
+        log = open(os.path.join(self.folder, "log"), "ab")
+        with log:
+            self.programs.append(subprocess.Popen([*command, *arguments], stdout=log, stderr=log))
+
+    def close(self):
+        for program in self.programs:
+            program.terminate()
+            program.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class SparkTest(unittest.TestCase):
+    """A session for each class, a folder for each test, in which nothing must be left but what the test names."""
+
+    master = CLUSTER
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.spark = start(cls.master, **cls.options)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.spark.stop()
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="bloomfile-spark-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.path = os.path.join(self.folder, "urls.bloom")
+
+    def only(self, *names):
+        """Nothing else is in the folder."""
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""Filters that queries ask: as functions of SQL and of columns, on every executor, whole or damaged."""
+
+import glob
+import os
+import unittest
+
+from pyspark.sql import functions
+
+from bloomfile_spark import Error, build, maybe_contains, register
+from support import HEADER, SparkTest, read, start, urls
+
+N = 200_000
+
+
+class Ask(SparkTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keys = urls(cls.spark, 0, N)
+        cls.others = urls(cls.spark, N, 2 * N)
+
+    def setUp(self):
+        super().setUp()
+        build(self.keys, "url", self.path, n=N)
+
+    def test_no_key_is_lost_and_few_others_found(self):
+        asked = maybe_contains(self.path)
+        self.assertEqual(self.keys.where(asked("url")).count(), N)
+        self.assertLess(self.others.where(asked(functions.col("url"))).count(), 0.013 * N)
+        self.assertEqual(asked.damage(), [])
+
+    def test_names_in_sql(self):
+        register(self.spark, "in_urls", self.path)
+        self.keys.union(self.others).createOrReplaceTempView("log")
+        counts = [self.spark.sql(f"SELECT count(*) FROM log WHERE {f}(url)").first()[0]
+                  for f in ("in_urls", "IN_URLS", "bloomfile.in_urls", "bloomfile.IN_URLS")]
+        self.assertGreaterEqual(counts[0], N)
+        self.assertLess(counts[0], 1.013 * N)
+        self.assertEqual(counts, counts[:1] * 4)
+        with self.assertRaisesRegex(Exception, "bloomfile.*in_nothing"):
+            self.spark.sql("SELECT bloomfile.in_nothing('a')").collect()
+
+    def test_joins_and_anti_joins(self):
+        asked = maybe_contains(self.path)
+        both = self.keys.where("id % 2 = 0").union(self.others)
+        known = self.keys.select("url")
+        self.assertEqual(both.where(asked("url")).join(known, "url").count(), N // 2)
+        new = both.where(~asked("url")).union(both.where(asked("url")).join(known, "url", "left_anti"))
+        self.assertEqual(new.count(), N)
+
+    def test_nulls(self):
+        register(self.spark, "in_urls", self.path)
+        row = self.spark.sql("SELECT in_urls(NULL), bloomfile.in_urls(NULL), in_urls(CAST(NULL AS STRING)),"
+                             " bloomfile.in_urls(CAST(NULL AS STRING)), bloomfile.in_urls(CAST(NULL AS BINARY)),"
+                             " bloomfile.in_urls(CAST(NULL AS BIGINT))").first()
+        self.assertEqual(list(row), [None] * 6)
+        some = self.keys.select(functions.when(functions.col("id") % 2 == 0, functions.col("url")).alias("u"), "id")
+        answers = some.select(maybe_contains(self.path)("u").alias("a"), functions.col("id") % 2)
+        self.assertEqual(sorted(map(tuple, answers.distinct().collect()), key=str), [(None, 1), (True, 0)])
+
+    def test_integers_of_all_sizes(self):
+        path = os.path.join(self.folder, "ids.bloom")
+        build(self.keys, "id", path, n=N)
+        asked = register(self.spark, "in_ids", path)
+        for kind in "bigint", "int":
+            self.assertEqual(self.keys.where(asked(functions.col("id").cast(kind))).count(), N)
+            self.assertEqual(self.keys.where(f"in_ids(CAST(id AS {kind}))").count(), N)
+        few = self.keys.where("id < 100")
+        for kind in "smallint", "tinyint":
+            self.assertEqual(few.where(asked(functions.col("id").cast(kind))).count(), 100)
+            self.assertEqual(few.where(f"in_ids(CAST(id AS {kind}))").count(), 100)
+        self.assertLess(self.others.where(asked("id")).count(), 0.013 * N)
+
+    def test_strings_and_binary_have_the_same_keys(self):
+        register(self.spark, "in_urls", self.path)
+        for f in "in_urls", "bloomfile.in_urls":
+            self.assertEqual(self.keys.where(f"{f}(CAST(url AS BINARY))").count(), N)
+
+    def test_strings_that_are_no_utf8(self):
+        path = os.path.join(self.folder, "odd.bloom")
+        odd = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
+        build(odd, "s", path, n=1000)
+        asked = register(self.spark, "in_odd", path)
+        self.assertEqual(odd.where(asked("s")).count(), 1000)
+        self.assertEqual(odd.where("in_odd(s)").count(), 1000)
+        absent = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC4', hex(id + 4096))) as string) as s"))
+        self.assertLess(absent.where(asked("s")).count(), 40)
+
+    def test_other_types_are_refused(self):
+        asked = register(self.spark, "in_urls", self.path)
+        with self.assertRaisesRegex(Exception, "keys are strings .* not double"):
+            self.spark.range(1).select(asked(functions.lit(1.5)))
+        with self.assertRaisesRegex(Exception, "takes one key, not 2"):
+            self.spark.sql("SELECT bloomfile.in_urls('a', 'b')")
+        with self.assertRaisesRegex(Exception, "keys are strings"):
+            self.spark.sql("SELECT in_urls(id / 2) FROM range(3)").collect()
+
+    def test_file_replaced_after_registering(self):
+        asked = maybe_contains(self.path)
+        self.assertEqual(self.keys.where(asked("url")).count(), N)
+        build(self.others, "url", self.path, n=N, replace=True)
+        self.assertEqual(self.keys.where(asked("url")).count(), N)
+        again = maybe_contains(self.path)
+        self.assertEqual(self.others.where(again("url")).count(), N)
+
+    def test_files_of_one_name(self):
+        other = os.path.join(self.folder, "other")
+        os.mkdir(other)
+        build(self.others, "url", os.path.join(other, "urls.bloom"), n=N)
+        one, two = maybe_contains(self.path), maybe_contains(os.path.join(other, "urls.bloom"))
+        self.assertEqual(self.keys.where(one("url")).count(), N)
+        self.assertEqual(self.others.where(two("url")).count(), N)
+        self.assertLess(self.others.where(one("url") & two("url")).count(), 0.013 * N)
+
+    def test_not_a_filter(self):
+        with self.assertRaisesRegex(Error, "nowhere.bloom"):
+            maybe_contains(os.path.join(self.folder, "nowhere.bloom"))
+        with open(self.path, "r+b") as file:
+            file.seek(100)
+            file.write(b"?")
+        with self.assertRaisesRegex(Error, "BLOOMFILE_EHEADER"):
+            maybe_contains(self.path)
+        os.truncate(self.path, 5000)
+        with self.assertRaisesRegex(Error, "BLOOMFILE_E"):
+            maybe_contains(self.path)
+
+    def damaged(self):
+        with open(self.path, "r+b") as file:
+            file.seek(HEADER + 10_000)
+            file.write(bytes(100))
+        return self.path
+
+    def test_damage_answers_maybe_and_is_told(self):
+        asked = maybe_contains(self.damaged())
+        self.assertEqual(self.keys.where(asked("url")).count(), N)
+        self.assertLess(self.others.where(asked("url")).count(), 0.05 * N)
+        self.assertIn("BLOOMFILE_EPAGE", asked.damage()[0])
+        self.assertIn("urls.bloom", asked.damage()[0])
+
+    def test_damage_fails_a_strict_query(self):
+        asked = register(self.spark, "strictly", self.damaged(), strict=True)
+        with self.assertRaisesRegex(Exception, "BLOOMFILE_EPAGE"):
+            self.keys.where(asked("url")).count()
+        with self.assertRaisesRegex(Exception, "BLOOMFILE_EPAGE"):
+            self.keys.where("strictly(url)").count()
+
+    def test_name_must_be_one(self):
+        for name in "", "a b", "a.b", "1a", "a`":
+            with self.assertRaisesRegex(ValueError, "a name is letters"):
+                register(self.spark, name, self.path)
+
+
+class Sharing(SparkTest):
+    """What is on the host: one file for all executors, in a folder that is the user's alone."""
+
+    def setUp(self):
+        super().setUp()
+        self.shared = os.path.join(self.folder, "shared")
+        os.mkdir(self.shared)
+
+    def session(self):
+        spark = start(spark__bloomfile__dir=self.shared)
+        build(urls(spark, 0, N), "url", self.path, n=N, replace=True)
+        return spark
+
+    def files(self):
+        return glob.glob(os.path.join(self.shared, "*", "*.bloom"))
+
+    def executors(self):
+        """Processes that have the file mapped: (device and inode, process)."""
+        found = set()
+        for maps in glob.glob("/proc/[0-9]*/maps"):
+            try:
+                for line in read(maps).decode().splitlines():
+                    if self.shared in line and line.endswith(".bloom"):
+                        found.add((line.split()[3] + " " + line.split()[4], maps.split("/")[2]))
+            except OSError:
+                pass
+        return found
+
+    def test_executors_map_one_file(self):
+        spark = self.session()
+        asked = maybe_contains(self.path, spark=spark)
+        self.assertEqual(urls(spark, 0, N, 8).where(asked("url")).count(), N)
+        mapped = self.executors()
+        self.assertEqual(len({file for file, _ in mapped}), 1)
+        self.assertEqual(len({process for _, process in mapped}), 3)  # two executors, and the driver
+        self.assertEqual(len(self.files()), 1)
+        self.assertEqual(os.stat(os.path.dirname(self.files()[0])).st_mode & 0o777, 0o700)
+        spark.stop()
+
+    def test_unsafe_folder_is_not_used(self):
+        os.mkdir(os.path.join(self.shared, f"bloomfile-{os.getuid()}"))
+        os.chmod(os.path.join(self.shared, f"bloomfile-{os.getuid()}"), 0o777)
+        spark = self.session()
+        asked = maybe_contains(self.path, spark=spark)
+        self.assertEqual(urls(spark, 0, N).where(asked("url")).count(), N)
+        self.assertEqual(self.files(), [])
+        spark.stop()
+
+    def test_files_that_nobody_uses_are_removed(self):
+        spark = self.session()
+        folder = os.path.join(self.shared, f"bloomfile-{os.getuid()}")
+        os.mkdir(folder, 0o700)
+        for end in "bloom", "unfinished":
+            with open(os.path.join(folder, "0" * 64 + "." + end), "w"):
+                pass
+        asked = maybe_contains(self.path, spark=spark)
+        self.assertEqual(urls(spark, 0, N).where(asked("url")).count(), N)
+        self.assertEqual([os.path.basename(f) for f in self.files() if "0000" in f], [])
+        self.assertEqual(len(self.files()), 1)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""Filters that Spark builds: the same as those of bfcreate, whatever the division, and whole or none."""
+
+import os
+import subprocess
+import unittest
+
+from pyspark.sql import functions
+from pyspark.sql.types import StringType
+
+from bloomfile_spark import Error, build
+from support import HEADER, TOOLS, SparkTest, read, reference, urls
+
+N = 300_000
+
+
+class Build(SparkTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.keys = urls(cls.spark, 0, N)
+
+    def wanted(self, numbers=range(N), *options):
+        return reference(os.path.join(self.folder, "wanted"), numbers, *options)
+
+    def test_is_that_of_bfcreate_header_included(self):
+        wanted = self.wanted(range(N), "-n", str(N))
+        for slices in (1, 2, 7, None):
+            report = build(self.keys, "url", self.path, n=N, replace=True, slices=slices)
+            self.assertEqual(read(self.path), wanted, slices)
+            self.assertEqual(report.keys, N)
+            self.assertEqual(report.slices, slices or 1)
+        self.only("urls.bloom", "wanted")
+
+    def test_rate_seed_label(self):
+        wanted = self.wanted(range(N), "-n", "1M", "-p", "0.001", "-s", "0xfedcba9876543210", "--label", "größer")
+        build(self.keys, "url", self.path, n=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5)
+        self.assertEqual(read(self.path), wanted)
+
+    def test_repetitions_and_nulls_are_no_keys(self):
+        twice = self.keys.union(self.keys).select(functions.when(functions.col("id") % 3 != 0, functions.col("url")).alias("u"))
+        wanted = self.wanted([i for i in range(N) if i % 3], "-n", str(N))
+        self.assertEqual(build(twice, "u", self.path, n=N, slices=3).keys, N - len(range(0, N, 3)))
+        self.assertEqual(read(self.path), wanted)
+
+    def test_binary_is_taken_as_it_is(self):
+        build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, n=N)
+        self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(N)))
+
+    def test_strings_that_are_no_utf8_keep_their_bytes(self):
+        keys = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
+        build(keys, "s", self.path, n=1000)
+        wanted = os.path.join(self.folder, "wanted")
+        raw = b"".join(b"\xff\xc3" + (i + 4096).to_bytes(2, "big") for i in range(1000))
+        subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "-x", "4", "-n", "1000", wanted, "-"], input=raw, check=True)
+        self.assertEqual(read(self.path)[HEADER:], read(wanted)[HEADER:])
+
+    def test_integers_are_eight_bytes_little_endian(self):
+        numbers = [-(1 << 63), -70000, -1, 0, 1, 127, 128, 70000, (1 << 63) - 1]
+        wanted = os.path.join(self.folder, "wanted")
+        for kind, bits in ("bigint", 64), ("int", 32), ("smallint", 16), ("tinyint", 8):
+            some = [i for i in numbers if -(1 << bits - 1) <= i < 1 << bits - 1]
+            keys = self.spark.createDataFrame([(i,) for i in some] + [(None,)], "i bigint").select(
+                functions.col("i").cast(kind))
+            build(keys, "i", self.path, n=9, replace=True)
+            raw = b"".join(i.to_bytes(8, "little", signed=True) for i in some)
+            subprocess.run([os.path.join(TOOLS, "bfcreate"), "-qf", "-x", "8", "-n", "9", wanted, "-"], input=raw, check=True)
+            self.assertEqual(read(self.path)[HEADER:], read(wanted)[HEADER:], kind)
+
+    def test_other_types_are_refused(self):
+        row = self.spark.range(1)
+        for kind in "double", "date", "timestamp", "decimal(10,0)", "boolean":
+            with self.assertRaisesRegex(ValueError, "keys are strings .* not " + kind.replace("(", r"\(").replace(")", r"\)")):
+                build(row.select(functions.lit(None).cast(kind).alias("x")), "x", self.path, n=1)
+        self.only()
+
+    def test_no_rows(self):
+        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, n=N, slices=4).keys, 0)
+        self.assertEqual(read(self.path), self.wanted([], "-n", str(N), "--allow-empty"))
+        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, replace=True).capacity, 1)
+
+    def test_number_of_keys_is_estimated(self):
+        report = build(self.keys, "url", self.path, slices=3)
+        self.assertEqual(report.keys, N)
+        self.assertLessEqual(report.keys, report.capacity)
+        self.assertLess(report.capacity, 1.07 * N)
+        self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(report.capacity)))
+
+    def test_more_keys_than_planned_are_an_error(self):
+        with self.assertRaisesRegex(Error, f"sized for {N - 1} keys, and there are {N}; give that"):
+            build(self.keys, "url", self.path, n=N - 1, slices=3)
+        self.only()
+
+    def test_file_that_exists(self):
+        build(self.keys.where("id < 9"), "url", self.path, n=9)
+        before = read(self.path)
+        with self.assertRaisesRegex(Error, "it exists; allow to replace"):
+            build(self.keys, "url", self.path, n=N)
+        self.assertEqual(read(self.path), before)
+        build(self.keys, "url", self.path, n=N, replace=True)
+        self.assertEqual(len(read(self.path)), len(self.wanted()))
+        with open(self.path, "wb") as file:
+            file.write(b"a letter that somebody wrote")
+        with self.assertRaisesRegex(Error, "it is no filter"):
+            build(self.keys, "url", self.path, n=N, replace=True)
+        self.assertEqual(read(self.path), b"a letter that somebody wrote")
+        with self.assertRaisesRegex(Error, "it is no filter"):
+            build(self.keys, "url", self.folder, n=N, replace=True)
+
+    def test_old_file_is_replaced_at_once(self):
+        build(self.keys.where("id < 9"), "url", self.path, n=9)
+        with open(self.path, "rb") as old:
+            before = read(self.path)
+            build(self.keys, "url", self.path, n=N, replace=True)
+            self.assertEqual(old.read(), before)
+
+    def test_missing_column_and_bad_numbers(self):
+        for wrong in {"n": -1}, {"fpr": 1.5}, {"slices": 0}, {"label": "x" * 113}:
+            with self.assertRaises((Error, ValueError)):
+                build(self.keys, "url", self.path, **{"n": 9, **wrong})
+        with self.assertRaises(ValueError):
+            build(self.keys, "url", self.path, n=9, seed=-1)
+        with self.assertRaisesRegex(Exception, "nothing_like_it"):
+            build(self.keys, "nothing_like_it", self.path, n=9)
+        self.only()
+
+    def test_leftovers_are_told_and_removed_when_old(self):
+        young, old = (os.path.join(self.folder, f".urls.bloom.{name}.building") for name in ("young", "old"))
+        other = os.path.join(self.folder, ".other.bloom.old.building")
+        for folder in young, old, other:
+            os.mkdir(folder)
+            with open(os.path.join(folder, "slice-0-1"), "w"):
+                pass
+        os.utime(old, (0, 0))
+        os.utime(other, (0, 0))
+        self.assertEqual(build(self.keys, "url", self.path, n=N).leftovers, ["file:" + young])
+        self.only("urls.bloom", os.path.basename(young), os.path.basename(other))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -212,10 +212,10 @@ public final class Builder implements Closeable {
         check();
         Sizing size = sizing != null ? sizing : Planner.size(params, digests.count());
         Header h = Planner.header(params, size);
-        Fill.image(h, digests, out, params.memory);
+        double solved = Fill.image(h, digests, out, params.memory);
         keys = h.n;
         if (!WriteOption.has(options, WriteOption.OVERFULL)) {
-            Planner.checkRate(h, params.capacity != 0, name);
+            Planner.checkRate(h, params.capacity != 0, solved, name);
         }
         return h;
     }

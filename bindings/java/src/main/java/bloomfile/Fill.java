@@ -12,10 +12,12 @@ final class Fill {
      * Writes the image, and sets n, ones, overflow and checksums of the header, and the capacity if it is 0.
      *
      * @param memory bytes that a body may take
+     * @return the rate of the layout ribbon, else 0
      */
-    static void image(Header h, Digests digests, ImageOut out, long memory) throws IOException {
+    static double image(Header h, Digests digests, ImageOut out, long memory) throws IOException {
         Sealer sealer = new Sealer(h, out);
         long[] n = new long[1];
+        double rate = 0;
         if (h.layout == Layout.BLOCKED) {
             BlockedFill fill = new BlockedFill(h, sealer);
             digests.forEach((numbers, count) -> {
@@ -23,6 +25,13 @@ final class Fill {
                 fill.accept(numbers, count);
             });
             fill.finish(h.pages());
+        } else if (h.layout == Layout.RIBBON) {
+            RibbonFill fill = new RibbonFill(h, sealer);
+            digests.forEach((numbers, count) -> {
+                n[0] += count;
+                fill.accept(numbers, count);
+            });
+            rate = fill.finish(h.pages());
         } else {
             n[0] = CellFill.body(h, digests, sealer, memory);
         }
@@ -31,5 +40,6 @@ final class Fill {
             h.capacity = Math.max(1, h.n);
         }
         sealer.finish();
+        return rate;
     }
 }

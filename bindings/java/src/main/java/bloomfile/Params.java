@@ -112,7 +112,8 @@ public final class Params implements Serializable {
 
     /**
      * The number of bits (counters), in place of the number that the rate needs. In the layouts blocked and ribbon it is
-     * rounded up to a multiple of 512. A rate that is set as well is recorded.
+     * rounded up to a multiple of 512. A rate that is set as well is recorded. The layout ribbon needs it: about 7 bits a
+     * key for a rate of 0.01, in multiples of 32768.
      *
      * @param m 1 to 2^60
      * @return this
@@ -244,7 +245,7 @@ public final class Params implements Serializable {
     /** Throws if a value is out of range, or two contradict each other. */
     void check() throws BloomfileException {
         check(layout != null, ErrorCode.EPARAMS, "no layout");
-        check(layout != Layout.RIBBON, ErrorCode.ELAYOUT, "the layout ribbon is only read here");
+        check(layout != Layout.RIBBON || bits != 0, ErrorCode.EPARAMS, "the layout ribbon needs a number of bits here");
         check(capacity >= 0 && capacity <= Header.MAX_BITS, ErrorCode.ECAPACITY, capacity);
         check(fpr == 0 || fpr > 0 && fpr < 1, ErrorCode.ERATE, fpr);
         check(bits >= 0 && bits <= Header.MAX_BITS, ErrorCode.EBITS, bits);

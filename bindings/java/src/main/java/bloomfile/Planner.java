@@ -57,14 +57,16 @@ final class Planner {
         return h;
     }
 
-    /** Throws if a filter is overfull, as {@code bfcreate} says. */
-    static void checkRate(Header h, boolean planned, String name) throws BloomfileException {
-        if (h.layout == Layout.RIBBON) {
-            return;
-        }
-        double rate = Sizing.rate(h.layout, h.m, h.n, h.k);
+    /**
+     * Throws if a filter is overfull, as {@code bfcreate} says.
+     *
+     * @param solved the rate of the layout ribbon
+     */
+    static void checkRate(Header h, boolean planned, double solved, String name) throws BloomfileException {
+        boolean ribbon = h.layout == Layout.RIBBON;
+        double rate = ribbon ? solved : Sizing.rate(h.layout, h.m, h.n, h.k);
         double promised = Double.longBitsToDouble(h.fpr);
-        if (promised == 0 && planned) {
+        if (promised == 0 && planned && !ribbon) {
             promised = Sizing.rate(h.layout, h.isSlice() ? h.wholeBlocks * 512 : h.m, h.capacity, h.k);
         }
         double limit = promised != 0 ? 2 * promised : USELESS;

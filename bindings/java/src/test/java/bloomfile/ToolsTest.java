@@ -110,6 +110,17 @@ public class ToolsTest {
         }
     }
 
+    /** Pages that need other seeds, are not solved, or have no keys. */
+    @Test
+    public void ribbon() throws IOException {
+        for (int[] size : new int[][] {{0, 1}, {10_000, 2}, {20_000, 2}, {31_000, 2}, {40_000, 2}, {40_000, 40}}) {
+            long bits = 32768L * size[1] + 512 * 7;
+            run("bfcreate", "-fq", "--overfull", "--allow-empty", "-l", "ribbon", "-m", bits, "-s", 3, "tool.bloom",
+                    keys("keys", 0, size[0]));
+            same(size[0] + " keys", build(new Params().layout(Layout.RIBBON).bits(bits).seed(3), 0, size[0]));
+        }
+    }
+
     /** What is too full for bfcreate is too full here. */
     @Test
     public void overfull() throws IOException {

@@ -2,6 +2,9 @@
 package bloomfile;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
 import java.util.Arrays;
 
 /** The body of the layout blocked: digests that ascend fill page after page, each while it is in the cache. */
@@ -9,12 +12,16 @@ final class BlockedFill implements Digests.Sink {
     /** C of section 8. */
     static final long C = 0x9E3779B97F4A7C15L;
     private static final int BLOCKS = 64;
+    /** Words of a block. */
+    private static final int WORDS = 8;
 
     private final Sealer sealer;
     private final long firstBlock;
     private final long blocks;
     private final int k;
+    private final long[] words = new long[BLOCKS * WORDS];
     private final byte[] page = new byte[Header.PAGE];
+    private final LongBuffer pageWords = ByteBuffer.wrap(page).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
     private long current;
 
     BlockedFill(Header header, Sealer sealer) {
@@ -32,32 +39,29 @@ final class BlockedFill implements Digests.Sink {
             if (block >>> 6 != current) {
                 advance(block >>> 6);
             }
-            set(page, (int) (block & BLOCKS - 1) * 64, digest, k);
+            set(words, (int) (block & BLOCKS - 1) * WORDS, digest, k);
         }
     }
 
-    /** Sets the k bits of a digest in the block of 64 bytes that begins at {@code at}. */
-    static void set(byte[] page, int at, long digest, int k) {
+    /** Sets the k bits of a digest in the block that begins at a word. */
+    private static void set(long[] words, int block, long digest, int k) {
         long g = digest;
-        int left = k;
-        while (left > 0) {
+        for (int left = k; left > 0; left -= 6) {
             g *= C;
-            int slices = Math.min(6, left);
             long bits = g;
-            for (int i = 0; i < slices; i++) {
+            for (int i = Math.min(6, left); i > 0; i--) {
                 int s = (int) (bits >>> 55);
                 bits <<= 9;
-                int word = at + (s >>> 6 << 3);
-                Header.LONG.set(page, word, (long) Header.LONG.get(page, word) | 1L << s);
+                words[block + (s >>> 6)] |= 1L << s;
             }
-            left -= slices;
         }
     }
 
     private void advance(long to) throws IOException {
         while (current < to) {
+            pageWords.put(words).rewind();
             sealer.page(page, 0);
-            Arrays.fill(page, (byte) 0);
+            Arrays.fill(words, 0);
             current++;
         }
     }

@@ -41,15 +41,14 @@ final class DigestSorter {
         return numbers;
     }
 
-    /** Sorts as unsigned numbers, and drops repetitions. */
+    /** Sorts, and drops repetitions. Numbers of a part have the same topmost bit, so that of their signs does not matter. */
     void sort() {
         int bits = Math.min(Math.min(MAX_BITS, differing), 31 - Integer.numberOfLeadingZeros(count / 4 | 1));
         if (bits > 2) {
             distribute(bits);
         } else {
-            sortRange(0, count);
+            count = sortRange(0, count, 0);
         }
-        unique();
     }
 
     /** By their topmost differing bits into buckets of about four, then each bucket. */
@@ -74,45 +73,35 @@ final class DigestSorter {
         other = numbers;
         numbers = sorted;
         int from = 0;
+        int kept = 0;
         for (int b = 0; b <= mask; b++) {
-            sortRange(from, ends[b]);
+            kept = sortRange(from, ends[b], kept);
             from = ends[b];
         }
+        count = kept;
     }
 
-    private void sortRange(int from, int to) {
+    /** Sorts a range, and moves what is distinct of it to a place before it. Returns the end of that. */
+    private int sortRange(int from, int to, int place) {
+        long[] all = numbers;
         if (to - from > SHORT) {
-            // Signed order is unsigned order where the topmost bits are turned.
-            turn(from, to);
-            Arrays.sort(numbers, from, to);
-            turn(from, to);
-            return;
+            Arrays.sort(all, from, to);
         }
-        for (int i = from + 1; i < to; i++) {
-            long x = numbers[i];
-            int j = i - 1;
-            while (j >= from && Long.compareUnsigned(numbers[j], x) > 0) {
-                numbers[j + 1] = numbers[j];
+        int kept = place;
+        for (int i = from; i < to; i++) {
+            long x = all[i];
+            int j = kept - 1;
+            while (j >= place && all[j] > x) {
                 j--;
             }
-            numbers[j + 1] = x;
-        }
-    }
-
-    private void turn(int from, int to) {
-        for (int i = from; i < to; i++) {
-            numbers[i] ^= Long.MIN_VALUE;
-        }
-    }
-
-    private void unique() {
-        int kept = 0;
-        for (int i = 0; i < count; i++) {
-            if (kept == 0 || numbers[i] != numbers[kept - 1]) {
-                numbers[kept++] = numbers[i];
+            if (j < place || all[j] != x) {
+                for (int last = kept++; last > j + 1; last--) {
+                    all[last] = all[last - 1];
+                }
+                all[j + 1] = x;
             }
         }
-        count = kept;
+        return kept;
     }
 
     /** The numbers, with something added to each. They are not of the part any more. */

@@ -84,8 +84,8 @@ final class SliceJoin {
     private static void checkEqual(Part a, Part b) throws BloomfileException {
         Header x = a.header;
         Header y = b.header;
-        String what = x.hashId != y.hashId || x.selfTest != y.selfTest ? "hash function" : x.k != y.k ? "k"
-                : x.seed != y.seed ? "seed" : framing(x) != framing(y) ? "framing" : x.capacity != y.capacity ? "capacity"
+        String what = x.hashId != y.hashId ? "hash function" : x.k != y.k ? "k" : x.seed != y.seed ? "seed"
+                : x.selfTest != y.selfTest ? "hash function" : framing(x) != framing(y) ? "framing" : x.capacity != y.capacity ? "capacity"
                 : x.fpr != y.fpr ? "rate" : !Arrays.equals(x.tag, y.tag) ? "tag" : !x.label.equals(y.label) ? "label"
                 : (x.provenance ^ y.provenance) << 29 != 0 ? "provenance" : x.wholeBlocks != y.wholeBlocks ? "size" : null;
         if (what != null) {

@@ -142,7 +142,8 @@ public final class Builder implements Closeable {
     }
 
     /**
-     * Writes the filter to a file, which appears complete and on disk, or not at all. May be called again.
+     * Writes the filter to a file, which appears complete and on disk, or not at all. May be called again. Until then it has a
+     * name that begins with {@code .bloomfile-}, in the same folder; a program that is killed may leave that behind.
      *
      * @param path its name
      * @param options what is allowed beyond the default

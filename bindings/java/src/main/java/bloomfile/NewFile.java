@@ -17,7 +17,7 @@ import java.security.SecureRandom;
 
 /**
  * A file that appears under its name complete and on disk, or not at all. Until then it has a temporary name in the same
- * folder, and closing removes it.
+ * folder, {@code .bloomfile-} and a number, and closing removes it; if the program is killed, it stays.
  */
 final class NewFile implements Closeable {
     private final Path target;
@@ -35,11 +35,27 @@ final class NewFile implements Closeable {
     NewFile(Path path, WriteOption... options) throws IOException {
         this.options = options;
         target = Files.isSymbolicLink(path) && Files.exists(path) ? path.toRealPath() : path;
-        checkOld();
-        temporary = target.resolveSibling("." + target.getFileName() + "-"
-                + Long.toHexString(new SecureRandom().nextLong()));
+        boolean replaces = checkOld();
+        temporary = target.resolveSibling(".bloomfile-" + Long.toHexString(new SecureRandom().nextLong()));
         channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
                 StandardOpenOption.WRITE);
+        if (replaces) {
+            try {
+                takePermissions();
+            } catch (IOException e) {
+                close();
+                throw e;
+            }
+        }
+    }
+
+    /** Who may read the old file may read the new one, and nobody else. */
+    private void takePermissions() throws IOException {
+        try {
+            Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(target));
+        } catch (UnsupportedOperationException e) {
+            return; // A file system without them.
+        }
     }
 
     FileChannel channel() {
@@ -109,6 +125,7 @@ final class NewFile implements Closeable {
                     && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
                 throw refusal("the new filter has no keys (the option ALLOW_EMPTY replaces it all the same)");
             }
+            takePermissions();
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
         } else if (WriteOption.has(options, WriteOption.REPLACE)) {
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);

@@ -5,15 +5,22 @@ import static org.junit.Assert.assertArrayEquals;
 import static org.junit.Assert.assertEquals;
 import static org.junit.Assert.assertThrows;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.io.ObjectOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.Before;
 import org.junit.Rule;
 import org.junit.Test;
@@ -153,6 +160,63 @@ public class BuilderTest {
             one.finish(root.resolve("link"), WriteOption.REPLACE);
         }
         assertEquals(2, root.toFile().list().length);
+    }
+
+    @Test
+    public void permissionsStay() throws IOException {
+        Path path = root.resolve("x".repeat(249) + ".bloom");
+        try (Builder builder = new Builder(new Params())) {
+            builder.add("key");
+            builder.finish(path);
+            for (String permissions : new String[] {"rw-------", "rw-rw-r--"}) {
+                Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(permissions));
+                builder.finish(path, WriteOption.REPLACE);
+                assertEquals(permissions, PosixFilePermissions.toString(Files.getPosixFilePermissions(path)));
+            }
+        }
+    }
+
+    /** Of several that finish under one name at the same time, one succeeds. */
+    @Test
+    public void oneNameForAll() throws Exception {
+        Path path = root.resolve("x.bloom");
+        AtomicInteger succeeded = new AtomicInteger();
+        List<Thread> threads = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+            String key = "key" + i;
+            threads.add(new Thread(() -> {
+                try (Builder builder = new Builder(new Params())) {
+                    builder.add(key);
+                    builder.finish(path);
+                    succeeded.incrementAndGet();
+                } catch (FileAlreadyExistsException e) {
+                    return;
+                } catch (IOException e) {
+                    succeeded.set(100);
+                }
+            }));
+        }
+        threads.forEach(Thread::start);
+        for (Thread thread : threads) {
+            thread.join();
+        }
+        assertEquals(1, succeeded.get());
+        assertEquals(1, root.toFile().list().length);
+    }
+
+    /** Parameters travel to other machines. */
+    @Test
+    public void serialized() throws Exception {
+        Params params = new Params().capacity(100_000).fpr(0.02).seed(5).label("a").tag(new byte[] {1}).slice(1, 2)
+                .temporaryFolder(root).framing("fixed 8");
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
+            out.writeObject(params);
+        }
+        try (ObjectInputStream in = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray()))) {
+            long[] digests = new Random(6).longs(1000).toArray();
+            assertArrayEquals(build(params, digests), build((Params) in.readObject(), digests));
+        }
     }
 
     @Test

@@ -51,7 +51,8 @@ public final class Filter implements Closeable {
     private final Mapped mapped;
 
     /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
-    private volatile boolean doubtful;
+    // Not volatile: see Image.mode.
+    private boolean doubtful;
     private volatile boolean closed;
     /** The file became shorter while it was mapped. */
     private volatile boolean lost;

@@ -25,6 +25,8 @@ final class Image {
     private static final long D = 0xD1B54A32D192ED03L;
     /** Lookups of a batch that are under way together, so that they wait for memory at the same time. */
     private static final int GROUP = 64;
+    /** The blocks that a processor has near enough not to wait for. */
+    private static final long NEAR = 1 << 15;
 
     /** All pages are known to be right. */
     private static final int TRUSTED = 0;
@@ -50,7 +52,11 @@ final class Image {
     private final long firstBlock;
     private final long ownBlocks;
 
-    private volatile int mode;
+    /**
+     * Not volatile, which would make lookups half as slow again: a thread may learn a little later what another one
+     * found.
+     */
+    private int mode;
     /** 0, {@link #RIGHT} or {@link #WRONG} for each page, in an array for each chunk, made when it is needed. */
     private final byte[][] known;
     private final AtomicLong right = new AtomicLong();
@@ -174,14 +180,7 @@ final class Image {
 
     /** Whether a key of this digest may be in the image. */
     boolean mayContain(long digest) {
-        switch (layout) {
-            case BLOCKED:
-                return blocked(digest);
-            case RIBBON:
-                return ribbon(digest);
-            default:
-                return scattered(digest);
-        }
+        return layout == Layout.BLOCKED ? blocked(digest) : layout == Layout.RIBBON ? ribbon(digest) : scattered(digest);
     }
 
     /** Where the block of a digest begins in the body, or -1 if nothing can be said of it. */
@@ -334,30 +333,64 @@ final class Image {
     private static final class Group {
         final long[] offsets = new long[GROUP];
         final long[] words = new long[GROUP];
-        final int[] left = new int[GROUP];
+        final int[] indices = new int[GROUP];
+        long touched;
     }
 
     private void blocked(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
-        long[] offsets = group.offsets;
-        long[] words = group.words;
-        for (int i = 0; i < length; i++) {
-            long g = in[off + i];
-            long offset = blockOf(g);
-            offsets[i] = offset;
-            // The access to memory. All of them are under way before the first is needed.
-            words[i] = offset < 0 ? 0 : bit(chunk(offset), (int) offset & CHUNK_MASK, (int) (g * C >>> 55));
+        if (mode == TRUSTED && chunks.length == 1 && ownBlocks == blocks) {
+            group.touched = blocks(first, blocks, k, in, off, length, out, outOff, group.indices);
+            return;
         }
         for (int i = 0; i < length; i++) {
-            long offset = offsets[i];
-            if (offset < 0 || (words[i] & 1) != 0 && block(chunk(offset), (int) offset & CHUNK_MASK, in[off + i], k)) {
+            out[outOff + i] |= blocked(in[off + i]);
+        }
+    }
+
+    /** Of what is whole, trusted and in one buffer. Returns what nobody needs, so that it is not left out. */
+    private static long blocks(ByteBuffer c, long blocks, int k, long[] in, int off, int length, boolean[] out,
+            int outOff, int[] left) {
+        long touched = 0;
+        if (blocks > NEAR) {
+            // The accesses to memory: all are under way before the first is needed.
+            for (int i = 0; i < length; i++) {
+                touched += c.get((int) reduce(in[off + i], blocks) << 6);
+            }
+        }
+        int count = 0;
+        if (k < 3) {
+            for (int i = 0; i < length; i++) {
+                left[count++] = i;
+            }
+        } else {
+            // Those of which one bit is set, and of these, those of which two more are: without a jump for each.
+            for (int i = 0; i < length; i++) {
+                long g = in[off + i];
+                left[count] = i;
+                count += (int) (bit(c, (int) reduce(g, blocks) << 6, (int) (g * C >>> 55)) & 1);
+            }
+            int still = 0;
+            for (int j = 0; j < count; j++) {
+                int i = left[j];
+                int at = (int) reduce(in[off + i], blocks) << 6;
+                long g = in[off + i] * C;
+                left[still] = i;
+                still += (int) (bit(c, at, (int) (g >>> 46)) & bit(c, at, (int) (g >>> 37)) & 1);
+            }
+            count = still;
+        }
+        for (int j = 0; j < count; j++) {
+            int i = left[j];
+            if (block(c, (int) reduce(in[off + i], blocks) << 6, in[off + i], k)) {
                 out[outOff + i] = true;
             }
         }
+        return touched;
     }
 
     private void scattered(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
         long[] g = group.words;
-        int[] left = group.left;
+        int[] left = group.indices;
         for (int i = 0; i < length; i++) {
             g[i] = in[off + i];
             left[i] = i;

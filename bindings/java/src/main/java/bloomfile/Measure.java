@@ -46,6 +46,21 @@ final class Measure {
         return sum / (m / BITS);
     }
 
+    /** The standard error of the rate: how far chance may take it from the one to expect. */
+    double chance() {
+        if (layout != Layout.BLOCKED) {
+            double fill = (double) ones / m;
+            return ones == 0 ? 0 : rate() * k * Math.sqrt((1 - fill) / fill / m);
+        }
+        double squares = 0;
+        for (int x = 1; x <= BITS; x++) {
+            squares += blocks[x] * Math.pow((double) x / BITS, 2 * k);
+        }
+        double n = (double) m / BITS;
+        double rate = rate();
+        return Math.sqrt(Math.max(0, squares / n - rate * rate) / n);
+    }
+
     /** How many keys there are, estimated from the ones; infinite if there are nothing but ones. */
     double keys() {
         double empty = Math.log1p(-(double) ones / m);

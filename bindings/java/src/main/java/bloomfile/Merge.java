@@ -13,9 +13,8 @@ import java.util.List;
  * is wanted, and is not safe for use by several threads while it is being set.
  */
 public final class Merge {
-    /** A filter below its limit by chance alone may pass it by so many parts of the root of its keys. */
-    private static final double CHANCE_BLOCKED = 14;
-    private static final double CHANCE_CLASSIC = 8;
+    /** A rate may pass its limit by so many standard errors, which chance explains. */
+    private static final double CHANCE = 3;
     /** The bit of provenance of a union. */
     private static final int UNION = 2;
 
@@ -138,9 +137,9 @@ public final class Merge {
         Sealer sealer = new Sealer(h, ImageOut.of(file.channel()));
         Measure measure = Combined.body(h, folded, sealer);
         double promised = limit != 0 ? limit : Double.longBitsToDouble(h.fpr);
-        double chance = (h.layout == Layout.BLOCKED ? CHANCE_BLOCKED : CHANCE_CLASSIC) / Math.sqrt(measure.keys() + 1);
-        check(anyRate || promised == 0 || promised >= 1 || measure.rate() <= promised * (1 + chance), ErrorCode.ERATEPASSED,
-                dst, String.format("in %d bits the rate would be %.3g, not %.3g", h.m, measure.rate(), promised));
+        double passed = measure.rate() - CHANCE * measure.chance();
+        check(anyRate || promised == 0 || passed <= promised, ErrorCode.ERATEPASSED, dst,
+                String.format("in %d bits the rate would be %.3g, not %.3g", h.m, measure.rate(), promised));
         count(h, images, measure);
         sealer.finish();
         return h;

@@ -25,6 +25,7 @@ REPEATED = "ONCE_WAS_RUN" in os.environ or SANITIZED  # in another build; nothin
 if HERE:
     import dask
     import dask.bag
+    import dask.callbacks
     import bloomfile.dask
 
 KEYS = [f"key {i % 40000}" for i in range(60000)]
@@ -146,6 +147,14 @@ class Threads(DaskCase):
         finally:
             bloomfile.dask._MOST_CHUNKS = most
 
+    def test_keys_are_not_kept(self):
+        """Only as digests: a partition is hashed and shared out in the task that makes it, where Dask's tasks are tuples."""
+        ran = []
+        with dask.callbacks.Callback(pretask=lambda key, *_: ran.append(key)):
+            self.make(self.bag, n=50000, slices=4)
+        if int(dask.__version__.split(".")[0]) < 2024:
+            self.assertEqual(len(ran), 6 + 6 * 4 + 4, ran)
+
     def test_what_is_a_key(self):
         keys = ["text", "Käse", b"bytes", bytearray(b"array"), 7, -1, 2**63, None, float("nan"), 2**64 - 2]
         bag = dask.bag.from_sequence(keys, npartitions=1)
@@ -174,7 +183,7 @@ class Threads(DaskCase):
         for error, keys, params in (
                 (KeyError, broken, {}), (KeyError, broken, {"n": 5}), (TypeError, KEYS, {}), (TypeError, "keys", {}), (TypeError, [], {}),
                 (TypeError, dask.delayed("one key"), {}), (errors.ESLICE, self.bag, {"slices": 20, "n": 50000}),
-                (errors.ESLICE, self.bag, {"slices": 1000}), (errors.ERATE, self.bag, {"fpr": 2}),
+                (errors.ESLICE, self.bag, {"slices": 1000}), (ValueError, self.bag, {"slices": 0}), (errors.ERATE, self.bag, {"fpr": 2}),
                 (errors.EBITS, self.bag, {"bits": 100}), (TypeError, self.bag, {"nonsense": 1})):
             with self.subTest(params=params, error=error):
                 self.assertRaises(error, bloomfile.dask.build, keys, self.path, replace=True, **params)
@@ -233,8 +242,9 @@ class Columns(DaskCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import dask.dataframe
+            import numpy
             import pandas
-        self.pandas = pandas
+        self.pandas, self.numpy = pandas, numpy
         frame = pandas.DataFrame({"url": KEYS, "id": range(60000), "null": [None, *KEYS[1:]]})
         frame["whole"] = pandas.array([None, *range(1, 60000)], dtype="Int64")
         frame["small"] = (frame["id"] % 100).astype("int16")
@@ -250,6 +260,8 @@ class Columns(DaskCase):
             self.assertEqual(self.path.read_bytes(), expected)
         self.assertEqual([self.make(self.frame, column=name).keys for name in ("id", "null", "whole", "small", "text")],
                          [60000, DIFFERENT, 59999, 100, DIFFERENT])
+        rows = self.pandas.DataFrame(self.numpy.arange(20).reshape(10, 2), columns=["even", "odd"])  # a column lies in strides
+        self.assertEqual(self.make([dask.delayed(rows.odd), dask.delayed(rows.odd.to_numpy())]).keys, 10)
         for error, keys in (TypeError, self.frame), (TypeError, self.frame.id / 2), (TypeError, self.frame.id > 2):
             self.assertRaises(error, self.make, keys)
             self.assertRaises(error, lambda keys: bloomfile.dask.contains(keys, self.path).compute(), keys)

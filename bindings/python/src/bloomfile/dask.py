@@ -24,6 +24,7 @@ import warnings
 import dask
 from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
+from dask.optimization import fuse
 
 from . import Builder, DamageWarning, Filter, bits_for, hash_many, hash_records, inspect, join, split_digests, slice_of
 
@@ -63,7 +64,7 @@ def _pieces(part):
     """A list of some keys after the other."""
     if isinstance(part, (str, bytes, bytearray, memoryview)):
         raise TypeError(f"a partition is many keys, and {type(part)} is one: put it into a list")
-    if hasattr(part, "columns"):
+    if getattr(part, "ndim", 1) > 1:
         raise TypeError("a partition is a dataframe: say which column has the keys")
     elements = iter(part)
     first = True
@@ -89,7 +90,7 @@ def _digests_of_integers(part, seed):
         yield hash_records(part.astype(as_keys), seed=seed), None
         return
     there = part.dropna()
-    yield hash_records(there.to_numpy(dtype=as_keys), seed=seed), part.isna().tolist() if len(there) < len(part) else None
+    yield hash_records(there.to_numpy(dtype=as_keys, copy=True), seed=seed), part.isna().tolist() if len(there) < len(part) else None
 
 
 def _digests(part, seed):
@@ -150,7 +151,7 @@ def _partitions(keys, column):
         raise TypeError(f"keys are a bag, a column, or a list of delayed partitions, not {type(keys)}")
     if column is not None:
         keys = keys.pluck(column) if hasattr(keys, "pluck") else keys[column]
-    if hasattr(keys, "columns"):
+    if getattr(keys, "ndim", 1) > 1:
         raise TypeError("keys are a dataframe: say which column has them")
     return list(keys.to_delayed())
 
@@ -162,6 +163,7 @@ class _Graph:
         self.parts = parts
         self.name = "bloomfile-" + uuid.uuid4().hex  # a computation of its own: files may have changed since the last
         self.tasks = {}
+        self.hashes = False
 
     def add(self, what, number, *task):
         key = (f"{self.name}-{what}", *number)
@@ -169,6 +171,7 @@ class _Graph:
         return key
 
     def hash(self, seed):
+        self.hashes = True
         return [self.add("hash", (i,), _hash, part.key, seed) for i, part in enumerate(self.parts)]
 
     def split(self, digests, bits, slices, wanted=None):
@@ -183,8 +186,12 @@ class _Graph:
         return chunks
 
     def delayed(self, keys):
-        """Of each key a Delayed."""
+        """Of each key a Delayed. A partition becomes digests in the task that makes it: as objects it takes ten times the memory,
+        and Dask makes all of them before it hashes the first where that seems good."""
         graph = HighLevelGraph.from_collections(self.name, self.tasks, dependencies=self.parts)
+        if self.hashes:
+            tasks = fuse(graph.to_dict(), keys, ave_width=1, rename_keys=False)[0]
+            graph = HighLevelGraph.from_collections(self.name, tasks)
         return [Delayed(key, graph, layer=self.name) for key in keys]
 
 
@@ -275,6 +282,8 @@ def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=Fal
     if os.path.exists(path) and not replace:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
     whole = layout not in (None, "blocked")
+    if slices is not None and slices < 1:
+        raise ValueError("slices are at least 1")
     if whole and slices not in (None, 1):
         raise ValueError(f"the layout {layout} has no slices, blocked has")
     parts = _partitions(keys, column)
@@ -365,7 +374,7 @@ def contains(keys, path):
     call = uuid.uuid4().hex  # so that Dask does not take answers for its own that an older file gave
     if isinstance(keys, Delayed) or not hasattr(keys, "map_partitions"):
         raise TypeError(f"keys are a bag or a column, not {type(keys)}")
-    if hasattr(keys, "columns"):
+    if getattr(keys, "ndim", 1) > 1:
         raise TypeError("keys are a dataframe: pass one column")
     if hasattr(keys, "pluck"):
         return keys.map_partitions(_ask_bag, path, call)

@@ -52,6 +52,17 @@ class Slices(Case):
         self.assertEqual(bloomfile.split_digests(bits, 1, memoryview(digests).cast("Q")), [bytes(digests)])
         self.assertEqual(bloomfile.split_digests(bits, 3, b""), [b"", b"", b""])
 
+    def test_what_repeats_is_shared_out_once(self):
+        bits = bloomfile.Filter(self.path).info().bits
+        few = bloomfile.hash_many(["a", "b", "c"] + KEYS[:100], 7)
+        for digests in few * 50, array.array("Q", range(5)).tobytes() * 3, array.array("Q", [2**64 - 1, 0, 1] * 9).tobytes():
+            shares = bloomfile.split_digests(bits, SLICES, digests)
+            got, given = array.array("Q", b"".join(shares)), array.array("Q", digests)
+            self.assertEqual(set(got), set(given))
+            self.assertLess(len(got), len(set(given)) * 2)
+        apart = array.array("Q", [5, 5 + (1 << 16), 5])  # in one place
+        self.assertEqual(array.array("Q", bloomfile.split_digests(bits, SLICES, apart)[0]), apart)
+
     def test_a_slice_answers_for_its_range(self):
         info = bloomfile.Filter(self.path).info()
         self.assertEqual(bloomfile.Filter(self.path).slice_range(), (0, 2**64 - 1))

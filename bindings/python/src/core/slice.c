@@ -46,6 +46,28 @@ static PyObject *slice_of(PyObject *module, PyObject *args)
 
 /* ---- many */
 
+/* The last digest in each of many places: a key that comes often goes to its slice, and so over the
+ * network, a few times. Which digests are repeated is the same in each pass. */
+#define PLACES 65536u
+
+struct recent {
+    uint64_t at[PLACES];
+};
+
+static void recent_begin(struct recent *r)
+{
+    for (uint64_t i = 0; i < PLACES; i++)
+        r->at[i] = i ^ 1; /* which has another place */
+}
+
+static bool recent_has(struct recent *r, uint64_t digest)
+{
+    uint64_t *place = &r->at[digest % PLACES];
+    const bool there = *place == digest;
+    *place = digest;
+    return there;
+}
+
 /* What each slice gets: first how many digests, then where they go. */
 struct share {
     size_t count;
@@ -59,17 +81,26 @@ static uint64_t digest_at(const struct source *s, size_t i)
     return digest;
 }
 
-static void count_shares(const struct whole *w, const struct source *s, struct share *shares)
+static void count_shares(const struct whole *w, const struct source *s, struct recent *recent,
+                         struct share *shares)
 {
-    for (size_t i = 0; i < s->n; i++)
-        shares[bloomfile_slice_of(w->bits, w->slices, digest_at(s, i))].count++;
+    recent_begin(recent);
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t digest = digest_at(s, i);
+        if (!recent_has(recent, digest))
+            shares[bloomfile_slice_of(w->bits, w->slices, digest)].count++;
+    }
 }
 
 /* false: another thread has changed the digests since they were counted. */
-static bool copy_shares(const struct whole *w, const struct source *s, struct share *shares)
+static bool copy_shares(const struct whole *w, const struct source *s, struct recent *recent,
+                        struct share *shares)
 {
+    recent_begin(recent);
     for (size_t i = 0; i < s->n; i++) {
         const uint64_t digest = digest_at(s, i);
+        if (recent_has(recent, digest))
+            continue;
         struct share *share = &shares[bloomfile_slice_of(w->bits, w->slices, digest)];
         if (share->count == 0)
             return false;
@@ -77,6 +108,9 @@ static bool copy_shares(const struct whole *w, const struct source *s, struct sh
         share->at += sizeof digest;
         share->count--;
     }
+    for (uint32_t i = 0; i < w->slices; i++)
+        if (shares[i].count > 0)
+            return false;
     return true;
 }
 
@@ -95,16 +129,17 @@ static PyObject *make_room(const struct whole *w, struct share *shares)
     return list;
 }
 
-static PyObject *share_out(const struct whole *w, const struct source *s, struct share *shares)
+static PyObject *share_out(const struct whole *w, const struct source *s, struct recent *recent,
+                           struct share *shares)
 {
     PyThreadState *python = PyEval_SaveThread();
-    count_shares(w, s, shares);
+    count_shares(w, s, recent, shares);
     PyEval_RestoreThread(python);
     PyObject *list = make_room(w, shares);
     if (list == NULL)
         return NULL;
     python = PyEval_SaveThread();
-    const bool same = copy_shares(w, s, shares);
+    const bool same = copy_shares(w, s, recent, shares);
     PyEval_RestoreThread(python);
     if (same)
         return list;
@@ -124,10 +159,12 @@ static PyObject *split_digests(PyObject *module, PyObject *args)
         !check_whole(&w) || !source_of_digests(&s, digests))
         return NULL;
     struct share *shares = calloc(w.slices, sizeof *shares);
-    if (shares != NULL)
-        list = share_out(&w, &s, shares);
+    struct recent *recent = malloc(sizeof *recent);
+    if (shares != NULL && recent != NULL)
+        list = share_out(&w, &s, recent, shares);
     else
         PyErr_NoMemory();
+    free(recent);
     free(shares);
     source_end(&s);
     return list;
@@ -140,6 +177,6 @@ PyMethodDef slice_methods[] = {
     { "split_digests", FUNCTION(split_digests), METH_VARARGS,
       "split_digests(bits, slices, digests, /)\n--\n\n"
       "The digests of each slice, as a list of bytes: a buffer of uint64, or of 8 bytes each, made "
-      "by hash_many() with the filter's seed." },
+      "by hash_many() with the filter's seed. Of those that repeat, most are left out." },
     { NULL, NULL, 0, NULL },
 };

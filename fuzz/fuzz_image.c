@@ -13,6 +13,8 @@
 
 #include "mend.h"
 
+#define HEADER 4096
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void expect(bool condition)
@@ -80,6 +82,24 @@ static void join(const bloomfile *f, int verified)
                bloomfile_contains_digest(f, i * (UINT64_MAX / 61)));
     bloomfile_close(whole);
     bloomfile_free(image);
+}
+
+/* The same from its header alone, whatever that is; `error`: of the image. */
+static void join_header(const uint8_t *image, size_t size, const struct bloomfile_info *info,
+                        int error)
+{
+    uint8_t header[HEADER];
+    struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
+    if (size < HEADER)
+        return;
+    const int joined = bloomfile_join_headers(header, image, 1);
+    const bool alone = info->whole_blocks != 0 && info->bits / 512 == info->whole_blocks;
+    expect(error != 0 || joined == (alone ? 0 : BLOOMFILE_EINCOMPLETE));
+    if (joined != 0)
+        return;
+    expect(bloomfile_inspect(header, (size_t)info->image_size, &whole, NULL, NULL) == 0);
+    expect(whole.whole_blocks == 0 && whole.bits == info->bits && whole.keys == info->keys);
+    expect(whole.body_crc == info->body_crc && whole.ones == info->ones);
 }
 
 /* A series is whole, and not what is for one image. */
@@ -156,6 +176,7 @@ static void try_image(const uint8_t *image, size_t size)
     size_t count = 4;
     int error = bloomfile_inspect(image, size, &info, faults, &count);
     expect((error != 0) == (count > 0) && (count == 0 || faults[0].error == error));
+    join_header(image, size, &info, error);
     use(image, size, 0, error);
     use(image, size, BLOOMFILE_VERIFY_FULL, error);
     use(image, size, BLOOMFILE_VERIFY_NONE, error);

@@ -33,6 +33,24 @@ enum {
 static uint64_t digests[KEYS];
 static struct bytes live_image, sealed_image;
 static bloomfile *reader, *writer, *sealed;
+static struct bytes half_images[2];
+static bloomfile *halves[2]; /* the slices of a filter */
+
+static void make_halves(void)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        params.capacity = LIVE_KEYS;
+        params.bits = BITS - BITS % 512;
+        params.slice = i;
+        params.slices = 2;
+        bloomfile_builder *b = new_builder(params);
+        add_numbers(b, 0, LIVE_KEYS);
+        half_images[i] = finish_file(b);
+        bloomfile_builder_free(b);
+        halves[i] = open_image(half_images[i], 0);
+    }
+}
 
 static int prepare(void **state)
 {
@@ -41,6 +59,7 @@ static int prepare(void **state)
     uint64_t random = 53;
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = random64(&random);
+    make_halves();
     make_live("live", BLOOMFILE_COUNTING);
     live_image = read_file("live");
     sealed_image = image_from((struct recipe){ BLOOMFILE_CLASSIC, IN_FILE, BITS, 5, LIVE_KEYS, 0 });
@@ -71,6 +90,10 @@ static void end(void)
 static int clean_up(void **state)
 {
     end();
+    for (int i = 0; i < 2; i++) {
+        bloomfile_close(halves[i]);
+        free(half_images[i].data);
+    }
     free(live_image.data);
     free(sealed_image.data);
     return leave_temp_dir(state);
@@ -226,6 +249,19 @@ static int build(struct bloomfile_params params)
     return error;
 }
 
+static int join(void)
+{
+    return bloomfile_join("made", (const bloomfile *const *)halves, 2, 0);
+}
+
+static int join_headers(void)
+{
+    uint8_t headers[2][IN_FILE], header[IN_FILE];
+    for (int i = 0; i < 2; i++)
+        memcpy(headers[i], half_images[i].data, IN_FILE);
+    return bloomfile_join_headers(header, headers, 2);
+}
+
 /* The last of them is smaller. */
 static int build_in_windows(void)
 {
@@ -253,6 +289,8 @@ static const struct operation {
     { "fold", fold_live, true, false },
     { "unite", unite, true, false },
     { "intersect", intersect, true, false },
+    { "join", join, true, false },
+    { "join headers", join_headers, false, false },
     { "project", project_live, true, false },
     { "rescue", rescue_live, false, false },
     { "copy as reader", copy_as_reader, true, false },

@@ -61,9 +61,9 @@ final class Measure {
         return Math.sqrt(Math.max(0, squares / n - rate * rate) / n);
     }
 
-    /** How many keys there are, estimated from the ones; infinite if there are nothing but ones. */
+    /** How many keys there are, estimated from the ones; of nothing but ones, as if one bit were zero. */
     double keys() {
-        double empty = Math.log1p(-(double) ones / m);
+        double empty = Math.log1p(-(double) Math.min(ones, m - 1) / m);
         if (layout != Layout.BLOCKED) {
             return empty / (k * Math.log1p(-1.0 / m));
         }

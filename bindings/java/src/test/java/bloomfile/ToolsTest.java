@@ -187,6 +187,19 @@ public class ToolsTest {
         }
     }
 
+    /** Nothing but ones, which tell little of how many keys there are. */
+    @Test
+    public void fullFilters() throws IOException {
+        for (int bits : new int[] {1, 2, 100, 512, 1024}) {
+            for (Layout layout : new Layout[] {Layout.BLOCKED, Layout.CLASSIC}) {
+                Params params = new Params().layout(layout).bits(bits).hashes(20);
+                Path a = Files.write(root.resolve("a"), build(params, 0, 3000));
+                Path b = Files.write(root.resolve("b"), build(params, 9, 10));
+                alike(layout + " " + bits, run("bfmerge", "-fq", "tool.bloom", a, b), made -> Merge.union(made, List.of(a, b)));
+            }
+        }
+    }
+
     private static List<Path> golden() throws IOException {
         List<Path> files = new ArrayList<>();
         for (Path folder : new Path[] {Spec.GOLDEN, Spec.REFUSED}) {

@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-JARS, TOOLS = os.environ["SPARK_JARS"], os.environ["BLOOMFILE_TOOLS"]
+JARS = os.environ["SPARK_JARS"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "bindings", "spark", "python"))
 FPR = 0.01
@@ -60,7 +60,7 @@ class Case:
     def urls(self, first, last, parts=MAPS):
         from pyspark.sql import functions as f
         return self.spark.range(first, last, 1, parts).select(
-            f.concat(f.lit("http://example.org/archive/"), f.format_string("%012d", "id")).alias("url"))
+            f.concat(f.lit("http://example.org/archive/"), f.lpad(f.col("id").cast("string"), 12, "0")).alias("url"))
 
     def table(self, name):
         return self.spark.read.parquet(os.path.join(self.work, name))
@@ -98,10 +98,10 @@ def warm(case):
 
 
 def case_tables(work, rows):
-    """The tables of the joins: rows keys, and every tenth of these."""
+    """The tables of the joins: rows keys, and the first tenth of these."""
     case = Case(work, rows)
     case.urls(0, rows).write.mode("overwrite").parquet(os.path.join(work, "log"))
-    case.urls(0, rows // 10, 2).write.mode("overwrite").parquet(os.path.join(work, "known"))
+    case.urls(0, rows // 10).write.mode("overwrite").parquet(os.path.join(work, "known"))
     return case.end()
 
 

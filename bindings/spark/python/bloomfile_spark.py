@@ -7,13 +7,14 @@
     in_urls = maybe_contains("hdfs:///filters/urls.bloom")
     log.where(in_urls("url"))
 
-The work is done in the executors' JVMs; no row passes through Python. A session needs bloomfile.jar and
+The work is done in the executors' JVMs; no row of a DataFrame passes through Python. A session needs bloomfile.jar and
 bloomfile-spark.jar (spark-submit --jars, or the option spark.jars). Spark Connect has no JVM within reach, and is refused.
 """
 
 import itertools
 
 from py4j.protocol import Py4JJavaError
+from pyspark import RDD
 from pyspark.errors import IllegalArgumentException
 from pyspark.sql import Column, SparkSession, functions
 
@@ -71,7 +72,7 @@ class Function:
 def build(rows, key, path, n=None, fpr=0.01, *, replace=False, slices=None, seed=0, label=""):
     """Build a filter of a column and publish it at `path`, complete or not at all. Returns a `Report`.
 
-    rows     a DataFrame
+    rows     a DataFrame; or an RDD of keys, with None for `key` and with `n`: Python workers hash them, which need bloomfile
     key      a column, or its name: strings (as UTF-8), binary, or integers (8 bytes, little-endian). A null is no key
     path     on storage that the driver and all executors share
     n        different keys to size it for. More are an error. None: they are estimated first, in a pass of its own
@@ -83,15 +84,33 @@ def build(rows, key, path, n=None, fpr=0.01, *, replace=False, slices=None, seed
 
     Raises `Error`, after which what was at `path` is there as it was; ValueError for what can be no key, or no number.
     """
-    java = _package(rows.sparkSession)
+    signed = _signed(seed)
+    if isinstance(rows, RDD):
+        if key is not None or n is None:
+            raise ValueError("an RDD of keys has no columns: key is None, and n is needed")
+        spark = SparkSession.builder.getOrCreate()
+        rows = spark.createDataFrame(rows.mapPartitions(lambda keys: _digests(keys, seed)), "digests binary")
+        java = _package(spark)
+        made = java.FilterBuild.ofDigests(rows._jdf, "digests")
+    else:
+        java = _package(rows.sparkSession)
+        made = java.FilterBuild(rows._jdf, (key if isinstance(key, Column) else rows[key])._jc)
     with _Errors():
-        column = key if isinstance(key, Column) else rows[key]
-        made = java.FilterBuild(rows._jdf, column._jc).fpr(float(fpr)).seed(_signed(seed)).label(label).replace(bool(replace))
+        made = made.fpr(float(fpr)).seed(signed).label(label).replace(bool(replace))
         if n is not None:
             made = made.capacity(int(n))
         if slices is not None:
             made = made.slices(int(slices))
         return Report(made.write(str(path)))
+
+
+def _digests(keys, seed):
+    """On a worker: keys as rows of up to 8192 digests."""
+    import bloomfile
+
+    keys = (k.to_bytes(8, "little", signed=True) if isinstance(k, int) else k for k in keys if k is not None)
+    while some := list(itertools.islice(keys, 8192)):
+        yield (bloomfile.hash_many(some, seed),)
 
 
 def register(spark, name, path, *, strict=False):

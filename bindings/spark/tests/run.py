@@ -7,6 +7,7 @@ import unittest
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "..", "python")]
+os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # of Python workers, too
 
 
 class Result(unittest.TextTestResult):

@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 import unittest
 
 import pyspark
@@ -77,9 +78,16 @@ class Cluster:
             port = probe.getsockname()[1]
         self.url = f"spark://127.0.0.1:{port}"
         self.start("master.Master", "--host", "127.0.0.1", "--port", str(port), "--webui-port", "0")
+        while not self.is_up(port):
+            time.sleep(0.1)
         for i in range(workers):
             self.start("worker.Worker", "--host", f"127.0.0.{i + 1}", "--webui-port", "0", "--cores", "1", "--memory", "2g",
                        "--work-dir", self.folder, self.url)
+
+    @staticmethod
+    def is_up(port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
 
     def start(self, program, *arguments):
         command = [os.path.join(os.path.dirname(pyspark.__file__), "bin", "spark-class"), "org.apache.spark.deploy." + program]

@@ -55,6 +55,20 @@ class Build(SparkTest):
         subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "-x", "4", "-n", "1000", wanted, "-"], input=raw, check=True)
         self.assertEqual(read(self.path)[HEADER:], read(wanted)[HEADER:])
 
+    def test_rdd_of_keys(self):
+        some = list(range(0, 20_000)) * 2
+        keys = self.spark.sparkContext.parallelize(some, 3).map(lambda i: None if i % 2 else f"http://example.org/{i}")
+        self.assertEqual(build(keys, None, self.path, n=10_000, seed=7).keys, 10_000)
+        self.assertEqual(read(self.path), self.wanted(range(0, 20_000, 2), "-n", "10000", "-s", "7"))
+        numbers = self.spark.sparkContext.parallelize([-1, 0, 1 << 62])
+        other = os.path.join(self.folder, "other")
+        build(numbers, None, self.path, n=3, replace=True)
+        build(self.spark.createDataFrame([(-1,), (0,), (1 << 62,)], "i bigint"), "i", other, n=3)
+        self.assertEqual(read(self.path), read(other))
+        for wrong in {"n": None}, {"key": "k"}:
+            with self.assertRaisesRegex(ValueError, "an RDD of keys has no columns"):
+                build(numbers, path=self.path, **{"n": 3, "key": None, **wrong})
+
     def test_integers_are_eight_bytes_little_endian(self):
         numbers = [-(1 << 63), -70000, -1, 0, 1, 127, 128, 70000, (1 << 63) - 1]
         wanted = os.path.join(self.folder, "wanted")

@@ -53,6 +53,7 @@ public final class FilterBuild {
     private long seed;
     private int slices;
     private boolean replace;
+    private boolean digests;
 
     /**
      * Of a column by its name.
@@ -73,6 +74,19 @@ public final class FilterBuild {
     public FilterBuild(Dataset<?> rows, Column column) {
         this.rows = rows;
         this.key = column;
+    }
+
+    /**
+     * Of digests that were made elsewhere, such as in Python, with the seed of the filter. Needs {@link #capacity}.
+     *
+     * @param rows the table
+     * @param column binary: each value has any number of digests, 8 bytes each, little-endian
+     * @return a build of them
+     */
+    public static FilterBuild ofDigests(Dataset<?> rows, String column) {
+        FilterBuild result = new FilterBuild(rows, column);
+        result.digests = true;
+        return result;
     }
 
     /**
@@ -161,6 +175,9 @@ public final class FilterBuild {
         Storage storage = new Storage(spark.hadoopConfiguration());
         Target target = new Target(storage, new Path(path), replace);
         target.check();
+        if (digests && capacity == 0) {
+            throw new IllegalArgumentException("cannot make " + path + " of digests: a capacity is needed");
+        }
         KeyType type = KeyType.of(rows.select(key).schema().fields()[0].dataType());
         Dataset<Row> column = rows.select(key.cast(type.stored()).as("key")).where(functions.col("key").isNotNull());
         long wanted = capacity != 0 ? capacity : estimate(column);
@@ -209,6 +226,10 @@ public final class FilterBuild {
     }
 
     private JavaPairRDD<Integer, byte[]> shareOut(Dataset<Row> column, KeyType type, int parts, long blocks) {
+        if (digests) {
+            return column.as(Encoders.BINARY()).javaRDD().flatMap(KeyHash::digestsIn)
+                    .mapPartitionsToPair(new ShareOut<>(KeyHash.ofDigests(), parts, blocks));
+        }
         if (type == KeyType.NUMBER) {
             return column.as(Encoders.LONG()).javaRDD()
                     .mapPartitionsToPair(new ShareOut<>(KeyHash.ofLongs(seed), parts, blocks));

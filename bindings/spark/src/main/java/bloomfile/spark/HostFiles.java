@@ -233,6 +233,9 @@ final class HostFiles {
                         if (alone != null) {
                             Files.deleteIfExists(file);
                         }
+                    } catch (OverlappingFileLockException used) {
+                        // By this process, through another class loader.
+                        LOG.debug("{} is in use", file);
                     }
                 }
             }

@@ -3,6 +3,11 @@ package bloomfile.spark;
 
 import bloomfile.Xxh3;
 import java.io.Serializable;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.LongBuffer;
+import java.util.Iterator;
+import java.util.stream.IntStream;
 
 /**
  * From a key to its digest.
@@ -29,5 +34,19 @@ interface KeyHash<K> extends Serializable {
                 return Xxh3.hash(bytes, 0, 8, seed);
             }
         };
+    }
+
+    /** Of digests, which they are already. */
+    static KeyHash<Long> ofDigests() {
+        return digest -> digest;
+    }
+
+    /** The digests in bytes, 8 bytes each, little-endian. */
+    static Iterator<Long> digestsIn(byte[] bytes) {
+        if (bytes.length % 8 != 0) {
+            throw new IllegalArgumentException("digests have 8 bytes each, and here are " + bytes.length);
+        }
+        LongBuffer digests = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN).asLongBuffer();
+        return IntStream.range(0, digests.limit()).mapToObj(digests::get).iterator();
     }
 }

@@ -60,6 +60,9 @@ final class Target {
 
     /** Throws if the file cannot be made, as far as that can be known beforehand. */
     void check() throws IOException {
+        if (path.isRoot()) {
+            throw new IOException("cannot make " + path + ": it has no name");
+        }
         if (!isStore() && !isLocal()) {
             context();
         }

@@ -108,13 +108,14 @@ BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomf
                                         size_t count);
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
- * cut into `slices`, at most 65536; 0 if there is no such filter. `bits` are those of the whole,
- * not of a slice. The digest is made WITH THE FILTER'S SEED. */
+ * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
+ * there can be such a filter is not looked at. `bits` are those of the whole, not of a slice. The
+ * digest is made WITH THE FILTER'S SEED. */
 BLOOMFILE_API uint32_t bloomfile_slice_of(uint64_t bits, uint32_t slices, bloomfile_digest digest);
 
 /* The first block, of 512 bits, of that slice, from 0; of slice `slices`, where the last one ends.
  * So slice i is the bytes from 64 times its first block on to 64 times the next one's, of the body
- * of the whole. 0 if there is no such filter or slice. */
+ * of the whole. 0 if `slices` is 0 or less than `slice`. */
 BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uint32_t slice);
 
 /* The header of the whole, where nobody has the bodies of all slices, as when each of many machines

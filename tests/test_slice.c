@@ -436,6 +436,38 @@ static void test_where_it_lies(void **state)
     free(slice.data);
 }
 
+static size_t found_there(struct bytes image, const uint64_t *digests, size_t n)
+{
+    bloomfile *f;
+    bool hits[100];
+    assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_NONE), 0);
+    const size_t found = bloomfile_contains_digests(f, digests, n, hits);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(bloomfile_contains_digest(f, digests[i]), hits[i]);
+    bloomfile_close(f);
+    return found;
+}
+
+/* A whole so large that it would begin before the first address: sanitizers see to the sums. */
+static void test_at_the_end_of_the_largest(void **state)
+{
+    (void)state;
+    build("slice", 1, 3);
+    struct bytes image = read_file("slice");
+    const uint64_t size = get64(image.data + AT_body_size), whole = 1ULL << 51;
+    put64(image.data + FIRST_BLOCK, whole - size / 64);
+    put64(image.data + WHOLE_BLOCKS, whole);
+    reseal_header(image.data);
+    uint64_t digests[100];
+    for (size_t i = 0; i < ROWS(digests); i++) /* a block is 2^13 digests */
+        digests[i] = UINT64_MAX - (i % (size / 64) << 13);
+    memset(image.data + PAGE, 0, (size_t)size);
+    assert_int_equal(found_there(image, digests, ROWS(digests)), 0);
+    memset(image.data + PAGE, 0xFF, (size_t)size);
+    assert_int_equal(found_there(image, digests, ROWS(digests)), ROWS(digests));
+    free(image.data);
+}
+
 /* Every page damaged: no key is lost, singly, in batches, and whatever was verified before. */
 static void test_damage(void **state)
 {
@@ -861,6 +893,7 @@ int main(int argc, char **argv)
         TEST(test_slice_of),
         TEST(test_answers),
         TEST(test_where_it_lies),
+        TEST(test_at_the_end_of_the_largest),
         TEST(test_damage),
         TEST(test_incomplete),
         TEST(test_other_functions_and_origins),

@@ -15,8 +15,8 @@ static inline struct kernel_view doubt_view(const bloomfile *f)
     struct kernel_view view = f->view;
     if (header_is_slice(&f->header)) {
         view.units = f->header.whole_blocks;
-        view.body =
-            (const uint8_t *)((uintptr_t)view.body - f->header.first_block * PROBE_BLOCK_BYTES);
+        const uint64_t before = f->header.first_block * PROBE_BLOCK_BYTES;
+        view.body = (const uint8_t *)((uintptr_t)view.body - (uintptr_t)before);
     }
     return view;
 }

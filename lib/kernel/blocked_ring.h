@@ -24,9 +24,11 @@
 /* Whether a block has all bits of a digest: bloomfile_block_has_few(), or _many(). */
 typedef bool kernel_block_test(const uint8_t *block, unsigned k, uint64_t digest);
 
+/* By numbers: of a slice, the whole filter's body would begin where no pointer may be. */
 KERNEL_INLINE const uint8_t *kernel_block(const struct kernel_view *view, uint64_t digest)
 {
-    return view->body + PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);
+    const uint64_t byte = PROBE_BLOCK_BYTES * probe_reduce(digest, view->units);
+    return (const uint8_t *)((uintptr_t)view->body + (uintptr_t)byte);
 }
 
 KERNEL_INLINE bool kernel_is_near(const struct kernel_view *view)

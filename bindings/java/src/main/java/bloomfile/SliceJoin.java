@@ -23,16 +23,22 @@ final class SliceJoin {
 
     private static final class Part {
         final SliceSource source;
-        final byte[] head = new byte[Header.FILE];
         final Header header;
+        /** Of the bytes of the header: 65536 of those would be 256 MiB. */
+        final long headHash;
 
         Part(SliceSource source) throws IOException {
             this.source = source;
+            byte[] head = new byte[Header.FILE];
             int length;
             try (InputStream in = source.open()) {
                 length = in.readNBytes(head, 0, head.length);
             }
-            header = Header.decode(Arrays.copyOf(head, length), source.length(), new Header.Source("join " + name(), true));
+            long size = source.length();
+            Header.Source read = new Header.Source("join " + name(), true);
+            read.check(length >= Math.min(size, head.length), ErrorCode.ETRUNCATED, length + " bytes of " + size);
+            header = Header.decode(head, size, read);
+            headHash = Xxh3.hash(head, 0);
         }
 
         String name() {
@@ -161,7 +167,7 @@ final class SliceJoin {
         boolean clean = true;
         try (InputStream in = part.source.open()) {
             fill(in, b, Header.FILE, part);
-            if (!Arrays.equals(b, 0, Header.FILE, part.head, 0, Header.FILE)) {
+            if (Xxh3.hash(b, 0, Header.FILE, 0) != part.headHash) {
                 throw new BloomfileException(ErrorCode.ECHANGED, "join " + part.name(), null);
             }
             int page = firstPage;

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 
 /** Where a slice can be read: a file of any file system. It is opened twice. */
 public interface SliceSource {
@@ -41,6 +42,10 @@ public interface SliceSource {
         return new SliceSource() {
             @Override
             public InputStream open() throws IOException {
+                if (!Files.readAttributes(path, BasicFileAttributes.class).isRegularFile()) {
+                    // A pipe would wait for a writer.
+                    throw new BloomfileException(ErrorCode.ENOTREGULAR, "join " + path, null);
+                }
                 return Files.newInputStream(path);
             }
 

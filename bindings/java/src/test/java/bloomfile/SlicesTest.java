@@ -11,6 +11,7 @@ import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
@@ -237,5 +238,43 @@ public class SlicesTest {
         };
         assertEquals(ErrorCode.ECHANGED, assertThrows(BloomfileException.class,
                 () -> Slices.join(new ByteArrayOutputStream(), List.of(changing))).code());
+    }
+
+    /** A source that promises more bytes than it has. */
+    @Test
+    public void shorterThanItSays() throws IOException {
+        byte[] slice;
+        try (Builder builder = new Builder(new Params().capacity(10_000).slice(0, 2))) {
+            slice = builder.toBytes();
+        }
+        for (int length : new int[] {0, 1, 15, 16, 512, 2048, 4095}) {
+            SliceSource source = new SliceSource() {
+                @Override
+                public InputStream open() {
+                    return new ByteArrayInputStream(slice, 0, length);
+                }
+
+                @Override
+                public long length() {
+                    return slice.length;
+                }
+
+                @Override
+                public String name() {
+                    return "short";
+                }
+            };
+            assertEquals(ErrorCode.ETRUNCATED, assertThrows(BloomfileException.class,
+                    () -> Slices.join(OutputStream.nullOutputStream(), List.of(source))).code());
+        }
+    }
+
+    /** It would wait for a writer. */
+    @Test(timeout = 30_000)
+    public void pipesAreNotOpened() throws Exception {
+        Path pipe = folder.getRoot().toPath().resolve("pipe");
+        assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+        assertEquals(ErrorCode.ENOTREGULAR, assertThrows(BloomfileException.class,
+                () -> Slices.join(OutputStream.nullOutputStream(), List.of(SliceSource.of(pipe)))).code());
     }
 }

@@ -40,7 +40,7 @@ final class BlockRate {
     private double mean(long blocks, long n) {
         double odds = 1.0 / (blocks - 1.0);
         long peak = (long) ((n + 1.0) / blocks);
-        if (peak * k > FULL) {
+        if (peak > FULL / k) {
             return 1;
         }
         double weight = 0;
@@ -62,7 +62,7 @@ final class BlockRate {
 
     /** The rate in a block of j keys. */
     private double inBlock(long j) {
-        if (j * k > FULL || j > FULL) {
+        if (j > FULL / k) {
             return 1;
         }
         while (known <= j) {

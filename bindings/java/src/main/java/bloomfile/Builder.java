@@ -48,7 +48,7 @@ public final class Builder implements Closeable {
         long lowest = 0;
         long highest = -1;
         if (params.slices != 0) {
-            Slices.Range range = Slices.range(params.slice, params.slices, sizing.m / 512);
+            Slices.Range range = Slices.range(sizing.m, params.slices, params.slice);
             lowest = range.lowest;
             highest = range.highest;
         }
@@ -153,8 +153,9 @@ public final class Builder implements Closeable {
      */
     public void finish(Path path, WriteOption... options) throws IOException {
         try (NewFile file = new NewFile(path, options)) {
-            Header made = write(ImageOut.of(file.channel()), path.toString(), options);
-            file.publish(made.n != 0);
+            Header h = plan();
+            write(h, ImageOut.of(file.channel()), path.toString(), options);
+            file.publish(h.n != 0);
         }
     }
 
@@ -168,16 +169,17 @@ public final class Builder implements Closeable {
      * @throws IOException as for a path
      */
     public void finish(OutputStream out, WriteOption... options) throws IOException {
-        if (sizing != null && sizing.m / 8 > params.memory) {
+        Header h = plan();
+        if (h.imageSize() > params.memory) {
             try (FileChannel file = Spool.temporary(params.temporaryFolder())) {
-                write(ImageOut.of(file), "a filter", options);
+                write(h, ImageOut.of(file), "a filter", options);
                 file.position(0);
                 Channels.newInputStream(file).transferTo(out);
             }
             return;
         }
         ImageOut.Memory image = new ImageOut.Memory();
-        write(image, "a filter", options);
+        write(h, image, "a filter", options);
         image.copyTo(out);
     }
 
@@ -189,11 +191,12 @@ public final class Builder implements Closeable {
      * @throws IOException as for a path
      */
     public byte[] toBytes(WriteOption... options) throws IOException {
-        ImageOut.Memory image = new ImageOut.Memory();
-        Header h = write(image, "a filter", options);
+        Header h = plan();
         if (h.imageSize() > Integer.MAX_VALUE - 8) {
             throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
         }
+        ImageOut.Memory image = new ImageOut.Memory();
+        write(h, image, "a filter", options);
         ByteArrayOutputStream out = new ByteArrayOutputStream((int) h.imageSize());
         image.copyTo(out);
         return out.toByteArray();
@@ -208,17 +211,19 @@ public final class Builder implements Closeable {
         return keys;
     }
 
-    /** Makes the image. Returns its header. */
-    private Header write(ImageOut out, String name, WriteOption[] options) throws IOException {
+    /** The header, as far as it is known before the body. */
+    private Header plan() throws IOException {
         check();
-        Sizing size = sizing != null ? sizing : Planner.size(params, digests.count());
-        Header h = Planner.header(params, size);
+        return Planner.header(params, sizing != null ? sizing : Planner.size(params, digests.count()));
+    }
+
+    /** Makes the image, and sets the rest of its header. */
+    private void write(Header h, ImageOut out, String name, WriteOption[] options) throws IOException {
         double solved = Fill.image(h, digests, out, params.memory);
         keys = h.n;
         if (!WriteOption.has(options, WriteOption.OVERFULL)) {
             Planner.checkRate(h, params.capacity != 0, solved, name);
         }
-        return h;
     }
 
     /** Gives back memory and temporary files. What was written stays. */

@@ -10,16 +10,26 @@ import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.NoSuchFileException;
+import java.nio.file.OpenOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFileAttributeView;
+import java.nio.file.attribute.PosixFileAttributes;
+import java.nio.file.attribute.PosixFilePermission;
+import java.nio.file.attribute.PosixFilePermissions;
 import java.security.SecureRandom;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
 
 /**
  * A file that appears under its name complete and on disk, or not at all. Until then it has a temporary name in the same
  * folder, {@code .bloomfile-} and a number, and closing removes it; if the program is killed, it stays.
  */
 final class NewFile implements Closeable {
+    private static final Set<PosixFilePermission> OWNER = PosixFilePermissions.fromString("rw-------");
+
     private final Path target;
     private final Path temporary;
     private final WriteOption[] options;
@@ -37,25 +47,20 @@ final class NewFile implements Closeable {
         target = Files.isSymbolicLink(path) && Files.exists(path) ? path.toRealPath() : path;
         boolean replaces = checkOld();
         temporary = target.resolveSibling(".bloomfile-" + Long.toHexString(new SecureRandom().nextLong()));
-        channel = FileChannel.open(temporary, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
-                StandardOpenOption.WRITE);
-        if (replaces) {
-            try {
-                takePermissions();
-            } catch (IOException e) {
-                close();
-                throw e;
-            }
-        }
+        channel = create(temporary, replaces);
     }
 
-    /** Who may read the old file may read the new one, and nobody else. */
-    private void takePermissions() throws IOException {
-        try {
-            Files.setPosixFilePermissions(temporary, Files.getPosixFilePermissions(target));
-        } catch (UnsupportedOperationException e) {
-            return; // A file system without them.
-        }
+    /**
+     * Makes and opens a file.
+     *
+     * @param isPrivate whether nobody else may read it, where the file system can tell
+     */
+    static FileChannel create(Path path, boolean isPrivate, OpenOption... more) throws IOException {
+        Set<OpenOption> options = new HashSet<>(List.of(more));
+        options.addAll(List.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.READ, StandardOpenOption.WRITE));
+        boolean can = isPrivate && path.getFileSystem().supportedFileAttributeViews().contains("posix");
+        return can ? FileChannel.open(path, options, PosixFilePermissions.asFileAttribute(OWNER))
+                : FileChannel.open(path, options);
     }
 
     FileChannel channel() {
@@ -120,12 +125,12 @@ final class NewFile implements Closeable {
     void publish(boolean keys) throws IOException {
         channel.force(true);
         if (checkOld()) {
+            keepRights();
             Header old = old();
             if (!keys && old != null && (old.n != 0 || old.flags != 0)
                     && !WriteOption.has(options, WriteOption.ALLOW_EMPTY)) {
                 throw refusal("the new filter has no keys (the option ALLOW_EMPTY replaces it all the same)");
             }
-            takePermissions();
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
         } else if (WriteOption.has(options, WriteOption.REPLACE)) {
             Files.move(temporary, target, StandardCopyOption.ATOMIC_MOVE);
@@ -134,6 +139,33 @@ final class NewFile implements Closeable {
         }
         published = true;
         syncFolder();
+    }
+
+    /** Gives the file permissions, group and owner of the one that it replaces. Nobody gets rights he did not have. */
+    private void keepRights() throws IOException {
+        PosixFileAttributeView view = Files.getFileAttributeView(temporary, PosixFileAttributeView.class);
+        if (view == null) {
+            return;
+        }
+        PosixFileAttributes old = Files.readAttributes(target, PosixFileAttributes.class);
+        Set<PosixFilePermission> rights = new HashSet<>(old.permissions());
+        try {
+            view.setGroup(old.group());
+        } catch (IOException e) {
+            withoutGroup(rights);
+        }
+        view.setPermissions(rights);
+        try {
+            view.setOwner(old.owner());
+        } catch (IOException e) {
+            return; // Only the superuser gives files away.
+        }
+    }
+
+    /** The members of the group count as others then. */
+    private static void withoutGroup(Set<PosixFilePermission> rights) {
+        String all = PosixFilePermissions.toString(rights);
+        rights.retainAll(PosixFilePermissions.fromString(all.substring(0, 3) + "---" + all.substring(3, 6)));
     }
 
     /** Moves the file to a name that nobody has, or fails. */

@@ -46,7 +46,7 @@ final class Planner {
         System.arraycopy(p.tag, 0, h.tag, 0, p.tag.length);
         h.label = p.label;
         if (p.slices != 0) {
-            Slices.Range range = Slices.range(p.slice, p.slices, sizing.m / 512);
+            Slices.Range range = Slices.range(sizing.m, p.slices, p.slice);
             h.incompat = Header.INCOMPAT_SLICE;
             h.firstBlock = range.firstBlock;
             h.wholeBlocks = sizing.m / 512;

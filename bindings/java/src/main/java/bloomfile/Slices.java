@@ -48,57 +48,65 @@ public final class Slices {
     }
 
     /**
-     * The blocks of the whole filter that parameters describe: what {@link #sliceOf} and {@link #range} are asked with.
+     * The size m of the whole filter that parameters describe: what {@link #sliceOf} and {@link #range} are asked with.
      *
      * @param params layout blocked, with {@link Params#capacity}; {@link Params#slice} has no influence
-     * @return the number of blocks of 512 bits
+     * @return bits, a multiple of 512
      * @throws BloomfileException as the constructor of {@link Builder}
      */
-    public static long blocks(Params params) throws BloomfileException {
+    public static long bits(Params params) throws BloomfileException {
         Params whole = new Params(params);
         whole.slices = 0;
         whole.check();
         if (whole.layout != Layout.BLOCKED || whole.capacity == 0) {
             throw new BloomfileException(ErrorCode.EPARAMS, "cut slices", "the layout blocked and a capacity are needed");
         }
-        return Planner.size(whole, 0).m / 512;
+        return Planner.size(whole, 0).m;
     }
 
     /**
      * The slice that a digest belongs to. It grows with the digest, as an unsigned number.
      *
-     * @param digest any number
+     * @param bits the size m of the whole filter, not of a slice: {@link #bits}
      * @param slices how many there are
-     * @param blocks those of the whole filter
+     * @param digest any number, made with the filter's seed
      * @return from 0 on
+     * @throws IllegalArgumentException if no filter of this size has so many slices
      */
-    public static int sliceOf(long digest, int slices, long blocks) {
-        long page = Xxh3.mulhi(digest, blocks) / 64;
-        return (int) (((page + 1) * slices - 1) / pages(blocks));
+    public static int sliceOf(long bits, int slices, long digest) {
+        long pages = pages(bits, slices);
+        if (pages == 0) {
+            throw new IllegalArgumentException("a filter of " + bits + " bits has no " + slices + " slices");
+        }
+        long page = Xxh3.mulhi(digest, bits / 512) / 64;
+        return (int) (((page + 1) * slices - 1) / pages);
     }
 
     /**
      * What a slice covers.
      *
-     * @param slice from 0 on
+     * @param bits the size m of the whole filter
      * @param slices how many there are
-     * @param blocks those of the whole filter
+     * @param slice from 0 on
      * @return its blocks and digests
      * @throws BloomfileException ESLICE: there is no such slice
      */
-    public static Range range(int slice, int slices, long blocks) throws BloomfileException {
-        long pages = pages(blocks);
-        if (slices < 1 || slices > MAX || slices > pages || slice < 0 || slice >= slices) {
+    public static Range range(long bits, int slices, int slice) throws BloomfileException {
+        long pages = pages(bits, slices);
+        if (pages == 0 || slice < 0 || slice >= slices) {
             throw new BloomfileException(ErrorCode.ESLICE, "cut slice " + slice + " of " + slices,
-                    "the filter has " + pages + " pages");
+                    "the filter has " + bits / 512 + " blocks of 512 bits, and a slice at least 64 of them");
         }
         long first = pages * slice / slices * 64;
-        long end = Math.min(blocks, pages * (slice + 1) / slices * 64);
-        return new Range(first, end - first, blocks);
+        long end = Math.min(bits / 512, pages * (slice + 1) / slices * 64);
+        return new Range(first, end - first, bits / 512);
     }
 
-    private static long pages(long blocks) {
-        return (blocks + 63) / 64;
+    /** Those of a filter that can be cut into so many slices, or 0. */
+    private static long pages(long bits, int slices) {
+        long pages = (bits / 512 + 63) / 64;
+        boolean can = bits > 0 && bits % 512 == 0 && slices >= 1 && slices <= MAX && slices <= pages;
+        return can ? pages : 0;
     }
 
     /**

@@ -34,8 +34,7 @@ final class Spool implements Closeable {
     /** A new file that goes away when it is closed, or the program ends. */
     static FileChannel temporary(Path folder) throws IOException {
         Path path = folder.resolve(".bloomfile-" + Long.toHexString(new SecureRandom().nextLong()));
-        FileChannel channel = FileChannel.open(path, StandardOpenOption.CREATE_NEW, StandardOpenOption.READ,
-                StandardOpenOption.WRITE, StandardOpenOption.DELETE_ON_CLOSE);
+        FileChannel channel = NewFile.create(path, true, StandardOpenOption.DELETE_ON_CLOSE);
         try {
             Files.deleteIfExists(path);
         } catch (IOException e) {

@@ -10,10 +10,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
@@ -230,6 +232,26 @@ public class BuilderTest {
         }
         assertArrayEquals(before, Files.readAllBytes(path));
         assertEquals(1, root.toFile().list().length);
+    }
+
+    /** It was kept in memory when its size was not known before the keys. */
+    @Test
+    public void whatGoesToAStreamIsNotHeldInMemory() throws IOException {
+        Params params = new Params().fpr(1e-13).memory(1 << 20).temporaryFolder(root.resolve("missing"));
+        try (Builder builder = new Builder(params)) {
+            for (long i = 0; i < 100_000; i++) {
+                builder.addDigest(Xxh3.hash(i, 0));
+            }
+            assertThrows(NoSuchFileException.class, () -> builder.finish(OutputStream.nullOutputStream()));
+        }
+    }
+
+    @Test(timeout = 30_000)
+    public void farMoreKeysThanBits() throws IOException {
+        for (int hashes : new int[] {0, 16, 32, 64}) {
+            new Builder(new Params().capacity(1L << 60).bits(1024).hashes(hashes)).close();
+            assertEquals(1, Sizing.rate(Layout.BLOCKED, 1024, 1L << 60, Math.max(1, hashes)), 0);
+        }
     }
 
     @Test

@@ -35,8 +35,8 @@ public class SlicesTest {
         for (Spec.Vector v : Spec.vectors("cut")) {
             long blocks = v.number("m") / 512;
             int slices = v.integer("slices");
-            int slice = Slices.sliceOf(v.hex("digest"), slices, blocks);
-            Slices.Range range = Slices.range(slice, slices, blocks);
+            int slice = Slices.sliceOf(512 * blocks, slices, v.hex("digest"));
+            Slices.Range range = Slices.range(512 * blocks, slices, slice);
             assertEquals(v.line, v.answer[0], Integer.toString(slice));
             assertEquals(v.line, v.answer[1], Long.toString(range.firstBlock));
             assertEquals(v.line, v.answer[2], Long.toString(range.blocks * 512));
@@ -49,10 +49,10 @@ public class SlicesTest {
             int slices = (int) Math.min(7, (blocks + 63) / 64);
             long next = 0;
             for (int i = 0; i < slices; i++) {
-                Slices.Range range = Slices.range(i, slices, blocks);
+                Slices.Range range = Slices.range(512 * blocks, slices, i);
                 assertEquals(next, range.lowest);
-                assertEquals(i, Slices.sliceOf(range.lowest, slices, blocks));
-                assertEquals(i, Slices.sliceOf(range.highest, slices, blocks));
+                assertEquals(i, Slices.sliceOf(512 * blocks, slices, range.lowest));
+                assertEquals(i, Slices.sliceOf(512 * blocks, slices, range.highest));
                 next = range.highest + 1;
             }
             assertEquals(0, next);
@@ -61,10 +61,15 @@ public class SlicesTest {
 
     @Test
     public void noSuchSlice() {
-        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(0, 2, 64)).code());
-        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(2, 2, 640)).code());
+        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 64, 2, 0)).code());
+        assertEquals(ErrorCode.ESLICE, assertThrows(BloomfileException.class, () -> Slices.range(512 * 640, 2, 2)).code());
         assertEquals(ErrorCode.EPARAMS,
                 assertThrows(BloomfileException.class, () -> new Builder(new Params().slice(0, 1))).code());
+        assertEquals(1, Slices.sliceOf(512 * 640, 2, -1));
+        for (long bits : new long[] {0, -512, 640, 512 * 64}) {
+            assertThrows(IllegalArgumentException.class, () -> Slices.sliceOf(bits, 2, 1));
+        }
+        assertThrows(IllegalArgumentException.class, () -> Slices.sliceOf(512 * 640, 0, 1));
     }
 
     private static List<SliceSource> golden(String names) {

@@ -208,12 +208,12 @@ public final class FilterBuild {
     private BuildReport attempt(Dataset<Row> column, KeyType type, long wanted, Target target, Broadcast<Storage> storage)
             throws IOException {
         params.capacity(wanted);
-        long blocks = Slices.blocks(params);
-        long pages = (blocks + 63) / 64;
+        long bits = Slices.bits(params);
+        long pages = (bits / 512 + 63) / 64;
         int parts = (int) Math.min(slices != 0 ? slices : Math.min(MOST_BY_DEFAULT, 1 + wanted / KEYS_OF_SLICE), pages);
         List<String> leftovers = target.leftovers();
         try (Target.Scratch scratch = target.begin()) {
-            List<SliceFile> files = shareOut(column, type, parts, blocks).partitionBy(new HashPartitioner(parts))
+            List<SliceFile> files = shareOut(column, type, parts, bits).partitionBy(new HashPartitioner(parts))
                     .mapPartitions(new MakeSlice(params, parts, scratch.folder(), storage)).collect();
             long keys = files.stream().mapToLong(file -> file.keys).sum();
             if (keys <= wanted) {
@@ -225,17 +225,17 @@ public final class FilterBuild {
         }
     }
 
-    private JavaPairRDD<Integer, byte[]> shareOut(Dataset<Row> column, KeyType type, int parts, long blocks) {
+    private JavaPairRDD<Integer, byte[]> shareOut(Dataset<Row> column, KeyType type, int parts, long bits) {
         if (digests) {
             return column.as(Encoders.BINARY()).javaRDD().flatMap(KeyHash::digestsIn)
-                    .mapPartitionsToPair(new ShareOut<>(KeyHash.ofDigests(), parts, blocks));
+                    .mapPartitionsToPair(new ShareOut<>(KeyHash.ofDigests(), parts, bits));
         }
         if (type == KeyType.NUMBER) {
             return column.as(Encoders.LONG()).javaRDD()
-                    .mapPartitionsToPair(new ShareOut<>(KeyHash.ofLongs(seed), parts, blocks));
+                    .mapPartitionsToPair(new ShareOut<>(KeyHash.ofLongs(seed), parts, bits));
         }
         return column.as(Encoders.BINARY()).javaRDD()
-                .mapPartitionsToPair(new ShareOut<>(KeyHash.ofBytes(seed), parts, blocks));
+                .mapPartitionsToPair(new ShareOut<>(KeyHash.ofBytes(seed), parts, bits));
     }
 
     /** A slice on storage, as the driver reads it. */

@@ -31,12 +31,12 @@ final class ShareOut<K> implements PairFlatMapFunction<Iterator<K>, Integer, byt
 
     private final KeyHash<K> hash;
     private final int slices;
-    private final long blocks;
+    private final long bits;
 
-    ShareOut(KeyHash<K> hash, int slices, long blocks) {
+    ShareOut(KeyHash<K> hash, int slices, long bits) {
         this.hash = hash;
         this.slices = slices;
-        this.blocks = blocks;
+        this.bits = bits;
     }
 
     @Override
@@ -92,7 +92,7 @@ final class ShareOut<K> implements PairFlatMapFunction<Iterator<K>, Integer, byt
                 return;
             }
             recent[place] = digest;
-            int slice = Slices.sliceOf(digest, slices, blocks);
+            int slice = Slices.sliceOf(bits, slices, digest);
             byte[] bucket = buckets[slice];
             if (bucket == null) {
                 bucket = buckets[slice] = new byte[Math.min(chunk, 512)];

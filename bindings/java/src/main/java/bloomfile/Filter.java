@@ -37,7 +37,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * Where it is mapped and becomes shorter, a Java machine reads anything in place of what is gone, and throws an
  * {@link InternalError} sooner or later, in the calling thread: all answers of single lookups since then may be wrong.
  * {@link #mayContainDigests(long[], int, int, boolean[], int) Batches} look at the size of the file after the bits and are
- * <em>maybe</em> then. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
+ * <em>maybe</em> then. With {@link Options#guarded} single ones do so, too; {@link Options#inMemory} reads the file when it is opened
+ * and does not depend on it any more.
  *
  * <p>Live filters are refused ({@link ErrorCode#ELIVE}): seal them first.
  */
@@ -49,6 +50,8 @@ public final class Filter implements Closeable {
     private final boolean byXxh3;
     /** Null if nothing is mapped. */
     private final Mapped mapped;
+    /** Whether each lookup looks at the size of {@link #mapped}. */
+    private final boolean guarded;
 
     /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
     // Not volatile: see Image.mode.
@@ -63,7 +66,7 @@ public final class Filter implements Closeable {
     /** How a filter is opened. Immutable: each method returns a new one. */
     public static final class Options {
         /** What most want: the whole file, mapped, its pages checked when they are needed. */
-        public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, false);
+        public static final Options DEFAULT = new Options(0, -1, false, false, 0, 0, Check.LAZY, Memory.MAPPED);
 
         private final long offset;
         private final long length;
@@ -72,10 +75,10 @@ public final class Filter implements Closeable {
         private final int hashId;
         private final long selfTest;
         private final Check check;
-        private final boolean inMemory;
+        private final Memory memory;
 
         private Options(long offset, long length, boolean applications, boolean named, int hashId, long selfTest,
-                Check check, boolean inMemory) {
+                Check check, Memory memory) {
             this.offset = offset;
             this.length = length;
             this.applications = applications;
@@ -83,7 +86,7 @@ public final class Filter implements Closeable {
             this.hashId = hashId;
             this.selfTest = selfTest;
             this.check = check;
-            this.inMemory = inMemory;
+            this.memory = memory;
         }
 
         /**
@@ -98,7 +101,7 @@ public final class Filter implements Closeable {
             if (offset < 0 || length < -1) {
                 throw new IllegalArgumentException("offset " + offset + ", length " + length);
             }
-            return new Options(offset, length, applications, named, hashId, selfTest, check, inMemory);
+            return new Options(offset, length, applications, named, hashId, selfTest, check, memory);
         }
 
         /**
@@ -108,7 +111,7 @@ public final class Filter implements Closeable {
          * @return such options
          */
         public Options applications() {
-            return new Options(offset, length, true, named, hashId, selfTest, check, inMemory);
+            return new Options(offset, length, true, named, hashId, selfTest, check, memory);
         }
 
         /**
@@ -120,7 +123,7 @@ public final class Filter implements Closeable {
          * @return such options
          */
         public Options hash(int hashId, long selfTest) {
-            return new Options(offset, length, true, true, hashId, selfTest, check, inMemory);
+            return new Options(offset, length, true, true, hashId, selfTest, check, memory);
         }
 
         /**
@@ -130,7 +133,7 @@ public final class Filter implements Closeable {
          * @return such options
          */
         public Options check(Check check) {
-            return new Options(offset, length, applications, named, hashId, selfTest, check, inMemory);
+            return new Options(offset, length, applications, named, hashId, selfTest, check, memory);
         }
 
         /**
@@ -139,9 +142,22 @@ public final class Filter implements Closeable {
          * @return such options
          */
         public Options inMemory() {
-            return new Options(offset, length, applications, named, hashId, selfTest, check, true);
+            return new Options(offset, length, applications, named, hashId, selfTest, check, Memory.HEAP);
+        }
+
+        /**
+         * The file is mapped, and each lookup looks at its size after the bits, so that it is <em>maybe</em> if the file
+         * became shorter meanwhile. That takes some hundred nanoseconds a lookup; batches do so once, with or without this.
+         *
+         * @return such options
+         */
+        public Options guarded() {
+            return new Options(offset, length, applications, named, hashId, selfTest, check, Memory.GUARDED);
         }
     }
+
+    /** Where the bytes of a file are. */
+    private enum Memory { MAPPED, GUARDED, HEAP }
 
     /** When a body is checked. */
     public enum Check {
@@ -200,6 +216,7 @@ public final class Filter implements Closeable {
     private Filter(String name, Bytes bytes, long size, Options options, Mapped mapped) throws IOException {
         this.name = name;
         this.mapped = mapped;
+        guarded = mapped != null && options.memory == Memory.GUARDED;
         Header.Source source = new Header.Source("open " + name, options.applications);
         layers = Series.open(bytes, size, source, options.check == Check.NONE, this::found);
         Header header = layers[0].header;
@@ -257,7 +274,7 @@ public final class Filter implements Closeable {
         try {
             long all = file.length();
             long size = sizeOf(options, all, source);
-            if (options.inMemory) {
+            if (options.memory == Memory.HEAP) {
                 Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, true), size, options, null);
                 file.close();
                 return f;
@@ -523,7 +540,8 @@ public final class Filter implements Closeable {
             return doubt();
         }
         try {
-            return only != null ? only.mayContain(digest) : inAnyLayer(digest);
+            boolean maybe = only != null ? only.mayContain(digest) : inAnyLayer(digest);
+            return guarded && mapped.isCut() ? lose() : maybe;
         } catch (InternalError e) {
             return lose();
         }

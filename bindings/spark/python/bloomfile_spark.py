@@ -12,6 +12,7 @@ bloomfile-spark.jar (spark-submit --jars, or the option spark.jars). Spark Conne
 """
 
 import itertools
+import uuid
 
 from py4j.protocol import Py4JJavaError
 from pyspark import RDD
@@ -125,12 +126,9 @@ def register(spark, name, path, *, strict=False):
         return Function(java.FilterFunction.register(spark._jsparkSession, name, str(path), bool(strict)))
 
 
-_numbers = itertools.count(1)
-
-
 def maybe_contains(path, *, spark=None, strict=False):
     """The filter at `path` as a function of columns, for those who need no name in SQL. See `register`."""
-    return register(spark or SparkSession.active(), f"filter_{next(_numbers)}", path, strict=strict)
+    return register(spark or SparkSession.active(), f"filter_{uuid.uuid4().hex}", path, strict=strict)
 
 
 def _signed(seed):

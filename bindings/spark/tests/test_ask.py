@@ -104,6 +104,20 @@ class Ask(SparkTest):
         again = maybe_contains(self.path)
         self.assertEqual(self.others.where(again("url")).count(), N)
 
+    def test_file_overwritten_in_place(self):
+        asked = maybe_contains(self.path)
+        other = os.path.join(self.folder, "other.bloom")
+        build(self.others, "url", other, n=N)
+        with open(self.path, "r+b") as file:
+            file.write(read(other))
+        self.assertEqual(self.keys.where(asked("url")).count(), N)
+        self.assertEqual(asked.damage(), [])
+
+    def test_names_of_their_own(self):
+        asked = maybe_contains(self.path)
+        self.assertRegex(asked.name, "^filter_[0-9a-f]{32}$")
+        self.assertNotEqual(maybe_contains(self.path).name, asked.name)
+
     def test_files_of_one_name(self):
         other = os.path.join(self.folder, "other")
         os.mkdir(other)

@@ -121,6 +121,14 @@ class Build(SparkTest):
         with self.assertRaisesRegex(Error, "it is no filter"):
             build(self.keys, "url", self.folder, n=N, replace=True)
 
+    def test_live_filter_is_not_replaced(self):
+        subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "-n", "100", self.path], check=True)
+        before = read(self.path)
+        with self.assertRaisesRegex(Error, "it is a live filter"):
+            build(self.keys, "url", self.path, n=N, replace=True)
+        self.assertEqual(read(self.path), before)
+        self.only("urls.bloom")
+
     def test_old_file_is_replaced_at_once(self):
         build(self.keys.where("id < 9"), "url", self.path, n=9)
         with open(self.path, "rb") as old:

@@ -51,7 +51,10 @@ final class HostFiles {
 
     /** Where a file comes from. */
     interface Source {
-        /** A file on this host that may be linked instead of copied, or null. */
+        /**
+         * A file on this host that may be linked instead of copied, or null: Spark's own copy. The user's file is not one,
+         * for a link changes with it if somebody writes over it in place, as cp does.
+         */
         Path local();
 
         /** Its bytes. */
@@ -76,16 +79,23 @@ final class HostFiles {
         }
         release(sha256);
         FileLock making;
+        FileLock using = null;
         try {
             making = locks.lock(place(sha256), 1, false);
+            try {
+                using = locks.lock(place(sha256) + 1, 1, true);
+            } finally {
+                if (using == null) {
+                    making.release();
+                }
+            }
         } catch (IOException | OverlappingFileLockException refused) {
+            // OverlappingFileLockException: this class is there twice, from two class loaders.
             LOG.warn("This process does not share filters with others of the host: {}", refused.toString());
             return alone(sha256, source);
         }
-        FileLock using = null;
         boolean kept = false;
         try {
-            using = locks.lock(place(sha256) + 1, 1, true);
             if (!Files.exists(file)) {
                 make(folder.resolve(sha256 + UNFINISHED), sha256, source);
                 Files.move(folder.resolve(sha256 + UNFINISHED), file, StandardCopyOption.ATOMIC_MOVE);
@@ -93,7 +103,7 @@ final class HostFiles {
             USED.put(sha256, using);
             kept = true;
         } finally {
-            if (!kept && using != null) {
+            if (!kept) {
                 using.release();
             }
             making.release();
@@ -112,6 +122,12 @@ final class HostFiles {
             } catch (IOException left) {
                 LOG.info("{}{} stays in {} for now: {}", sha256, END, folder, left.toString());
             }
+        }
+    }
+
+    private static synchronized void releaseAll() {
+        for (String sha256 : USED.keySet().toArray(new String[0])) {
+            release(sha256);
         }
     }
 
@@ -181,9 +197,12 @@ final class HostFiles {
 
     /** Opens the folder, and the locks in it, once. */
     private static void prepare() throws IOException {
-        if (locks != null) {
+        boolean first = locks == null;
+        if (!first && locks.isOpen()) {
             return;
         }
+        // Java closes a channel when a thread is interrupted in it, as Spark does to tasks. That ends the locks.
+        USED.clear();
         Object user = Files.getAttribute(Path.of("/proc/self"), "unix:uid");
         Path wanted = Path.of(parent(), "bloomfile-" + user);
         try {
@@ -201,13 +220,9 @@ final class HostFiles {
         folder = wanted;
         locks = FileChannel.open(folder.resolve("locks"), StandardOpenOption.CREATE, StandardOpenOption.WRITE,
                 StandardOpenOption.READ);
-        Runtime.getRuntime().addShutdownHook(new Thread(() -> {
-            synchronized (HostFiles.class) {
-                for (String sha256 : USED.keySet().toArray(new String[0])) {
-                    release(sha256);
-                }
-            }
-        }));
+        if (first) {
+            Runtime.getRuntime().addShutdownHook(new Thread(HostFiles::releaseAll));
+        }
     }
 
     /** Where all executors of this host may write: YARN and Spark have places for that. */

@@ -8,7 +8,6 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.Serializable;
 import java.io.UncheckedIOException;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -173,17 +172,13 @@ final class SharedFilter implements Serializable, HostFiles.Source {
 
     @Override
     public java.nio.file.Path local() {
-        if (shipped) {
-            return Paths.get(SparkFiles.get(sha256 + ".bloom"));
-        }
-        URI uri = new Path(path).toUri();
-        return "file".equals(uri.getScheme()) ? Paths.get(uri.getPath()) : null;
+        return shipped ? Paths.get(SparkFiles.get(sha256 + ".bloom")) : null;
     }
 
     @Override
     public InputStream open() throws IOException {
         Path source = new Path(path);
-        return local() != null ? Files.newInputStream(local()) : storage.value().of(source).open(source);
+        return shipped ? Files.newInputStream(local()) : storage.value().of(source).open(source);
     }
 
     @Override

@@ -5,6 +5,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Paths;
@@ -31,6 +33,12 @@ import org.slf4j.LoggerFactory;
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
+    /** A header in file form, where it has its own size, and the state in a record; and the state of sealed ones. */
+    private static final int HEADER = 4096;
+    private static final int SIZE = 12;
+    private static final int STATE = 8;
+    private static final int SEALED = 2;
+
     private static final String END = ".building";
     private static final long WEEK = 7L * 24 * 3600 * 1000;
 
@@ -74,16 +82,27 @@ final class Target {
                     + " another");
         }
         FileStatus old = files.getFileStatus(path);
-        byte[] start = new byte[MAGIC.length];
+        byte[] head = new byte[HEADER];
         int n = 0;
         if (old.isFile()) {
             try (InputStream in = files.open(path)) {
-                n = in.readNBytes(start, 0, start.length);
+                n = in.readNBytes(head, 0, head.length);
             }
         }
-        if (!old.isFile() || n > 0 && !Arrays.equals(start, MAGIC)) {
+        if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             throw new IOException("cannot replace " + path + ": it is no filter; name another file, or remove it");
         }
+        if (isLive(ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN))) {
+            throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add; end them and"
+                    + " remove it first");
+        }
+    }
+
+    /** Whether neither of its records, sections 4 and 5 of the specification, says that it is sealed. */
+    private static boolean isLive(ByteBuffer head) {
+        int one = head.getInt(HEADER / 2 + STATE);
+        int other = head.getInt(HEADER / 4 * 3 + STATE);
+        return head.getInt(SIZE) == HEADER && one != SEALED && other != SEALED && (one | other) != 0;
     }
 
     /** Makes the folder for slices, with a name of its own. */
@@ -152,6 +171,9 @@ final class Target {
 
         /** Makes the file appear at its path, complete and on disk. If this throws, what was there is there. */
         void publish(Content content) throws IOException {
+            if (replace) {
+                check();
+            }
             if (isStore()) {
                 upload(content);
                 return;

@@ -156,7 +156,7 @@ class _Errors:
 
     def __exit__(self, kind, error, trace):
         if isinstance(error, IllegalArgumentException):
-            raise ValueError(error.desc) from None
+            raise ValueError(str(error).split("\n\nJVM stacktrace:")[0]) from None
         if isinstance(error, Py4JJavaError):
             java = error.java_exception
             raise Error(java.getMessage() or java.toString()) from error

@@ -637,8 +637,10 @@ public final class Filter implements Closeable {
     }
 
     private boolean lose() {
-        lost = true;
-        doubtful = true;
+        synchronized (this) { // nameHash() may be about to end doubts
+            lost = true;
+            doubtful = true;
+        }
         found(ErrorCode.ECHANGED, null);
         try {
             // What compiled code met is thrown when the thread next calls the Java machine itself, as this does.

@@ -162,6 +162,9 @@ final class Image {
         } else if (BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT)
                 && right.incrementAndGet() == header.pages() && wrong.get() == 0) {
             change(CHECKING, TRUSTED);
+            if (wrong.get() != 0) { // found by another thread in between
+                change(TRUSTED, CHECKING);
+            }
         }
     }
 

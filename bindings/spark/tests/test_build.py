@@ -129,6 +129,14 @@ class Build(SparkTest):
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
+    def test_filter_with_keys_is_not_replaced_by_none(self):
+        build(self.keys, "url", self.path, n=N)
+        before = read(self.path)
+        with self.assertRaisesRegex(Error, "the new filter has no keys"):
+            build(self.keys.where("id < 0"), "url", self.path, n=N, replace=True)
+        self.assertEqual(read(self.path), before)
+        self.only("urls.bloom")
+
     def test_old_file_is_replaced_at_once(self):
         build(self.keys.where("id < 9"), "url", self.path, n=9)
         with open(self.path, "rb") as old:

@@ -152,7 +152,7 @@ public final class FilterBuild {
     }
 
     /**
-     * Whether a filter at the path may be replaced. Nothing but a filter ever is.
+     * Whether a sealed filter at the path may be replaced. Nothing else ever is, and none with keys by one without.
      *
      * @param allowed false if it is not set
      * @return this
@@ -219,7 +219,7 @@ public final class FilterBuild {
             if (keys <= wanted) {
                 List<Source> sources = files.stream().map(file -> new Source(file, storage.value()))
                         .collect(Collectors.toList());
-                scratch.publish(out -> Slices.join(out, sources));
+                scratch.publish(keys, out -> Slices.join(out, sources));
             }
             return new BuildReport(target.path().toString(), keys, wanted, parts, leftovers);
         }

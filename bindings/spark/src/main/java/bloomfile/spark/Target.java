@@ -33,10 +33,11 @@ import org.slf4j.LoggerFactory;
 final class Target {
     private static final Logger LOG = LoggerFactory.getLogger(Target.class);
     private static final byte[] MAGIC = {(byte) 0xBF, 'B', 'L', 'M', '\r', '\n', 0x1A, '\n'};
-    /** A header in file form, where it has its own size, and the state in a record; and the state of sealed ones. */
+    /** A header in file form, where it has its own size, and the state and the keys in a record; the state of sealed ones. */
     private static final int HEADER = 4096;
     private static final int SIZE = 12;
     private static final int STATE = 8;
+    private static final int KEYS = 16;
     private static final int SEALED = 2;
 
     private static final String END = ".building";
@@ -49,6 +50,8 @@ final class Target {
     private final FileSystem files;
     private final Path path;
     private final boolean replace;
+    /** Whether the file that is to be replaced has any. */
+    private boolean hasKeys;
 
     Target(Storage storage, Path path, boolean replace) throws IOException {
         this.storage = storage;
@@ -92,7 +95,9 @@ final class Target {
         if (!old.isFile() || n > 0 && !Arrays.equals(head, 0, MAGIC.length, MAGIC, 0, MAGIC.length)) {
             throw new IOException("cannot replace " + path + ": it is no filter; name another file, or remove it");
         }
-        if (isLive(ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN))) {
+        ByteBuffer header = ByteBuffer.wrap(head).order(ByteOrder.LITTLE_ENDIAN);
+        hasKeys = header.getInt(SIZE) == HEADER && header.getLong(HEADER / 2 + KEYS) != 0;
+        if (isLive(header)) {
             throw new IOException("cannot replace " + path + ": it is a live filter, to which programs may add; end them and"
                     + " remove it first");
         }
@@ -170,9 +175,13 @@ final class Target {
         }
 
         /** Makes the file appear at its path, complete and on disk. If this throws, what was there is there. */
-        void publish(Content content) throws IOException {
+        void publish(long keys, Content content) throws IOException {
             if (replace) {
                 check();
+            }
+            if (keys == 0 && hasKeys) {
+                throw new IOException("cannot replace " + path + ": the new filter has no keys; remove the old one, if that is"
+                        + " right");
             }
             if (isStore()) {
                 upload(content);

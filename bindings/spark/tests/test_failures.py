@@ -157,14 +157,10 @@ class Speculation(Failures):
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(workers=2)
-        cls.master = cls.cluster.url
+        cluster = Cluster(workers=2)
+        cls.addClassCleanup(cluster.close)
+        cls.master = cluster.url
         super().setUpClass()
-
-    @classmethod
-    def tearDownClass(cls):
-        super().tearDownClass()
-        cls.cluster.close()
 
     def test_slow_task_is_overtaken(self):
         for round_ in range(ROUNDS):

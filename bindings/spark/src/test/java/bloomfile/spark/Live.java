@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Map;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
@@ -49,7 +50,9 @@ public final class Live implements SparkPlugin {
                     most = Math.max(most, now);
                     outside = Math.max(outside, PlatformDependent.usedDirectMemory());
                     try {
-                        Files.writeString(file, first + " " + most + " " + outside + "\n");
+                        Path next = file.resolveSibling(".next-" + file.getFileName());
+                        Files.writeString(next, first + " " + most + " " + outside + "\n");
+                        Files.move(next, file, StandardCopyOption.ATOMIC_MOVE);
                         Thread.sleep(PAUSE);
                     } catch (IOException | InterruptedException ended) {
                         return;

@@ -10,6 +10,7 @@ import signal
 import sys
 import time
 import unittest
+import unittest.mock
 import warnings
 
 import bloomfile
@@ -191,6 +192,12 @@ class Threads(DaskCase):
         self.assertRaises(FileNotFoundError, bloomfile.dask.build, self.bag, self.folder / "none" / "x")
         self.assertRaises(IsADirectoryError, bloomfile.dask.build, self.bag, self.folder, replace=True)
         self.assert_only("test.bloom", "tool.bloom")
+
+    def test_keys_that_get_lost_after_they_were_counted(self):
+        with unittest.mock.patch.object(bloomfile.dask, "_count", lambda digests: 30001):
+            self.assertRaisesRegex(RuntimeError, "keys were counted, and the slices have another number",
+                                   bloomfile.dask.build, self.bag, self.path)
+        self.assert_only()
 
     def test_too_many_keys_are_told(self):
         with self.assertWarnsRegex(UserWarning, "40000 keys are in a filter for 20000: its rate is 0.1"):

@@ -308,6 +308,9 @@ def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=Fal
             None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
         made = [graph.add("slice", (i,), _make, some, folder, i, each[i]) for i, some in enumerate(chunks)]
         files = dask.compute(*graph.delayed(made))
+        if count is not None and sum(inspect(file).info.keys for file in files) != count:
+            raise RuntimeError(f"{path}: {count} keys were counted, and the slices have another number; are there other keys "
+                               "each time that partitions are read?")
         if slices > 1:
             _publish(path, files, size, replace)
         else:

@@ -54,7 +54,8 @@ class Keys(Case):
             self.assertIn("os.fsencode()", raised.exception.__notes__[0])
 
     def test_what_is_no_key(self):
-        numbers = [(numpy.int64(5), "take str"), (numpy.zeros(2), "contiguous bytes")] if numpy else []
+        numbers = [(numpy.int64(5), "take str"), (numpy.datetime64("2026-11-23"), "take str"),
+                   (numpy.zeros(2), "contiguous bytes")] if numpy else []
         for key, words in [*numbers, (5, "int'>: take str"), (True, "take str"), (None, "NoneType"), (0.5, "float"), (["a"], "list"),
                            (array.array("i", [1]), "contains_records"), (memoryview(b"abcd")[::2], "contiguous"),
                            (memoryview(b"abcd").cast("H"), "bytes"), (memoryview(b"abcd").cast("B", (2, 2)), "bytes")]:

@@ -45,11 +45,20 @@ static bool is_bytes(const Py_buffer *view)
            PyBuffer_IsContiguous(view, 'C');
 }
 
+/* A datetime64 or timedelta64 of NumPy, which looks like bytes: equal ones differ by their units. */
+static bool is_time(PyObject *object)
+{
+    if (!PyObject_HasAttrString(object, "dtype") || PyObject_Size(object) >= 0)
+        return false;
+    PyErr_Clear();
+    return true;
+}
+
 static bool get_buffer(struct key *key, PyObject *object)
 {
     if (PyObject_GetBuffer(object, &key->view, PyBUF_FULL_RO) != 0)
         return false;
-    if (key->view.ndim == 0) { /* a scalar of NumPy */
+    if (key->view.ndim == 0 || is_time(object)) { /* a scalar of NumPy */
         PyBuffer_Release(&key->view);
         return no_number(object);
     }

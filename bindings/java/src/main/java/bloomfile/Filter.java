@@ -5,6 +5,8 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.RandomAccessFile;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -43,6 +45,8 @@ import java.util.concurrent.atomic.AtomicReference;
  * <p>Live filters are refused ({@link ErrorCode#ELIVE}): seal them first.
  */
 public final class Filter implements Closeable {
+    private static final VarHandle DOUBTFUL = Image.field(MethodHandles.lookup(), "doubtful", boolean.class);
+
     private final String name;
     private final Image[] layers;
     private final Image only;
@@ -54,7 +58,7 @@ public final class Filter implements Closeable {
     private final boolean guarded;
 
     /** Every answer is maybe, or an exception: {@link #closed}, {@link #lost}, or a hash function that is not known. */
-    // Not volatile: see Image.mode.
+    // Not volatile: see Image.mode. Lookups read it opaquely, or a loop of them might never hear of a change.
     private boolean doubtful;
     private volatile boolean closed;
     /** The file became shorter while it was mapped. */
@@ -536,7 +540,7 @@ public final class Filter implements Closeable {
      * @throws IllegalStateException if the filter was closed
      */
     public boolean mayContainDigest(long digest) {
-        if (doubtful) {
+        if ((boolean) DOUBTFUL.getOpaque(this)) {
             return doubt();
         }
         try {

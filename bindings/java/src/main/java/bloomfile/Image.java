@@ -36,6 +36,7 @@ final class Image {
     private static final int BROKEN = 2;
 
     private static final VarHandle BYTES = MethodHandles.arrayElementVarHandle(byte[].class);
+    private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
 
@@ -54,7 +55,7 @@ final class Image {
 
     /**
      * Not volatile, which would make lookups half as slow again: a thread may learn a little later what another one
-     * found.
+     * found. Read opaquely, or a loop of lookups might never learn it.
      */
     private int mode;
     /** 0, {@link #RIGHT} or {@link #WRONG} for each page, in an array for each chunk, made when it is needed. */
@@ -96,6 +97,15 @@ final class Image {
         this.doubts = doubts;
     }
 
+    /** A field of the class that looks it up. */
+    static VarHandle field(MethodHandles.Lookup lookup, String name, Class<?> type) {
+        try {
+            return lookup.findVarHandle(lookup.lookupClass(), name, type);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     private ByteBuffer chunk(long offset) {
         return offset >>> CHUNK_SHIFT == 0 ? first : chunks[(int) (offset >>> CHUNK_SHIFT)];
     }
@@ -118,7 +128,7 @@ final class Image {
 
     /** Whether the page with this byte of the body can be relied on. */
     private boolean relies(long offset) {
-        int now = mode;
+        int now = (int) MODE.getOpaque(this);
         return now == TRUSTED || now == CHECKING && isRight(offset >>> 12);
     }
 

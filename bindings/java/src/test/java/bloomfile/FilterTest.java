@@ -18,9 +18,11 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.ArrayList;
 import java.util.List;
@@ -310,6 +312,41 @@ public class FilterTest {
             assertArrayEquals(before, answers(f, digests));
             assertNull(f.error());
         }
+    }
+
+    /** How often a filter says no, until it says yes or throws. */
+    private static long noes(Filter f) {
+        long g = 1;
+        long count = 0;
+        while (!(f.mayContainDigest(g) & f.mayContainDigest(77 * g) & f.mayContainDigest(1077 * g)
+                & f.mayContainDigest(3077 * g) & f.mayContainDigest(5077 * g) & f.mayContainDigest(7077 * g))) {
+            g = g * C + 12345;
+            count++;
+        }
+        return count;
+    }
+
+    /** A loop of lookups, compiled, learns that there are doubts. */
+    @Test
+    public void loopsHearOfDoubts() throws Exception {
+        Filter f;
+        try (Builder builder = new Builder(new Params().capacity(2_000_000))) {
+            builder.add("one");
+            f = Filter.of(builder.toBytes());
+        }
+        f.verify();
+        ExecutorService one = Executors.newSingleThreadExecutor(task -> {
+            Thread thread = new Thread(task);
+            thread.setDaemon(true);
+            return thread;
+        });
+        Future<Long> noes = one.submit(() -> noes(f));
+        Thread.sleep(1500);
+        assertFalse(noes.isDone());
+        f.close();
+        Throwable met = assertThrows(ExecutionException.class, () -> noes.get(20, TimeUnit.SECONDS));
+        assertEquals(IllegalStateException.class, met.getCause().getClass());
+        one.shutdown();
     }
 
     @Test

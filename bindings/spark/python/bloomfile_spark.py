@@ -105,11 +105,17 @@ def build(rows, key, path, n=None, fpr=0.01, *, replace=False, slices=None, seed
         return Report(made.write(str(path)))
 
 
+def _bytes_of(number):
+    if isinstance(number, bool):
+        raise TypeError("keys are str, bytes and int, not bool")
+    return number.to_bytes(8, "little", signed=True)
+
+
 def _digests(keys, seed):
     """On a worker: keys as rows of up to 8192 digests."""
     import bloomfile
 
-    keys = (k.to_bytes(8, "little", signed=True) if isinstance(k, int) else k for k in keys if k is not None)
+    keys = (_bytes_of(k) if isinstance(k, int) else k for k in keys if k is not None)
     while some := list(itertools.islice(keys, 8192)):
         yield (bloomfile.hash_many(some, seed),)
 

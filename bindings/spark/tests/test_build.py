@@ -65,6 +65,8 @@ class Build(SparkTest):
         build(numbers, None, self.path, n=3, replace=True)
         build(self.spark.createDataFrame([(-1,), (0,), (1 << 62,)], "i bigint"), "i", other, n=3)
         self.assertEqual(read(self.path), read(other))
+        with self.assertRaisesRegex(Exception, "not bool"):
+            build(self.spark.sparkContext.parallelize([True]), None, self.path, n=3, replace=True)
         for wrong in {"n": None}, {"key": "k"}:
             with self.assertRaisesRegex(ValueError, "an RDD of keys has no columns"):
                 build(numbers, path=self.path, **{"n": 3, "key": None, **wrong})

@@ -34,6 +34,9 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     /** Filters that a process keeps open: those asked last. */
     private static final int OPEN = 16;
 
+    /** Of so many answers that are "maybe", one looks whether the file was changed. */
+    private static final int LOOK = 1024;
+
     private static final Map<String, Filter> FILTERS = new LinkedHashMap<>(OPEN, 0.75f, true) {
         private static final long serialVersionUID = 1;
 
@@ -62,6 +65,7 @@ final class SharedFilter implements Serializable, HostFiles.Source {
     private final CollectionAccumulator<String> damage;
     private transient volatile Filter filter;
     private transient volatile boolean told;
+    private transient int positives;
 
     private SharedFilter(String path, String sha256, boolean shipped, boolean strict, Broadcast<Storage> storage,
             CollectionAccumulator<String> damage) {
@@ -151,10 +155,11 @@ final class SharedFilter implements Serializable, HostFiles.Source {
         return open.mayContain(bytes, offset, size) && maybe(open);
     }
 
-    /** True, once it has been told if that is for damage. */
+    /** True, once it has been told if that is for damage. Whether the file was changed takes a system call: now and then. */
     private boolean maybe(Filter open) {
-        BloomfileException error = open.error();
-        if (error != null && (strict || !told)) {
+        boolean looks = open.damagedPages() != 0 || positives++ % LOOK == 0;
+        BloomfileException error = looks && (strict || !told) ? open.error() : null;
+        if (error != null) {
             tell(error);
         }
         return true;

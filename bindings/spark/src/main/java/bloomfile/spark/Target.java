@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
 import org.apache.hadoop.fs.FileContext;
@@ -131,7 +132,7 @@ final class Target {
         while (all.hasNext()) {
             FileStatus one = all.next();
             String name = one.getPath().getName();
-            if (name.startsWith("." + path.getName() + ".") && name.endsWith(END)) {
+            if (name.matches(Pattern.quote("." + path.getName() + ".") + "[0-9a-f-]{36}" + Pattern.quote(END))) {
                 if (one.getModificationTime() < System.currentTimeMillis() - WEEK) {
                     LOG.info("Removing {}, which a build left behind", one.getPath());
                     files.delete(one.getPath(), true);

@@ -45,7 +45,8 @@ static bool is_bytes(const Py_buffer *view)
            PyBuffer_IsContiguous(view, 'C');
 }
 
-/* A datetime64 or timedelta64 of NumPy, which looks like bytes: equal ones differ by their units. */
+/* A datetime64 or timedelta64 of NumPy, which looks like bytes: equal ones differ by their units.
+ */
 static bool is_time(PyObject *object)
 {
     if (!PyObject_HasAttrString(object, "dtype") || PyObject_Size(object) >= 0)

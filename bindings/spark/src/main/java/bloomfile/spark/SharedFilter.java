@@ -114,7 +114,8 @@ final class SharedFilter implements Serializable, HostFiles.Source {
             Filter open = FILTERS.get(sha256);
             if (open == null) {
                 try {
-                    open = Filter.open(HostFiles.keep(sha256, this));
+                    // Nobody but this user's processes reach that file, and they do not cut it.
+                    open = Filter.open(HostFiles.keep(sha256, this), Filter.Options.DEFAULT.uncut());
                 } catch (IOException failed) {
                     throw new UncheckedIOException("cannot ask " + path + ": " + failed.getMessage(), failed);
                 }

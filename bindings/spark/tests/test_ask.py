@@ -181,16 +181,29 @@ class Sharing(SparkTest):
     def files(self):
         return glob.glob(os.path.join(self.shared, "*", "*.bloom"))
 
-    def executors(self):
-        """Processes that have the file mapped: (device and inode, process)."""
-        found = set()
+    def mapped(self, name):
+        """The file of that name that each process has mapped: {process: {device and inode}}."""
+        found = {}
         for maps in glob.glob("/proc/[0-9]*/maps"):
             try:
                 for line in read(maps).decode().splitlines():
-                    if self.shared in line and line.endswith(".bloom"):
-                        found.add((line.split()[3] + " " + line.split()[4], maps.split("/")[2]))
+                    if line.endswith("/" + name):
+                        found.setdefault(int(maps.split("/")[2]), set()).add(" ".join(line.split()[3:5]))
             except OSError:
                 pass
+        return found
+
+    @staticmethod
+    def executors(spark):
+        """The processes of this application's executors."""
+        found = set()
+        for command in glob.glob("/proc/[0-9]*/cmdline"):
+            try:
+                words = read(command).split(b"\0")
+            except OSError:
+                continue
+            if spark.sparkContext.applicationId.encode() in words and any(w.endswith(b"ExecutorBackend") for w in words):
+                found.add(int(command.split("/")[2]))
         return found
 
     def test_executors_map_one_file(self):
@@ -198,12 +211,17 @@ class Sharing(SparkTest):
         asked = maybe_contains(self.path, spark=spark)
         for _ in range(50):  # an executor may come late, and get no task
             self.assertEqual(urls(spark, 0, N, 8).where(asked("url")).count(), N)
-            mapped = self.executors()
-            if len({process for _, process in mapped}) == 3:
+            self.assertEqual(len(self.files()), 1)
+            mapped = self.mapped(os.path.basename(self.files()[0]))
+            executors = self.executors(spark)
+            if len(executors) == 2 and executors <= mapped.keys():
                 break
-        self.assertEqual(len({file for file, _ in mapped}), 1)
-        self.assertEqual(len({process for _, process in mapped}), 3)  # two executors, and the driver
-        self.assertEqual(len(self.files()), 1)
+        self.assertEqual(len(executors), 2)
+        status = os.stat(self.files()[0])
+        wanted = {f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x} {status.st_ino}"}
+        self.assertEqual([mapped.get(process) for process in executors], [wanted] * 2)
+        # The driver's JVM outlives sessions, and so does a filter that it has open.
+        self.assertIn(spark.sparkContext._jvm.java.lang.ProcessHandle.current().pid(), mapped)
         self.assertEqual(os.stat(os.path.dirname(self.files()[0])).st_mode & 0o777, 0o700)
         spark.stop()
 

@@ -201,7 +201,7 @@ static void sum_records(struct header *h, const struct part *parts, size_t count
     struct checksum_sum sum = { 0 };
     struct kernel_tally tally = { 0 };
     for (size_t i = 0; i < count; i++) {
-        checksum_append(&sum, parts[i].h->record.body_crc, (size_t)parts[i].h->body_size);
+        checksum_append(&sum, parts[i].h->record.body_crc, parts[i].h->body_size);
         tally.ones += parts[i].h->record.ones;
     }
     image_record(&h->record, sum.crc, &tally);

@@ -50,11 +50,29 @@ static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
     }
 }
 
+/* A CRC-32 of 0 in a combination is that of nothing but a shift. */
+static void a_part_may_have_more_than_32_bits_of_size(void **state)
+{
+    const uint64_t pages[] = { 1u << 18, (1u << 18) + 1, 5u << 18 };
+    (void)state;
+    for (size_t i = 0; i < sizeof pages / sizeof pages[0]; i++) {
+        struct checksum_sum one = { 0 }, each = { 0 };
+        checksum_append(&one, 0x12345678, CHECKSUM_PAGE);
+        checksum_append(&one, 0x9abcdef0, pages[i] * CHECKSUM_PAGE);
+        checksum_append(&each, 0x12345678, CHECKSUM_PAGE);
+        for (uint64_t page = 1; page < pages[i]; page++)
+            checksum_append(&each, 0, CHECKSUM_PAGE);
+        checksum_append(&each, 0x9abcdef0, CHECKSUM_PAGE);
+        assert_int_equal(one.crc, each.crc);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_checksum_is_the_crc_32_of_zlib),
         cmocka_unit_test(the_checksums_of_pages_combine_to_that_of_the_whole),
+        cmocka_unit_test(a_part_may_have_more_than_32_bits_of_size),
     };
     return cmocka_run_group_tests(tests, fill_text, NULL) != 0;
 }

@@ -5,6 +5,8 @@
 #include <libdeflate.h>
 #include <zlib.h>
 
+#define LONGEST (1 << 30) /* for zlib, whose sizes are signed and may have 32 bits */
+
 uint32_t checksum(const uint8_t *bytes, size_t size)
 {
     return libdeflate_crc32(0, bytes, size);
@@ -15,13 +17,15 @@ uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size)
     return libdeflate_crc32(crc, bytes, size);
 }
 
-void checksum_append(struct checksum_sum *sum, uint32_t page_crc, size_t page_size)
+void checksum_append(struct checksum_sum *sum, uint32_t crc, uint64_t size)
 {
-    if (page_size != CHECKSUM_PAGE) {
-        sum->crc = (uint32_t)crc32_combine(sum->crc, page_crc, (z_off_t)page_size);
+    if (size != CHECKSUM_PAGE) {
+        for (; size > LONGEST; size -= LONGEST)
+            sum->crc = (uint32_t)crc32_combine(sum->crc, 0, LONGEST);
+        sum->crc = (uint32_t)crc32_combine(sum->crc, crc, (z_off_t)size);
         return;
     }
     if (sum->shift == 0)
         sum->shift = (uint32_t)crc32_combine_gen(CHECKSUM_PAGE);
-    sum->crc = (uint32_t)crc32_combine_op(sum->crc, page_crc, sum->shift);
+    sum->crc = (uint32_t)crc32_combine_op(sum->crc, crc, sum->shift);
 }

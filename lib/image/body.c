@@ -148,7 +148,7 @@ static uint64_t offset_of(const struct body_pass *pass, uint64_t page)
 void body_pass_skip(struct body_pass *pass, uint64_t page)
 {
     const uint64_t size = offset_of(pass, page) - offset_of(pass, pass->page);
-    checksum_append(&pass->sum, 0, (size_t)size);
+    checksum_append(&pass->sum, 0, size);
     pass->page = page;
 }
 

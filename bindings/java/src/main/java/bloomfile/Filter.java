@@ -36,10 +36,10 @@ import java.util.concurrent.atomic.AtomicReference;
  * {@link #close}.
  *
  * <p><strong>A file that is open must not be written to or cut; replace it by renaming another one to its name.</strong>
- * Where it is mapped and becomes shorter, a Java machine reads anything in place of what is gone, and throws an
- * {@link InternalError} sooner or later, in the calling thread. So a lookup that would be <em>no</em> reads the last bytes of the
- * file, too, which are gone then, and is <em>maybe</em>; {@link #mayContainDigests(long[], int, int, boolean[], int) batches} look at
- * the size of the file, once. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
+ * If a mapped file becomes shorter, a Java machine reads garbage in place of what is gone, and throws an {@link InternalError}
+ * sooner or later in the calling thread. So a lookup that would answer <em>no</em> also reads the last bytes of the file: if
+ * they are gone, it answers <em>maybe</em>. {@link #mayContainDigests(long[], int, int, boolean[], int) Batches} look at the size of
+ * the file once. {@link Options#inMemory} reads the file when it is opened and does not depend on it any more.
  *
  * <p>Live filters are refused ({@link ErrorCode#ELIVE}): seal them first.
  */
@@ -195,6 +195,8 @@ public final class Filter implements Closeable {
 
         /** Whether all that was read until now was there. */
         boolean wasThere() {
+            // What was read before is not read after the tail.
+            VarHandle.acquireFence();
             return tells ? tail.isThere() : !isCut();
         }
 
@@ -286,6 +288,8 @@ public final class Filter implements Closeable {
         source.check(attributes.isRegularFile(), ErrorCode.ENOTREGULAR, null);
         RandomAccessFile file = new RandomAccessFile(path.toFile(), "r");
         try {
+            // Of what was opened, if it has been replaced meanwhile.
+            attributes = Files.readAttributes(path, BasicFileAttributes.class);
             long all = file.length();
             long size = sizeOf(options, all, source);
             if (options.memory == Memory.HEAP) {

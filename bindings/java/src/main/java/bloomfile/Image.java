@@ -351,7 +351,7 @@ final class Image {
     }
 
     private void blocked(long[] in, int off, int length, boolean[] out, int outOff, Group group) {
-        if (mode == TRUSTED && chunks.length == 1 && ownBlocks == blocks) {
+        if ((int) MODE.getOpaque(this) == TRUSTED && chunks.length == 1 && ownBlocks == blocks) {
             group.touched = blocks(first, blocks, k, in, off, length, out, outOff, group.indices);
             return;
         }

@@ -48,7 +48,7 @@ public final class Slices {
     }
 
     /**
-     * The size m of the whole filter that parameters describe: what {@link #sliceOf} and {@link #range} are asked with.
+     * The size m of the whole filter that parameters describe, which {@link #sliceOf} and {@link #range} take.
      *
      * @param params layout blocked, with {@link Params#capacity}; {@link Params#slice} has no influence
      * @return bits, a multiple of 512

@@ -4,6 +4,7 @@
 import os
 import subprocess
 import unittest
+import uuid
 
 from pyspark.sql import functions
 from pyspark.sql.types import StringType
@@ -157,16 +158,17 @@ class Build(SparkTest):
         self.only()
 
     def test_leftovers_are_told_and_removed_when_old(self):
-        young, old = (os.path.join(self.folder, f".urls.bloom.{name}.building") for name in ("young", "old"))
-        other = os.path.join(self.folder, ".other.bloom.old.building")
-        for folder in young, old, other:
+        young, old, other, longer = (
+            os.path.join(self.folder, f".{name}.{uuid.uuid4()}.building")
+            for name in ("urls.bloom", "urls.bloom", "other.bloom", "urls.bloom.new"))
+        for folder in young, old, other, longer:
             os.mkdir(folder)
             with open(os.path.join(folder, "slice-0-1"), "w"):
                 pass
-        os.utime(old, (0, 0))
-        os.utime(other, (0, 0))
+        for folder in old, other, longer:
+            os.utime(folder, (0, 0))
         self.assertEqual(build(self.keys, "url", self.path, n=N).leftovers, ["file:" + young])
-        self.only("urls.bloom", os.path.basename(young), os.path.basename(other))
+        self.only("urls.bloom", *(os.path.basename(folder) for folder in (young, other, longer)))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """What fails while a filter is built, each ROUNDS times: the result is right, or there is none."""
 
 import glob
+import contextlib
 import os
 import random
 import signal
@@ -194,7 +195,8 @@ class Driver(Failures):
         with driver:
             process = int(driver.stdout.readline())
             time.sleep(after)
-            os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                os.kill(process, signal.SIGKILL)
             ended = driver.stdout.read() == "done\n"
             driver.kill()
         while processes("CoarseGrainedExecutorBackend").keys() & set(self.children(process)):

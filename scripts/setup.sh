@@ -58,14 +58,15 @@ need_engines() {
     done
 }
 
-# build DIRECTORY [MESON OPTION...]: configures (again, if need be) and compiles; quiet if it works.
+# build DIRECTORY [MESON OPTION...]: configures (again, if need be) and compiles all, or $targets; quiet if it works.
+targets=
 build() {
     directory=$1
     shift
     again=
     [ ! -f "$directory/build.ninja" ] || again=--reconfigure
     log=$(mktemp)
-    if ! { meson setup $again "$directory" "$@" && ninja -C "$directory"; } >"$log" 2>&1; then
+    if ! { meson setup $again "$directory" "$@" && ninja -C "$directory" $targets; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         echo "$0: cannot build in $directory" >&2

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+"""What all campaigns share: cases by number, several at once; a seed repeats them, a state lets them go on, and what is
+found is kept with all that repeats it.
+
+A campaign is a class and a last line, main(Class), in a file of its own. Its head tells scripts/campaign what it needs:
+
+    # Debian: strace e2fsprogs      packages beyond those that the build needs
+    # compiler: clang               gcc if it is not said
+    # meson: -Dtools=false          options; campaigns with equal build: share a folder
+    # build: plain
+    # targets: tools/bfquery        what ninja makes there; all if it is not said
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import pathlib
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+SOURCE_ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILT = pathlib.Path(os.environ.get("BUILT", SOURCE_ROOT / "build" / "campaign" / "plain"))
+STATE_EVERY = 2  # seconds
+CANNOT = 2  # the exit status where a campaign cannot be run
+
+
+class Found(Exception):
+    """What a campaign looks for. Files, by name, are kept beside the message."""
+
+    def __init__(self, message, files=()):
+        super().__init__(message)
+        self.message, self.files = message, dict(files)
+
+    def __reduce__(self):
+        return Found, (self.message, self.files)
+
+
+class Campaign:
+    """To be subclassed. Objects are made once and then copied into the processes that run cases."""
+
+    unit = "cases"   # what --count counts: a column of the table
+    figure = None    # how many of them make a whole campaign; None: all cases
+    total = None     # how many cases there are; None: without end. prepare() may set it
+    columns = ()     # in this order, behind those that are not listed
+
+    def prepare(self, folder):
+        """Once, before all cases: makes what they share, in a folder that is removed at the end."""
+
+    def run(self, case, chance, folder):
+        """Runs one case of 0.1 to 10 seconds: chance is a random.Random of the seed and the case, folder an empty one.
+
+        Returns {row: {column: number}}, or raises Found. What it does may depend on nothing else."""
+        raise NotImplementedError
+
+    def describe(self, case):
+        """One line for who looks at what was found."""
+        return f"case {case}"
+
+    def finish(self, rows):
+        """At the end, with all that has been counted: a list of what must not be, such as a row that is missing."""
+        return []
+
+
+def cannot(message):
+    """Ends a campaign that cannot be run here."""
+    print(f"{sys.argv[0]}: {message}", file=sys.stderr)
+    sys.exit(CANNOT)
+
+
+def duration(text):
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"'{text}' is no time, such as 90, 90s, 10m or 2h")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def number(text):
+    try:
+        value = float(text)
+        if value < 1 or value != int(value):
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of cases, such as 1000 or 1e6") from None
+    return int(value)
+
+
+def spread(index, total, seed):
+    """A permutation of the cases, so that a part of a finite campaign has something of everything."""
+    step = int(total * 0.6180339887) | 1
+    while total > 1 and _gcd(step, total) != 1:
+        step += 2
+    return (index * step + seed) % total
+
+
+def _gcd(a, b):
+    while b:
+        a, b = b, a % b
+    return a
+
+
+# ------------------------------------------------------------------ one case, in a process of its own
+
+
+def _run(campaign, case, seed):
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))
+    try:
+        rows = campaign.run(case, random.Random(f"{seed} {case}"), folder)
+        return case, {row: dict(columns) for row, columns in rows.items()}, None
+    except Found as found:
+        return case, {}, found
+    finally:
+        subprocess.run(["chmod", "-R", "u+rwx", folder], check=False, stderr=subprocess.DEVNULL)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _ignore_interrupts():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+# ------------------------------------------------------------------ all of them
+
+
+class Progress:
+    """What has been done. It is in a file, so that another run goes on from it."""
+
+    def __init__(self, folder, seed):
+        self.path = folder / "state.json"
+        self.seed, self.seconds, self.next, self.undone, self.found = seed, 0.0, 0, [], []
+        self.rows = collections.defaultdict(collections.Counter)
+        self.commits = []
+        self.saved = 0.0
+
+    def resume(self):
+        state = json.loads(self.path.read_text())
+        self.seed, self.seconds, self.next = state["seed"], state["seconds"], state["next"]
+        self.undone, self.found, self.commits = state["undone"], state["found"], state["commits"]
+        for row, columns in state["rows"].items():
+            self.rows[row].update(columns)
+
+    def save(self, running):
+        state = {"seed": self.seed, "seconds": round(self.seconds, 1), "next": self.next, "commits": self.commits,
+                 "undone": sorted([*self.undone, *running]), "found": self.found, "rows": self.rows}
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(state, indent=1))
+        os.replace(new, self.path)
+        self.saved = time.monotonic()
+
+    def count(self, unit):
+        return sum(columns[unit] for columns in self.rows.values())
+
+    def add(self, rows):
+        for row, columns in rows.items():
+            self.rows[row].update(columns)
+
+
+def commit():
+    """Of the tree that is tested."""
+    try:
+        words = ["git", "-C", str(SOURCE_ROOT), "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"]
+        return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                              check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no git"
+
+
+def keep(folder, name, campaign, seed, case, found):
+    """What repeats a finding. Returns its folder."""
+    kept = folder / "found" / f"{seed}-{case}"
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir(parents=True)
+    (kept / "report.txt").write_text(f"{campaign.describe(case)}\n\n{found.message}\n\nCommit {commit()}. Again:\n"
+                                     f"    scripts/campaign {name} --seed {seed} --only {case}\n")
+    for file, content in found.files.items():
+        (kept / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    return kept
+
+
+def table(campaign, progress):
+    columns = [campaign.unit]
+    for row in progress.rows.values():
+        columns += [column for column in row if column not in columns and column not in campaign.columns]
+    columns += [column for column in campaign.columns if column not in columns
+                and any(column in row for row in progress.rows.values())]
+    lines = [["", *columns]]
+    for name in sorted(progress.rows):
+        lines.append([name, *(f"{progress.rows[name][column]:,}" if column in progress.rows[name] else ""
+                              for column in columns)])
+    if len(progress.rows) > 1:
+        lines.append(["all", *(f"{sum(row[column] for row in progress.rows.values()):,}" for column in columns)])
+    widths = [max(len(line[i]) for line in lines) for i in range(len(columns) + 1)]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    for line in [lines[0], rule, *lines[1:]]:
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+        print("| " + " | ".join(cells) + " |")
+
+
+class Run:
+    def __init__(self, campaign, options, state):
+        self.campaign, self.options, self.state = campaign, options, state
+        self.progress = Progress(state, options.seed)
+        self.stopped = False
+        if options.resume:
+            if not self.progress.path.exists():
+                cannot(f"there is nothing to resume in {state}")
+            self.progress.resume()
+        if commit() not in self.progress.commits:
+            self.progress.commits.append(commit())
+
+    def cases(self):
+        """Those that are to come, without end if they have none."""
+        while self.progress.undone:
+            yield self.progress.undone.pop(0)
+        while self.campaign.total is None or self.progress.next < self.campaign.total:
+            self.progress.next += 1
+            index = self.progress.next - 1
+            yield index if self.campaign.total is None else spread(index, self.campaign.total, self.progress.seed)
+
+    def is_enough(self):
+        if self.stopped or time.monotonic() > self.end:
+            return True
+        wanted = self.options.count or (self.campaign.figure if self.options.time is None else None)
+        return wanted is not None and self.progress.count(self.campaign.unit) >= wanted
+
+    def stop(self, *_):
+        self.stopped = True
+
+    def take(self, future, running):
+        case = running.pop(future)
+        try:
+            _, rows, found = future.result()
+        except Exception as error:  # the campaign itself is wrong, or a process was killed
+            rows, found = {}, Found(f"the campaign failed: {error!r}\n{getattr(error, '__cause__', '')}")
+        self.progress.add(rows)
+        if found:
+            kept = keep(self.state, self.options.name, self.campaign, self.progress.seed, case, found)
+            self.progress.found.append(str(kept))
+            print(f"FOUND {self.campaign.describe(case)}: {found.message.splitlines()[0]}\n    {kept}", file=sys.stderr)
+
+    def all(self):
+        begun, before = time.monotonic(), self.progress.seconds
+        self.end = begun + self.options.time if self.options.time is not None else float("inf")
+        for number_ in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            signal.signal(number_, self.stop)
+        cases, running = self.cases(), {}
+        context = multiprocessing.get_context("fork")
+        with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _ignore_interrupts) as pool:
+            while True:
+                while len(running) < self.options.jobs and not self.is_enough():
+                    case = next(cases, None)
+                    if case is None:
+                        break
+                    running[pool.submit(_run, self.campaign, case, self.progress.seed)] = case
+                if not running:
+                    break
+                done, _ = concurrent.futures.wait(running, 1, concurrent.futures.FIRST_COMPLETED)
+                for future in done:
+                    self.take(future, running)
+                self.progress.seconds = before + time.monotonic() - begun
+                if time.monotonic() > self.progress.saved + STATE_EVERY:
+                    self.progress.save(running.values())
+        self.progress.save([])
+
+    def report(self):
+        progress = self.progress
+        complete = self.campaign.total is not None and progress.next >= self.campaign.total and not progress.undone
+        faults = self.campaign.finish(progress.rows) if complete or self.campaign.total is None else []
+        table(self.campaign, progress)
+        of = f" of {self.campaign.total:,} cases" if self.campaign.total is not None else ""
+        done = f", {progress.next - len(progress.undone):,}{of}" if of else ""
+        print(f"\n{self.options.name}: {progress.count(self.campaign.unit):,} {self.campaign.unit} in "
+              f"{progress.seconds:,.0f} s{done}; seed {progress.seed}, commit {', '.join(progress.commits)}; "
+              + (f"FOUND {len(progress.found)}" if progress.found else "nothing found"))
+        for path in progress.found:
+            print(f"    {path}")
+        for fault in faults:
+            print(f"    {fault}")
+        return 1 if progress.found or faults else 0
+
+
+def main(campaign_class):
+    name = pathlib.Path(sys.argv[0]).stem
+    parser = argparse.ArgumentParser(prog=f"scripts/campaign {name}", description=campaign_class.__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
+    parser.add_argument("--time", type=duration, metavar="T", help="no new case after so long: 90, 10m, 2h")
+    parser.add_argument("--count", type=number, metavar="N", help=f"no new case after so many {campaign_class.unit}")
+    parser.add_argument("--seed", type=int, metavar="S", help="the same seed runs the same cases (by chance)")
+    parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
+    parser.add_argument("--only", type=int, metavar="CASE", help="one case, as a report of something found names it")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="so many at once")
+    options = parser.parse_args()
+    options.name = name
+    if options.resume and options.seed is not None:
+        parser.error("--resume goes on with the seed that it began with")
+    if options.seed is None:
+        options.seed = random.SystemRandom().randrange(10**6)
+    state = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / name
+    state.mkdir(parents=True, exist_ok=True)
+    campaign = campaign_class()
+    shared = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))
+    try:
+        campaign.prepare(shared)
+        if options.only is not None:
+            return only(campaign, options, state)
+        run = Run(campaign, options, state)
+        run.all()
+        return run.report()
+    finally:
+        shutil.rmtree(shared, ignore_errors=True)
+
+
+def only(campaign, options, state):
+    _, rows, found = _run(campaign, options.only, options.seed)
+    print(campaign.describe(options.only))
+    for row, columns in rows.items():
+        print(f"    {row}: " + ", ".join(f"{count} {column}" for column, count in columns.items()))
+    if found:
+        print(f"FOUND {found.message}\n    {keep(state, options.name, campaign, options.seed, options.only, found)}")
+    return 1 if found else 0

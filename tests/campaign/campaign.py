@@ -14,6 +14,7 @@ A campaign is a class and a last line, main(Class), in a file of its own. Its he
 import argparse
 import collections
 import concurrent.futures
+import ctypes
 import json
 import multiprocessing
 import os
@@ -31,6 +32,7 @@ sys.dont_write_bytecode = True
 SOURCE_ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILT = pathlib.Path(os.environ.get("BUILT", SOURCE_ROOT / "build" / "campaign" / "plain"))
 STATE_EVERY = 2  # seconds
+PR_SET_PDEATHSIG = 1
 CANNOT = 2  # the exit status where a campaign cannot be run
 
 
@@ -123,9 +125,13 @@ def _run(campaign, case, seed):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ignore_interrupts():
+def _begin(parent):
+    """In each process: interrupts are the parent's to handle, and none outlives it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 # ------------------------------------------------------------------ all of them
@@ -254,7 +260,7 @@ class Run:
             signal.signal(number_, self.stop)
         cases, running = self.cases(), {}
         context = multiprocessing.get_context("fork")
-        with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _ignore_interrupts) as pool:
+        with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _begin, (os.getpid(),)) as pool:
             while True:
                 while len(running) < self.options.jobs and not self.is_enough():
                     case = next(cases, None)

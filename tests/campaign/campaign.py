@@ -16,6 +16,7 @@ import collections
 import concurrent.futures
 import ctypes
 import json
+import math
 import multiprocessing
 import os
 import pathlib
@@ -99,15 +100,9 @@ def number(text):
 def spread(index, total, seed):
     """A permutation of the cases, so that a part of a finite campaign has something of everything."""
     step = int(total * 0.6180339887) | 1
-    while total > 1 and _gcd(step, total) != 1:
+    while math.gcd(step, total) != 1:
         step += 2
     return (index * step + seed) % total
-
-
-def _gcd(a, b):
-    while b:
-        a, b = b, a % b
-    return a
 
 
 # ------------------------------------------------------------------ one case, in a process of its own
@@ -256,8 +251,8 @@ class Run:
     def all(self):
         begun, before = time.monotonic(), self.progress.seconds
         self.end = begun + self.options.time if self.options.time is not None else float("inf")
-        for number_ in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
-            signal.signal(number_, self.stop)
+        for which in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+            signal.signal(which, self.stop)
         cases, running = self.cases(), {}
         context = multiprocessing.get_context("fork")
         with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _begin, (os.getpid(),)) as pool:

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT
+ * crowd NAME=NUMBER...: runs a plan (crowd.h) in the current directory, which is empty, and prints
+ * what was done. The status is 1 if something was found, which is on stderr then. */
+#include "crowd.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+
+#include "jitter.h"
+
+static const char *const names[TALLIES] = {
+    "adds",     "removes", "lookups", "syncs",       "grows",   "seals",
+    "copies",   "folds",   "merges",  "projections", "deltas",  "rescues",
+    "replaces", "reloads", "kills",   "unclean",     "checked",
+};
+
+static const struct {
+    const char *name;
+    size_t at;
+} fields[] = {
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(struct plan, name)                                                         \
+    }
+    FIELD(milliseconds), FIELD(layout),   FIELD(series), FIELD(writers), FIELD(threads),
+    FIELD(queriers),     FIELD(copiers),  FIELD(total),  FIELD(exact),   FIELD(batch),
+    FIELD(syncs),        FIELD(kills),    FIELD(stops),  FIELD(seals),   FIELD(last_kill),
+    FIELD(jitter),       FIELD(capacity),
+};
+
+static _Noreturn void usage(const char *argument)
+{
+    (void)fprintf(stderr, "crowd: '%s' is none of seed", argument);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        (void)fprintf(stderr, ", %s", fields[i].name);
+    (void)fprintf(stderr, "\n");
+    exit(2);
+}
+
+static void parse(struct plan *plan, const char *argument)
+{
+    char *end = NULL;
+    const char *equals = strchr(argument, '=');
+    if (equals == NULL)
+        usage(argument);
+    const unsigned long long value = strtoull(equals + 1, &end, 10);
+    const size_t length = (size_t)(equals - argument);
+    if (*end != '\0' || end == equals + 1)
+        usage(argument);
+    if (length == 4 && memcmp(argument, "seed", 4) == 0) {
+        plan->seed = value;
+        return;
+    }
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        if (strlen(fields[i].name) == length && memcmp(argument, fields[i].name, length) == 0) {
+            const unsigned number = (unsigned)value;
+            memcpy((char *)plan + fields[i].at, &number, sizeof number);
+            return;
+        }
+    usage(argument);
+}
+
+static unsigned processes(void)
+{
+    const struct plan *p = &crowd->plan;
+    return p->writers + p->queriers + p->copiers + !forgets();
+}
+
+/* ------------------------------------------------------------------ the processes */
+
+static _Noreturn void live(unsigned i)
+{
+    const struct plan *p = &crowd->plan;
+    alarm(120 + p->milliseconds / 1000);
+    here = &crowd->places[i];
+    tally = here->tallies[0];
+    chance_begin(p->seed ^ (uint64_t)(i + 1) << 32 ^ (uint64_t)here->life << 48);
+    jitter_begin(chance(), p->jitter);
+    if (i < p->writers)
+        write_for_ever(i);
+    else if (i < p->writers + p->queriers)
+        query_for_ever();
+    else if (i < p->writers + p->queriers + p->copiers)
+        copy_for_ever(i);
+    else
+        make_for_ever();
+    _exit(0);
+}
+
+static void start(unsigned i)
+{
+    struct place *place = &crowd->places[i];
+    place->syncing = 0;
+    place->opening = 0;
+    place->life++;
+    const pid_t child = fork();
+    if (child < 0)
+        found("fork: %s", strerror(errno));
+    if (child == 0)
+        live(i);
+    place->pid = child;
+}
+
+/* What those who go on may find. */
+static void account_for(const struct place *place)
+{
+    const unsigned epoch = place->opening ? crowd->epoch : place->epoch;
+    for (unsigned e = epoch - (epoch > 0); e < EPOCHS && e <= epoch + 1; e++)
+        if (place->opening || e == place->epoch) {
+            atomic_fetch_add(&crowd->killed[e], 1);
+            if (place->syncing > 0)
+                atomic_fetch_add(&crowd->unclean[e], 1);
+        }
+}
+
+static void bury(unsigned i)
+{
+    struct place *place = &crowd->places[i];
+    int status;
+    if (waitpid(place->pid, &status, 0) != place->pid)
+        found("waitpid: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 3)
+        _exit(3);
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+        found("process %u ended with status %x (alarm: it hangs)", i, (unsigned)status);
+    account_for(place);
+    tally[KILLS]++;
+}
+
+static void slay(unsigned i)
+{
+    kill(crowd->places[i].pid, SIGKILL);
+    bury(i);
+}
+
+static uint64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static uint64_t later(unsigned about)
+{
+    return about == 0 ? UINT64_MAX : now() + below(2 * (uint64_t)about) + 1;
+}
+
+static void watch(void)
+{
+    for (unsigned i = 0; i < processes(); i++) {
+        int status;
+        if (waitpid(crowd->places[i].pid, &status, WNOHANG) == 0)
+            continue;
+        if (!crowd->found)
+            found("process %u ended with status %x, unasked", i, (unsigned)status);
+        _exit(3);
+    }
+}
+
+/* Somebody is held back for a while, wherever he is. */
+static void hold_back(uint64_t *until, unsigned *who)
+{
+    if (*until != UINT64_MAX) {
+        kill(crowd->places[*who].pid, SIGCONT);
+        *until = UINT64_MAX;
+    } else {
+        *who = (unsigned)below(processes());
+        kill(crowd->places[*who].pid, SIGSTOP);
+        *until = now() + below(60);
+    }
+}
+
+static void rule(void)
+{
+    const struct plan *p = &crowd->plan;
+    const uint64_t end = now() + p->milliseconds;
+    uint64_t next_kill = later(p->kills), next_stop = later(p->stops), until = UINT64_MAX;
+    unsigned held = 0;
+    while (now() < end) {
+        usleep(1000);
+        watch();
+        if (until != UINT64_MAX ? now() >= until : now() >= next_stop) {
+            hold_back(&until, &held);
+            next_stop = later(p->stops);
+        }
+        if (now() < next_kill)
+            continue;
+        const unsigned victim = (unsigned)below(processes());
+        if (until != UINT64_MAX && victim == held)
+            hold_back(&until, &held);
+        slay(victim);
+        start(victim);
+        next_kill = later(p->kills);
+    }
+    if (until != UINT64_MAX)
+        hold_back(&until, &held);
+}
+
+static void end_all(void)
+{
+    if (crowd->plan.last_kill) {
+        for (unsigned i = 0; i < processes(); i++)
+            kill(crowd->places[i].pid, SIGKILL);
+        for (unsigned i = 0; i < processes(); i++)
+            bury(i);
+        return;
+    }
+    crowd->over = true;
+    for (unsigned i = 0; i < processes(); i++) {
+        int status = 0;
+        for (unsigned waits = 0; waitpid(crowd->places[i].pid, &status, WNOHANG) == 0; waits++) {
+            if (waits == 60000)
+                found("process %u does not end", i);
+            usleep(1000);
+        }
+        if (status != 0)
+            found("process %u ended with status %x, at the end", i, (unsigned)status);
+    }
+}
+
+/* ------------------------------------------------------------------ afterwards */
+
+static void expect(const char *what, int error)
+{
+    if (error != 0)
+        found("%s: %s", what, bloomfile_errname(error));
+}
+
+static void no_temporary_files(void)
+{
+    DIR *directory = opendir(".");
+    if (directory == NULL)
+        found("opendir: %s", strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
+        if (entry->d_name[0] == '.' && strlen(entry->d_name) > 2)
+            found("%s was left behind", entry->d_name);
+    closedir(directory);
+}
+
+/* Whoever comes next goes on. */
+static void go_on(bloomfile *f, unsigned epoch)
+{
+    const struct told told = told_now(epoch);
+    bool was_new;
+    expect("adding afterwards", bloomfile_add(f, "next", 4, &was_new));
+    expect("syncing afterwards", bloomfile_sync(f));
+    if (!bloomfile_contains(f, "next", 4))
+        found("LOST: a key that was added afterwards");
+    crowd->progress[epoch][0].fresh += was_new;
+    if (crowd->plan.series == 0) {
+        expect("sealing afterwards", bloomfile_seal(f));
+        check_counts("the filter afterwards", f, epoch);
+    }
+    check_all("the filter afterwards", f, f, epoch, &told);
+}
+
+static void check_end(void)
+{
+    bloomfile *f;
+    unsigned epoch;
+    crowd->over = false; /* no error is forgiven any more */
+    f = open_present(0, &epoch);
+    if (f == NULL)
+        found("the filter cannot be opened at the end");
+    atomic_store(&crowd->epoch, epoch);
+    const struct told told = told_now(epoch);
+    check_all("the filter at the end", f, f, epoch, &told);
+    for (unsigned i = 0; i < 1000; i++)
+        look(f, epoch);
+    expect("the status at the end", bloomfile_status(f));
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    expect("bloomfile_get_info", bloomfile_get_info(f, &info));
+    tally[GROWS] += info.layer;
+    if (!crowd->plan.last_kill)
+        check_counts("the filter at the end", f, epoch);
+    bloomfile_close(f);
+    f = open_present(BLOOMFILE_WRITE, &epoch);
+    if (f != NULL) {
+        go_on(f, epoch);
+        bloomfile_close(f);
+    }
+    f = open_present(0, &epoch);
+    if (f == NULL)
+        found("the filter cannot be opened after the end");
+    expect("a copy at the end", bloomfile_seal_to("last", f, 0));
+    bloomfile_close(f);
+    expect("opening the last copy", bloomfile_open(&f, "last", BLOOMFILE_VERIFY_FULL));
+    if (!forgets())
+        check_all("the last copy", f, f, epoch, &told);
+    bloomfile_close(f);
+    no_temporary_files();
+}
+
+static void print(void)
+{
+    for (enum tally t = 0; t < TALLIES; t++) {
+        uint64_t sum = 0;
+        for (unsigned i = 0; i < PROCESSES; i++)
+            for (unsigned thread = 0; thread < THREADS; thread++)
+                sum += crowd->places[i].tallies[thread][t];
+        printf("%s %llu\n", names[t], (unsigned long long)sum);
+    }
+}
+
+/* In a process of its own, which found() ends. */
+static _Noreturn void oversee(void)
+{
+    bloomfile *f;
+    here = &crowd->places[PROCESSES - 1];
+    tally = here->tallies[0];
+    chance_begin(crowd->plan.seed);
+    const struct bloomfile_params params = params_of(0);
+    expect("bloomfile_create", bloomfile_create(&f, path_of(0), &params, 0));
+    bloomfile_close(f);
+    for (unsigned i = 0; i < processes(); i++)
+        start(i);
+    rule();
+    end_all();
+    check_end();
+    _exit(0);
+}
+
+int main(int count, char **arguments)
+{
+    crowd = mmap(NULL, sizeof *crowd, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (crowd == MAP_FAILED) {
+        perror("mmap");
+        return 2;
+    }
+    crowd->plan = (struct plan){
+        .seed = 1,
+        .milliseconds = 2000,
+        .layout = BLOOMFILE_BLOCKED,
+        .writers = 2,
+        .threads = 2,
+        .queriers = 1,
+        .copiers = 1,
+        .total = 200000,
+        .batch = 200,
+        .syncs = 100,
+        .kills = 30,
+        .stops = 50,
+        .seals = 1,
+        .jitter = 100000,
+    };
+    for (int i = 1; i < count; i++)
+        parse(&crowd->plan, arguments[i]);
+    if (crowd->plan.capacity == 0)
+        crowd->plan.capacity = crowd->plan.total + COMMON_KEYS;
+    if (processes() >= PROCESSES || workers() > WORKERS || workers() == 0 ||
+        crowd->plan.threads > THREADS || crowd->plan.batch > BATCH_MOST || crowd->plan.batch == 0) {
+        (void)fprintf(stderr, "crowd: too many, or none\n");
+        return 2;
+    }
+    const pid_t overseer = fork();
+    if (overseer == 0)
+        oversee();
+    int status;
+    if (overseer < 0 || waitpid(overseer, &status, 0) != overseer) {
+        perror("crowd");
+        return 2;
+    }
+    for (unsigned i = 0; i < PROCESSES; i++)
+        if (status != 0 && crowd->places[i].pid > 0)
+            kill(crowd->places[i].pid, SIGKILL);
+    print();
+    if (status == 0)
+        return 0;
+    (void)fprintf(stderr, "%s\n",
+                  crowd->message[0] != '\0' ? crowd->message : "the overseer was killed");
+    return 1;
+}

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: MIT
+ * What the processes of a crowd do. */
+#include "crowd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bloomfile_combine.h>
+#include <bloomfile_delta.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+
+static void expect(const char *what, int error)
+{
+    if (error != 0)
+        found("%s: %s", what, bloomfile_errname(error));
+}
+
+/* Ends writing, too. */
+static void leave(bloomfile *f, unsigned epoch)
+{
+    enter_sync();
+    const int error = bloomfile_finish(f);
+    leave_sync();
+    allow("finishing", error, f, epoch);
+    bloomfile_close(f);
+}
+
+/* ------------------------------------------------------------------ writers */
+
+struct writing {
+    bloomfile *f;
+    unsigned epoch;
+    atomic_bool leave; /* for all threads */
+};
+
+struct worker {
+    struct writing *writing;
+    unsigned number, thread;
+    uint64_t seed;
+};
+
+static int add_one_by_one(bloomfile *f, struct progress *p, const uint64_t *ids,
+                          const uint64_t *digests, size_t n, bool *was_new, bool by_digest)
+{
+    for (size_t i = 0; i < n; i++) {
+        const int error = by_digest ? bloomfile_add_digest(f, digests[i], &was_new[i])
+                                    : bloomfile_add(f, &ids[i], sizeof ids[i], &was_new[i]);
+        if (error != 0)
+            return error;
+        if (!forgets()) {
+            p->fresh += was_new[i];
+            p->added++;
+        }
+    }
+    return 0;
+}
+
+static int add_together(bloomfile *f, const uint64_t *ids, const uint64_t *digests, size_t n,
+                        bool *was_new, bool by_digest)
+{
+    struct bloomfile_key keys[BATCH_MOST];
+    size_t told = 0, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct bloomfile_key){ &ids[i], sizeof ids[i] };
+    const int error = by_digest ? bloomfile_add_digests(f, digests, n, was_new, &told)
+                                : bloomfile_add_many(f, keys, n, was_new, &told);
+    for (size_t i = 0; i < n; i++)
+        sum += was_new[i];
+    if (error == 0 && sum != told)
+        found("of %zu keys %zu were new, and %zu in sum", n, sum, told);
+    return error;
+}
+
+static void note_batch(unsigned w, uint64_t number, uint64_t layer, const bool *was_new)
+{
+    struct note *note = &crowd->notes[w][number % NOTES];
+    uint64_t fresh = 0;
+    for (unsigned i = 0; i < NOTE_KEYS; i++)
+        fresh |= (uint64_t)was_new[i] << i;
+    note->number = 0;
+    note->layer = layer;
+    note->fresh = fresh;
+    note->number = number;
+}
+
+/* The keys that come next: those that a killed process may have added, too. */
+static int add_some(const struct writing *s, unsigned w, struct progress *p)
+{
+    uint64_t ids[BATCH_MOST], digests[BATCH_MOST];
+    bool was_new[BATCH_MOST] = { false };
+    const uint64_t from = p->added, left = quota() - from;
+    size_t n = forgets() ? NOTE_KEYS : 1 + (size_t)below(crowd->plan.batch);
+    n = n < left ? n : (size_t)left;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (forgets())
+        expect("bloomfile_get_info", bloomfile_get_info(s->f, &info));
+    for (size_t i = 0; i < n; i++) {
+        ids[i] = key_id(s->epoch, w, from + i);
+        digests[i] = key_digest(s->epoch, w, from + i);
+    }
+    const bool single = below(5) == 0, by_digest = below(3) != 0;
+    const int error = single ? add_one_by_one(s->f, p, ids, digests, n, was_new, by_digest)
+                             : add_together(s->f, ids, digests, n, was_new, by_digest);
+    if (error != 0)
+        return error;
+    tally[ADDS] += n;
+    for (size_t i = 0; i < n && (!single || forgets()); i++)
+        p->fresh += was_new[i];
+    if (forgets())
+        note_batch(w, from / NOTE_KEYS + 1, info.layer, was_new);
+    p->added = from + n;
+    return 0;
+}
+
+static int add_common(const struct writing *s, struct progress *p)
+{
+    const unsigned i = p->common;
+    bool was_new;
+    if (i == COMMON_KEYS || forgets())
+        return 0;
+    const int error = bloomfile_add_digest(s->f, key_digest(s->epoch, COMMON, i), &was_new);
+    if (error != 0)
+        return error;
+    tally[ADDS]++;
+    p->fresh += was_new;
+    if (was_new && atomic_fetch_add(&crowd->told[s->epoch][i], 1) > 0 && crowd->plan.exact != 0)
+        found("common key %u was new to two exact adders", i);
+    p->common = i + 1;
+    return 0;
+}
+
+/* The oldest, as many as there are too many. */
+static int remove_some(const struct writing *s, unsigned w, struct progress *p)
+{
+    const uint64_t kept = quota() / 4;
+    for (unsigned i = 0; i < 2 * crowd->plan.batch && p->added - p->removing > kept; i++) {
+        const uint64_t number = p->removing++;
+        const int error = bloomfile_remove_digest(s->f, key_digest(s->epoch, w, number));
+        if (error != 0)
+            return error;
+        tally[REMOVES]++;
+    }
+    return 0;
+}
+
+static int sync_at_times(const struct writing *s)
+{
+    if (crowd->plan.syncs == 0 || below(crowd->plan.syncs) != 0)
+        return 0;
+    enter_sync();
+    const int error = bloomfile_sync(s->f);
+    leave_sync();
+    tally[SYNCS] += error == 0;
+    return error;
+}
+
+/* One turn of a worker; 0, or an error that ends its work with this opening. */
+static int turn(const struct writing *s, unsigned w, struct progress *p)
+{
+    int error = add_some(s, w, p);
+    if (error == 0)
+        error = add_common(s, p);
+    if (error == 0 && crowd->plan.layout == BLOOMFILE_COUNTING)
+        error = remove_some(s, w, p);
+    if (error == 0 && below(4) == 0)
+        look(s->f, s->epoch);
+    return error != 0 ? error : sync_at_times(s);
+}
+
+static void *work(void *argument)
+{
+    const struct worker *me = argument;
+    struct writing *s = me->writing;
+    struct progress *p = &crowd->progress[s->epoch][me->number];
+    chance_begin(me->seed);
+    tally = here->tallies[me->thread];
+    for (uint64_t turns = 0; !s->leave && !crowd->over && p->added < quota(); turns++) {
+        int error = turn(s, me->number, p);
+        if (error == 0 && turns % 64 == 0)
+            error = bloomfile_status(s->f);
+        allow("writing", error, s->f, s->epoch);
+        if (error != 0 || below(3000) == 0 || (turns % 64 == 0 && bloomfile_is_stale(s->f)))
+            s->leave = true;
+    }
+    return NULL;
+}
+
+static void write_with(bloomfile *f, unsigned epoch, unsigned process)
+{
+    struct writing s = { .f = f, .epoch = epoch };
+    struct worker members[THREADS];
+    pthread_t threads[THREADS];
+    for (unsigned i = 0; i < crowd->plan.threads; i++) {
+        members[i] = (struct worker){ &s, process * crowd->plan.threads + i, i, chance() };
+        expect("pthread_create", pthread_create(&threads[i], NULL, work, &members[i]));
+    }
+    for (unsigned i = 0; i < crowd->plan.threads; i++)
+        expect("pthread_join", pthread_join(threads[i], NULL));
+    leave(f, epoch);
+}
+
+static bool has_done(unsigned process, unsigned epoch)
+{
+    for (unsigned i = 0; i < crowd->plan.threads; i++)
+        if (crowd->progress[epoch][process * crowd->plan.threads + i].added < quota())
+            return false;
+    return true;
+}
+
+/* Until there is something else to do. */
+static void query_once(unsigned rounds)
+{
+    unsigned epoch;
+    bloomfile *f = open_present(0, &epoch);
+    if (f == NULL)
+        return;
+    tally[RELOADS]++;
+    for (unsigned i = 0; i < rounds && !crowd->over; i++) {
+        look(f, epoch);
+        if (i % 16 != 0)
+            continue;
+        const int error = bloomfile_status(f);
+        allow("looking up", error, f, epoch);
+        if (error != 0 || bloomfile_is_stale(f))
+            break;
+    }
+    bloomfile_close(f);
+}
+
+void write_for_ever(unsigned process)
+{
+    const unsigned flags = BLOOMFILE_WRITE | (crowd->plan.exact != 0 ? BLOOMFILE_ADD_EXACT : 0);
+    while (!crowd->over) {
+        unsigned epoch;
+        if (has_done(process, crowd->epoch)) {
+            query_once(200);
+            continue;
+        }
+        bloomfile *f = open_present(flags, &epoch);
+        if (f == NULL)
+            usleep(1000);
+        else
+            write_with(f, epoch, process);
+    }
+}
+
+void query_for_ever(void)
+{
+    while (!crowd->over)
+        query_once(1000000);
+}
+
+/* ------------------------------------------------------------------ copies */
+
+struct copying {
+    bloomfile *f; /* live, or sealed by now */
+    unsigned epoch;
+    unsigned before; /* the epoch of the last copy; EPOCHS: there is none */
+    char copy[40], older[40], result[40], patch[40];
+};
+
+static void check_copy(const struct copying *c, const char *what, const char *path,
+                       const struct told *told)
+{
+    bloomfile *f;
+    const int error = bloomfile_open(&f, path, BLOOMFILE_VERIFY_FULL);
+    if (error != 0)
+        found("%s: %s", what, bloomfile_errname(error));
+    check_all(what, f, c->f, c->epoch, told);
+    bloomfile_close(f);
+}
+
+static void check_image(const struct copying *c, const char *what, void *image, size_t size,
+                        const struct told *told)
+{
+    bloomfile *f;
+    const int error = bloomfile_open_memory(&f, image, size, BLOOMFILE_VERIFY_FULL);
+    if (error != 0)
+        found("%s: %s", what, bloomfile_errname(error));
+    check_all(what, f, c->f, c->epoch, told);
+    bloomfile_close(f);
+    bloomfile_free(image);
+}
+
+static int copy(struct copying *c)
+{
+    const struct told told = told_now(c->epoch);
+    if (c->before != EPOCHS && rename(c->copy, c->older) != 0)
+        found("%s cannot be renamed", c->copy);
+    c->before = EPOCHS;
+    const int error = bloomfile_seal_to(c->copy, c->f, BLOOMFILE_REPLACE);
+    if (error != 0)
+        return error;
+    check_copy(c, "a sealed copy", c->copy, &told);
+    c->before = c->epoch;
+    tally[COPIES]++;
+    return 0;
+}
+
+static int copy_to_memory(struct copying *c)
+{
+    const struct told told = told_now(c->epoch);
+    void *image;
+    size_t size;
+    const int error = bloomfile_seal_to_memory(&image, &size, c->f);
+    if (error != 0)
+        return error;
+    check_image(c, "a sealed copy in memory", image, size, &told);
+    tally[COPIES]++;
+    return 0;
+}
+
+static int fold(struct copying *c)
+{
+    const struct told told = told_now(c->epoch);
+    size_t count = 0;
+    int error = bloomfile_fold_plan(c->f, 0, NULL, &count);
+    if (error != 0)
+        return error;
+    struct bloomfile_fold_choice *choices = calloc(count, sizeof *choices);
+    if (choices == NULL)
+        found("no memory");
+    error = bloomfile_fold_plan(c->f, 0, choices, &count);
+    const uint64_t factor = choices[below(count < 12 ? count : 12)].factor;
+    free(choices);
+    if (error == 0)
+        error = bloomfile_fold(c->result, c->f, factor, BLOOMFILE_REPLACE);
+    if (error != 0)
+        return error;
+    check_copy(c, "a folded copy", c->result, &told);
+    tally[FOLDS]++;
+    return 0;
+}
+
+/* With an older copy, which it has all keys of. */
+static int merge(struct copying *c)
+{
+    bloomfile *older;
+    if (c->before != c->epoch)
+        return 0;
+    const struct told told = told_now(c->epoch);
+    expect("opening a copy", bloomfile_open(&older, c->copy, 0));
+    const bloomfile *both[] = { older, c->f };
+    struct bloomfile_merge_params params = BLOOMFILE_MERGE_PARAMS_INIT;
+    params.max_fpr = 1;
+    const int error = bloomfile_merge(c->result, both, 2, &params, BLOOMFILE_REPLACE);
+    bloomfile_close(older);
+    if (error != 0)
+        return error;
+    check_copy(c, "a union", c->result, &told);
+    tally[MERGES]++;
+    return 0;
+}
+
+static int project(struct copying *c)
+{
+    if (crowd->plan.layout != BLOOMFILE_COUNTING)
+        return 0;
+    const struct told told = told_now(c->epoch);
+    const int error = bloomfile_project(c->result, c->f, BLOOMFILE_REPLACE);
+    if (error != 0)
+        return error;
+    check_copy(c, "a projection", c->result, &told);
+    tally[PROJECTIONS]++;
+    return 0;
+}
+
+static bool same_bytes(const char *one, const char *other)
+{
+    char a[4096], b[sizeof a];
+    FILE *first = fopen(one, "re"), *second = fopen(other, "re");
+    if (first == NULL || second == NULL)
+        found("%s or %s cannot be read", one, other);
+    bool same = true;
+    for (size_t n = 1; same && n > 0;) {
+        n = fread(a, 1, sizeof a, first);
+        same = fread(b, 1, sizeof b, second) == n && memcmp(a, b, n) == 0;
+    }
+    (void)fclose(first);
+    (void)fclose(second);
+    return same;
+}
+
+/* A second copy, made of the first by a patch. */
+static int patch(struct copying *c)
+{
+    bloomfile *base, *result;
+    if (c->before != c->epoch)
+        return 0;
+    int error = copy(c);
+    if (error != 0)
+        return error;
+    const struct told none = { .added = { 0 } };
+    expect("opening a base", bloomfile_open(&base, c->older, 0));
+    expect("opening a result", bloomfile_open(&result, c->copy, 0));
+    expect("bloomfile_delta", bloomfile_delta(c->patch, base, result, 1, BLOOMFILE_REPLACE));
+    const int fd = open(c->patch, O_RDONLY | O_CLOEXEC);
+    expect("bloomfile_patch", bloomfile_patch(c->result, base, fd, 1, BLOOMFILE_REPLACE));
+    close(fd);
+    bloomfile_close(base);
+    bloomfile_close(result);
+    check_copy(c, "a patched copy", c->result, &none);
+    if (!same_bytes(c->result, c->copy))
+        found("a patched copy has other bytes");
+    tally[DELTAS]++;
+    return 0;
+}
+
+static int rescue(struct copying *c)
+{
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    expect("bloomfile_get_info", bloomfile_get_info(c->f, &info));
+    if (info.state == BLOOMFILE_SEALED)
+        return 0;
+    const struct told told = told_now(c->epoch);
+    int error = bloomfile_rescue(c->result, c->f, BLOOMFILE_REPLACE);
+    if (error == BLOOMFILE_ESEALED && crowd->plan.seals != 0)
+        return 0;
+    if (error != 0)
+        return error;
+    bloomfile *f;
+    error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE);
+    if (error == BLOOMFILE_EUNCLEAN && crowd->unclean[c->epoch] > 0)
+        error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    expect("opening what was rescued", error);
+    check_all("what was rescued", f, c->f, c->epoch, &told);
+    expect("finishing what was rescued", bloomfile_finish(f));
+    bloomfile_close(f);
+    tally[RESCUES]++;
+    return 0;
+}
+
+void copy_for_ever(unsigned process)
+{
+    static int (*const whole[])(struct copying *) = { copy };
+    static int (*const any[])(struct copying *) = {
+        copy, copy_to_memory, fold, merge, project, patch, rescue,
+    };
+    struct copying c = { .before = EPOCHS };
+    snprintf(c.copy, sizeof c.copy, "copy-%u", process);
+    snprintf(c.older, sizeof c.older, "older-%u", process);
+    snprintf(c.result, sizeof c.result, "result-%u", process);
+    snprintf(c.patch, sizeof c.patch, "patch-%u", process);
+    while (!crowd->over) {
+        const bool writes = below(4) == 0;
+        c.f = open_present(writes ? BLOOMFILE_WRITE : 0, &c.epoch);
+        int error = 0;
+        for (uint64_t n = 1 + below(3); c.f != NULL && n > 0 && error == 0 && !crowd->over; n--) {
+            if (writes)
+                enter_sync();
+            error =
+                crowd->plan.series != 0 ? whole[0](&c) : any[below(sizeof any / sizeof any[0])](&c);
+            if (writes)
+                leave_sync();
+            allow("copying", error, c.f, c.epoch);
+        }
+        if (c.f != NULL && writes)
+            leave(c.f, c.epoch);
+        else if (c.f != NULL)
+            bloomfile_close(c.f);
+        usleep((useconds_t)below(20000));
+    }
+}
+
+/* ------------------------------------------------------------------ the maker of new filters */
+
+static void seal(unsigned epoch)
+{
+    for (unsigned attempts = 0; attempts < 100 && !crowd->over; attempts++) {
+        unsigned opened;
+        bloomfile *f = open_present(BLOOMFILE_WRITE, &opened);
+        if (f == NULL || opened != epoch) {
+            bloomfile_close(f);
+            return;
+        }
+        enter_sync();
+        const int error = bloomfile_seal(f);
+        leave_sync();
+        if (error != EBUSY)
+            allow("sealing", error, f, epoch);
+        if (error == 0) {
+            const struct told told = told_now(epoch);
+            check_all("a filter sealed in place", f, f, epoch, &told);
+            check_counts("a filter sealed in place", f, epoch);
+            expect("verifying what was sealed", bloomfile_verify(f, 1, NULL));
+            tally[SEALS]++;
+        }
+        leave(f, epoch);
+        if (error == 0)
+            return;
+        usleep(2000);
+    }
+}
+
+static void remove_series(unsigned epoch)
+{
+    char path[60];
+    for (unsigned layer = 0; layer < 40; layer++) {
+        snprintf(path, sizeof path, layer == 0 ? "%s" : "%s.%u", path_of(epoch), layer);
+        unlink(path);
+    }
+}
+
+static void make(unsigned epoch)
+{
+    bloomfile *f;
+    const struct bloomfile_params params = params_of(epoch);
+    const bool aside = crowd->plan.series == 0 && below(2) != 0;
+    atomic_store(&here->opening, 1);
+    enter_sync();
+    expect("bloomfile_create",
+           bloomfile_create(&f, aside ? "next" : path_of(epoch), &params, BLOOMFILE_REPLACE));
+    atomic_store(&here->epoch, epoch);
+    leave_sync();
+    atomic_store(&here->opening, 0);
+    if (aside && rename("next", path_of(epoch)) != 0)
+        found("the next filter cannot be renamed");
+    atomic_store(&crowd->epoch, epoch);
+    leave(f, epoch);
+    tally[REPLACES]++;
+}
+
+static void replace(unsigned epoch)
+{
+    unsigned opened;
+    if (crowd->plan.seals != 0)
+        seal(epoch);
+    bloomfile *old = open_present(0, &opened);
+    if (old == NULL)
+        return;
+    if (opened != epoch) { /* made by one who was killed then */
+        atomic_store(&crowd->epoch, opened);
+        bloomfile_close(old);
+        return;
+    }
+    make(epoch + 1);
+    const struct told told = told_now(epoch);
+    check_all("a filter that was replaced", old, old, epoch, &told);
+    tally[GROWS] += bloomfile_layers(old) > 0 ? bloomfile_layers(old) - 1 : 0;
+    bloomfile_close(old);
+    if (crowd->plan.series != 0 && epoch > 0)
+        remove_series(epoch - 1);
+}
+
+void make_for_ever(void)
+{
+    while (!crowd->over) {
+        const unsigned epoch = crowd->epoch;
+        if (epoch + 2 < EPOCHS && (all_done(epoch) || (!forgets() && below(1000) == 0)))
+            replace(epoch);
+        usleep(1000);
+    }
+}

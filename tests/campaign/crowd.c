@@ -117,11 +117,11 @@ static void start(unsigned i)
 static void account_for(const struct place *place)
 {
     const unsigned epoch = place->opening ? crowd->epoch : place->epoch;
-    for (unsigned e = epoch - (epoch > 0); e < EPOCHS && e <= epoch + 1; e++)
+    for (unsigned e = epoch - (epoch > 0); e <= epoch + 1; e++)
         if (place->opening || e == place->epoch) {
-            atomic_fetch_add(&crowd->killed[e], 1);
+            atomic_fetch_add(&era(e)->killed, 1);
             if (place->syncing > 0)
-                atomic_fetch_add(&crowd->unclean[e], 1);
+                atomic_fetch_add(&era(e)->unclean, 1);
         }
 }
 
@@ -258,7 +258,7 @@ static void go_on(bloomfile *f, unsigned epoch)
     expect("syncing afterwards", bloomfile_sync(f));
     if (!bloomfile_contains(f, "next", 4))
         found("LOST: a key that was added afterwards");
-    crowd->progress[epoch][0].fresh += was_new;
+    era(epoch)->progress[0].fresh += was_new;
     if (crowd->plan.series == 0) {
         expect("sealing afterwards", bloomfile_seal(f));
         check_counts("the filter afterwards", f, epoch);

@@ -12,7 +12,7 @@
 #include <bloomfile.h>
 
 enum {
-    EPOCHS = 1000,     /* filters that replace one another */
+    ERAS = 1024,       /* filters that replaced one another, the last ones, that are remembered */
     WORKERS = 16,      /* threads that add */
     PROCESSES = 16,    /* of all roles */
     THREADS = 4,       /* of one process, at most */
@@ -40,12 +40,22 @@ struct plan {
     unsigned jitter;    /* see jitter.h */
 };
 
+#define NO_EPOCH UINT32_MAX
+
 /* What a worker has been told, in one epoch. */
 struct progress {
     atomic_ullong added;    /* the adds of keys 0 to added - 1 have returned */
     atomic_ullong removing; /* the removals of keys 0 to removing - 1 have begun */
     atomic_ullong fresh;    /* so many were new */
     atomic_uint common;     /* of the common keys it has added so many */
+};
+
+/* What is known of an epoch, which is the time of one filter; the next one replaces it. */
+struct era {
+    atomic_uint killed;  /* processes, with its filter open */
+    atomic_uint unclean; /* of them, in a call that may leave it unclean */
+    struct progress progress[WORKERS];
+    atomic_uchar told[COMMON_KEYS]; /* how many were told that it is new */
 };
 
 /* What a batch of a forgetting filter was told. */
@@ -92,10 +102,7 @@ struct crowd {
     char message[2000];
     atomic_uint epoch; /* the present one, or the one before for a moment */
     struct place places[PROCESSES];
-    atomic_uint killed[EPOCHS];  /* writers, with the filter open */
-    atomic_uint unclean[EPOCHS]; /* of them, in a call that may leave it unclean */
-    struct progress progress[EPOCHS][WORKERS];
-    atomic_uchar told[EPOCHS][COMMON_KEYS]; /* how many were told that it is new */
+    struct era eras[ERAS];
     struct note notes[WORKERS][NOTES];
 };
 
@@ -106,14 +113,15 @@ extern _Thread_local uint64_t *tally; /* of this thread */
 /* Ends all, with a message. */
 __attribute__((format(printf, 1, 2))) _Noreturn void found(const char *format, ...);
 
-uint64_t chance(void); /* of this thread */
-uint64_t below(uint64_t n);
+uint64_t chance(void);      /* of this thread */
+uint64_t below(uint64_t n); /* n at most 2^32 */
 void chance_begin(uint64_t seed);
 
 unsigned workers(void);
 uint64_t quota(void); /* keys of each worker in an epoch */
 bool forgets(void);
 bool all_done(unsigned epoch);
+struct era *era(unsigned epoch);
 
 /* ---- keys: of a worker, or the common ones, in an epoch */
 

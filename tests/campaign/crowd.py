@@ -33,7 +33,7 @@ def plan_of(case, chance):
     writers = chance.randint(1, 4)
     plan = {"seed": chance.getrandbits(62), "layout": LAYOUTS[layout], "milliseconds": chance.randint(1000, 4000),
             "writers": writers, "threads": chance.randint(1, 4 if writers < 4 else 2),
-            "queriers": chance.randint(0, 2), "copiers": chance.randint(0, 2), "total": about(chance, 5000, 2000000),
+            "queriers": chance.randint(0, 3), "copiers": chance.randint(0, 2), "total": about(chance, 5000, 2000000),
             "exact": int(chance.random() < 0.3), "batch": about(chance, 1, 1024),
             "syncs": chance.choice([0, about(chance, 3, 3000)]), "kills": chance.choice([0, about(chance, 3, 500)]),
             "stops": chance.choice([0, about(chance, 5, 500)]), "seals": int(kind in LAYOUTS and chance.random() < 0.6),

@@ -47,7 +47,7 @@ uint64_t chance(void)
 
 uint64_t below(uint64_t n)
 {
-    return chance() % n;
+    return (chance() >> 32) * n >> 32;
 }
 
 /* ---- the plan */
@@ -72,16 +72,21 @@ uint64_t quota(void)
 bool all_done(unsigned epoch)
 {
     for (unsigned w = 0; w < workers(); w++)
-        if (crowd->progress[epoch][w].added < quota())
+        if (era(epoch)->progress[w].added < quota())
             return false;
     return true;
+}
+
+struct era *era(unsigned epoch)
+{
+    return &crowd->eras[epoch % ERAS];
 }
 
 /* ---- keys */
 
 uint64_t key_id(unsigned epoch, unsigned worker, uint64_t sequence)
 {
-    return (uint64_t)epoch << 48 | (uint64_t)worker << 40 | sequence;
+    return (uint64_t)(epoch % 65536) << 48 | (uint64_t)worker << 40 | sequence;
 }
 
 uint64_t key_digest(unsigned epoch, unsigned worker, uint64_t sequence)
@@ -127,7 +132,7 @@ unsigned epoch_of(const bloomfile *f)
     unsigned epoch;
     const struct bloomfile_info info = info_of(f);
     memcpy(&epoch, info.tag, sizeof epoch);
-    if (epoch >= EPOCHS)
+    if (epoch > crowd->epoch + 1)
         found("a filter has a tag that nobody gave it: %u", epoch);
     return epoch;
 }
@@ -155,8 +160,7 @@ static bool allowed(int error, const bloomfile *f, unsigned epoch)
     switch (error) {
     case BLOOMFILE_EUNCLEAN: /* a filter that is being opened may be the next one already */
     case BLOOMFILE_ERECORD:
-        return crowd->unclean[epoch] > 0 ||
-               (f == NULL && epoch + 1 < EPOCHS && crowd->unclean[epoch + 1] > 0);
+        return era(epoch)->unclean > 0 || (f == NULL && era(epoch + 1)->unclean > 0);
     case BLOOMFILE_EREPLACED:
         return replaced(f, epoch);
     case BLOOMFILE_ELAYER:
@@ -176,8 +180,8 @@ void allow(const char *what, int error, const bloomfile *f, unsigned epoch)
             return;
         if (waits == 3000)
             found("%s: %s, in epoch %u (now %u; %u killed, %u of them in a sync)", what,
-                  bloomfile_errname(error), epoch, crowd->epoch, crowd->killed[epoch],
-                  crowd->unclean[epoch]);
+                  bloomfile_errname(error), epoch, crowd->epoch, era(epoch)->killed,
+                  era(epoch)->unclean);
         usleep(1000);
     }
 }
@@ -217,7 +221,7 @@ bloomfile *open_present(unsigned flags, unsigned *epoch)
 
 static void missing(const char *what, const bloomfile *f, unsigned epoch, unsigned w, uint64_t i)
 {
-    const struct progress *p = &crowd->progress[epoch][w];
+    const struct progress *p = &era(epoch)->progress[w];
     if (i < p->removing) /* it may have been removed meanwhile */
         return;
     const struct bloomfile_info info = info_of(f);
@@ -225,7 +229,7 @@ static void missing(const char *what, const bloomfile *f, unsigned epoch, unsign
           "%s, state %u, %u layers, %u killed)",
           what, (unsigned long long)i, w, epoch, (unsigned long long)p->added,
           (unsigned long long)p->removing, bloomfile_errname(bloomfile_status(f)), info.state,
-          info.layers, crowd->killed[epoch]);
+          info.layers, era(epoch)->killed);
 }
 
 static void look_one_by_one(const bloomfile *f, const uint64_t *ids, const uint64_t *digests,
@@ -323,7 +327,7 @@ void look(const bloomfile *f, unsigned epoch)
     uint64_t ids[BATCH_MOST], digests[BATCH_MOST];
     bool hits[BATCH_MOST];
     const unsigned w = (unsigned)below(workers());
-    const struct progress *p = &crowd->progress[epoch][w];
+    const struct progress *p = &era(epoch)->progress[w];
     if (forgets()) {
         const uint64_t notes = p->added / NOTE_KEYS, back = below(below(2) != 0 ? 8 : NOTES);
         look_at_note(f, f, epoch, w, back < notes ? notes - back : notes);
@@ -345,9 +349,9 @@ struct told told_now(unsigned epoch)
 {
     struct told told;
     for (unsigned w = 0; w < workers(); w++)
-        told.added[w] = crowd->progress[epoch][w].added;
+        told.added[w] = era(epoch)->progress[w].added;
     for (unsigned i = 0; i < COMMON_KEYS; i++)
-        told.common[i] = crowd->told[epoch][i];
+        told.common[i] = era(epoch)->told[i];
     return told;
 }
 
@@ -356,7 +360,7 @@ static void check_worker(const char *what, const bloomfile *f, unsigned epoch, u
 {
     uint64_t digests[BATCH_MOST];
     bool hits[BATCH_MOST];
-    const uint64_t from = crowd->progress[epoch][w].removing, all = added > from ? added - from : 0;
+    const uint64_t from = era(epoch)->progress[w].removing, all = added > from ? added - from : 0;
     const uint64_t most = 1000000 / workers(), step = 1 + all / most;
     for (uint64_t i = from; i < added;) {
         const uint64_t first = i;
@@ -410,10 +414,10 @@ void check_counts(const char *what, const bloomfile *f, unsigned epoch)
 {
     const struct bloomfile_info info = info_of(f);
     uint64_t fresh = 0;
-    if (crowd->killed[epoch] > 0 || crowd->plan.series != 0)
+    if (era(epoch)->killed > 0 || crowd->plan.series != 0)
         return;
     for (unsigned w = 0; w < workers(); w++)
-        fresh += crowd->progress[epoch][w].fresh;
+        fresh += era(epoch)->progress[w].fresh;
     const bool counting = crowd->plan.layout == BLOOMFILE_COUNTING;
     if (info.keys_estimated != 0 ? !counting : !counting && info.keys != fresh)
         found("%s has %llu keys%s, but %llu were new", what, (unsigned long long)info.keys,

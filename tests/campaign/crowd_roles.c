@@ -129,7 +129,7 @@ static int add_common(const struct writing *s, struct progress *p)
         return error;
     tally[ADDS]++;
     p->fresh += was_new;
-    if (was_new && atomic_fetch_add(&crowd->told[s->epoch][i], 1) > 0 && crowd->plan.exact != 0)
+    if (was_new && atomic_fetch_add(&era(s->epoch)->told[i], 1) > 0 && crowd->plan.exact != 0)
         found("common key %u was new to two exact adders", i);
     p->common = i + 1;
     return 0;
@@ -177,7 +177,7 @@ static void *work(void *argument)
 {
     const struct worker *me = argument;
     struct writing *s = me->writing;
-    struct progress *p = &crowd->progress[s->epoch][me->number];
+    struct progress *p = &era(s->epoch)->progress[me->number];
     chance_begin(me->seed);
     tally = here->tallies[me->thread];
     for (uint64_t turns = 0; !s->leave && !crowd->over && p->added < quota(); turns++) {
@@ -208,7 +208,7 @@ static void write_with(bloomfile *f, unsigned epoch, unsigned process)
 static bool has_done(unsigned process, unsigned epoch)
 {
     for (unsigned i = 0; i < crowd->plan.threads; i++)
-        if (crowd->progress[epoch][process * crowd->plan.threads + i].added < quota())
+        if (era(epoch)->progress[process * crowd->plan.threads + i].added < quota())
             return false;
     return true;
 }
@@ -261,7 +261,7 @@ void query_for_ever(void)
 struct copying {
     bloomfile *f; /* live, or sealed by now */
     unsigned epoch;
-    unsigned before; /* the epoch of the last copy; EPOCHS: there is none */
+    unsigned before; /* the epoch of the last copy, or NO_EPOCH */
     char copy[40], older[40], result[40], patch[40];
 };
 
@@ -291,9 +291,9 @@ static void check_image(const struct copying *c, const char *what, void *image, 
 static int copy(struct copying *c)
 {
     const struct told told = told_now(c->epoch);
-    if (c->before != EPOCHS && rename(c->copy, c->older) != 0)
+    if (c->before != NO_EPOCH && rename(c->copy, c->older) != 0)
         found("%s cannot be renamed", c->copy);
-    c->before = EPOCHS;
+    c->before = NO_EPOCH;
     const int error = bloomfile_seal_to(c->copy, c->f, BLOOMFILE_REPLACE);
     if (error != 0)
         return error;
@@ -426,7 +426,7 @@ static int rescue(struct copying *c)
         return error;
     bloomfile *f;
     error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE);
-    if (error == BLOOMFILE_EUNCLEAN && crowd->unclean[c->epoch] > 0)
+    if (error == BLOOMFILE_EUNCLEAN && era(c->epoch)->unclean > 0)
         error = bloomfile_open(&f, c->result, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
     expect("opening what was rescued", error);
     check_all("what was rescued", f, c->f, c->epoch, &told);
@@ -442,7 +442,7 @@ void copy_for_ever(unsigned process)
     static int (*const any[])(struct copying *) = {
         copy, copy_to_memory, fold, merge, project, patch, rescue,
     };
-    struct copying c = { .before = EPOCHS };
+    struct copying c = { .before = NO_EPOCH };
     snprintf(c.copy, sizeof c.copy, "copy-%u", process);
     snprintf(c.older, sizeof c.older, "older-%u", process);
     snprintf(c.result, sizeof c.result, "result-%u", process);
@@ -512,6 +512,7 @@ static void make(unsigned epoch)
     bloomfile *f;
     const struct bloomfile_params params = params_of(epoch);
     const bool aside = crowd->plan.series == 0 && below(2) != 0;
+    memset(era(epoch), 0, sizeof *era(epoch));
     atomic_store(&here->opening, 1);
     enter_sync();
     expect("bloomfile_create",
@@ -552,7 +553,7 @@ void make_for_ever(void)
 {
     while (!crowd->over) {
         const unsigned epoch = crowd->epoch;
-        if (epoch + 2 < EPOCHS && (all_done(epoch) || (!forgets() && below(1000) == 0)))
+        if ((all_done(epoch) || (!forgets() && below(1000) == 0)))
             replace(epoch);
         usleep(1000);
     }

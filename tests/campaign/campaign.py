@@ -55,6 +55,7 @@ class Campaign:
     figure = None    # how many of them make a whole campaign; None: all cases
     total = None     # how many cases there are; None: without end. prepare() may set it
     columns = ()     # in this order, behind those that are not listed
+    time = None      # --time in seconds, for a case that lasts as long
 
     def prepare(self, folder):
         """Once, before all cases: makes what they share, in a folder that is removed at the end."""
@@ -206,6 +207,9 @@ def table(campaign, progress):
         print("| " + " | ".join(cells) + " |")
 
 
+stopping = multiprocessing.get_context("fork").Event()  # the run ends: for cases that last long
+
+
 class Run:
     def __init__(self, campaign, options, state):
         self.campaign, self.options, self.state = campaign, options, state
@@ -235,6 +239,7 @@ class Run:
 
     def stop(self, *_):
         self.stopped = True
+        stopping.set()
 
     def take(self, future, running):
         case = running.pop(future)
@@ -281,7 +286,7 @@ class Run:
         done = f", {progress.next - len(progress.undone):,}{of}" if of else ""
         print(f"\n{self.options.name}: {progress.count(self.campaign.unit):,} {self.campaign.unit} in "
               f"{progress.seconds:,.0f} s{done}; seed {progress.seed}, commit {', '.join(progress.commits)}; "
-              + (f"FOUND {len(progress.found)}" if progress.found else "nothing found"))
+              + (f"FOUND {len(progress.found) + len(faults)}" if progress.found or faults else "nothing found"))
         for path in progress.found:
             print(f"    {path}")
         for fault in faults:
@@ -308,6 +313,7 @@ def main(campaign_class):
     state = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / name
     state.mkdir(parents=True, exist_ok=True)
     campaign = campaign_class()
+    campaign.time = options.time
     shared = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))
     try:
         campaign.prepare(shared)

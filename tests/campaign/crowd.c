@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,18 +27,19 @@ static const char *const names[TALLIES] = {
     "replaces", "reloads", "kills",   "unclean",     "checked",
 };
 
+/* clang-format off */
+#define FIELDS(X) \
+    X(milliseconds) X(layout) X(series) X(writers) X(threads) X(queriers) X(copiers) X(capacity) \
+    X(total) X(exact) X(batch) X(syncs) X(kills) X(stops) X(seals) X(last_kill) X(jitter) \
+    X(report) X(leak)
+/* clang-format on */
+
 static const struct {
     const char *name;
     size_t at;
 } fields[] = {
-#define FIELD(name)                                                                                \
-    {                                                                                              \
-#name, offsetof(struct plan, name)                                                         \
-    }
-    FIELD(milliseconds), FIELD(layout),   FIELD(series), FIELD(writers), FIELD(threads),
-    FIELD(queriers),     FIELD(copiers),  FIELD(total),  FIELD(exact),   FIELD(batch),
-    FIELD(syncs),        FIELD(kills),    FIELD(stops),  FIELD(seals),   FIELD(last_kill),
-    FIELD(jitter),       FIELD(capacity),
+#define FIELD(name) { #name, offsetof(struct plan, name) },
+    FIELDS(FIELD)
 };
 
 static _Noreturn void usage(const char *argument)
@@ -80,6 +82,14 @@ static unsigned processes(void)
 
 /* ------------------------------------------------------------------ the processes */
 
+/* Nobody outlives who started him. */
+static void die_with(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+}
+
 static _Noreturn void live(unsigned i)
 {
     const struct plan *p = &crowd->plan;
@@ -104,12 +114,15 @@ static void start(unsigned i)
     struct place *place = &crowd->places[i];
     place->syncing = 0;
     place->opening = 0;
+    place->descriptors = place->mappings = -1;
     place->life++;
-    const pid_t child = fork();
+    const pid_t me = getpid(), child = fork();
     if (child < 0)
         found("fork: %s", strerror(errno));
-    if (child == 0)
+    if (child == 0) {
+        die_with(me);
         live(i);
+    }
     place->pid = child;
 }
 
@@ -182,15 +195,70 @@ static void hold_back(uint64_t *until, unsigned *who)
     }
 }
 
+/* ---- reports, for a soak */
+
+static const char *role_of(unsigned i)
+{
+    const struct plan *p = &crowd->plan;
+    return i < p->writers                              ? "writer"
+           : i < p->writers + p->queriers              ? "querier"
+           : i < p->writers + p->queriers + p->copiers ? "copier"
+                                                       : "maker";
+}
+
+/* Of all times since the last call, the one that so many hundredths are below, in nanoseconds. */
+static void percentiles(bool add, uint64_t *median, uint64_t *most)
+{
+    static uint64_t before[2][TIMES];
+    uint64_t counts[TIMES] = { 0 }, all = 0, sum = 0;
+    for (unsigned at = 0; at < TIMES; at++) {
+        for (unsigned i = 0; i < PROCESSES; i++)
+            for (unsigned t = 0; t < THREADS; t++)
+                counts[at] += crowd->places[i].times[t][add][at];
+        all += counts[at] - before[add][at];
+    }
+    *median = *most = 0;
+    for (unsigned at = 0; at < TIMES; at++) {
+        const uint64_t nanoseconds = (8 + at % 8) * ((uint64_t)1 << at / 8) / 8;
+        const bool below_median = sum * 2 < all, below_most = sum * 100 < all * 99;
+        sum += counts[at] - before[add][at];
+        if (below_median && sum * 2 >= all)
+            *median = nanoseconds;
+        if (below_most && sum * 100 >= all * 99)
+            *most = nanoseconds;
+        before[add][at] = counts[at];
+    }
+}
+
+static void report(void)
+{
+    uint64_t median, most;
+    printf("report");
+    for (unsigned i = 0; i < processes(); i++)
+        printf(" %s:%d:%d:%d", role_of(i), crowd->places[i].pid, crowd->places[i].descriptors,
+               crowd->places[i].mappings);
+    for (unsigned add = 0; add < 2; add++) {
+        percentiles(add, &median, &most);
+        printf(" %llu %llu", (unsigned long long)median, (unsigned long long)most);
+    }
+    printf("\n");
+    (void)fflush(stdout);
+}
+
 static void rule(void)
 {
     const struct plan *p = &crowd->plan;
     const uint64_t end = now() + p->milliseconds;
     uint64_t next_kill = later(p->kills), next_stop = later(p->stops), until = UINT64_MAX;
+    uint64_t next_report = p->report != 0 ? now() + p->report : UINT64_MAX;
     unsigned held = 0;
     while (now() < end) {
         usleep(1000);
         watch();
+        if (now() >= next_report) {
+            report();
+            next_report += p->report;
+        }
         if (until != UINT64_MAX ? now() >= until : now() >= next_stop) {
             hold_back(&until, &held);
             next_stop = later(p->stops);
@@ -305,12 +373,12 @@ static void check_end(void)
 
 static void print(void)
 {
-    for (enum tally t = 0; t < TALLIES; t++) {
+    for (enum tally which = 0; which < TALLIES; which++) {
         uint64_t sum = 0;
         for (unsigned i = 0; i < PROCESSES; i++)
-            for (unsigned thread = 0; thread < THREADS; thread++)
-                sum += crowd->places[i].tallies[thread][t];
-        printf("%s %llu\n", names[t], (unsigned long long)sum);
+            for (unsigned t = 0; t < THREADS; t++)
+                sum += crowd->places[i].tallies[t][which];
+        printf("%s %llu\n", names[which], (unsigned long long)sum);
     }
 }
 
@@ -364,9 +432,11 @@ int main(int count, char **arguments)
         (void)fprintf(stderr, "crowd: too many, or none\n");
         return 2;
     }
-    const pid_t overseer = fork();
-    if (overseer == 0)
+    const pid_t me = getpid(), overseer = fork();
+    if (overseer == 0) {
+        die_with(me);
         oversee();
+    }
     int status;
     if (overseer < 0 || waitpid(overseer, &status, 0) != overseer) {
         perror("crowd");

@@ -38,6 +38,8 @@ struct plan {
     unsigned seals;     /* 1: in place, before it is replaced */
     unsigned last_kill; /* 1: all are killed at the end; 0: all end in order */
     unsigned jitter;    /* see jitter.h */
+    unsigned report;    /* one in so many milliseconds; 0: none */
+    unsigned leak; /* 1: a descriptor, 2: a mapping, 3: memory, at each reload: is that seen? */
 };
 
 #define NO_EPOCH UINT32_MAX
@@ -86,13 +88,22 @@ enum tally {
     TALLIES
 };
 
+enum {
+    TIMES = 64 * 8 /* of powers of 2, eighths */
+};
+
 struct place {
     atomic_int pid;
     atomic_uint epoch;   /* whose filter it has open */
     atomic_uint syncing; /* threads in a call that may leave a filter unclean if it is cut off */
     atomic_uint opening; /* 1: that call opens a filter, of the present epoch or the one before */
     unsigned life;       /* how often it was started */
+    atomic_int descriptors; /* when it had no filter open, and mappings; -1: never yet */
+    atomic_int mappings;
+    uint64_t rested; /* when, in nanoseconds */
     uint64_t tallies[THREADS][TALLIES];
+    uint64_t times[THREADS][2][TIMES]; /* of lookups and adds, if it is reported: how many took so
+                                          many nanoseconds */
 };
 
 struct crowd {
@@ -108,7 +119,8 @@ struct crowd {
 
 extern struct crowd *crowd;
 extern struct place *here;            /* of this process */
-extern _Thread_local uint64_t *tally; /* of this thread */
+extern _Thread_local uint64_t *tally; /* of this thread, */
+extern _Thread_local unsigned thread; /* which is that one of its process */
 
 /* Ends all, with a message. */
 __attribute__((format(printf, 1, 2))) _Noreturn void found(const char *format, ...);
@@ -122,6 +134,13 @@ uint64_t quota(void); /* keys of each worker in an epoch */
 bool forgets(void);
 bool all_done(unsigned epoch);
 struct era *era(unsigned epoch);
+
+/* Begins and ends the time of one add or lookup. */
+uint64_t time_begin(void);
+void time_end(bool add, uint64_t begun);
+
+/* Called when this process has no filter open: notes what it has all the same. */
+void rest(void);
 
 /* ---- keys: of a worker, or the common ones, in an epoch */
 

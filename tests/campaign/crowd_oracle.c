@@ -2,10 +2,12 @@
  * What a crowd has been told, and whether filters agree. */
 #include "crowd.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bloomfile_inline.h>
@@ -17,6 +19,7 @@
 struct crowd *crowd;
 struct place *here;
 _Thread_local uint64_t *tally;
+_Thread_local unsigned thread;
 static _Thread_local uint64_t state;
 
 void found(const char *format, ...)
@@ -48,6 +51,62 @@ uint64_t chance(void)
 uint64_t below(uint64_t n)
 {
     return (chance() >> 32) * n >> 32;
+}
+
+/* ---- times */
+
+uint64_t time_begin(void)
+{
+    struct timespec t;
+    if (crowd->plan.report == 0)
+        return 0;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void time_end(bool add, uint64_t begun)
+{
+    if (crowd->plan.report == 0)
+        return;
+    const uint64_t took = (time_begin() - begun) | 8;
+    const unsigned power = 63 - (unsigned)__builtin_clzll(took);
+    here->times[thread][add][power * 8 + (took >> (power - 3) & 7)]++;
+}
+
+/* ---- what is left */
+
+static int entries_of(const char *path)
+{
+    int count = 0;
+    DIR *directory = opendir(path);
+    if (directory == NULL)
+        found("%s: %s", path, strerror(errno));
+    while (readdir(directory) != NULL)
+        count++;
+    closedir(directory);
+    return count;
+}
+
+static int lines_of(const char *path)
+{
+    int count = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        found("%s: %s", path, strerror(errno));
+    for (int c; (c = getc(file)) != EOF;)
+        count += c == '\n';
+    (void)fclose(file);
+    return count;
+}
+
+void rest(void)
+{
+    const uint64_t now = time_begin();
+    if (now < here->rested + (uint64_t)crowd->plan.report * 500000 || crowd->plan.report == 0)
+        return;
+    here->rested = now;
+    here->descriptors = entries_of("/proc/self/fd") - 3; /* two entries are none, one is ours */
+    here->mappings = lines_of("/proc/self/maps");
 }
 
 /* ---- the plan */
@@ -235,9 +294,13 @@ static void missing(const char *what, const bloomfile *f, unsigned epoch, unsign
 static void look_one_by_one(const bloomfile *f, const uint64_t *ids, const uint64_t *digests,
                             size_t n, bool *hits, bool by_digest)
 {
-    for (size_t i = 0; i < n; i++)
+    const uint64_t begun = time_begin();
+    for (size_t i = 0; i < n; i++) {
         hits[i] = by_digest ? bloomfile_contains_digest(f, digests[i])
                             : bloomfile_contains(f, &ids[i], sizeof ids[i]);
+        if (i == 0)
+            time_end(false, begun);
+    }
 }
 
 static void look_through_pin(const bloomfile *f, const uint64_t *digests, size_t n, bool *hits,

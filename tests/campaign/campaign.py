@@ -122,10 +122,11 @@ def _run(campaign, case, seed):
 
 
 def _begin(parent):
-    """In each process: interrupts are the parent's to handle, and none outlives it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    """In each process: what interrupts the parent must not end a case, nor what that runs; and none outlives the parent."""
+    os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    for which in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
+        signal.signal(which, signal.SIG_DFL)
     if os.getppid() != parent:
         os._exit(1)
 

@@ -50,7 +50,8 @@ class Framework(unittest.TestCase):
         path = self.folder / f"{name}.py"
         path.write_text(TOY)
         return subprocess.Popen([sys.executable, "-W", "error", path, HERE, *arguments], stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, text=True, env={**os.environ, "STATE": str(self.folder)})
+                                stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                env={**os.environ, "STATE": str(self.folder)})
 
     def run_toy(self, name, *arguments, status=0):
         run = self.begin(name, *arguments)
@@ -98,8 +99,9 @@ class Framework(unittest.TestCase):
             run = self.begin("slow", "--seed", "9", "--jobs", "2")
             while not (self.folder / "slow" / "state.json").exists() and run.poll() is None:
                 time.sleep(0.02)
-            run.send_signal(number)
-            run.communicate()
+            os.killpg(run.pid, number)  # as a terminal does
+            output, errors = run.communicate()
+            self.assertNotIn("FOUND", output + errors)
             self.assertLess(self.rows("slow")[1]["next"], 40)
             self.run_toy("slow", "--resume")
             rows, state = self.rows("slow")

@@ -65,12 +65,14 @@ whole() {
 # told FOLDER NAME: whether it is the file that was published.
 told() { (cd "$1" && sha256sum --quiet -c ".sum") >/dev/null 2>&1 && [ -e "$1/$2.bloom" ]; }
 
-# switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so.
+# switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so. Who was killed before may have left names that
+# are not on disk yet.
 switch_to() {
-    [ "$(readlink "$1/current.bloom" || :)" != "$2.bloom" ] || return 0
-    rm -f "$1/.link"
-    ln -s "$2.bloom" "$1/.link"
-    mv -fT "$1/.link" "$1/current.bloom"
+    if [ "$(readlink "$1/current.bloom" || :)" != "$2.bloom" ]; then
+        rm -f "$1/.link"
+        ln -s "$2.bloom" "$1/.link"
+        mv -fT "$1/.link" "$1/current.bloom"
+    fi
     sync "$1"
 }
 

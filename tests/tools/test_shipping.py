@@ -171,6 +171,19 @@ class Shipping(ToolTest):
 
         self.assertGreater(self.each_kill(run), 12)
 
+    def test_a_switch_that_was_killed_is_synchronised_by_the_next_update(self):
+        """With the name in place and not on disk, 0 would be a promise that a power loss breaks."""
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        synced, sync = self.folder / "synced", self.folder / "bin" / "sync"
+        sync.write_text(f'#!/bin/sh\n[ "$1" != server ] || {{ [ "$KILL_AT" = 0 ] || kill -9 0; echo >>"{synced}"; }}\n')
+        sync.chmod(0o755)
+        self.assertIsNone(self.ship("update", "site", "server", kill_at=1))
+        self.assertEqual(self.current(), self.builds["tuesday"])
+        self.assertFalse(synced.exists())
+        self.ship("update", "site", "server")
+        self.assertTrue(synced.exists())
+
 
 if __name__ == "__main__":
     main()

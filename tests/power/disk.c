@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * power-disk FILE IMAGE: a disk with a volatile cache, mounted over FILE (by FUSE, without
+ * power-disk FILE IMAGE SEED: a disk with a volatile cache, mounted over FILE (by FUSE, without
  * libfuse). What is written is in the cache; on the platter, IMAGE, it is when the disk has been
  * told to flush, or before that if it so pleases.
  *
@@ -39,8 +39,9 @@ struct disk {
     int fuse;
     uint64_t size;
     uint8_t *platter;
-    uint8_t *seen;      /* platter and cache, as reads see them */
-    uint8_t *unflushed; /* 1 for each sector in the cache */
+    uint8_t *seen;       /* platter and cache, as reads see them */
+    uint8_t *unflushed;  /* 1 for each sector in the cache */
+    uint64_t first, end; /* all of them are from `first` and before `end` */
     bool dead;
     long requests_left; /* until the power fails; -1: it does not */
     long percent;
@@ -56,18 +57,22 @@ static void reach_platter(struct disk *d, uint64_t sector)
 
 static void flush(struct disk *d)
 {
-    for (uint64_t sector = 0; sector < d->size / SECTOR; sector++)
+    for (uint64_t sector = d->first; sector < d->end; sector++)
         if (d->unflushed[sector]) {
             reach_platter(d, sector);
             d->unflushed[sector] = 0;
         }
+    d->first = d->size / SECTOR;
+    d->end = 0;
 }
 
 /* A sector that is written again may have been evicted from the cache in between. */
 static void write_cache(struct disk *d, uint64_t offset, const void *bytes, size_t size)
 {
-    for (uint64_t sector = offset / SECTOR; sector < (offset + size + SECTOR - 1) / SECTOR;
-         sector++) {
+    const uint64_t first = offset / SECTOR, end = (offset + size + SECTOR - 1) / SECTOR;
+    d->first = first < d->first ? first : d->first;
+    d->end = end > d->end ? end : d->end;
+    for (uint64_t sector = first; sector < end; sector++) {
         if (d->unflushed[sector] && random() % 2 == 0)
             reach_platter(d, sector);
         d->unflushed[sector] = 1;
@@ -234,6 +239,7 @@ static void load(struct disk *d, const char *image)
     if (fd < 0 || fstat(fd, &status) != 0)
         err(2, "%s: cannot open it", image);
     d->size = (uint64_t)status.st_size;
+    d->first = d->size / SECTOR;
     d->platter = map(fd, d->size, MAP_SHARED);
     d->seen = map(fd, d->size, MAP_PRIVATE);
     d->unflushed = map(-1, d->size / SECTOR, MAP_PRIVATE | MAP_ANONYMOUS);
@@ -270,10 +276,10 @@ int main(int argc, char **argv)
 {
     static _Alignas(struct fuse_in_header) uint8_t request[LARGEST_WRITE + (1 << 16)];
     struct disk d = { .requests_left = -1 };
-    if (argc != 3)
+    if (argc != 4)
         return 2;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    srandom((unsigned)getpid());
+    srandom((unsigned)strtoul(argv[3], NULL, 10));
     setvbuf(stdin, NULL, _IONBF, 0);
     load(&d, argv[2]);
     mount_at(&d, argv[1]);

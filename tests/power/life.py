@@ -2,9 +2,11 @@
 """The life of a writer until the power fails, and what may be found of its file afterwards."""
 
 import collections
+import contextlib
 import dataclasses
 import os
 import re
+import signal
 import subprocess
 import threading
 import time
@@ -17,6 +19,8 @@ WRITER, WRITER_NOSYNC, CHECK = (os.environ[name] for name in
 PHASES = ["creating", "created", "opening", "opened", "syncing", "synced", "closing", "closed",
           "sealing", "sealed"]
 LAYOUTS = {1: 1, 2: 1, 3: 4}  # bits of the body for each of m
+# Bodies have 512 << 9 to 512 << 18 bits, 32 KiB to 16 MiB; where pages that are touched one by one take long, 1 MiB.
+LARGEST = {"ext4": 18, "xfs": 18, "btrfs": 14}
 GROWS = 0  # as a layout: a series, whose label ends with this word
 WORD = " that grows"
 
@@ -39,6 +43,9 @@ class Plan:
     sessions: int
     end: str
 
+    def command(self, program, machine):
+        return [program, machine.root / "filter", *map(str, dataclasses.astuple(self))]
+
     def events(self):
         """The phases that the writer will go through."""
         creates = self.start in ("create", "replace")
@@ -57,18 +64,18 @@ def phases(before, grows):
     return [*begin, "syncing", "synced", "closing", "closed"]
 
 
-def plan_of_series(rng, before, label):
+def plan_of_series(rng, before, label, largest):
     start = {"absent": "create", "clean": "open", "unclean": "accept"}[before.state]
-    bits = 512 << rng.randint(9, 18)
+    bits = 512 << rng.randint(9, largest)
     return Plan(start=start, label=label + WORD, layout=GROWS, bits=bits,
                 first=0 if start == "create" else before.keys, step=rng.randint(1, bits // 400),
                 syncs=rng.randint(0, 4), sessions=rng.randint(1, 2), end="close")
 
 
-def plan(rng, phase, before, label, grows):
+def plan(rng, phase, before, label, grows, largest):
     """A random life in which that phase occurs; and after which event, counted from 0, it does."""
     while grows:
-        p = plan_of_series(rng, before, label)
+        p = plan_of_series(rng, before, label, largest)
         where = [i for i, event in enumerate(p.events()) if event == phase]
         if where:
             return p, rng.choice(where)
@@ -76,7 +83,7 @@ def plan(rng, phase, before, label, grows):
         starts = {"absent": ["create"], "clean": ["open", "open", "replace"],
                   "unclean": ["accept", "accept", "replace"], "sealed": ["replace"]}[before.state]
         layout = rng.choice(list(LAYOUTS))
-        size = 512 << rng.randint(9, 18)  # of the body, in bits: 32 KiB to 16 MiB
+        size = 512 << rng.randint(9, largest)
         p = Plan(start=rng.choice(starts), label=label, layout=layout,
                  bits=size // LAYOUTS[layout], first=0, step=0, syncs=rng.randint(0, 4),
                  sessions=rng.randint(1, 2), end=rng.choice(["close", "seal"]))
@@ -89,12 +96,11 @@ def plan(rng, phase, before, label, grows):
 
 
 class Writer:
-    """A running power-writer. .events grows: [(seconds, event, keys)]."""
+    """A running program that says what it does. .events grows: [(seconds, event, the rest)]."""
 
-    def __init__(self, machine, plan_, program=WRITER):
-        arguments = [machine.root / "filter", *dataclasses.astuple(plan_)]
-        self.process = subprocess.Popen([*IN_BOOT, machine.boot, program, *map(str, arguments)],
-                                        stdout=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    def __init__(self, machine, *command):
+        self.process = subprocess.Popen([*IN_BOOT, machine.boot, *command], stdout=subprocess.PIPE, text=True,
+                                        env=ENVIRONMENT, start_new_session=True)
         self.events = []
         self.ended = False
         self.changed = threading.Condition()
@@ -120,11 +126,14 @@ class Writer:
         return self.process.poll() is None
 
     def end(self, patience):
-        """Kills it after so many seconds, in which it may run into errors; all of its events."""
+        """Kills it and what it has started after so many seconds, in which it may run into errors; all of
+        its events."""
         try:
             self.process.wait(patience)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            pass
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(TIMEOUT)
         self.reader.join(TIMEOUT)
         self.process.stdout.close()

@@ -11,7 +11,8 @@ import time
 
 sys.dont_write_bytecode = True
 TIMEOUT = 250
-MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"]}
+MKFS = {"ext4": ["mkfs.ext4", "-q", "-F", "-m", "0", "-b", "4096"], "xfs": ["mkfs.xfs", "-q", "-f"],
+        "btrfs": ["mkfs.btrfs", "-q"]}
 
 # A sanitizer must not catch the signal of a mapping that the disk does not answer for.
 ENVIRONMENT = {**os.environ,

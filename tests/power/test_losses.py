@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Power losses: test_losses.py FILESYSTEM[,FILESYSTEM] [LOSSES [SEED]].
+"""Power losses: test_losses.py FILESYSTEM.
 
-A program adds to a live filter, on every second machine to one that grows, syncs, closes and seals it until the power fails, at any moment.
+A program adds to a live filter, on every second machine to one that grows, syncs, closes and seals it until the power
+fails, at any moment.
 Then the machine starts again, with another boot identity: nothing that was synced may be lost, and
 a file from which something else may be must say so. With an msync that does nothing keys must be
 lost, or this test could not tell.
 """
 
 import collections
+import itertools
 import random
 import statistics
 import sys
@@ -24,10 +26,12 @@ CONTROL_PHASES = ["synced", "closed", "sealed"]
 COLUMNS = ["losses", "keys", "lost", "right", "wrong"]
 
 
-class Campaign:
-    def __init__(self, where, file_system, kinds, seed):
+class Losses:
+    """Of the machines on which power-writer runs: `wanted` are the phases of its life that end in one."""
+
+    def __init__(self, where, file_system, kinds, rng, grows=(False, True), wanted=life.PHASES):
         self.where, self.file_system, self.kinds = where, file_system, kinds
-        self.random = random.Random(seed)
+        self.random, self.grows, self.wanted = rng, itertools.cycle(grows), wanted
         self.machines = self.lives = 0
         self.to_come = []
         self.durations = collections.defaultdict(lambda: [0.002])  # of the phases, in seconds
@@ -40,7 +44,8 @@ class Campaign:
         self.machines += 1
         where = self.where / str(self.machines)
         where.mkdir()
-        return Machine(where, self.file_system)
+        self.grows_here = next(self.grows)
+        return Machine(where, self.file_system, self.random)
 
     def delay(self, kind, phase):
         """How long after the phase began the power fails. A disk counts requests instead."""
@@ -51,14 +56,14 @@ class Campaign:
         """A life that ends in this phase. Its plan, its events, how many came before the loss."""
         self.lives += 1
         plan, index = life.plan(self.random, phase, before, f"filter {self.lives}",
-                                self.machines % 2 == 0)
-        writer = life.Writer(machine, plan, program)
+                                self.grows_here, life.LARGEST[self.file_system])
+        writer = life.Writer(machine, *plan.command(program, machine))
         try:
             machine.prepare_loss()
             writer.wait_for(index + 1)
             time.sleep(self.delay(machine.kind, phase))
             alive, seen = writer.alive(), len(writer.events)
-            machine.lose_power(self.random)
+            machine.lose_power()
         finally:
             events = writer.end(self.random.choice([0, 0.1]))
         for (begin, event, _), (end, _, _) in zip(events[:seen], events[1:seen]):
@@ -98,7 +103,7 @@ class Campaign:
         before = life.ABSENT
         for _ in range(min(ON_ONE_MACHINE, len(kinds))):
             kind = kinds.popleft()
-            phase = self.next_phase(life.phases(before, self.machines % 2 == 0))
+            phase = self.next_phase(life.phases(before, self.grows_here))
             before, lost, report = self.lose(machine, kind, phase, before)
             self.figures[kind].update(losses=1, keys=before.keys if before else 0, lost=lost,
                                       right=before is not None, wrong=before is None)
@@ -108,20 +113,21 @@ class Campaign:
 
     def next_phase(self, phases):
         """All in turn, in an order that is always another one."""
+        phases = [phase for phase in phases if phase in self.wanted]
         to_come = [phase for phase in self.to_come if phase in phases]
         if not to_come:
             self.to_come = to_come = self.random.sample(phases, len(phases))
         self.to_come.remove(to_come[-1])
         return to_come.pop()
 
-    def control(self, losses):
+    def control(self, losses, phases=CONTROL_PHASES):
         """With an msync that does nothing keys are lost, but for what the kernel writes by chance.
         It writes all before it freezes."""
         kinds = [kind for kind in self.kinds if kind not in ("freeze", "torn")]
         figures = self.figures["control"]
         for i in range(losses):
             kind = kinds[i % len(kinds)]
-            phase = CONTROL_PHASES[i // len(kinds) % len(CONTROL_PHASES)]
+            phase = phases[i // len(kinds) % len(phases)]
             with self.machine() as machine:
                 _, lost, report = self.lose(machine, kind, phase, life.ABSENT, life.WRITER_NOSYNC)
             figures.update(losses=1, lost=lost, noticed=lost > 0)
@@ -142,25 +148,16 @@ class Campaign:
 
 
 def main():
-    file_systems = sys.argv[1].split(",")
-    losses = int(sys.argv[2]) if len(sys.argv) > 2 else LOSSES
-    seed = int(sys.argv[3]) if len(sys.argv) > 3 else SEED
+    file_system = sys.argv[1]
     folder = own_folder()
-    campaigns = []
-    for file_system in file_systems:
-        where = folder / file_system
-        where.mkdir()
-        kinds = possible_kinds(where, file_system)
-        campaigns.append(Campaign(where, file_system, kinds, seed))
-        campaigns[-1].run(losses)
-        campaigns[-1].control(max(3, losses // 10))
+    losses = Losses(folder, file_system, possible_kinds(folder, file_system), random.Random(SEED))
+    losses.run(LOSSES)
+    losses.control(3)
     print(f"{'':18}", *(f"{column:>13}" for column in
                          ["losses", "keys checked", "keys lost", "state right", "wrong"]))
-    for campaign in campaigns:
-        campaign.table()
-    faults = [fault for campaign in campaigns for fault in campaign.faults]
-    print(*faults, sep="\n")
-    return 1 if faults else 0
+    losses.table()
+    print(*losses.faults, sep="\n")
+    return 1 if losses.faults else 0
 
 
 if __name__ == "__main__":

@@ -5,10 +5,18 @@
 
 #include <stdlib.h>
 
+#ifdef __clang__
+int __llvm_profile_write_file(void);
+#else
 void __gcov_dump(void);
+#endif
 
 void exit_with_coverage(int status)
 {
+#ifdef __clang__
+    (void)__llvm_profile_write_file();
+#else
     __gcov_dump();
+#endif
     _Exit(status);
 }

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: MIT
+# Debian: clang-14 python3-clang-14
+# build: mutants-plain
+# targets: build.ninja
+"""Does a test fail if the library is wrong? Each case is one mutant of lib/: an operator, constant, condition or returned
+value is another one, or a call or assignment is left out. It is killed if a test that reaches it fails, crashes or hangs.
+
+All of format/, image/ and handle/, and of the other rooms a sample that is always the same. Who survives is listed in
+build/campaign/mutants/survived.tsv, with its number for --only. It has to be killed by a new test, or judged in mutants.tsv
+with the reason why no test can tell it from the library: a whole run fails if fewer than 98 % of the others are killed.
+Two variables are for who is in a hurry, or is not: MUTANT_SECONDS, of processor time for the tests of one mutant (20), and
+MUTANT_TESTS: "quick" (tests in C of the quick suite; the default), "unit" (all in C) or "all" (those of the tools, too)."""
+
+import collections
+import ctypes
+import hashlib
+import json
+import os
+import pathlib
+import pickle
+import re
+import resource
+import select
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import mutate
+from campaign import BUILT, SOURCE_ROOT, Campaign, cannot, main
+
+ROOMS = "format", "image", "handle"  # all of them
+SAMPLE = 1500                        # of the rest
+SECONDS = float(os.environ.get("MUTANT_SECONDS", 20))
+TESTS = os.environ.get("MUTANT_TESTS", "quick")
+LONGEST = min(20.0, SECONDS)         # a test that takes more of the processor's time is not asked
+LEAST = 0.98                         # of those that are not judged
+TABLE = SOURCE_ROOT / "tests" / "campaign" / "mutants.tsv"
+STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "mutants"
+FAILED = re.compile(rb"\[  FAILED  \]|^(FAIL|ERROR): ", re.M)
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+MEMORY = 8 << 30
+FILE = 64 << 30  # files of tests have holes
+
+
+def command(words, **options):
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **options)
+    if done.returncode != 0:
+        print(done.stdout[-4000:], file=sys.stderr)
+        cannot(f"'{' '.join(map(str, words[:4]))} ...' failed")
+    return done.stdout
+
+
+def put(path, text):
+    """Only if it changes, or all is built anew."""
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+class Test:
+    def __init__(self, row):
+        self.name, self.words, self.environment = row["name"], row["cmd"], row["env"]
+        self.folder = row["workdir"] or "."
+        self.seconds = 0.0
+
+    def run(self, folder, extra, seconds, wall):
+        """(what killed it or None, seconds of the processor)."""
+        environment = dict(os.environ, **self.environment, TMPDIR=str(folder), **extra)
+
+        def limits():
+            os.setpgrp()
+            LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        process = subprocess.Popen(self.words, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limits)
+        why = self.watch(process, time.monotonic() + wall)
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        process.stdout.close()
+        status = process.wait()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        if why is None and status != 0:
+            why = "hangs" if status == -signal.SIGXCPU else "crashes" if status < 0 else "fails"
+        return why, used
+
+    @staticmethod
+    def watch(process, end):
+        """Until it ends, or says that a part of it has failed."""
+        os.set_blocking(process.stdout.fileno(), False)
+        tail = b""
+        while process.poll() is None:
+            if time.monotonic() > end:
+                return "hangs"
+            if select.select([process.stdout], [], [], 0.02)[0]:
+                data = process.stdout.read(65536) or b""
+                if not data:
+                    time.sleep(0.002)
+                tail = tail[-200:] + data
+                if FAILED.search(tail):
+                    return "fails"
+        return None
+
+
+class Mutants(Campaign):
+    unit = "mutants"
+    columns = ("killed", "by hanging", "equivalent", "not reached", "survived")
+
+    def prepare(self, folder):
+        self.seen = folder / "reached"
+        self.compilers = self.commands()
+        files = self.find()
+        self.choose(files)
+        self.tree = STATE / "tree"
+        self.make_tree(files)
+        self.build()
+        self.judged = self.read_table()
+        self.reach()
+        self.total = len(self.cases)
+
+    # ---- which
+
+    def commands(self):
+        """{source of lib/: arguments}"""
+        units, resources = {}, mutate.resource_folder()
+        for entry in json.loads((BUILT / "compile_commands.json").read_text()):
+            source = (pathlib.Path(entry["directory"]) / entry["file"]).resolve()
+            if SOURCE_ROOT / "lib" not in source.parents or "bloomfile-internal" not in entry["output"]:
+                continue
+            words = [word for word in shlex.split(entry["command"]) if word.startswith(("-I", "-D", "-std", "-m"))]
+            words = ["-I" + str((pathlib.Path(entry["directory"]) / word[2:]).resolve())
+                     if word.startswith("-I") else word for word in words]
+            units[source] = [*words, "-resource-dir", resources]
+        return units
+
+    def find(self):
+        """Those of the last run, if nothing has changed since."""
+        known = hashlib.sha256(pathlib.Path(mutate.__file__).read_bytes() + repr(sorted(self.compilers.items())).encode())
+        for path in sorted((SOURCE_ROOT / "lib").rglob("*.[ch]")):
+            known.update(path.read_bytes())
+        cache = STATE / f"mutants-{known.hexdigest()[:16]}"
+        if cache.exists():
+            return pickle.loads(cache.read_bytes())
+        try:
+            files = mutate.find(SOURCE_ROOT, self.compilers.items())
+        except (RuntimeError, mutate.cindex.LibclangError) as error:
+            cannot(error)
+        for old in STATE.glob("mutants-*"):
+            old.unlink()
+        cache.write_bytes(pickle.dumps(files))
+        return files
+
+    def choose(self, files):
+        every = [identity for file in files.values() for _, mutants in file.all() for identity, _ in mutants]
+        rest = sorted((i for i in every if i.room not in ROOMS), key=lambda i: i.id)[:SAMPLE]
+        wanted = {i.id for i in every if i.room in ROOMS} | {i.id for i in rest}
+        self.cases, self.number, self.first = [], {}, {}
+        for file in files.values():
+            for _, mutants in file.all():
+                those = [identity for identity, _ in mutants if identity.id in wanted]
+                for identity in those:
+                    if identity.id in self.number:
+                        cannot(f"two mutants have one name: {identity}")
+                    self.first[len(self.cases)] = self.number[those[0].id] if identity != those[0] else len(self.cases)
+                    self.number[identity.id] = len(self.cases)
+                    self.cases.append(identity)
+
+    # ---- the build
+
+    def make_tree(self, files):
+        names = command(["git", "-C", SOURCE_ROOT, "ls-files"]).split("\n")
+        for name in names:
+            source = SOURCE_ROOT / name
+            if name and source.is_file() and not name.startswith("lib/"):
+                target = self.tree / name
+                if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(source, target)
+        for name in names:
+            if name.startswith("lib/") and name not in files:
+                put(self.tree / name, (SOURCE_ROOT / name).read_text())
+        left_out = collections.defaultdict(set)  # what a compiler refuses
+        before = STATE / "refused.json"
+        if before.exists():
+            for name, places in json.loads(before.read_text()).items():
+                left_out[name] = {tuple(place) for place in places}
+        while True:
+            writers = {name: self.write(file, left_out[name]) for name, file in files.items()}
+            if not self.refused(writers, left_out):
+                break
+        put(before, json.dumps({name: sorted(places) for name, places in left_out.items()}))
+        gone = {i.id for name, file in files.items() for place, mutants in file.all()
+                if self.place(file, place) in left_out[name] for i, _ in mutants}
+        self.cases = [identity for identity in self.cases if identity.id not in gone]
+
+    @staticmethod
+    def place(file, place):
+        return hashlib.sha256(file.text.encode()).hexdigest()[:10], place.start, place.end
+
+    def write(self, file, left_out):
+        chosen = []
+        for place, mutants in file.all():
+            wanted = [(identity, place.mutants[name]) for identity, name in mutants if identity.id in self.number]
+            if wanted and self.place(file, place) not in left_out:
+                chosen.append((place, [(self.number[identity.id], text) for identity, text in wanted]))
+        writer = mutate.Writer(file, chosen)
+        put(self.tree / file.name, writer.write())
+        return writer
+
+    def refused(self, writers, left_out):
+        """Whether the compiler refuses anything; what it refuses is added to left_out."""
+        header = SOURCE_ROOT / "tests" / "campaign" / "mutant.h"
+        found = False
+        for source, words in self.compilers.items():
+            name = str(source.relative_to(SOURCE_ROOT))
+            checked = STATE / "checked" / name.replace("/", "_")
+            words = [word.replace(f"-I{SOURCE_ROOT}", f"-I{self.tree}") if not word.startswith(f"-I{BUILT}") else word
+                     for word in words]
+            text = (self.tree / name).read_bytes()
+            digest = hashlib.sha256(text + " ".join(words).encode()).hexdigest()
+            if checked.exists() and checked.read_text() == digest:
+                continue
+            done = subprocess.run(["clang-14", "-fsyntax-only", "-w", "-ferror-limit=0", "-include", header, *words,
+                                   self.tree / name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  check=False)
+            errors = re.findall(r"^(\S+?):(\d+):(\d+): (?:fatal )?error: (.*)", done.stderr, re.M)
+            for path, line, column, message in errors:
+                at = str(pathlib.Path(path).resolve().relative_to(self.tree))
+                place = writers[at].at_fault(int(line), int(column)) if at in writers else None
+                if place is None:
+                    cannot(f"{at}:{line}: {message}")
+                left_out[at].add(self.place(writers[at].file, place))
+                found = True
+            if done.returncode == 0:
+                put(checked, digest)
+        return found
+
+    def build(self):
+        """Of programs, those that the tests need."""
+        self.built = self.tree / "build"
+        header = self.tree / "tests" / "campaign" / "mutant.h"
+        if not (self.built / "build.ninja").exists():
+            command(["meson", "setup", self.built, self.tree, "-Doptimization=1", "-Ddebug=false", "-Djava=disabled",
+                     "-Dmpi=disabled", f"-Dc_args=-w -D_GNU_SOURCE -include {header}"], env=dict(os.environ, CC="gcc"))
+        rows = json.loads(command(["meson", "introspect", "--tests", self.built]))
+        self.tests = [Test(row) for row in rows if self.is_asked(row)]
+        targets = sorted({os.path.relpath(test.words[0], self.built) for test in self.tests
+                          if test.words[0].startswith(str(self.built))}) if TESTS != "all" else []
+        command(["ninja", "-j", str(len(os.sched_getaffinity(0))), "-C", self.built, *targets])
+
+    def is_asked(self, row):
+        suites = {suite.split(":")[-1] for suite in row["suite"]}
+        if "power" in suites or "once" in suites or row["name"] == "plain-or":
+            return False
+        if TESTS == "quick" and "quick" not in suites:
+            return False
+        if TESTS != "all":
+            return "tools" not in suites and row["cmd"][0].startswith(str(self.built / "tests"))
+        return True
+
+    # ---- which test reaches what
+
+    def reach(self):
+        library = hashlib.sha256()
+        for name in sorted(str(path) for path in (self.tree / "lib").rglob("*.[ch]")):
+            library.update(pathlib.Path(name).read_bytes())
+        path = STATE / "reached.json"
+        known = json.loads(path.read_text()) if path.exists() else {}
+        self.reaching = collections.defaultdict(list)
+        work = self.seen.parent / "work"
+        for test in self.tests:
+            program = pathlib.Path(test.words[0])
+            key = library.hexdigest()[:16] + hashlib.sha256(program.read_bytes()).hexdigest()[:16] \
+                if program.is_file() and str(program).startswith(str(self.built)) else library.hexdigest()[:32]
+            before = known.get(test.name, {"key": None})
+            if before["key"] != key or (before["why"] is not None and before["longest"] < LONGEST):
+                self.seen.write_bytes(bytes(len(self.number)))
+                work.mkdir()
+                why, used = test.run(work, {"MUTANTS_REACHED": str(self.seen)}, LONGEST, 20 * LONGEST)
+                shutil.rmtree(work, ignore_errors=True)
+                seen = self.seen.read_bytes()
+                known[test.name] = {"key": key, "why": why, "seconds": used, "longest": LONGEST,
+                                    "reached": [n for n, byte in enumerate(seen) if byte]}
+                put(path, json.dumps(known))
+            row = known[test.name]
+            if row["why"] is None:
+                test.seconds = row["seconds"]
+                for number in row["reached"]:
+                    self.reaching[number].append(test)
+        for name in [test.name for test in self.tests if known[test.name]["why"] is not None]:
+            print(f"without mutants, {name} {known[name]['why']} in {LONGEST:.0f} s, so it is not asked", file=sys.stderr)
+    def read_table(self):
+        """{identity: reason}"""
+        judged = {}
+        for line in TABLE.read_text().split("\n"):
+            if line and not line.startswith("#"):
+                name, reason = line.split("\t")[0], line.split("\t")[-1]
+                if name not in self.number:
+                    cannot(f"{TABLE.name}: there is no mutant {name}; the line is of older code")
+                judged[name] = reason
+        return judged
+
+    # ---- one
+
+    def describe(self, case):
+        return f"{self.cases[case].id} {self.cases[case]}"
+
+    def order(self, identity, tests):
+        """First those that have killed others of the file, and quickly."""
+        kills = collections.Counter()
+        try:
+            for line in (STATE / "killed.tsv").read_text().split("\n"):
+                words = line.split("\t")
+                if len(words) == 3 and words[1] == identity.file:
+                    kills[words[2]] += 1
+                if len(words) == 3 and words[0] == identity.id:
+                    kills[words[2]] += 10000
+        except FileNotFoundError:
+            pass
+        return sorted(tests, key=lambda test: -(kills[test.name] + 0.5) / (test.seconds + 0.02))
+
+    def run(self, case, chance, folder):
+        identity = self.cases[case]
+        row = f"lib/{identity.room}" if identity.room != "." else "lib"
+        if identity.id in self.judged:
+            return {row: {"mutants": 1, "equivalent": 1}}
+        number = self.number[identity.id]
+        tests = self.order(identity, self.reaching[self.first[number]])
+        left, asked = SECONDS, []
+        for test in tests:
+            if test.seconds > left:
+                continue
+            work = folder / test.name
+            work.mkdir()
+            why, _ = test.run(work, {"MUTANT": str(number)}, 4 * test.seconds + 0.5,
+                              20 * test.seconds + 120)
+            subprocess.run(["rm", "-rf", work], check=False)
+            asked.append(test.name)
+            left -= test.seconds
+            if why is not None:
+                with open(STATE / "killed.tsv", "a") as file:
+                    file.write(f"{identity.id}\t{identity.file}\t{test.name}\n")
+                return {row: {"mutants": 1, "killed": 1, **({"by hanging": 1} if why == "hangs" else {})}}
+        why = "survived" if tests else "not reached"
+        with open(STATE / "survived.tsv", "a") as file:
+            file.write(f"{identity.id}\t{identity}\t{why}\t{case}\t{len(asked)} of {len(tests)} tests\n")
+        return {row: {"mutants": 1, why: 1}}
+
+    def finish(self, rows):
+        alive = sum(row["survived"] + row["not reached"] for row in rows.values())
+        asked = sum(row["killed"] for row in rows.values()) + alive
+        if alive > (1 - LEAST) * asked:
+            return [f"{alive} of {asked} mutants that are not judged were not killed; they are in {STATE / 'survived.tsv'}"]
+        return []
+
+
+if __name__ == "__main__":
+    sys.exit(main(Mutants))

@@ -53,25 +53,27 @@ static int seal(bloomfile *f)
 
     const struct record recorded = sealed.record;
     map_expect(&f->map, MAP_SCAN);
+    /* seal 1: the page checksums. */
     image_sum(&sealed, map_bytes(&f->map) + now.body_offset);
     if ((sealed.record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(&sealed);
-    error = flush_body(f, &now);
+    error = flush_body(f, &now); /* seal 2: the body is on disk */
     map_expect(&f->map, MAP_LOOKUPS);
     if (error != 0)
         return live_poison(f, &now, error);
     error = check_counts(f, &recorded, &sealed.record);
-    if (error == 0)
+    if (error == 0) /* seal 3: over the record that is not in force */
         error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force,
                              1 - now.in_force);
     if (error != 0) {
         live_write(f, &now, flush_ended(now.record)); /* the sync that had begun has ended well */
         return error;
     }
-    error = map_sync(&f->map, HEADER_MAX);
+    error = map_sync(&f->map, HEADER_MAX); /* seal 4: before the other one is overwritten */
     if (error != 0)
         return live_poison(f, &now, error);
     become_sealed(f, &sealed);
+    /* seal 5: the same over the other one; seal 6: it is on disk. */
     error = record_write(f->fd, &sealed, &sealed.record, f->map.bytes, now.in_force, now.in_force);
     return error != 0 ? error : map_sync(&f->map, HEADER_MAX);
 }
@@ -95,7 +97,7 @@ int bloomfile_seal(bloomfile *f)
         return BLOOMFILE_ENOTONE;
     int error = join_writable(f);
     if (error == 0)
-        error = lock_try(f->fd, LOCK_WRITERS, true);
+        error = lock_try(f->fd, LOCK_WRITERS, true); /* seal 0: nobody else may add */
     if (error != 0)
         return error;
     /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a

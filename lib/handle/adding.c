@@ -8,6 +8,7 @@
 #include "handle/join.h"
 #include "handle/live.h"
 
+/* add 1: sets the bits. */
 static void add_digests(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new,
                         struct kernel_change *change)
 {
@@ -37,7 +38,7 @@ static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *wa
                        : session_lock_stripes(f->session, f->fd);
     if (error != 0)
         return error;
-    const bool succeeded = live_succeeded(f);
+    const bool succeeded = live_succeeded(f); /* grow 9: once more, under the lock */
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
     if (n == 1)
@@ -57,7 +58,8 @@ int adding(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, size_
         add_digests(f, digests, n, was_new, &change);
     if (error != 0)
         return error;
-    shared_order(); /* of two who each add a key and look up the other's, at least one finds it */
+    /* add 2: of two who each add a key and look up the other's, at least one finds it. */
+    shared_order();
     session_count(f->session, &change);
     *new_keys += (size_t)change.keys;
     return 0;

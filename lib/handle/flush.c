@@ -8,8 +8,9 @@
 #include "handle/turn.h"
 #include "os/file.h"
 
-/* A mark that is there already belongs to a writer that is gone. This writer had the file open
- * before (a new one refuses, or was told to accept), so the kernel will report to it too. */
+/* sync 2: the mark. One that is there already belongs to a writer that is gone. This writer had the
+ * file open before (a new one refuses, or was told to accept), so the kernel will report to it too.
+ */
 int flush_begin(const bloomfile *f, struct header *now)
 {
     struct record next = now->record;
@@ -23,7 +24,7 @@ int flush_begin(const bloomfile *f, struct header *now)
 
 int flush_body(const bloomfile *f, const struct header *begun)
 {
-    int error = map_sync(&f->map, f->map.base_size);
+    int error = map_sync(&f->map, f->map.base_size); /* sync 3: the body goes to disk */
     if (error != 0)
         guard_distrust(f->guard, BLOOMFILE_EPOISONED);
     else
@@ -65,7 +66,8 @@ static int commit(const bloomfile *f, int body_error)
     if (error != 0)
         return error;
     if (body_error != 0)
-        return live_poison(f, &now, body_error);
+        return live_poison(f, &now, body_error); /* sync 4: told, it poisons */
+    /* sync 5: the counts, and the mark away. */
     struct kernel_change counted = session_take(f->session, now.record.sequence);
     error = flush_end(f, &now, live_add_counts(&now, now.record, &counted));
     session_taken(f->session, error == 0);
@@ -82,7 +84,7 @@ int flush_and_commit(const bloomfile *f)
 {
     struct header now;
     struct turn turn;
-    int error = turn_take(&turn, f->fd);
+    int error = turn_take(&turn, f->fd); /* sync 1: one writer at a time */
     if (error == 0)
         error = begin(f, &turn, &now);
     if (error == 0) {

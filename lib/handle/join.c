@@ -89,7 +89,7 @@ static int enlist(const bloomfile *f)
     uint8_t boot[BOOT_ID_SIZE];
     int error = boot_id(boot);
     if (error == 0)
-        error = live_load_to_commit(f, &now);
+        error = live_load_to_commit(f, &now); /* join 4: it is live */
     if (error == 0)
         error = lock_held_by_others(f->fd, LOCK_WRITERS, &others);
     if (error != 0)
@@ -99,11 +99,14 @@ static int enlist(const bloomfile *f)
     bool clean = is_zero(next.boot_id);
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
+    /* join 5: what is unclean is refused, or accepted. */
     if ((machine_died || sync_abandoned) && !f->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
+    /* join 6: counts that a killed writer took along are flagged. */
     bool counts_lost = !clean && !others && next.writers > 0;
     if (machine_died || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;
+    /* join 7: it is in use. */
     memcpy(next.boot_id, boot, BOOT_ID_SIZE);
     next.writers = others ? next.writers + 1 : 1;
     return live_commit(f, &now, flush_ended(next));
@@ -112,9 +115,9 @@ static int enlist(const bloomfile *f)
 static int enlist_between_syncs(const bloomfile *f)
 {
     struct turn turn;
-    int error = turn_join(&turn, f->fd);
+    int error = turn_join(&turn, f->fd); /* join 2: nobody syncs */
     if (error == 0)
-        error = turn_lock_records(&turn);
+        error = turn_lock_records(&turn); /* join 3: nobody commits */
     if (error == 0)
         error = enlist(f);
     if (error != 0)
@@ -125,7 +128,7 @@ static int enlist_between_syncs(const bloomfile *f)
 
 int join_writers(const bloomfile *f)
 {
-    int error = lock_try(f->fd, LOCK_WRITERS, false);
+    int error = lock_try(f->fd, LOCK_WRITERS, false); /* join 1: nobody seals */
     if (error == 0)
         error = enlist_between_syncs(f);
     atomic_store(&f->session->joined, error == 0);
@@ -166,7 +169,7 @@ int join_writable(const bloomfile *f)
 
 /* ---- leaving */
 
-/* The last one leaves it clean. */
+/* leave 2: the last one leaves it clean. */
 static struct record without_writers(struct record r)
 {
     if (r.writers > 0)
@@ -181,7 +184,7 @@ static int leave_synced(const bloomfile *f, struct header *now, struct record ne
     int error = flush_begin(f, now);
     if (error != 0)
         return error;
-    error = flush_body(f, now);
+    error = flush_body(f, now); /* leave 4: on disk, before it is called clean */
     return error != 0 ? live_poison(f, now, error) : flush_end(f, now, next);
 }
 
@@ -207,9 +210,10 @@ static int resign(const bloomfile *f)
         next.writers--;
     if (!others)
         next = without_writers(next);
-    /* A reader that sees this writer's lock takes an abandoned mark for that of a sync under way.
-     * So do not leave the mark there; whoever removes it must sync. */
+    /* leave 3: a reader that sees this writer's lock takes an abandoned mark for that of a sync
+     * under way. So do not leave the mark there; whoever removes it must sync. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
+    /* leave 5: the counts, and whether it is clean. */
     error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
     session_taken(f->session, error == 0);
     return error;
@@ -220,12 +224,12 @@ int join_leave(const bloomfile *f)
     if (!atomic_load(&f->session->joined))
         return 0;
     struct turn turn;
-    int error = turn_take(&turn, f->fd);
+    int error = turn_take(&turn, f->fd); /* leave 1: nobody else syncs or commits */
     if (error == 0)
         error = turn_lock_records(&turn);
     if (error == 0)
         error = resign(f);
-    lock_drop(f->fd, LOCK_WRITERS, 1);
+    lock_drop(f->fd, LOCK_WRITERS, 1); /* leave 6: before the other two bytes */
     turn_end(&turn);
     return error;
 }

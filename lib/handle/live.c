@@ -67,7 +67,7 @@ static struct place place_of(const bloomfile *f)
     return (struct place){ f->fd, &f->map };
 }
 
-/* Over the record that is not in force. */
+/* commit 2: over the record that is not in force. */
 static int write_record(struct place at, const struct header *now, const struct record *next)
 {
     struct record r = *next;
@@ -78,6 +78,8 @@ static int write_record(struct place at, const struct header *now, const struct 
     return record_write(at.fd, now, &r, at.map->bytes, now->in_force, 1 - now->in_force);
 }
 
+/* poison 1: over the record that is not in force, poison 2: and to disk; poison 3: over the one
+ * that was, too, poison 4: and to disk. */
 static void poison(struct place at, struct header *now)
 {
     now->record.state = BLOOMFILE_POISONED;
@@ -119,7 +121,7 @@ int live_poison_as_reader(const bloomfile *f, int fd, int error)
     return error;
 }
 
-/* The writer of the record in force may have been killed before it was on disk. */
+/* commit 1: the writer of the record in force may have been killed before it was on disk. */
 static int sync_record_in_force(const bloomfile *f, struct header *now)
 {
     if (f->session->durable == now->record.sequence + 1)
@@ -160,9 +162,9 @@ int live_commit(const bloomfile *f, struct header *now, struct record next)
     int error = live_write(f, now, next);
     if (error != 0)
         return error;
-    error = map_sync(&f->map, HEADER_MAX);
+    error = map_sync(&f->map, HEADER_MAX); /* commit 3: it is on disk */
     if (error != 0)
-        return live_poison(f, &before, error);
+        return live_poison(f, &before, error); /* commit 4: told, it poisons */
     f->session->durable = now->record.sequence + 1;
     return 0;
 }

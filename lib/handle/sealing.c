@@ -29,10 +29,10 @@ static int complete(int fd, const struct map *map, struct header *h)
         return faults.first;
     int error = verify(h, map->bytes + h->body_offset);
     if (error == 0)
-        error = map_sync(map, HEADER_MAX); /* the one in force may not be on disk yet */
-    if (error == 0)
+        error = map_sync(map, HEADER_MAX); /* complete 1: the one in force may not be on disk yet */
+    if (error == 0)                        /* complete 2: the same over the other one */
         error = record_write(fd, h, &h->record, map->bytes, h->in_force, 1 - h->in_force);
-    return error != 0 ? error : map_sync(map, HEADER_MAX);
+    return error != 0 ? error : map_sync(map, HEADER_MAX); /* complete 3: it is on disk */
 }
 
 int sealing_complete(int fd, struct header *h)

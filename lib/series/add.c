@@ -107,7 +107,7 @@ static int add_to_newest(const bloomfile *f, const struct layers *l, struct task
         return error;
     *done = some;
     *t->new_keys += sum;
-    if (f->series->generations != 0 && moved(newest)) {
+    if (f->series->generations != 0 && moved(newest)) { /* grow 10: a late add */
         memcpy(t->again_digests + t->again, absent, some * sizeof *absent);
         t->again += some;
     }

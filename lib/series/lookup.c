@@ -78,6 +78,7 @@ bool series_contains(const bloomfile *f, uint64_t digest)
 {
     for (;;) {
         const struct layers *l = layers_enter(f);
+        /* grow 8: whether there is a newer one, after the bits. */
         const bool hit = one(l, digest), known = hit || is_newest(layers_newest(l));
         layers_leave(f, l);
         if (known)

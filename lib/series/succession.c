@@ -103,6 +103,7 @@ static int plan_next(const struct header *from, struct header *h)
 
 /* ---- making it */
 
+/* grow 4: it is on disk before it has its name. */
 static int make_file(const struct series *s, struct header *h)
 {
     bloomfile *f;
@@ -117,7 +118,8 @@ static int make_file(const struct series *s, struct header *h)
     return error == EEXIST ? BLOOMFILE_ESERIES : error;
 }
 
-/* Another process may have given it its name, and died before that was on disk. */
+/* grow 5: the name is. Another process may have given it its name, and died before that was on
+ * disk. */
 static int flush_name(const struct series *s)
 {
     return file_flush_directory(s->path);
@@ -148,6 +150,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
     int error = check_place(s, l);
     if (error != 0)
         return error;
+    /* grow 3: the next layer may be there, by a process that was killed. */
     error = files_look(s, &newest->header, newest->header.layer + 1);
     if (error == 0)
         return flush_name(s);
@@ -188,10 +191,11 @@ static int mark(const bloomfile *newest)
 {
     struct header now;
     int error = live_load_to_commit(newest, &now);
-    if (error == 0)
+    if (error == 0) /* grow 6: no exact adder is at work */
         error = session_lock_stripes(newest->session, newest->fd);
     if (error != 0)
         return error;
+    /* grow 7: the successor bit. */
     struct record next = now.record;
     next.flags |= RECORD_SUCCEEDED;
     error = live_commit(newest, &now, next);
@@ -216,8 +220,8 @@ static int succeed(const bloomfile *f, const struct layers *l)
     return error;
 }
 
-/* So that of all layers but the last two it is on disk that they have a successor: otherwise a loss
- * of power might leave three layers of which the first has none. */
+/* grow 1: so that of all layers but the last two it is on disk that they have a successor:
+ * otherwise a loss of power might leave three layers of which the first has none. */
 static int make_mark_durable(const bloomfile *before)
 {
     struct turn turn;
@@ -240,7 +244,7 @@ static int in_turn(const bloomfile *f, const struct layers *l)
     if (error != 0)
         return error;
     pthread_mutex_lock(&newest->session->syncs);
-    error = turn_commit(&turn, newest->fd);
+    error = turn_commit(&turn, newest->fd); /* grow 2: one process at a time */
     if (error == 0)
         error = succeed(f, l);
     turn_end(&turn);

@@ -54,6 +54,7 @@ class Campaign:
     unit = "cases"   # what --count counts: a column of the table
     figure = None    # how many of them make a whole campaign; None: all cases
     total = None     # how many cases there are; None: without end. prepare() may set it
+    in_order = False  # or spread, so that a part of them has something of everything
     columns = ()     # in this order, behind those that are not listed
     time = None      # --time in seconds, for a case that lasts as long
 
@@ -230,7 +231,8 @@ class Run:
         while self.campaign.total is None or self.progress.next < self.campaign.total:
             self.progress.next += 1
             index = self.progress.next - 1
-            yield index if self.campaign.total is None else spread(index, self.campaign.total, self.progress.seed)
+            given = self.campaign.total is None or self.campaign.in_order
+            yield index if given else spread(index, self.campaign.total, self.progress.seed)
 
     def is_enough(self):
         if self.stopped or time.monotonic() > self.end:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.pml - the series of live layers (format-spec.md, 21.2 to 21.4) as a model for spin.
+ * grow.pml - the series of live layers (format-spec.md, 21.2 to 21.4) as a model for spin.
  *
  * Modelled: names, in the directory and on disk; of each layer one key, bit 2 of `flags` (in no
  * record, in a torn one, in the one in force), whether it is clean, byte 1 and bytes 64 to 127, in
@@ -20,51 +20,9 @@
  * finds the key new; no file is replaced but a generation's by the one G later; kills and losses of
  * power alone never have a series refused. Nobody waits for ever (spin's invalid end states).
  *
- *     spin -a [-D...] series.pml && cc -O2 -DSAFETY -DCOLLAPSE -o pan pan.c && ./pan -m1000000
- *
- * Last run, spin 6.5.2, on a busy machine. No violation, all states:
- *     (no switch)                                                    12 039 881  411 s
- *     -DLAYERS=2 -DLOSSES=1                                          11 430 589  192 s
- *     -DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1             859 823   14 s
- *     -DLAYERS=2 -DKILLS=0 -DFAILS=1                                    287 117    4 s
- *     -DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT                       566 438   10 s
- *     -DG=2 -DLAYERS=2                                               13 760 497  127 s
- *     -DG=2 -DLAYERS=3 -DKILLS=0 -DNO_EXACT                          12 736 489  167 s
- *     -DG=2 -DLAYERS=3 -DWRITERS=1 -DLOSSES=1 -DHANDS=1 -DNO_EXACT    7 487 817  133 s
- *
- * Variants that must be found wrong, after so many states, each within 40 s. With
- *   -DLAYERS=2
- *     -DBUG_LOOK        S6: a "no" without a look at bit 2                   132 049
- *     -DBUG_FIRST       S8: adds though the last but one is not succeeded    625 846
- *     -DBUG_LAST        S9: no second look, under the lock                   375 953
- *     -DBUG_LOCKS       succeed() takes none of bytes 64 to 127              375 691
- *     -DBUG_KEEP        commits copy bit 2 from the record in force only     758 532
- *     -DBUG_MARK_FIRST  bit 2 before the file                                  1 086
- *   -DLAYERS=2 -DKILLS=0 -DFAILS=1
- *     -DBUG_KEEP        poison() copies it from there only                   145 046
- *   -DLAYERS=2 -DKILLS=0 -DLOSSES=1
- *     -DBUG_NAME        L9: a name before the file is on disk                381 994
- *     -DBUG_DIRECTORY   the directory is not synchronised                    398 906
- *     -DBUG_JOIN        S11: adds without having joined                      831 373
- *     -DBUG_LEAVE       S11: leaves while a thread may add                 2 991 464
- *     -DBUG_SYNC        S12: only the newest layer                           386 781
- *   -DLAYERS=2 -DWRITERS=1 -DKILLS=2 -DLOSSES=1 -DHANDS=1
- *     -DBUG_CLEAN       succeed() does not join                              948 615
- *   -DLAYERS=2 -DKILLS=0 -DHANDS=1
- *     -DBUG_REPLACE     growing: the name need not be free                   112 122
- *   -DLAYERS=2 -DKILLS=0 -DHANDS=1 -DG=2 -DNO_EXACT
- *     -DBUG_OVER        nor be that of layer j + 1 - G                       840 508
- *     -DBUG_GAP         S2: gaps (found with -DWRITERS=1)                        697
- *   -DKILLS=0 -DLOSSES=1 -DNO_READER -DNO_EXACT
- *     -DBUG_BEFORE      bit 2 of layer j - 1 need not be on disk             348 293
- *   -DLAYERS=3 -DG=2 -DNO_EXACT
- *     -DBUG_REMAKE      makes layer j + 1 though it is there                 670 859
- *   -DLAYERS=3 -DG=2 -DNO_EXACT -DKILLS=0
- *     -DBUG_LOCK        succeed() does not take byte 1                       393 196
- *     -DBUG_FOUND       S8: found, without a look at bit 2                    34 334
- *     -DBUG_AGAIN       S10: a late add stays where it is                  3 580 657
- * No violation with -DBUG_SUCCEEDED: that succeed() looks at bit 2 again under byte 1 is not needed,
- * as it looks at the slot.
+ * Its steps are named as in the code ("grow 1"): each is a comment here and there. scripts/campaign model
+ * has the switches; each -DBUG_ leaves something out, and must be found. One is not, with
+ * -DBUG_SUCCEEDED: that succeed() looks at bit 2 again under byte 1 is not needed, as it looks at the slot.
  */
 #ifndef WRITERS
 #define WRITERS 2
@@ -259,7 +217,7 @@ opened:
             if :: atomic { OF_ANY(poison) -> goto dead } :: else fi;    /* R8 */
 #endif
             atomic {
-#ifndef BUG_LOOK
+#ifndef BUG_LOOK                                        /* grow 8: after the bits */
                 if :: MARKED(NEWEST) -> goto enter :: else fi;
 #endif
                 assert(FORGOTTEN(due - 1)); due = 0 }   /* the answer is no */
@@ -369,7 +327,7 @@ look:   atomic {
         :: atomic { task == EXACT && f[NEWEST].locks == 0 -> f[NEWEST].locks = me }
         fi;
 set:
-#ifndef BUG_LAST
+#ifndef BUG_LAST                                        /* grow 9: once more, under the lock */
         if :: atomic { MARKED(NEWEST) -> if :: f[NEWEST].locks == me -> f[NEWEST].locks = 0 :: else fi;
                 goto enter }
         :: else
@@ -388,7 +346,7 @@ set:
             if :: f[NEWEST].locks == me -> f[NEWEST].locks = 0 :: else fi;
             if :: !FORGETS -> goto told :: else fi };
         atomic {
-#ifndef BUG_AGAIN
+#ifndef BUG_AGAIN                                       /* grow 10: a late add */
             if :: MARKED(NEWEST) -> x = 0; task = AGAIN; goto enter :: else fi;
 #endif
             assert(!FORGOTTEN(hi - 1)) };
@@ -396,7 +354,7 @@ told:   atomic { owed = (FORGETS -> MAX(owed, x) : 1); x = 0; task = 0; since = 
 
 succeed:
         atomic {
-#ifndef BUG_LOCK
+#ifndef BUG_LOCK                                        /* grow 2: one process at a time */
             f[own[j]].byte1 == 0 ->
             f[own[j]].byte1 = me;
 #endif
@@ -407,12 +365,12 @@ succeed:
 #ifndef BUG_CLEAN
             f[own[j]].clean = 0; f[own[j]].users = f[own[j]].users | (1 << me);
 #endif
-#ifndef BUG_BEFORE                                      /* bit 2 of the one before must be on disk */
+#ifndef BUG_BEFORE                                      /* grow 1: bit 2 of the one before must be on disk */
             if :: !FORGETS && j -> f[own[j - 1]].dmark = f[own[j - 1]].mark :: else fi;
 #endif
             x = name[slot(j + 1)];
             if
-#ifndef BUG_REMAKE
+#ifndef BUG_REMAKE                                      /* grow 3: it may be there already */
             :: x && f[x].layer == j + 1 -> x = 0; goto synchronise
 #endif
 #ifndef BUG_OVER
@@ -431,26 +389,26 @@ succeed:
             assert(!x || f[x].layer + G == j + 1);
             files++; assert(files < FOREIGN);
             f[files].layer = j + 1; f[files].clean = 1; f[files].whole = 1;
-#ifndef BUG_NAME
+#ifndef BUG_NAME                                        /* grow 4: on disk before it has its name */
             f[files].dwhole = 1;
 #endif
             name[slot(j + 1)] = files; named = MAX(named, j + 1); changed() };
 synchronise:
-        atomic {                                        /* synchronise the directory */
+        atomic {                                        /* grow 5: synchronise the directory */
 #ifndef BUG_DIRECTORY
             do :: s < SLOTS -> dname[s] = name[s]; s++ :: else -> break od;
 #endif
             s = 0
         };
         atomic {
-#ifndef BUG_LOCKS
+#ifndef BUG_LOCKS                                       /* grow 6: no exact adder is at work */
             f[own[j]].locks == 0 ->
             f[own[j]].locks = me;
 #endif
             f[own[j]].dmark = f[own[j]].mark;
             f[own[j]].mark = MAX(f[own[j]].mark, 1);
             begun = MAX(begun, j + 1) };
-        f[own[j]].mark = 2;
+        f[own[j]].mark = 2;                             /* grow 7: the successor bit */
         atomic {
 #if FAILS
             if

@@ -25,7 +25,7 @@ int live_load_to_commit(const bloomfile *f, struct header *now);
 static inline bool live_in_doubt(const bloomfile *f)
 {
     shared_order();
-    if (atomic_load_explicit(&f->guard->distrust, memory_order_relaxed))
+    if (guard_distrusted(f->guard))
         return true;
     if (shared_load32(f->state[0]) != BLOOMFILE_POISONED &&
         shared_load32(f->state[1]) != BLOOMFILE_POISONED)

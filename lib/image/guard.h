@@ -50,10 +50,10 @@ void guard_undoubt(struct guard *g);
 /* From now on no page is trusted. */
 void guard_distrust(struct guard *g, int error);
 
-/* Whether guard_distrust() was called; then the body need not be touched. */
+/* Whether guard_distrust() was called; then the body need not be touched, and the error is set. */
 static inline bool guard_distrusted(const struct guard *g)
 {
-    return atomic_load_explicit(&g->distrust, memory_order_relaxed);
+    return atomic_load_explicit(&g->distrust, memory_order_acquire);
 }
 
 /* guard_ok() for a page not known to be good: checks it and remembers the outcome. */

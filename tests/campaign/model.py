@@ -54,7 +54,7 @@ WITHOUT = {
     "JOIN_1": NO_KILLS,
     "JOIN_2": NO_KILLS + " -DNO_SEALS",
     "JOIN_3": ONE_KEY + " -DNO_SEALS",
-    "JOIN_4": ONE_KEY + " -DNO_SYNCS",
+    "JOIN_4": ONE_KEY,
     "JOIN_5": ONE_KEY + " -DFAIL -DNO_SEALS",
     "JOIN_6": ONE_KEY + " -DNO_SEALS",
     "JOIN_7": POWER + " -DNO_SEALS",

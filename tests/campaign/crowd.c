@@ -21,6 +21,10 @@
 
 #include "jitter.h"
 
+enum {
+    HANGS = 600 /* who does not end for so many seconds; the machine may have much else to do */
+};
+
 static const char *const names[TALLIES] = {
     "adds",     "removes", "lookups", "syncs",       "grows",   "seals",
     "copies",   "folds",   "merges",  "projections", "deltas",  "rescues",
@@ -93,11 +97,11 @@ static void die_with(pid_t parent)
 static _Noreturn void live(unsigned i)
 {
     const struct plan *p = &crowd->plan;
-    alarm(120 + p->milliseconds / 1000);
+    alarm(HANGS + p->milliseconds / 1000);
     here = &crowd->places[i];
     tally = here->tallies[0];
     chance_begin(p->seed ^ (uint64_t)(i + 1) << 32 ^ (uint64_t)here->life << 48);
-    jitter_begin(chance(), p->jitter);
+    jitter_begin(chance(), p->jitter, &crowd->over);
     if (i < p->writers)
         write_for_ever(i);
     else if (i < p->writers + p->queriers)
@@ -289,7 +293,7 @@ static void end_all(void)
     for (unsigned i = 0; i < processes(); i++) {
         int status = 0;
         for (unsigned waits = 0; waitpid(crowd->places[i].pid, &status, WNOHANG) == 0; waits++) {
-            if (waits == 60000)
+            if (waits == 1000 * HANGS)
                 found("process %u does not end", i);
             usleep(1000);
         }
@@ -426,7 +430,7 @@ int main(int count, char **arguments)
     for (int i = 1; i < count; i++)
         parse(&crowd->plan, arguments[i]);
     if (crowd->plan.capacity == 0)
-        crowd->plan.capacity = crowd->plan.total + COMMON_KEYS;
+        crowd->plan.capacity = crowd->plan.total + COMMON_KEYS + workers() * crowd->plan.batch;
     if (processes() >= PROCESSES || workers() > WORKERS || workers() == 0 ||
         crowd->plan.threads > THREADS || crowd->plan.batch > BATCH_MOST || crowd->plan.batch == 0) {
         (void)fprintf(stderr, "crowd: too many, or none\n");

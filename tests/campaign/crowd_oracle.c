@@ -237,7 +237,7 @@ void allow(const char *what, int error, const bloomfile *f, unsigned epoch)
     for (unsigned waits = 0; error != 0 && !allowed(error, f, epoch); waits++) {
         if (crowd->over)
             return;
-        if (waits == 3000)
+        if (waits == 30000)
             found("%s: %s, in epoch %u (now %u; %u killed, %u of them in a sync)", what,
                   bloomfile_errname(error), epoch, crowd->epoch, era(epoch)->killed,
                   era(epoch)->unclean);

@@ -8,6 +8,7 @@
 
 static uint64_t first;
 static uint32_t every;
+static const atomic_bool *ends;
 
 static _Thread_local uint64_t state;
 static _Thread_local int64_t left;
@@ -20,8 +21,9 @@ static uint64_t chance(void)
     return x ^ x >> 31;
 }
 
-void jitter_begin(uint64_t seed, uint32_t blocks)
+void jitter_begin(uint64_t seed, uint32_t blocks, const atomic_bool *over)
 {
+    ends = over;
     first = seed;
     every = blocks;
     state = 0;
@@ -60,6 +62,6 @@ void __sanitizer_cov_trace_pc(void)
     if (beginning)
         state = first ^ (uint64_t)syscall(SYS_gettid) << 32;
     left = every != 0 ? (int64_t)(1 + chance() % (2 * (uint64_t)every)) : INT64_MAX;
-    if (every != 0 && !beginning)
+    if (every != 0 && !beginning && !*ends)
         give_way();
 }

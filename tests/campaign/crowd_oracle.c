@@ -225,6 +225,7 @@ static bool allowed(int error, const bloomfile *f, unsigned epoch)
     case BLOOMFILE_ELAYER:
     case BLOOMFILE_ESERIES:
     case ENOENT:
+    case EBUSY: /* a writer that looked for them often enough */
         return crowd->plan.series != 0 && crowd->epoch != epoch;
     default:
         return false;

@@ -8,6 +8,7 @@ they are stale, and a process that makes copies, folds, merges and patches. Desc
 are compared between the second and the last fifth of the run. LEAK=descriptor, mapping or memory shows that one lost at
 each reload is found."""
 
+import json
 import os
 import pathlib
 import statistics
@@ -133,7 +134,7 @@ class Soak(Campaign):
         if stopping.is_set():
             return {}
         if found:
-            raise Found("\n".join(found))
+            raise Found("\n".join(found), {"samples.json": json.dumps({crowd.name: crowd.rows for crowd in crowds})})
         return {row: self.compared(samples) for crowd in crowds for row, samples in crowd.rows.items()} | {
             f"{crowd.name}, all": {**self.compared(crowd.rows[f"{crowd.name}, all"]), **crowd.counts}
             for crowd in crowds}

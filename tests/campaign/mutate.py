@@ -147,7 +147,7 @@ class Finder:
             if not name.startswith("lib/"):
                 continue
             self.file = self.files.setdefault(name, File(self.root / name, name))
-            self.parts, self.endless = set(), set()  # of longer chains of one operator; conditions of loops
+            self.parts, self.endless, self.lesser = set(), set(), set()  # of longer chains of && or ||; loops; a < b ? a : b
             self.handle = file_offset(node.extent.start)[0]
             start, end = self.span(node)
             if (name, start) in self.known or end <= start:
@@ -312,6 +312,7 @@ class Finder:
             self.unary(node, children[0])
         elif kind == Kind.CONDITIONAL_OPERATOR:
             self.condition(children[0])
+            self.lesser.update([self.span(strip(children[0]))] if self.is_lesser(children) else [])
         elif kind == Kind.CALL_EXPR and not ignored:
             self.valued(node)
         elif kind in (Kind.INTEGER_LITERAL, Kind.CHARACTER_LITERAL):
@@ -349,6 +350,8 @@ class Finder:
 
     def number(self, node):
         text = self.text(node)
+        if not text[:1].isdigit() and text[:1] != "'":  # made by a macro with a name of another kind
+            return
         if text in ("0", "1"):
             self.replace(node, "1" if text == "0" else "0", "1" if text == "0" else "0")
         if text != "0":
@@ -361,7 +364,7 @@ class Finder:
         start, end = self.span(node)
         if sign in OTHER:
             changed = self.file.text[start:at] + OTHER[sign] + self.file.text[at + len(sign):end]
-            if not (sign in "&|^" and self.is_real(node)):
+            if (start, end) not in self.lesser:
                 self.replace(node, f"{OTHER[sign]} for {sign}", changed)
         if sign in RELATIONS:
             self.condition(node)
@@ -375,8 +378,14 @@ class Finder:
                 else:
                     self.replace(inner, "1" if sign == "&&" else "0", "1" if sign == "&&" else "0")
 
-    def is_real(self, node):
-        return node.type.get_canonical().kind in (TypeKind.DOUBLE, TypeKind.FLOAT)
+    def is_lesser(self, children):
+        """a < b ? a : b, or the greater: where both are equal, the boundary makes no difference."""
+        decision = strip(children[0])
+        if self.sign_of(decision) not in ("<", "<=", ">", ">="):
+            return False
+        plain = [[re.sub(r"\(\w+\)", "", self.text(strip(child))) for child in pair]
+                 for pair in (list(decision.get_children()), children[1:])]
+        return sorted(plain[0]) == sorted(plain[1])
 
     def sign_of(self, node):
         return self.operator(node)[0] if node.kind == Kind.BINARY_OPERATOR else ""

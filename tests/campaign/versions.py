@@ -130,14 +130,15 @@ class Versions(Campaign):
     def run(self, case, chance, folder):
         tag, name, keys_of, golden, is_live = self.cases[case]
         image = (golden / name).read_bytes()
-        keys = [key.decode() for key in (golden / keys_of).read_bytes().splitlines()[:100] if _is_text(key)] if keys_of else []
-        keys += PROBES
+        lines = (golden / keys_of).read_bytes().splitlines()[:100] if keys_of else []
+        keys = [key.decode() for key in lines if _is_text(key)] + PROBES
         (folder / "keys").write_text("".join(key + "\n" for key in keys), encoding="utf-8")
         files = [(tag, image, USED, USED), *(of_tomorrow(image) if tag == "tree" else ())]
         paths = [folder / f"{number}.bloom" for number in range(len(files))]
         for path, file in zip(paths, files):
             path.write_bytes(file[1])
-        java = self.ask(["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", self.classes, "Tomorrow", folder / "keys", folder / "made"], paths)
+        java = self.ask(["java", "-Xshare:auto", "-XX:TieredStopAtLevel=1", "-cp", self.classes, "Tomorrow", folder / "keys",
+                         folder / "made"], paths)
         python = [self.by_python(path, keys) for path in paths]
         c = self.ask([BUILT / "tests" / "campaign" / "tomorrow", folder / "keys"], paths)  # last: it writes
         rows = {}

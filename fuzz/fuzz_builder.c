@@ -7,15 +7,10 @@
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "format/bytes.h"
 #include "format/layout.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 enum {
     CHOICES = 13,     /* bytes at the beginning of the input */
@@ -24,12 +19,6 @@ enum {
     LINES_MOST = 700,
     SLICES_MOST = 4
 };
-
-static void expect(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 struct keys {
     bloomfile_digest *digests;

@@ -6,20 +6,11 @@
  */
 #include <bloomfile.h>
 #include <bloomfile_view.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "format/bytes.h"
 #include "format/checksum.h"
 #include "format/hash.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void expect(bool condition)
-{
-    if (!condition)
-        abort();
-}
+#include "target.h"
 
 static void use(const uint8_t *blob, size_t size)
 {
@@ -50,12 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t known[16] = { 128, 29, 186, 87, 244, 145, 46, 203,
                                        104, 5,  162, 63, 220, 121, 22, 179 };
-    uint8_t *blob =
-        calloc(size > 0 ? size : 1, 1); /* of its exact size: reading past it is caught */
-    if (blob == NULL)
-        return 0;
-    if (size > 0)
-        memcpy(blob, data, size);
+    uint8_t *blob = copy_of(data, size);
     use(blob, size);
     if (size >= BLOOMFILE_TRAILER_SIZE) {
         blob[size - 8] = 1;

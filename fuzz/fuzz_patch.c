@@ -8,39 +8,21 @@
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
 #include <bloomfile_delta.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "delta/part.h"
 #include "format/bytes.h"
 #include "format/checksum.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 enum {
     BLOCKS_MOST = 70, /* more than a page */
     ROOM = 1 << 20
 };
 
-static void expect(bool condition)
-{
-    if (!condition)
-        abort();
-}
-
 struct blob {
     uint8_t *data;
     size_t size;
 };
-
-static int fd_of(const void *data, size_t size)
-{
-    const int fd = memfd_create("fuzz", 0);
-    expect(fd >= 0 && write(fd, data, size) == (ssize_t)size && lseek(fd, 0, SEEK_SET) == 0);
-    return fd;
-}
 
 static struct blob all_of(int fd)
 {
@@ -193,10 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    uint8_t *exact = malloc(size); /* reading past it is caught */
-    if (exact == NULL)
-        return 0;
-    memcpy(exact, data, size);
+    uint8_t *exact = copy_of(data, size);
     static const uint8_t cells[] = { 0x5A, 0x00, 0xFF, 0x13, 0xE0, 0x7F, 0x01 };
     const uint32_t layout = 1 + data[0] % 3u;
     const unsigned blocks = data[0] >= 250 ? BLOCKS_MOST : 1 + data[0] / 3u % 8;

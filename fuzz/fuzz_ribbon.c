@@ -7,15 +7,12 @@
  */
 #include <bloomfile.h>
 #include <bloomfile_inspect.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "format/checksum.h"
 #include "kernel/dispatch.h"
 #include "mend.h"
 #include "plain_ribbon.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "target.h"
 
 enum {
     EMBEDDED = 512,
@@ -28,12 +25,6 @@ enum {
     OTHER_WORDS = 2,
     OTHER_COUNT = 4
 };
-
-static void expect(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 struct image {
     uint8_t *bytes, *body; /* of the exact size: reading past it is caught */

@@ -399,12 +399,13 @@ def apply_part(patch, start, layout, old, new):
 def take_head(patch):
     start = patch.at
     need(patch.take(8) == MAGIC, "EPATCH")
-    version, features, layout = patch.take(3)
+    fixed = patch.take(19)
+    version, features, layout = fixed[:3]
     need(version == 1, "EVERSION")
     need(features <= OF_LAYER | FOLLOWED, "EFEATURE")
     need(layout in OF_POSITIONS, "ELAYOUT")
     need(features != FOLLOWED, "EPATCH")
-    names = [le(patch.take(4), 0, 4) for _ in range(4)]
+    names = [le(fixed, at, 4) for at in range(3, 19, 4)]
     body_size, edits_size = patch.number(), patch.number()
     need(body_size > 0 and body_size % 64 == 0 and edits_size <= 8192, "EPATCH")
     edits = patch.take(edits_size)

@@ -174,8 +174,10 @@ def cells(header, body):
 
 
 def ones_and_overflow(header, body):
-    values = cells(header, body)
-    return len(values) - values.count(0), values.count(15)
+    if WIDTH[header["layout"]] == 1:
+        return int.from_bytes(body, "little").bit_count(), 0
+    values = bytes(body).hex()
+    return len(values) - values.count("0"), values.count("f")
 
 
 # --- 10 Checksums, 11 Validity, 12 Lookups, and the making of images ---
@@ -330,7 +332,7 @@ class Image:
         h, record, body = self.header, self.record, self.body
         self.need(crc32(body) == record["body_crc"], "EBODY")
         self.need(ones_and_overflow(h, body) == (record["ones"], record["overflow"]), "EBODY")
-        self.need(not any(cells(h, body)[h["m"]:]), "EBODY")
+        self.need(not int.from_bytes(body, "little") >> h["m"] * WIDTH[h["layout"]], "EBODY")
         self.need(h["layout"] != RIBBON or
                   not spec_ribbon.heads_contradict(body, h["m"], record["n"]), "EBODY")
         return self

@@ -503,6 +503,19 @@ static void every_damaged_byte_and_every_cut_is_refused(void **state)
     }
 }
 
+static void what_is_short_and_no_patch_is_no_patch(void **state)
+{
+    (void)state;
+    struct bytes base = with_keys(BLOOMFILE_BLOCKED, bits_of(BLOOMFILE_BLOCKED, 1), 0, 9),
+                 patch = delta(base, base);
+    patch.data[0] ^= 1;
+    for (size_t size = 0; size < 27; size++)
+        assert_refused(base, (struct bytes){ patch.data, size },
+                       size < 8 ? BLOOMFILE_ETRUNCATED : BLOOMFILE_EPATCH);
+    free(patch.data);
+    free(base.data);
+}
+
 static size_t size_of_head(struct bytes patch)
 {
     size_t at = 27;
@@ -693,6 +706,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_damaged_filter_is_refused),
         cmocka_unit_test(another_base_is_refused),
         cmocka_unit_test(every_damaged_byte_and_every_cut_is_refused),
+        cmocka_unit_test(what_is_short_and_no_patch_is_no_patch),
         cmocka_unit_test(what_no_writer_makes_is_refused),
         cmocka_unit_test_setup_teardown(the_result_may_take_the_place_of_its_base, enter_temp_dir,
                                         leave_temp_dir),

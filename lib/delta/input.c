@@ -90,7 +90,11 @@ int input_head(struct input *in, struct patch_head *head)
     uint8_t bytes[PATCH_START];
     uint64_t edits_size = 0;
     uint32_t crc = 0;
-    int error = take_checked(in, bytes, sizeof bytes);
+    int error = take_checked(in, bytes, PATCH_MAGIC);
+    if (error == 0 && !patch_begins(bytes))
+        return BLOOMFILE_EPATCH; /* what is too short for a patch is still none */
+    if (error == 0)
+        error = take_checked(in, bytes + PATCH_MAGIC, sizeof bytes - PATCH_MAGIC);
     if (error == 0)
         error = patch_decode_start(bytes, head);
     if (error == 0)

@@ -19,7 +19,7 @@ enum {
     LEAST_EQUAL = 3, /* bytes between two edits: to say where the next one is takes two */
 };
 
-static const uint8_t magic[8] = { 0xBF, 'D', 'L', 'T', '\r', '\n', 0x1A, '\n' };
+static const uint8_t magic[PATCH_MAGIC] = { 0xBF, 'D', 'L', 'T', '\r', '\n', 0x1A, '\n' };
 
 /* ---- numbers */
 
@@ -67,9 +67,14 @@ static struct patch_name get_name(const uint8_t *at)
     return (struct patch_name){ get32(at), get32(at + 4) };
 }
 
+bool patch_begins(const uint8_t bytes[PATCH_MAGIC])
+{
+    return memcmp(bytes, magic, sizeof magic) == 0;
+}
+
 int patch_decode_start(const uint8_t bytes[PATCH_START], struct patch_head *head)
 {
-    if (memcmp(bytes, magic, sizeof magic) != 0)
+    if (!patch_begins(bytes))
         return BLOOMFILE_EPATCH;
     if (bytes[AT_VERSION] != PATCH_VERSION)
         return BLOOMFILE_EVERSION;

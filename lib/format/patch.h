@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #define PATCH_VERSION     1u
+#define PATCH_MAGIC       8u
 #define PATCH_START       27u /* bytes before the numbers of variable size */
 #define PATCH_EDITS_MOST  8192u
 #define PATCH_NUMBER_MOST 10u /* bytes of a number of variable size */
@@ -48,6 +49,9 @@ enum patch_taken {
     PATCH_WRONG,
 };
 enum patch_taken patch_take_number(uint64_t *number, unsigned at, uint8_t byte);
+
+/* Whether these first PATCH_MAGIC bytes are those of a patch. */
+bool patch_begins(const uint8_t bytes[PATCH_MAGIC]);
 
 /* Whether these first PATCH_START bytes may be those of a patch. 0, BLOOMFILE_EPATCH, _EVERSION,
  * _EFEATURE or _ELAYOUT. Sets features, layout and names of *head. */

@@ -57,6 +57,7 @@ class Campaign:
     in_order = False  # or spread, so that a part of them has something of everything
     columns = ()     # in this order, behind those that are not listed
     time = None      # --time in seconds, for a case that lasts as long
+    greatest = ()    # columns of which not the sum is told, but the greatest number
 
     def prepare(self, folder):
         """Once, before all cases: makes what they share, in a folder that is removed at the end."""
@@ -138,8 +139,8 @@ def _begin(parent):
 class Progress:
     """What has been done. It is in a file, so that another run goes on from it."""
 
-    def __init__(self, folder, seed):
-        self.path = folder / "state.json"
+    def __init__(self, folder, seed, greatest):
+        self.path, self.greatest = folder / "state.json", greatest
         self.seed, self.seconds, self.next, self.undone, self.found = seed, 0.0, 0, [], []
         self.rows = collections.defaultdict(collections.Counter)
         self.commits = []
@@ -165,7 +166,9 @@ class Progress:
 
     def add(self, rows):
         for row, columns in rows.items():
-            self.rows[row].update(columns)
+            known = self.rows[row]
+            for column, count in columns.items():
+                known[column] = max(known[column], count) if column in self.greatest else known[column] + count
 
 
 def commit():
@@ -201,7 +204,8 @@ def table(campaign, progress):
         lines.append([name, *(f"{progress.rows[name][column]:,}" if column in progress.rows[name] else ""
                               for column in columns)])
     if len(progress.rows) > 1:
-        lines.append(["all", *(f"{sum(row[column] for row in progress.rows.values()):,}" for column in columns)])
+        lines.append(["all", *("" if column in campaign.greatest else
+                               f"{sum(row[column] for row in progress.rows.values()):,}" for column in columns)])
     widths = [max(len(line[i]) for line in lines) for i in range(len(columns) + 1)]
     rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
     for line in [lines[0], rule, *lines[1:]]:
@@ -215,7 +219,7 @@ stopping = multiprocessing.get_context("fork").Event()  # the run ends: for case
 class Run:
     def __init__(self, campaign, options, state):
         self.campaign, self.options, self.state = campaign, options, state
-        self.progress = Progress(state, options.seed)
+        self.progress = Progress(state, options.seed, campaign.greatest)
         self.stopped = False
         if options.resume:
             if not self.progress.path.exists():

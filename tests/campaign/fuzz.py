@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+# Debian: clang
+# compiler: clang
+# meson: -Dfuzz=true -Dengines=disabled
+# build: fuzz
+# targets: fuzzers
+"""Foreign bytes for every entry that takes them: libFuzzer, with the sanitizers and without, for each target of fuzz/;
+and for the library and the Python reader side by side, which must say the same (differential.py).
+
+A case is one run of one of them with a seed and a bounded number of executions. It begins with the corpus of the tree
+and what earlier runs of the campaign found, which they left in build/campaign/fuzz/corpus. If this has grown, --only does
+not repeat a case exactly; what repeats a finding is the input that is kept with it.
+"""
+
+import os
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+from campaign import SOURCE_ROOT, BUILT, Campaign, Found, main
+
+CORPUS = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "fuzz" / "corpus"
+MOST_UNITS = 3000  # of a target in CORPUS
+GOLDEN = ["tests/golden", "tests/golden-refused"]
+
+# Executions of a case, sanitized and plain: some seconds. The largest input, what it begins with besides its corpus.
+TARGETS = {
+    "builder": (150, 1500, 2048, []),
+    "compact": (60_000, 400_000, 4096, ["fuzz/*.bin"]),
+    "image": (4000, 12_000, 20_484, [*GOLDEN, "fuzz/*.bloom"]),
+    "patch": (500, 1500, 4096, ["tests/golden/*.patch"]),
+    "ribbon": (250, 2000, 1024, []),
+    "writer": (4000, 8000, 16_388, [*GOLDEN, "fuzz/*.bloom"]),
+}
+WAYS = "sanitized", "plain"
+# Executions of a case, and the targets whose inputs it changes.
+DIFFERENTIAL = {
+    "images": (20_000, ["image"]),
+    "live files": (10_000, ["writer"]),
+    "compact forms": (30_000, ["compact"]),
+    "slices": (2000, []),
+    "patches": (300, ["patch"]),
+}
+PLANS = [(name, way) for way in WAYS for name in TARGETS] + [(name, "differential") for name in DIFFERENTIAL]
+random.Random(20).shuffle(PLANS)
+KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_MMAP_THRESHOLD_": "1000000000"}
+
+
+class Fuzz(Campaign):
+    __doc__ = __doc__
+    unit = "executions"
+    figure = 10**9
+    columns = "under ASan+UBSan", "differential", "edges"
+    greatest = "edges",
+
+    def prepare(self, folder):
+        self.folder = folder
+        for target, (*_, seeds) in TARGETS.items():
+            units = folder / target
+            units.mkdir()
+            (CORPUS / target).mkdir(parents=True, exist_ok=True)
+            for pattern in [f"fuzz/corpus/{target}", *seeds]:
+                for root in SOURCE_ROOT, BUILT:
+                    for file in files_of(root, pattern):
+                        shutil.copy(file, units / f"{file.parent.name}-{file.name}")
+            for file in sorted((CORPUS / target).iterdir())[:MOST_UNITS]:
+                shutil.copy(file, units)
+
+    def plan(self, case):
+        return PLANS[case % len(PLANS)]
+
+    def describe(self, case):
+        return "case {}: {}, {}".format(case, *self.plan(case))
+
+    def run(self, case, chance, folder):
+        name, way = self.plan(case)
+        seed = chance.randrange(1, 2**31)
+        return self.compare(name, seed, folder) if way == "differential" else self.fuzz(name, way, seed, folder)
+
+    def compare(self, kind, seed, folder):
+        count, inputs = DIFFERENTIAL[kind]
+        call([sys.executable, "-W", "error", pathlib.Path(__file__).with_name("differential.py"), kind, str(seed),
+              str(count), BUILT / "lib" / "libbloomfile.so", folder, *(self.folder / name for name in inputs)], folder)
+        return {f"Python: {kind}": {"executions": count, "differential": count}}
+
+    def fuzz(self, target, way, seed, folder):
+        sanitized, plain, most, _ = TARGETS[target]
+        found, made = folder / "found", folder / "made"
+        found.mkdir()
+        made.mkdir()
+        log = call([BUILT / "fuzz" / f"fuzz-{target}-{way}", f"-seed={seed}",
+                    f"-runs={plain if way == 'plain' else sanitized}", f"-max_len={most}", "-timeout=120",
+                    "-rss_limit_mb=4096", "-print_final_stats=1", f"-artifact_prefix={found}/", made,
+                    self.folder / target], found)
+        for file in made.iterdir():
+            if len(os.listdir(CORPUS / target)) < MOST_UNITS:
+                shutil.copy(file, CORPUS / target)
+        done = int(re.search(r"^stat::number_of_executed_units: *(\d+)", log, re.M)[1])
+        edges = int(re.findall(r"^#\d+\s+DONE\s+cov: (\d+)", log, re.M)[-1])
+        return {target: {"executions": done, "under ASan+UBSan": done if way == "sanitized" else 0, "edges": edges}}
+
+
+def call(words, left):
+    """What it printed. If it fails, what it left in the folder is kept."""
+    ended = subprocess.run(words, env={**os.environ, **KEEP_MEMORY}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           check=False)
+    log = ended.stdout.decode(errors="replace")
+    if ended.returncode != 0:
+        raise Found(f"ended with {ended.returncode}: {log.strip().splitlines()[-1][:200]}\n"
+                    f"{' '.join(map(str, words))}\n\n{log[-20_000:]}",
+                    {file.name: file.read_bytes() for file in left.iterdir() if file.is_file()})
+    return log
+
+
+def files_of(root, pattern):
+    """Those that match, or those in a folder that does."""
+    for path in sorted(root.glob(pattern)):
+        yield from (file for file in ([path] if path.is_file() else sorted(path.iterdir())) if file.is_file())
+
+
+if __name__ == "__main__":
+    sys.exit(main(Fuzz))

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Runs a fuzz target over the files named on the command line, and over mutations of each. */
+ * Runs a fuzz target over the files named on the command line, and over so many mutations of each.
+ */
 #include <err.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,9 +20,10 @@ int main(int argc, char **argv)
 {
     static uint8_t data[MAX_SIZE];
     uint64_t state = 1;
-    if (argc < 2)
-        errx(2, "usage: %s FILE...", argv[0]);
-    for (int i = 1; i < argc; i++) {
+    if (argc < 3)
+        errx(2, "usage: %s MUTATIONS FILE...", argv[0]);
+    const int rounds = atoi(argv[1]);
+    for (int i = 2; i < argc; i++) {
         FILE *file = fopen(argv[i], "rb");
         if (file == NULL)
             err(2, "%s", argv[i]);
@@ -30,7 +32,7 @@ int main(int argc, char **argv)
             err(2, "%s", argv[i]);
         fclose(file);
         LLVMFuzzerTestOneInput(data, size);
-        for (int round = 0; round < 200 && size > 0; round++) {
+        for (int round = 0; round < rounds && size > 0; round++) {
             size_t at = next(&state) % (round % 2 == 0 && size > 320 ? 320 : size);
             uint8_t before = data[at];
             data[at] ^= (uint8_t)(1u << next(&state) % 8);

@@ -30,9 +30,14 @@ GOLDEN = ["tests/golden", "tests/golden-refused"]
 TARGETS = {
     "builder": (150, 1500, 2048, []),
     "compact": (60_000, 400_000, 4096, ["fuzz/*.bin"]),
+    "embedded": (4000, 8000, 8500, [*GOLDEN]),
     "image": (4000, 12_000, 20_484, [*GOLDEN, "fuzz/*.bloom"]),
+    "keys": (8000, 20_000, 1024, []),
     "patch": (500, 1500, 4096, ["tests/golden/*.patch"]),
-    "ribbon": (250, 2000, 1024, []),
+    "ribbon": (250, 2000, 1024, ["fuzz/*.bin"]),
+    "series": (300, 600, 256, []),
+    "slices": (1500, 4000, 256, []),
+    "unpack": (3000, 8000, 1024, []),
     "writer": (4000, 8000, 16_388, [*GOLDEN, "fuzz/*.bloom"]),
 }
 WAYS = "sanitized", "plain"

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ * Messages of the tools, which a fuzzer does not want to see. Trouble that would end a tool must
+ * not come from foreign bytes: it ends the fuzzer. */
+#ifndef BLOOMFILE_FUZZ_CLI_STUB_H
+#define BLOOMFILE_FUZZ_CLI_STUB_H
+
+#include "shared/cli.h"
+#include "target.h"
+
+void cli_warn(int error, const char *format, ...)
+{
+    (void)error;
+    (void)format;
+}
+
+void cli_fail(int error, const char *format, ...)
+{
+    (void)error;
+    (void)format;
+    abort();
+}
+
+void cli_usage(const char *format, ...)
+{
+    (void)format;
+    abort();
+}
+
+const char *cli_s(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+#endif

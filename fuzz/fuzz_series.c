@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzzes live series, whose layers are files of one folder. The input changes the files of a sound
+ * series, which grows, forgets, or is in use: bytes, sizes, records; it removes files and puts one
+ * in the place of another, with checksums put right or not. Whatever is opened agrees with itself;
+ * a key that was added is there, also when the series is opened anew, or that is refused.
+ */
+#include <bloomfile.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "mend.h"
+#include "target.h"
+
+enum {
+    FILES = 5, /* that a series may have */
+    KINDS = 3,
+    KEYS = 20,
+    NEW_KEYS = 3,
+    EDIT = 6, /* bytes: file, what, offset in two bytes, number, value */
+    LARGEST = 1 << 20
+};
+
+struct file {
+    uint8_t *bytes; /* NULL: there is none */
+    size_t size;
+};
+
+struct series {
+    struct file files[FILES];
+};
+
+static char folder[128];
+
+static bloomfile_digest digest_of(uint64_t i)
+{
+    return (i + 1) * 0x9E3779B97F4A7C15u;
+}
+
+static const char *path_of(unsigned slot)
+{
+    static char paths[FILES][160];
+    const int size = slot == 0 ? snprintf(paths[0], sizeof paths[0], "%s/s", folder)
+                               : snprintf(paths[slot], sizeof paths[slot], "%s/s.%u", folder, slot);
+    expect(size > 0 && size < (int)sizeof paths[0]);
+    return paths[slot];
+}
+
+static void remove_files(void)
+{
+    for (unsigned i = 0; i < FILES; i++)
+        expect(unlink(path_of(i)) == 0 || errno == ENOENT);
+    for (unsigned i = FILES; i < 2 * FILES; i++) { /* layers that were added */
+        char path[160];
+        snprintf(path, sizeof path, "%s/s.%u", folder, i);
+        expect(unlink(path) == 0 || errno == ENOENT);
+    }
+}
+
+static void end(void)
+{
+    remove_files();
+    rmdir(folder);
+}
+
+static struct series read_files(void)
+{
+    struct series s = { 0 };
+    for (unsigned i = 0; i < FILES; i++) {
+        struct stat st;
+        const int fd = open(path_of(i), O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        expect(fstat(fd, &st) == 0);
+        s.files[i].size = (size_t)st.st_size;
+        s.files[i].bytes = malloc(s.files[i].size);
+        expect(s.files[i].bytes != NULL);
+        expect(read(fd, s.files[i].bytes, s.files[i].size) == (ssize_t)s.files[i].size);
+        close(fd);
+    }
+    return s;
+}
+
+static void write_files(const struct series *s)
+{
+    for (unsigned i = 0; i < FILES; i++) {
+        const struct file *file = &s->files[i];
+        if (file->bytes == NULL)
+            continue;
+        const int fd = open(path_of(i), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        expect(fd >= 0 && write(fd, file->bytes, file->size) == (ssize_t)file->size);
+        close(fd);
+    }
+}
+
+static struct series make(unsigned kind)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    bloomfile *f;
+    params.capacity = 8;
+    params.fpr = 0.01;
+    params.series = kind == 1 ? 3 : BLOOMFILE_GROW;
+    params.layout = kind == 2 ? BLOOMFILE_CLASSIC : BLOOMFILE_BLOCKED;
+    expect(bloomfile_create(&f, path_of(0), &params, 0) == 0);
+    for (uint64_t i = 0; i < KEYS; i++)
+        expect(bloomfile_add_digest(f, digest_of(i), NULL) == 0);
+    struct series s;
+    if (kind == 2)
+        s = read_files(); /* as it is when its writer is killed */
+    bloomfile_close(f);
+    if (kind != 2)
+        s = read_files();
+    remove_files();
+    return s;
+}
+
+/* Layers that foreign bytes ask for may be huge. */
+static void limit_files(void)
+{
+    const struct rlimit limit = { LARGEST, RLIM_INFINITY };
+    expect(signal(SIGXFSZ, SIG_IGN) != SIG_ERR && setrlimit(RLIMIT_FSIZE, &limit) == 0);
+}
+
+static const struct series *sound(unsigned kind)
+{
+    static struct series all[KINDS];
+    if (folder[0] == '\0') {
+        const char *root = getenv("TMPDIR");
+        snprintf(folder, sizeof folder, "%s/fuzz-series-XXXXXX", root != NULL ? root : "/tmp");
+        expect(mkdtemp(folder) != NULL && atexit(end) == 0);
+        for (unsigned i = 0; i < KINDS; i++)
+            all[i] = make(i);
+    }
+    return &all[kind];
+}
+
+/* ---- changes */
+
+static void cut(struct file *file, size_t size)
+{
+    if (file->bytes != NULL)
+        file->size = size < file->size ? size : file->size;
+}
+
+static void take_place(struct file *file, const struct file *other)
+{
+    if (file == other)
+        return;
+    free(file->bytes);
+    *file = *other;
+    if (other->bytes != NULL)
+        file->bytes = copy_of(other->bytes, other->size);
+}
+
+static void change(struct series *s, const uint8_t *edit)
+{
+    struct file *file = &s->files[edit[0] % FILES];
+    const size_t offset = get16(edit + 2);
+    const unsigned what = edit[1] % 16;
+    if (what == 0) {
+        cut(file, offset);
+    } else if (what == 1) {
+        free(file->bytes);
+        *file = (struct file){ 0 };
+    } else if (what == 2) {
+        take_place(file, &s->files[edit[4] % FILES]);
+    } else if (file->size >= 4096) {
+        const size_t at = what < 8    ? offset % 304 /* of the static header */
+                          : what < 14 ? 2048 + offset % 2 * 1024 + offset / 2 % 68
+                                      : offset % file->size;
+        file->bytes[at] = edit[4] % 2 != 0 ? edit[5] : file->bytes[at] ^ edit[5];
+    }
+}
+
+static struct series changed(const uint8_t *data, size_t size)
+{
+    const struct series *from = sound(data[0] % KINDS);
+    struct series s = { 0 };
+    for (unsigned i = 0; i < FILES; i++)
+        take_place(&s.files[i], &from->files[i]);
+    for (const uint8_t *edit = data + 2; edit + EDIT <= data + size; edit += EDIT)
+        change(&s, edit);
+    for (unsigned i = 0; i < FILES; i++) {
+        if ((data[1] >> i & 1) == 0 && s.files[i].bytes != NULL)
+            mend_checksums(s.files[i].bytes, s.files[i].size);
+    }
+    return s;
+}
+
+/* ---- use */
+
+static bloomfile *opened(unsigned flags)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    if (bloomfile_open(&f, path_of(0), flags | BLOOMFILE_APP_HASH) != 0)
+        return NULL;
+    expect(bloomfile_get_info(f, &info) == 0);
+    expect(bloomfile_name_hash(f, info.hash_id, info.self_test) == 0);
+    return f;
+}
+
+static void ask(bloomfile *f)
+{
+    bloomfile_digest digests[KEYS];
+    bool hits[KEYS];
+    size_t count = 0;
+    for (uint64_t i = 0; i < KEYS; i++)
+        digests[i] = digest_of(i);
+    const size_t found = bloomfile_contains_digests(f, digests, KEYS, hits);
+    for (uint64_t i = 0; i < KEYS; i++) {
+        count += hits[i];
+        expect(bloomfile_contains_digest(f, digests[i]) >= hits[i]);
+    }
+    expect(count == found);
+}
+
+/* A sealed copy holds what its source holds. */
+static void copy(const bloomfile *f, bloomfile_digest last)
+{
+    void *image;
+    size_t size;
+    bloomfile *sealed;
+    if (bloomfile_seal_to_memory(&image, &size, f) != 0)
+        return;
+    expect(bloomfile_open_memory(&sealed, image, size,
+                                 BLOOMFILE_VERIFY_FULL | BLOOMFILE_APP_HASH) == 0);
+    expect(bloomfile_contains_digest(sealed, last));
+    bloomfile_close(sealed);
+    bloomfile_free(image);
+}
+
+/* Returns whether the last new key was added, and is on disk. */
+static bool add(bloomfile *f, bloomfile *reader, bloomfile_digest *last)
+{
+    bool added = false;
+    for (uint64_t i = 0; i < NEW_KEYS; i++) {
+        *last = digest_of(1000 + i);
+        added = bloomfile_add_digest(f, *last, NULL) == 0;
+        expect(!added || bloomfile_contains_digest(f, *last));
+        expect(!added || reader == NULL || bloomfile_contains_digest(reader, *last));
+    }
+    if (added)
+        copy(f, *last);
+    return added && bloomfile_sync(f) == 0;
+}
+
+static void use(bool untouched, unsigned flags)
+{
+    bloomfile *reader = opened(flags), *writer = opened(flags | BLOOMFILE_WRITE), *again;
+    bloomfile_digest last;
+    expect(!untouched || (flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 || reader != NULL);
+    if (reader != NULL)
+        ask(reader);
+    if (writer != NULL) {
+        const bool added = add(writer, reader, &last);
+        bloomfile_close(writer);
+        again = opened(BLOOMFILE_ACCEPT_UNCLEAN);
+        expect(again == NULL || !added || bloomfile_contains_digest(again, last));
+        if (again != NULL)
+            bloomfile_close(again);
+    }
+    if (reader != NULL)
+        bloomfile_close(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2)
+        return 0;
+    struct series s = changed(data, size);
+    limit_files();
+    write_files(&s);
+    use(size < 2 + EDIT, data[1] & 0x40 ? 0 : BLOOMFILE_ACCEPT_UNCLEAN);
+    remove_files();
+    for (unsigned i = 0; i < FILES; i++)
+        free(s.files[i].bytes);
+    return 0;
+}

@@ -172,7 +172,8 @@ class Coverage(Campaign):
     def decisive(self, rows):
         """MC/DC, by clang."""
         profile = STATE / "all.profdata"
-        command(["llvm-profdata-19", "merge", "-sparse", "-o", profile, *PROFILES.glob("*.profraw")])
+        # A child that was killed while it wrote leaves a profile that cannot be read.
+        command(["llvm-profdata-19", "merge", "-sparse", "-failure-mode=all", "-o", profile, *PROFILES.glob("*.profraw")])
         exported = json.loads(command(["llvm-cov-19", "export", "-format=text", f"-instr-profile={profile}", self.object]))
         listed = []
         for file in exported["data"][0]["files"]:

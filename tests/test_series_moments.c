@@ -223,6 +223,29 @@ static void lookups_survive_each_call_that_fails(void **state)
     each_call_fails(fail_reader);
 }
 
+/* Layers that were made before are removed, although there is no memory for their names. */
+static void a_rescue_without_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    make(BLOOMFILE_GROW);
+    bloomfile *f = open_series(BLOOMFILE_WRITE);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    const size_t before = entries_in_dir();
+    int error = ENOMEM;
+    for (unsigned nth = 1; error == ENOMEM; nth++) {
+        const struct faults faults = from_then_on(ON_asprintf, nth, ENOMEM);
+        faults_begin(&faults);
+        error = bloomfile_rescue("rescued", f, 0);
+        faults_end();
+        if (error != 0)
+            assert_int_equal(entries_in_dir(), before);
+    }
+    assert_error(error, 0);
+    assert_true(entries_in_dir() > before + 1);
+    bloomfile_close(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
@@ -231,6 +254,7 @@ int main(void)
         TEST(a_writer_may_be_killed_at_any_call),
         TEST(adds_survive_each_call_that_fails),
         TEST(lookups_survive_each_call_that_fails),
+        TEST(a_rescue_without_memory_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

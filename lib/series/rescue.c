@@ -10,35 +10,39 @@
 #include "series/identity.h"
 #include "series/series.h"
 
-/* Those made so far are nobody's. */
-static void remove_layers(const struct series *to, const struct layers *l, size_t from)
+static void free_names(char **names, size_t count)
 {
-    for (size_t i = from; i < l->count; i++) {
-        char *path = files_path(to, l->list[i]->header.layer);
-        if (path != NULL)
-            unlink(path);
-        free(path);
-    }
+    for (size_t i = 0; names != NULL && i < count; i++)
+        free(names[i]);
+    free(names);
 }
 
-static int rescue_layer(const struct series *to, const struct layers *l, size_t i,
-                        uint64_t identity, unsigned flags)
+/* The paths of all layers, before any is made: what has been made must be removed without memory,
+ * too. NULL: ENOMEM. */
+static char **new_names(const struct series *to, const struct layers *l)
 {
-    char *path = files_path(to, l->list[i]->header.layer);
-    int error = path == NULL ? ENOMEM : rescue(path, l->list[i], identity, i + 1 < l->count, flags);
-    free(path);
-    return error;
+    char **names = calloc(l->count, sizeof *names);
+    for (size_t i = 0; names != NULL && i < l->count; i++) {
+        names[i] = files_path(to, l->list[i]->header.layer);
+        if (names[i] == NULL) {
+            free_names(names, i);
+            return NULL;
+        }
+    }
+    return names;
 }
 
 static int rescue_layers(const struct series *to, const struct layers *l, unsigned flags)
 {
     uint64_t identity;
-    int error = identity_new(&identity);
+    char **names = new_names(to, l);
+    int error = names == NULL ? ENOMEM : identity_new(&identity);
     for (size_t i = l->count; i-- > 0 && error == 0;) {
-        error = rescue_layer(to, l, i, identity, flags);
-        if (error != 0 && flags == 0)
-            remove_layers(to, l, i + 1);
+        error = rescue(names[i], l->list[i], identity, i + 1 < l->count, flags);
+        for (size_t made = i + 1; error != 0 && flags == 0 && made < l->count; made++)
+            unlink(names[made]); /* nobody's */
     }
+    free_names(names, l->count);
     return error;
 }
 

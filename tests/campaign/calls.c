@@ -3,10 +3,11 @@
  * campaign-calls CALL [PROCESS] <told
  * campaign-calls --list
  *
- * Makes one call of the library that writes, of those in the table below, in a folder that has what it needs, so that
- * somebody outside can end it or make a system call fail. getppid() is called right before and after. What is known
- * of it goes to standard input, a file of the size of struct told that is mapped, so that a kill does not undo it.
- * Exits with 0, or with 1 and a message if the call fails. PROCESS: of several at work, from 0, each with its own keys.
+ * Makes one call of the library that writes, of those in the table below, in a folder that has what
+ * it needs, so that somebody outside can end it or make a system call fail. getppid() is called
+ * right before and after. What is known of it goes to standard input, a file of the size of struct
+ * told that is mapped, so that a kill does not undo it. Exits with 0, or with 1 and a message if
+ * the call fails. PROCESS: of several at work, from 0, each with its own keys.
  */
 #include <bloomfile.h>
 #include <bloomfile_combine.h>
@@ -16,8 +17,6 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
-#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ enum {
     KEYS = 120, /* that a process adds; those of process p begin behind KEYS * (p + 1) */
     GO = 40,    /* after which a round of adds syncs */
     REMOVED = KEYS / 4,
-    DESCRIPTORS = 64,
+    DESCRIPTORS = 24,
     CANNOT = 3
 };
 
@@ -38,8 +37,8 @@ static struct told {
     atomic_uint ended; /* the call has returned, and it is known what follows */
     int error;
     int descriptors; /* more than before */
-    int64_t memory;  /* bytes more than before */
-} *told;
+    int64_t memory;  /* blocks more than before */
+} * told;
 
 static unsigned process;
 static bloomfile *sources[2], *writer, *made;
@@ -244,7 +243,8 @@ static int take_back(void)
     int error = 0;
     for (unsigned i = 0; i < REMOVED && error == 0; i++) {
         atomic_store(&told->done, i + 1);
-        error = bloomfile_remove(writer, room, (size_t)snprintf(room, sizeof room, "%u", REMOVED * process + i + 1));
+        error = bloomfile_remove(
+            writer, room, (size_t)snprintf(room, sizeof room, "%u", REMOVED * process + i + 1));
     }
     return error;
 }
@@ -294,6 +294,11 @@ static int seal_to_fd(void)
 static int rescue(void)
 {
     return bloomfile_rescue("out", sources[0], 0);
+}
+
+static int rescue_replace(void)
+{
+    return bloomfile_rescue("out", sources[0], BLOOMFILE_REPLACE);
 }
 
 static int fold(void)
@@ -388,12 +393,16 @@ static int apply(void)
 /* Over its base. */
 static int apply_replace(void)
 {
-    return lseek(patch, 0, SEEK_SET) != 0 ? errno : bloomfile_patch("a", sources[0], patch, 1, BLOOMFILE_REPLACE);
+    return lseek(patch, 0, SEEK_SET) != 0
+               ? errno
+               : bloomfile_patch("a", sources[0], patch, 1, BLOOMFILE_REPLACE);
 }
 
 static int apply_fd(void)
 {
-    return lseek(patch, 0, SEEK_SET) != 0 ? errno : bloomfile_patch_fd(STDOUT_FILENO, sources[0], patch, 1, ".");
+    return lseek(patch, 0, SEEK_SET) != 0
+               ? errno
+               : bloomfile_patch_fd(STDOUT_FILENO, sources[0], patch, 1, ".");
 }
 
 static const struct call {
@@ -427,6 +436,7 @@ static const struct call {
     { "seal_to_fd", need_live, seal_to_fd },
     { "rescue", need_live, rescue },
     { "rescue series", need_series, rescue },
+    { "rescue series replace", need_series, rescue_replace },
     { "fold", need_two, fold },
     { "fold_fd", need_two, fold_fd },
     { "merge", need_two, merge },
@@ -451,21 +461,18 @@ static const struct call {
 
 static int open_descriptors(void)
 {
-    struct pollfd all[DESCRIPTORS];
-    int closed = 0;
-    for (int i = 0; i < DESCRIPTORS; i++)
-        all[i] = (struct pollfd){ .fd = i };
-    while (poll(all, DESCRIPTORS, 0) < 0)
-        ;
-    for (int i = 0; i < DESCRIPTORS; i++)
-        closed += all[i].revents == POLLNVAL;
-    return DESCRIPTORS - closed;
+    int open = 0;
+    for (int fd = 0; fd < DESCRIPTORS; fd++)
+        open += fcntl(fd, F_GETFD) >= 0;
+    return open;
 }
 
-static int64_t memory(void)
+/* Of campaign-nomem, if that is loaded. */
+extern long campaign_blocks(void) __attribute__((weak));
+
+static long memory(void)
 {
-    const struct mallinfo2 info = mallinfo2();
-    return (int64_t)(info.uordblks + info.hblkhd);
+    return campaign_blocks == NULL ? 0 : campaign_blocks();
 }
 
 static void let_go(void)
@@ -482,7 +489,7 @@ static void let_go(void)
 static int make(const struct call *call)
 {
     const int descriptors = open_descriptors();
-    const int64_t bytes = memory();
+    const long blocks = memory();
     call->need();
     getppid();
     const int error = call->make();
@@ -490,7 +497,7 @@ static int make(const struct call *call)
     let_go();
     told->error = error;
     told->descriptors = open_descriptors() - descriptors;
-    told->memory = memory() - bytes;
+    told->memory = memory() - blocks;
     atomic_store(&told->ended, 1);
     if (error != 0)
         errx(1, "%s: %s", call->name, bloomfile_strerror(error));

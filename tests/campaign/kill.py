@@ -83,6 +83,7 @@ class Kill(Campaign):
             if status not in (0, KILLED):
                 judge.accept(status, said)
             ended = [process for process, other in enumerate(others, 1) if self.end_other(judge, other, together)]
+        judge.removing = range(1, processes)
         judge.judge(killed=status == KILLED or together, ended=status == 0, others=ended)
         if status != KILLED:
             judge.count("not reached")
@@ -95,7 +96,8 @@ class Kill(Campaign):
         told = stack.enter_context(open(folder / f"told{process}", "w+b"))
         told.write(bytes(TOLD.size))
         told.flush()
-        other = stack.enter_context(start_scenario(scenario, folder, process, told))
+        keys = process if scenario.kind == "live" else 0
+        other = stack.enter_context(start_scenario(scenario, folder, keys, told))
         stack.callback(other.kill)
         return other
 

@@ -4,13 +4,15 @@
  *
  * Runs a command and stops it, all its threads and children, before and after each system call.
  *
- *     -l FILE   writes a line for each stop: its number from 1, and "before" a call, with its number, or "after"
- *     -k N      kills all of them by SIGKILL at stop N; before a call means that it is not made
- *     -m        looks only at what is between two calls of getppid(), by which campaign-calls marks its call
- *     -s BYTES  lets no read or write transfer more than so many bytes at once
+ *     -l FILE   writes a line for each stop: its number from 1, and "before" a call, with its
+ * number, or "after" -k N      kills all of them by SIGKILL at stop N; before a call means that it
+ * is not made -m        looks only at what is between two calls of getppid(), by which
+ * campaign-calls marks its call -s BYTES  lets no read or write transfer more than so many bytes at
+ * once
  *
- * The exit status is the command's, 128 + n if signal n ended it, and 125 if this program cannot do its work. strace
- * can make a call fail; it can neither end a process between a call and what follows, nor shorten a transfer.
+ * The exit status is the command's, 128 + n if signal n ended it, and 125 if this program cannot do
+ * its work. strace can make a call fail; it can neither end a process between a call and what
+ * follows, nor shorten a transfer.
  */
 #include <elf.h>
 #include <err.h>
@@ -20,6 +22,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -142,7 +145,8 @@ static pid_t start(char **command)
     if (child < 0)
         err(CANNOT, "fork");
     if (child == 0) {
-        if (setpgid(0, 0) != 0 || ptrace(PTRACE_TRACEME, 0, 0, 0) != 0 || raise(SIGSTOP) != 0)
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || setpgid(0, 0) != 0 ||
+            ptrace(PTRACE_TRACEME, 0, 0, 0) != 0 || raise(SIGSTOP) != 0)
             err(CANNOT, "PTRACE_TRACEME");
         execvp(command[0], command);
         err(127, "%s", command[0]);
@@ -150,14 +154,15 @@ static pid_t start(char **command)
     int status;
     if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status))
         errx(CANNOT, "the child does not stop");
-    const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE |
-                         PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+    const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC |
+                         PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
     if (ptrace(PTRACE_SETOPTIONS, child, 0, options) != 0)
         err(CANNOT, "PTRACE_SETOPTIONS");
     return child;
 }
 
-/* The first stop of a new thread, and those that PTRACE_O_* ask for, are no signals of the command. */
+/* The first stop of a new thread, and those that PTRACE_O_* ask for, are no signals of the command.
+ */
 static int signal_of(int status)
 {
     const int number = WSTOPSIG(status);

@@ -2,14 +2,15 @@
 """bfcommon: what trouble gets, what is left behind, and how much memory it takes."""
 
 import os
+import pathlib
 import resource
 import signal
 import subprocess
 import sys
 import unittest
 
-from support import (NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main, needs,
-                     numbered, sha256)
+from support import (NAMESPACE, SANITIZED, TIMEOUT, TOOLS, UNPRIVILEGED, ToolTest, lines, main,
+                     needs, numbered, sha256)
 
 MIB = 2**20
 SMALL = ["--memory", "16Mi"]
@@ -51,6 +52,12 @@ class Trouble(ToolTest):
                             (["-k", "a", "b"], "unknown option -k")):
             with self.subTest(words=words):
                 self.assertIn(says, self.trouble("bfcommon", *words))
+
+    @unittest.skipIf(SANITIZED, "the sanitizer knows that name")
+    def test_no_memory_is_not_taken_for_nothing_in_common(self):
+        """libbsd's arc4random() ends the program by 1, without a word, where memory is short."""
+        for tool in TOOLS:
+            self.assertNotIn(b"arc4random", pathlib.Path(TOOLS[tool]).read_bytes(), tool)
 
     def test_inputs_that_cannot_be_read(self):
         os.mkdir(self.folder / "folder")

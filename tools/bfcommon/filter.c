@@ -3,10 +3,10 @@
 #include "bfcommon/filter.h"
 #include "bfcommon/lines.h"
 #include "shared/cli.h"
+#include "shared/params.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
-#include <bsd/stdlib.h>
 
 enum {
     BITS_PER_KEY = 24, /* one key in some ten thousand passes by mistake */
@@ -21,7 +21,7 @@ void filter_make(struct filter *filter, uint64_t keys, uint64_t memory)
     bits = (bits / block + 1) * block;
     uint32_t hashes = bloomfile_hashes_for(BLOOMFILE_BLOCKED, bits, keys > 0 ? keys : 1);
     *filter = (struct filter){ .size = bits / 8 };
-    arc4random_buf(&filter->seed, sizeof(filter->seed));
+    filter->seed = params_random();
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.layout = BLOOMFILE_BLOCKED;
     params.bits = bits;

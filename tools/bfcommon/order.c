@@ -4,8 +4,8 @@
  */
 #include "bfcommon/order.h"
 #include "bfcommon/lines.h"
+#include "shared/params.h"
 
-#include <bsd/stdlib.h>
 #include <endian.h>
 #include <string.h>
 
@@ -145,8 +145,7 @@ static void sort_part(const uint8_t *memory, struct part part, uint64_t *state)
 
 void order_sort(const uint8_t *memory, struct entry *entries, size_t n)
 {
-    uint64_t state;
-    arc4random_buf(&state, sizeof(state));
+    uint64_t state = params_random();
     for (size_t i = 0; i < n; i++)
         entries[i].chunk = chunk_at(memory, entries[i].at, 0);
     sort_part(memory, (struct part){ entries, n, 0 }, &state);

@@ -14,7 +14,7 @@ enum {
     DEFAULT_THREADS = 16 /* at most */
 };
 
-static uint64_t random_seed(void)
+uint64_t params_random(void)
 {
     uint64_t value;
     ssize_t n;
@@ -22,7 +22,7 @@ static uint64_t random_seed(void)
         n = getrandom(&value, sizeof(value), 0);
     while (n < 0 && errno == EINTR);
     if (n != sizeof(value))
-        cli_fail(n < 0 ? errno : EIO, "cannot get a random seed");
+        cli_fail(n < 0 ? errno : EIO, "cannot get a random number");
     return value;
 }
 
@@ -30,7 +30,7 @@ uint64_t params_seed(const char *text)
 {
     uint64_t value;
     if (strcmp(text, PARAMS_RANDOM) == 0)
-        return random_seed();
+        return params_random();
     if (!cli_parse_u64(text, &value))
         cli_usage("-s/--seed takes 'random' or a number below 2^64 such as 7 or 0x1f, not '%s'",
                   text);

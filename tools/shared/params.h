@@ -38,6 +38,10 @@
         OPTION('v', "verbose", NULL, "print the summary even if standard error is no terminal",    \
                OPTIONS_INSTEAD(request, verbose, quiet))
 
+/* From the system. Ends the program by cli_fail() if there is none: arc4random() of libbsd would
+ * end it without a message where memory is short, and by 1, which means "nothing found". */
+uint64_t params_random(void);
+
 /* The value of -s/--seed: a number, or PARAMS_RANDOM. Ends the program by cli_usage() for another.
  */
 uint64_t params_seed(const char *text);

@@ -4,11 +4,10 @@
  *
  * Runs a command and stops it, all its threads and children, before and after each system call.
  *
- *     -l FILE   writes a line for each stop: its number from 1, and "before" a call, with its
- * number, or "after" -k N      kills all of them by SIGKILL at stop N; before a call means that it
- * is not made -m        looks only at what is between two calls of getppid(), by which
- * campaign-calls marks its call -s BYTES  lets no read or write transfer more than so many bytes at
- * once
+ *     -l FILE   writes a line for each stop: its number from 1; "before" and the call, or "after"
+ *     -k N      kills all by SIGKILL at stop N; before a call means that it is not made
+ *     -m        looks only at what is between two calls of getppid(): campaign-calls marks so
+ *     -s BYTES  lets no read or write transfer more than so many bytes at once
  *
  * The exit status is the command's, 128 + n if signal n ended it, and 125 if this program cannot do
  * its work. strace can make a call fail; it can neither end a process between a call and what

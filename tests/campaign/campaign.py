@@ -9,6 +9,7 @@ A campaign is a class and a last line, main(Class), in a file of its own. Its he
     # meson: -Dtools=false          options; campaigns with equal build: share a folder
     # build: plain
     # targets: tools/bfquery        what ninja makes there; all if it is not said
+    # each: no                      left out where all are run, since its programs take minutes to build
 """
 
 import argparse

@@ -90,9 +90,9 @@ def cases():
     whole = [(*run, None) for run in WHOLE]
     every = len(removed) // len(whole)
     mixed = []
-    for i, case in enumerate(removed):
-        mixed += whole[i // every:i // every + 1] if i % every == 0 else []
+    for i, case in enumerate(removed, 1):
         mixed.append(case)
+        mixed += whole[i // every - 1:i // every] if i % every == 0 else []
     return mixed + [(*run, None) for run in DEEP]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Debian: clang-14 python3-clang-14
+# each: no
 # build: mutants-plain
 # targets: build.ninja
 """Does a test fail if the library is wrong? Each case is one mutant of lib/: an operator, constant, condition or returned

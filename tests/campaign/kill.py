@@ -10,13 +10,13 @@ four, are killed with it. What is left is judged, and so is how it goes on."""
 # targets: tools/bfmerge tools/bfseal tools/bfuniq tools/bfdelta tools/bfcommon tools/bfquery tools/bfinspect
 
 import contextlib
-import os
 import shutil
 import subprocess
 import sys
 
 from campaign import Campaign, main
-from writers import (TIMEOUT, TRACE, Judge, Made, TOLD, of_calls, of_tools, prepared, run_scenario, start_scenario)
+from writers import (TIMEOUT, TRACE, Judge, Made, TOLD, loading, marked, of_calls, of_tools, prepared, run_scenario,
+                     start_scenario, stops_of)
 
 PARTS = 32  # of the points of a scenario: so many cases, in each of which are all kinds of moments
 KILLED = 128 + 9
@@ -34,25 +34,12 @@ class Kill(Campaign):
         prepared(scenarios, self.made, folder)
         self.runs = [(scenario, processes) for scenario in scenarios
                      for processes in ((1,) if scenario.alone else (1, 2, 4))]
-        self.stops = {scenario.name: self.list_of(scenario, folder / f"stops-{number}")
+        self.stops = {scenario.name: stops_of(self.made, scenario, folder / f"stops-{number}")
                       for number, scenario in enumerate(scenarios)}
         # Those of the loader are the same in all runs of a tool: enough in one of them.
-        self.first = {scenario.name: 0 if scenario.is_call else self.loading(scenario, folder) for scenario in scenarios}
+        self.first = {scenario.name: loading(scenario, folder, self.stops[scenario.name]) for scenario in scenarios}
         self.whole = {scenario.words[0]: (scenario, 1) for scenario, processes in reversed(self.runs) if processes == 1}
         self.total = PARTS * len(self.runs)
-
-    def marked(self, scenario):
-        return ["-m"] if scenario.is_call else []
-
-    def list_of(self, scenario, folder):
-        self.made.lay_out(scenario, folder)
-        run_scenario(scenario, folder, before=[TRACE, "-l", "stops", *self.marked(scenario)])
-        return (folder / "stops").read_text().splitlines()
-
-    def loading(self, scenario, folder):
-        subprocess.run([TRACE, "-l", folder / "loading", scenario.words[0], "--version"], stdout=subprocess.DEVNULL,
-                       check=True)
-        return len(os.path.commonprefix([(folder / "loading").read_text().splitlines(), self.stops[scenario.name]]))
 
     def describe(self, case):
         (scenario, processes), part = self.runs[case // PARTS], case % PARTS
@@ -79,7 +66,7 @@ class Kill(Campaign):
         together = processes == 4 and number // PARTS % 2 == 1
         with contextlib.ExitStack() as stack:
             others = [self.start_other(scenario, folder, process, stack) for process in range(1, processes)]
-            status, said = run_scenario(scenario, folder, [TRACE, "-k", str(number), *self.marked(scenario)])
+            status, said = run_scenario(scenario, folder, [TRACE, "-k", str(number), *marked(scenario)])
             if status not in (0, KILLED):
                 judge.accept(status, said)
             ended = [process for process, other in enumerate(others, 1) if self.end_other(judge, other, together)]

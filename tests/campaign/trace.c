@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * campaign-trace [-l FILE] [-k N] [-m] [-s BYTES] COMMAND [ARGUMENT]...
+ * campaign-trace [-l FILE] [-k N] [-m] [-s BYTES] [-a N] COMMAND [ARGUMENT]...
  *
  * Runs a command and stops it, all its threads and children, before and after each system call.
  *
@@ -8,6 +8,7 @@
  *     -k N      kills all by SIGKILL at stop N; before a call means that it is not made
  *     -m        looks only at what is between two calls of getppid(): campaign-calls marks so
  *     -s BYTES  lets no read or write transfer more than so many bytes at once
+ *     -a N      from stop N on
  *
  * The exit status is the command's, 128 + n if signal n ended it, and 125 if this program cannot do
  * its work. strace can make a call fail; it can neither end a process between a call and what
@@ -46,7 +47,7 @@ enum {
 };
 
 static FILE *list;
-static unsigned long kill_at, stops;
+static unsigned long kill_at, shorten_from, stops;
 static uint64_t at_most;
 static bool marked;
 static unsigned marks;
@@ -127,7 +128,7 @@ static bool stopped(pid_t thread)
         fprintf(list, "%lu before %llu\n", stops, (unsigned long long)info.entry.nr);
     else if (list != NULL)
         fprintf(list, "%lu after\n", stops);
-    if (at_most != 0)
+    if (at_most != 0 && stops >= shorten_from)
         shorten(thread, &info);
     return stops != kill_at;
 }
@@ -193,13 +194,15 @@ static int run(pid_t child)
 
 int main(int argc, char **argv)
 {
-    for (int option; (option = getopt(argc, argv, "+l:k:ms:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "+a:l:k:ms:")) != -1;) {
         if (option == 'l') {
             list = fopen(optarg, "we");
             if (list == NULL)
                 err(CANNOT, "%s", optarg);
         } else if (option == 'k') {
             kill_at = strtoul(optarg, NULL, 10);
+        } else if (option == 'a') {
+            shorten_from = strtoul(optarg, NULL, 10);
         } else if (option == 'm') {
             marked = true;
         } else if (option == 's') {

@@ -249,6 +249,25 @@ def start_scenario(scenario, folder, process, told):
                             stderr=subprocess.PIPE, env={"LC_ALL": "C.UTF-8", "TMPDIR": "temporary"})
 
 
+def marked(scenario):
+    return ["-m"] if scenario.is_call else []
+
+
+def stops_of(made, scenario, folder):
+    """What campaign-trace lists."""
+    made.lay_out(scenario, folder)
+    run_scenario(scenario, folder, [TRACE, "-l", "stops", *marked(scenario)])
+    return (folder / "stops").read_text().splitlines()
+
+
+def loading(scenario, folder, stops):
+    """How many of them are the loader's."""
+    if scenario.is_call:
+        return 0
+    subprocess.run([TRACE, "-l", folder / "loading", scenario.words[0], "--version"], stdout=subprocess.DEVNULL, check=True)
+    return len(os.path.commonprefix([(folder / "loading").read_text().splitlines(), stops]))
+
+
 # ------------------------------------------------------------------ what is left
 
 

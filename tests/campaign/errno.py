@@ -311,6 +311,15 @@ class ErrnoJudge(Judge):
         if self.point.call not in SYNCS:  # who copies a live filter, and learns that the disk failed, poisons it
             super().sources()
 
+    def go_on(self, must):
+        changed = [name for name in self.scenario.files.split() if name != self.scenario.target
+                   and (self.made.folder / name).is_file()
+                   and self.content(name) != (self.made.folder / name).read_bytes()]
+        if changed:  # a poisoned source: sources() looked at why
+            self.count("poisoned")
+        else:
+            super().go_on(must)
+
     def poisoned(self, said):
         """After a failed write to disk: what the kernel still has of it nobody knows."""
         if self.status == 0 or self.point.call not in SYNCS or "poisoned" not in said:

@@ -7,6 +7,7 @@ One point is one run. What is left is judged: an exit status of 0 hides no lost 
 behind, the message names the cause, and the next run does all there is to do."""
 
 # Debian: strace util-linux xfsprogs e2fsprogs mount
+# each: no
 # meson: -Dtools=true
 # build: plain
 # targets: tests/campaign/campaign-trace tests/campaign/campaign-calls tests/campaign/campaign-nomem.so tools/bfcreate
@@ -270,8 +271,10 @@ MEANS = (
     ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP", "replaced or removed|removed or replaced|a symbolic link to nothing"),
     ("openat", "ENOENT ENOTDIR", "no boot_id in /proc"),
     ("madvise", "EFAULT", "truncated|overwritten|poisoned"),               # what is mapped is not there
-    ("lseek", None, "overwritten"),                                        # a size that cannot be told is another one
+    ("lseek", None, "overwritten|removed or replaced"),                    # a size that cannot be told is another one
+    ("openat", "EBUSY", "it is being sealed"),
     ("msync", None, "poisoned"),
+    ("fdatasync", None, "poisoned"),
     ("pwrite64", None, "died while it was written"),                       # a mark of a sync that could not be removed
     ("limit", None, "error while loading shared libraries|cannot be preloaded"),
     ("close", None, "error while loading shared libraries"),

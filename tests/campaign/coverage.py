@@ -108,7 +108,8 @@ class Coverage(Campaign):
         shared = [row["filename"][0] for row in json.loads(command(["meson", "introspect", "--targets", CONDITIONS]))
                   if row["type"] == "shared library" and row["name"] == "bloomfile"]
         self.object = shared[0]
-        command(["ninja", "-C", CONDITIONS, *(os.path.relpath(path, CONDITIONS) for path in [*programs, *shared])])
+        command(["ninja", "-C", CONDITIONS, *(os.path.relpath(path, CONDITIONS) for path in [*programs, *shared]),
+                 "fuzz/live-empty.bloom"])  # and with it all seeds
         if "--resume" not in sys.argv and "--only" not in sys.argv:
             for old in [*BUILT.rglob("*.gcda"), *PROFILES.glob("*.profraw")]:
                 old.unlink()

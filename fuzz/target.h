@@ -22,7 +22,7 @@ static inline void expect(bool condition)
 /* Of its exact size: reading past it is caught. */
 static inline uint8_t *copy_of(const void *data, size_t size)
 {
-    uint8_t *copy = malloc(size > 0 ? size : 1);
+    uint8_t *copy = calloc(size > 0 ? size : 1, 1);
     expect(copy != NULL);
     if (size > 0)
         memcpy(copy, data, size);

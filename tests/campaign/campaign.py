@@ -15,6 +15,7 @@ A campaign is a class and a last line, main(Class), in a file of its own. Its he
 import argparse
 import collections
 import concurrent.futures
+import concurrent.futures.process
 import ctypes
 import json
 import math
@@ -47,6 +48,10 @@ class Found(Exception):
 
     def __reduce__(self):
         return Found, (self.message, self.files)
+
+
+class Stopped(Exception):
+    """A case that lasts long was told by `stopping` to end: it is to be run again."""
 
 
 class Campaign:
@@ -147,15 +152,22 @@ class Progress:
         self.commits = []
         self.saved = 0.0
 
-    def resume(self):
+    def resume(self, total):
         state = json.loads(self.path.read_text())
+        if state["total"] != total:
+            cannot(f"there are {total} cases now, and were {state['total']}: a resumed run would leave some out")
         self.seed, self.seconds, self.next = state["seed"], state["seconds"], state["next"]
         self.undone, self.found, self.commits = state["undone"], state["found"], state["commits"]
         for row, columns in state["rows"].items():
             self.rows[row].update(columns)
 
-    def save(self, running):
-        state = {"seed": self.seed, "seconds": round(self.seconds, 1), "next": self.next, "commits": self.commits,
+    def begin(self):
+        """Does not lose a run that may be resumed yet."""
+        if self.path.exists():
+            os.replace(self.path, self.path.with_suffix(".old"))
+
+    def save(self, running, total):
+        state = {"seed": self.seed, "total": total, "seconds": round(self.seconds, 1), "next": self.next, "commits": self.commits,
                  "undone": sorted([*self.undone, *running]), "found": self.found, "rows": self.rows}
         new = self.path.with_suffix(".new")
         new.write_text(json.dumps(state, indent=1))
@@ -221,11 +233,13 @@ class Run:
     def __init__(self, campaign, options, state):
         self.campaign, self.options, self.state = campaign, options, state
         self.progress = Progress(state, options.seed, campaign.greatest)
-        self.stopped = False
+        self.stopped = self.broken = False
         if options.resume:
             if not self.progress.path.exists():
                 cannot(f"there is nothing to resume in {state}")
-            self.progress.resume()
+            self.progress.resume(campaign.total)
+        else:
+            self.progress.begin()
         if commit() not in self.progress.commits:
             self.progress.commits.append(commit())
 
@@ -240,7 +254,7 @@ class Run:
             yield index if given else spread(index, self.campaign.total, self.progress.seed)
 
     def is_enough(self):
-        if self.stopped or time.monotonic() > self.end:
+        if self.stopped or self.broken or time.monotonic() > self.end:
             return True
         wanted = self.options.count or (self.campaign.figure if self.options.time is None else None)
         return wanted is not None and self.progress.count(self.campaign.unit) >= wanted
@@ -253,6 +267,15 @@ class Run:
         case = running.pop(future)
         try:
             _, rows, found = future.result()
+        except Stopped:
+            self.progress.undone.append(case)
+            return
+        except concurrent.futures.process.BrokenProcessPool as error:
+            self.progress.undone.append(case)
+            if self.broken:
+                return
+            self.broken = True
+            rows, found = {}, Found(f"a process was killed while this case was run, or another one: {error}")
         except Exception as error:  # the campaign itself is wrong, or a process was killed
             rows, found = {}, Found(f"the campaign failed: {error!r}\n{getattr(error, '__cause__', '')}")
         self.progress.add(rows)
@@ -260,6 +283,10 @@ class Run:
             kept = keep(self.state, self.options.name, self.campaign, self.progress.seed, case, found)
             self.progress.found.append(str(kept))
             print(f"FOUND {self.campaign.describe(case)}: {found.message.splitlines()[0]}\n    {kept}", file=sys.stderr)
+            self.save(running)
+
+    def save(self, running):
+        self.progress.save(running.values(), self.campaign.total)
 
     def all(self):
         begun, before = time.monotonic(), self.progress.seconds
@@ -282,8 +309,8 @@ class Run:
                     self.take(future, running)
                 self.progress.seconds = before + time.monotonic() - begun
                 if time.monotonic() > self.progress.saved + STATE_EVERY:
-                    self.progress.save(running.values())
-        self.progress.save([])
+                    self.save(running)
+        self.save({})
 
     def report(self):
         progress = self.progress

@@ -450,7 +450,7 @@ int main(int count, char **arguments)
         if (status != 0 && crowd->places[i].pid > 0)
             kill(crowd->places[i].pid, SIGKILL);
     print();
-    if (status == 0)
+    if (status == 0 && !crowd->found)
         return 0;
     (void)fprintf(stderr, "%s\n",
                   crowd->message[0] != '\0' ? crowd->message : "the overseer was killed");

@@ -56,10 +56,13 @@ class Point:
         self.harmless = harmless  # it must do all the same
 
 
+TRACED = "{trace}"  # where strace says what it did
+
+
 def injected(call, name, first, last):
     where = f"when={first}..{last}" if last != first else f"when={first}"
     return Point(f"{call} no. {first} is {name}" + (", and the next" if last != first else ""),
-                 ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", "signal=none",
+                 ["strace", "-f", "--seccomp-bpf", "-qq", "-o", TRACED, "-e", f"trace={call}", "-e", "signal=none",
                   "-e", f"inject={call}:error={name}:{where}"], call=call, error=name)
 
 
@@ -171,7 +174,7 @@ class Errno(Campaign):
 
     def storm(self, call, first):
         return Point(f"every other {call} from no. {first} on is interrupted",
-                     ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", "signal=none",
+                     ["strace", "-f", "--seccomp-bpf", "-qq", "-o", TRACED, "-e", f"trace={call}", "-e", "signal=none",
                       "-e", f"inject={call}:error=EINTR:when={first}+2"], call=call, error="EINTR")
 
     def limits(self, scenario):
@@ -209,8 +212,15 @@ class Errno(Campaign):
 
     def point(self, scenario, point, folder):
         before = self.made.lay_out(scenario, folder)
-        status, said = run_scenario(scenario, folder, point.before, **{"LD_PRELOAD": NOMEM, **point.environment})
-        return self.judge(scenario, point, folder, before, status, said)
+        trace = folder.with_suffix(".trace")
+        words = [str(trace) if word == TRACED else word for word in point.before]
+        status, said = run_scenario(scenario, folder, words, **{"LD_PRELOAD": NOMEM, **point.environment})
+        columns = self.judge(scenario, point, folder, before, status, said)
+        if TRACED in point.before:
+            if "(INJECTED)" not in trace.read_text(errors="replace"):  # not made as often this time, by threads
+                columns["not reached"] = columns.pop("points")
+            trace.unlink()
+        return columns
 
     def on_full_disk(self, scenario, name, free):
         """With so many pages left of it."""

@@ -17,6 +17,7 @@ PAGE, HEADER = 4096, 4096
 BLOCK = 2048   # bits or lengths of one case
 CHANCE = 1000  # damages by chance of one case
 CHANCES = 1_000_000
+HANGS = 600  # seconds, for damages that take one
 TOOLS_EVERY = 500  # through the tools, too, which cost milliseconds
 
 
@@ -38,8 +39,11 @@ class Target:
             shutil.copy(path, folder)
         words = [BUILT / "tests/campaign/flips", folder / pathlib.Path(self.first).name,
                  folder / pathlib.Path(self.name).name, keys or GOLDEN / self.keys, *self.hash]
-        run = subprocess.run(words, input="\n".join(damages) + "\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             text=True, check=False)
+        try:
+            run = subprocess.run(words, input="\n".join(damages) + "\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, timeout=HANGS, check=False)
+        except subprocess.TimeoutExpired:
+            raise Found(f"{self.name}: a lookup hangs, after one of the damages of this case") from None
         answers = run.stdout.splitlines()
         if run.returncode != 0 or len(answers) != len(damages):
             last = damages[min(len(answers), len(damages) - 1)]

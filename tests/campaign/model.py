@@ -121,11 +121,12 @@ class Model(Campaign):
             if made.returncode != 0:
                 raise Found(f"{' '.join(words)}: {made.stdout}{made.stderr}")
         said = subprocess.run(["./pan", "-m1000000"], cwd=folder, capture_output=True, text=True, check=False).stdout
-        errors, states = re.search(r"errors: (\d+)", said), re.search(r"(\d+) states, stored", said)
-        if not errors or not states or "max search depth too small" in said or "out of memory" in said:
+        errors, states = re.search(r"errors: (\d+)", said), re.search(r"([\d.e+]+) states, stored", said)
+        unfinished = re.search("max search depth too small|out of memory|DMEMLIM bound|Search not completed", said)
+        if not errors or not states or (unfinished and errors[1] == "0"):
             raise Found(f"not all states were searched:\n{said}")
         violated = re.search(r"pan:\d+: (assertion violated .*|invalid end state.*)", said)
-        counts = {"runs": 1, "states": int(states[1])}
+        counts = {"runs": 1, "states": int(float(states[1]))}
         if without:
             if not violated:
                 raise Found(f"{without[8:] if without.startswith('W') else without} is not found", {"pan.txt": said})

@@ -157,8 +157,8 @@ class Power(Campaign):
         machine.sectors = 0, 0
 
     def finish(self, rows):
-        return [f"{name}: an msync that does nothing was never noticed" for name, row in rows.items()
-                if row.get("controls", 0) >= 10 and row["noticed"] == 0]
+        controls, noticed = (sum(row.get(column, 0) for row in rows.values()) for column in ("controls", "noticed"))
+        return ["an msync that does nothing was never noticed"] if controls >= 3 and noticed == 0 else []
 
 
 if __name__ == "__main__":

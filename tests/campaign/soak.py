@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 
-from campaign import BUILT, Campaign, Found, main, stopping
+from campaign import BUILT, Campaign, Found, Stopped, main, stopping
 
 PROGRAM = BUILT / "tests" / "campaign" / "crowd"
 HOURS_2 = 7200
@@ -135,10 +135,10 @@ class Soak(Campaign):
                 for crowd in crowds:
                     crowd.process.terminate()
         found = [f"{crowd.name}: {message}" for crowd in crowds if (message := crowd.end())]
-        if stopping.is_set():
-            return {}
         if found:
             raise Found("\n".join(found), {"samples.json": json.dumps({crowd.name: crowd.rows for crowd in crowds})})
+        if stopping.is_set():
+            raise Stopped
         return {row: self.compared(samples) for crowd in crowds for row, samples in crowd.rows.items()} | {
             f"{crowd.name}, all": {**self.compared(crowd.rows[f"{crowd.name}, all"]),
                                    **{name: crowd.counts[name] for name in DONE}} for crowd in crowds}
@@ -160,6 +160,8 @@ class Soak(Campaign):
     def finish(self, rows):
         faults = []
         for row, columns in sorted(rows.items()):
+            if columns["samples"] < 5:
+                faults.append(f"{row}: {columns['samples']} samples are too few")
             for measure, (_, fraction, number) in MEASURES.items():
                 if not self.is_judged(measure):
                     continue

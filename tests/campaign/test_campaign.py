@@ -13,13 +13,17 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOY = '''
-import sys, time
+import os, sys, time
 sys.path.insert(0, sys.argv.pop(1))
 from campaign import Campaign, Found, main
 
+MORE = "more" in sys.argv
+if MORE:
+    sys.argv.remove("more")
+
 class Toy(Campaign):
     unit = "throws"
-    total = 40
+    total = 41 if MORE else 40
 
     def prepare(self, folder):
         (folder / "shared").write_text("here")
@@ -32,6 +36,8 @@ class Toy(Campaign):
             time.sleep(0.1)
         if "bad" in sys.argv[0] and case == 7:
             raise Found("seven", {"proof": b"7"})
+        if "killed" in sys.argv[0] and case == 7:
+            os.kill(os.getpid(), 9)
         if "broken" in sys.argv[0] and case == 8:
             raise ValueError("a fault of the campaign")
         return {"even" if case % 2 == 0 else "odd": {"throws": 1, "cases": case, "eyes": chance.randint(1, 6)}}
@@ -51,7 +57,7 @@ class Framework(unittest.TestCase):
         path.write_text(TOY)
         return subprocess.Popen([sys.executable, "-W", "error", path, HERE, *arguments], stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True, start_new_session=True,
-                                env={**os.environ, "STATE": str(self.folder)})
+                                env={**os.environ, "STATE": str(self.folder), "TMPDIR": str(self.folder)})
 
     def run_toy(self, name, *arguments, status=0):
         run = self.begin(name, *arguments)
@@ -126,6 +132,25 @@ class Framework(unittest.TestCase):
         output, errors = self.run_toy("broken", status=1)
         self.assertIn("a fault of the campaign", errors)
         self.assertIn("FOUND 1", output)
+
+    def test_killed_process_is_found_and_its_case_is_run_again(self):
+        output, errors = self.run_toy("killed", "--seed", "3", "--jobs", "2", status=1)
+        self.assertIn("a process was killed", errors)
+        self.assertIn("FOUND 1", output)
+        rows, state = self.rows("killed")
+        self.assertIn(7, state["undone"])
+        self.assertEqual(sum(row["throws"] for row in rows.values()) + len(state["undone"]), state["next"])
+
+    def test_other_cases_are_not_resumed(self):
+        self.run_toy("toy", "--seed", "5", "--count", "10")
+        _, errors = self.run_toy("toy", "--resume", "more", status=2)
+        self.assertIn("there are 41 cases now, and were 40", errors)
+
+    def test_new_run_keeps_the_state_of_the_old_one(self):
+        self.run_toy("toy", "--seed", "5", "--count", "10")
+        old = (self.folder / "toy" / "state.json").read_bytes()
+        self.run_toy("toy", "--seed", "6")
+        self.assertEqual((self.folder / "toy" / "state.old").read_bytes(), old)
 
     def test_wrong_arguments(self):
         for arguments in ["--time", "ten"], ["--count", "0"], ["--count", "1.5"], ["--resume", "--seed", "1"], ["--resume"]:

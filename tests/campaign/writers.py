@@ -140,7 +140,8 @@ def of_tools():
 
 
 def of_calls():
-    plain = [of_call(call, files=files, living=call.startswith(("create", "rescue"))) for call, files in (
+    plain = [of_call(call, files=files, living=call.startswith(("create", "rescue")),
+                     must=(0,) if call == "rescue" else ()) for call, files in (
         ("builder_finish", ""), ("create", ""), ("create series", ""), ("seal_to", "live"), ("seal_to series", "grow"),
         ("rescue", "live"), ("fold", "a b"), ("merge", "a b"), ("project", "counting"),
         ("join", "s0 s1"), ("assemble", "a b"), ("delta", "a b"), ("patch", "a patch"))]
@@ -150,7 +151,7 @@ def of_calls():
         of_call("seal_to replace", files="live", old="b", alone=False),
         of_call("merge replace", files="a b", target="a", next=["true"]),
         # A kill may leave layers without a first one, which nobody takes for a series.
-        of_call("rescue series", files="grow", living=True, leaves=r"out\.[0-9]",
+        of_call("rescue series", files="grow", living=True, must=(0,), leaves=r"out\.[0-9]",
                 next=[CALLS, "rescue series replace", "0"]),
         of_call("patch replace", files="a patch", target="a", next=["true"]),
     ]
@@ -355,7 +356,10 @@ class Judge:
 
     def is_live(self, ended):
         """Whether a new live file can be used; if its maker was killed while it closed it, by who accepts that."""
-        absent, said = self.missing([], accept=False)
+        keys = [f"{KEYS * number + 1 + i}" for number in self.scenario.must for i in range(KEYS)]
+        absent, said = self.missing(keys, accept=False)
+        if absent:
+            self.fail(f"{len(absent)} keys of the source are lost, such as {absent[0]}")
         if absent is None and not ended and "died" in said:
             self.count("unclean")
             absent, said = self.missing([], accept=True)

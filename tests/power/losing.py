@@ -380,8 +380,11 @@ class Leveldb(Scenario):
         result = ask("levelfilter", "check", self.folder)
         if result.returncode == 2:  # not a matter of filters: rows that LevelDB had not synchronised
             return 0, [result.stderr]
-        keys = len(ask("levelfilter", "dump", self.folder).stdout.splitlines())
-        return keys, [result.stdout + result.stderr] * result.returncode
+        dumped = ask("levelfilter", "dump", self.folder)
+        if dumped.returncode != 0:
+            return 0, [dumped.stderr]
+        keys = len(dumped.stdout.splitlines())
+        return keys, [result.stdout + result.stderr] * (result.returncode != 0)
 
 
 SCENARIOS = {"delta": Delta, "building": Building, "shipping": Shipping, "sstable": Sstable, "guard": Guard,

@@ -34,7 +34,7 @@ static void check_folder(const char *path, const char *file)
 bool target_leads_nowhere(const char *path)
 {
     struct stat st;
-    return stat(path, &st) != 0 && errno == ENOENT && lstat(path, &st) == 0;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
 }
 
 static void check_new(const char *path)

@@ -9,5 +9,7 @@ int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags)
 {
     if (f->series != NULL)
         return series_rescue(f, dst, flags);
-    return header_is_layer(&f->header) ? BLOOMFILE_ENOTONE : rescue(dst, f, 0, false, flags);
+    if (header_is_layer(&f->header))
+        return BLOOMFILE_ENOTONE;
+    return rescue(new_image_to_file(dst, flags), f, 0, false);
 }

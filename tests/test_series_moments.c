@@ -246,6 +246,52 @@ static void a_rescue_without_memory_leaves_nothing(void **state)
     bloomfile_close(f);
 }
 
+static bloomfile *filled(const char *path, uint64_t seed)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.series = BLOOMFILE_GROW;
+    assert_error(bloomfile_create(&f, path, &params, 0), 0);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_error(bloomfile_add_digest(f, number(seed, i), NULL), 0);
+    return f;
+}
+
+static void assert_is_whole(const char *path, uint64_t seed)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, path, 0), 0);
+    for (uint64_t i = 0; i < KEYS; i++)
+        assert_true(bloomfile_contains_digest(f, number(seed, i)));
+    bloomfile_close(f);
+}
+
+/* Names are given when all layers are on disk; from then on, what is half replaced is refused. */
+static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
+{
+    (void)state;
+    bloomfile *f = filled("series", 1), *none;
+    bloomfile_close(filled("old", 2));
+    const size_t before = entries_in_dir();
+    for (unsigned nth = 1, error = ENOSPC; error != 0; nth++) {
+        const struct faults faults = once(ON_pwrite64, nth, ENOSPC);
+        faults_begin(&faults);
+        error = bloomfile_rescue("old", f, BLOOMFILE_REPLACE);
+        faults_end();
+        assert_is_whole("old", error != 0 ? 2 : 1);
+        assert_int_equal(entries_in_dir(), before);
+    }
+    const struct faults second_name = once(ON_renameat, 2, EIO);
+    faults_begin(&second_name);
+    assert_error(bloomfile_rescue("old", f, BLOOMFILE_REPLACE), EIO);
+    faults_end();
+    assert_error(bloomfile_open(&none, "old", 0), BLOOMFILE_ESERIES);
+    assert_error(bloomfile_rescue("old", f, BLOOMFILE_REPLACE), 0);
+    assert_is_whole("old", 1);
+    bloomfile_close(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
@@ -255,6 +301,7 @@ int main(void)
         TEST(adds_survive_each_call_that_fails),
         TEST(lookups_survive_each_call_that_fails),
         TEST(a_rescue_without_memory_leaves_nothing),
+        TEST(a_rescue_that_fails_leaves_what_it_was_to_replace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -7,7 +7,6 @@
 
 #include "combine/source.h"
 #include "handle/changed.h"
-#include "image/new_image.h"
 
 /* Each byte of a boot identity that no boot has: it makes the file unclean. */
 #define NO_BOOT 0xFF
@@ -25,7 +24,7 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     return error != 0 ? error : new_image_finish(r, h);
 }
 
-int rescue(const char *dst, const bloomfile *f, uint64_t series, bool succeeded, unsigned flags)
+int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succeeded)
 {
     struct header h;
     struct source s;
@@ -42,7 +41,7 @@ int rescue(const char *dst, const bloomfile *f, uint64_t series, bool succeeded,
     memset(h.record.boot_id, doubtful ? NO_BOOT : 0, sizeof h.record.boot_id);
     int error = source_start(&s, f);
     if (error == 0)
-        error = new_image_start(&r, &h, new_image_to_file(dst, flags));
+        error = new_image_start(&r, &h, to);
     if (error == 0)
         error = make_rescue(&s, &r, &h, doubtful);
     new_image_abandon(&r);

@@ -4,9 +4,10 @@
 #define BLOOMFILE_RESCUE_H
 
 #include "handle/handle.h"
+#include "image/new_image.h"
 
 /* As bloomfile_rescue() says. series: 0, or the identity of the one that the copy is a layer of;
  * succeeded: one that has a successor. */
-int rescue(const char *dst, const bloomfile *f, uint64_t series, bool succeeded, unsigned flags);
+int rescue(struct destination to, const bloomfile *f, uint64_t series, bool succeeded);
 
 #endif

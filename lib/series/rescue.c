@@ -6,57 +6,77 @@
 #include <unistd.h>
 
 #include "combine/rescue.h"
+#include "os/file.h"
 #include "series/files.h"
 #include "series/identity.h"
 #include "series/series.h"
 
-static void free_names(char **names, size_t count)
+/* A layer on its way: complete on disk, before any of them gets its name. */
+struct rescued {
+    char *path;
+    struct publication *publication;
+};
+
+static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
+                uint64_t identity, bool succeeded, bool replace)
 {
-    for (size_t i = 0; names != NULL && i < count; i++)
-        free(names[i]);
-    free(names);
+    const struct header *h = &layer->header;
+    const uint64_t size = geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
+    int fd;
+    r->path = files_path(to, h->layer);
+    int error = r->path == NULL ? ENOMEM : publish_start(&r->publication, r->path, replace, &fd);
+    if (error == 0)
+        error = publish_allocate(fd, size, true);
+    if (error == 0)
+        error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
+    return error != 0 ? error : file_flush(fd);
 }
 
-/* The paths of all layers, before any is made: what has been made must be removed without memory,
- * too. NULL: ENOMEM. */
-static char **new_names(const struct series *to, const struct layers *l)
+/* The newest first. If one gets no name, those that have one are nobody's; what they have replaced
+ * is gone. */
+static int give_names(struct rescued *all, size_t count, bool replace)
 {
-    char **names = calloc(l->count, sizeof *names);
-    for (size_t i = 0; names != NULL && i < l->count; i++) {
-        names[i] = files_path(to, l->list[i]->header.layer);
-        if (names[i] == NULL) {
-            free_names(names, i);
-            return NULL;
-        }
+    int error = 0;
+    size_t i = count;
+    while (i > 0 && error == 0) {
+        struct publication *complete = all[--i].publication;
+        all[i].publication = NULL;
+        error = publish_finish(complete);
     }
-    return names;
+    for (size_t named = i + 1; error != 0 && !replace && named < count; named++)
+        unlink(all[named].path);
+    return error;
 }
 
-static int rescue_layers(const struct series *to, const struct layers *l, unsigned flags)
+static int rescue_layers(const struct series *to, const struct layers *l, bool replace)
 {
     uint64_t identity;
-    char **names = new_names(to, l);
-    int error = names == NULL ? ENOMEM : identity_new(&identity);
-    for (size_t i = l->count; i-- > 0 && error == 0;) {
-        error = rescue(names[i], l->list[i], identity, i + 1 < l->count, flags);
-        for (size_t made = i + 1; error != 0 && flags == 0 && made < l->count; made++)
-            unlink(names[made]); /* nobody's */
-    }
-    free_names(names, l->count);
+    struct rescued *all = calloc(l->count, sizeof *all);
+    int error = all == NULL ? ENOMEM : identity_new(&identity);
+    for (size_t i = 0; i < l->count && error == 0; i++)
+        error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
+    if (error == 0)
+        error = give_names(all, l->count, replace);
+    /* The last one first: each holds back the signals that the one before has left. */
+    for (size_t i = l->count; i-- > 0 && all != NULL; free(all[i].path))
+        publish_abandon(all[i].publication);
+    free(all);
     return error;
 }
 
 int series_rescue(const bloomfile *f, const char *path, unsigned flags)
 {
-    char *real = path != NULL ? realpath(path, NULL) : NULL, *copy = NULL;
+    if (path == NULL || (flags & ~BLOOMFILE_REPLACE) != 0)
+        return BLOOMFILE_EPARAMS;
+    if (!f->series->live)
+        return BLOOMFILE_ESEALED;
+    char *real = realpath(path, NULL), *copy = NULL;
     struct series to = { .generations = f->series->generations };
-    if (path == NULL || !f->series->live)
-        return path == NULL ? BLOOMFILE_EPARAMS : BLOOMFILE_ESEALED;
     if (real == NULL && (copy = strdup(path)) == NULL)
         return ENOMEM;
     to.path = real != NULL ? real : copy;
     const struct layers *l = layers_enter(f);
-    int error = rescue_layers(&to, l, flags);
+    int error = rescue_layers(&to, l, flags != 0);
     layers_leave(f, l);
     free(real);
     free(copy);

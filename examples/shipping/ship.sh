@@ -65,8 +65,8 @@ whole() {
 # told FOLDER NAME: whether it is the file that was published.
 told() { (cd "$1" && sha256sum --quiet -c ".sum") >/dev/null 2>&1 && [ -e "$1/$2.bloom" ]; }
 
-# switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so. Who was killed before may have left names that
-# are not on disk yet.
+# switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so. Syncs even if the link is right: an earlier run
+# may have been killed before its sync.
 switch_to() {
     if [ "$(readlink "$1/current.bloom" || :)" != "$2.bloom" ]; then
         rm -f "$1/.link"

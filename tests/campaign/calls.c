@@ -199,7 +199,8 @@ static int create_memory(void)
     return bloomfile_create_memory(&made, &params, 0);
 }
 
-static int add(void)
+/* every: how many adds come between two syncs; 0: none is synced. */
+static int add_all(unsigned every)
 {
     char room[16];
     int error = 0;
@@ -207,22 +208,20 @@ static int add(void)
         error = bloomfile_add(writer, room, key(room, i), NULL);
         if (error == 0)
             atomic_store(&told->done, i + 1);
+        if (error == 0 && every > 0 && i % every == every - 1)
+            error = bloomfile_sync(writer);
     }
     return error;
 }
 
+static int add(void)
+{
+    return add_all(0);
+}
+
 static int add_and_sync(void)
 {
-    char room[16];
-    int error = 0;
-    for (unsigned i = 0; i < KEYS && error == 0; i++) {
-        error = bloomfile_add(writer, room, key(room, i), NULL);
-        if (error == 0)
-            atomic_store(&told->done, i + 1);
-        if (error == 0 && i % GO == GO - 1)
-            error = bloomfile_sync(writer);
-    }
-    return error;
+    return add_all(GO);
 }
 
 static int add_many(void)

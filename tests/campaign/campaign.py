@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What all campaigns share: cases by number, several at once; a seed repeats them, a state lets them go on, and what is
-found is kept with all that repeats it.
+"""What all campaigns share: numbered cases that run in parallel, repeat by seed and resume from a state; findings are kept
+with all that repeats them.
 
 A campaign is a class and a last line, main(Class), in a file of its own. Its head tells scripts/campaign what it needs:
 
     # Debian: strace e2fsprogs      packages beyond those that the build needs
-    # compiler: clang               gcc if it is not said
+    # compiler: clang               default: gcc
     # meson: -Dtools=false          options; campaigns with equal build: share a folder
     # build: plain
-    # targets: tools/bfquery        what ninja makes there; all if it is not said
-    # each: no                      left out where all are run, since its programs take minutes to build
+    # targets: tools/bfquery        what ninja builds there; default: all
+    # each: no                      scripts/campaign --each skips it: it takes minutes to build
 """
 
 import argparse
@@ -40,7 +40,7 @@ CANNOT = 2  # the exit status where a campaign cannot be run
 
 
 class Found(Exception):
-    """What a campaign looks for. Files, by name, are kept beside the message."""
+    """A finding. Files, by name, are kept beside the message."""
 
     def __init__(self, message, files=()):
         super().__init__(message)
@@ -51,40 +51,40 @@ class Found(Exception):
 
 
 class Stopped(Exception):
-    """A case that lasts long was told by `stopping` to end: it is to be run again."""
+    """A long case saw `stopping` and ended early: it must run again."""
 
 
 class Campaign:
-    """To be subclassed. Objects are made once and then copied into the processes that run cases."""
+    """The base class. One object is made, and copied into each process that runs cases."""
 
     unit = "cases"   # what --count counts: a column of the table
     figure = None    # how many of them make a whole campaign; None: all cases
     total = None     # how many cases there are; None: without end. prepare() may set it
     in_order = False  # or spread, so that a part of them has something of everything
-    columns = ()     # in this order, behind those that are not listed
+    columns = ()     # the order of the last columns; others come before them
     time = None      # --time in seconds, for a case that lasts as long
-    greatest = ()    # columns of which not the sum is told, but the greatest number
+    greatest = ()    # columns that show the greatest number, not the sum
 
     def prepare(self, folder):
-        """Once, before all cases: makes what they share, in a folder that is removed at the end."""
+        """Runs once, first: makes what cases share, in a folder that is removed at the end."""
 
     def run(self, case, chance, folder):
         """Runs one case of 0.1 to 10 seconds: chance is a random.Random of the seed and the case, folder an empty one.
 
-        Returns {row: {column: number}}, or raises Found. What it does may depend on nothing else."""
+        Returns {row: {column: number}}, or raises Found. It may depend on nothing else."""
         raise NotImplementedError
 
     def describe(self, case):
-        """One line for who looks at what was found."""
+        """One line for the report of a finding."""
         return f"case {case}"
 
     def finish(self, rows):
-        """At the end, with all that has been counted: a list of what must not be, such as a row that is missing."""
+        """Runs last, with all counts: returns a list of faults, such as a missing row."""
         return []
 
 
 def cannot(message):
-    """Ends a campaign that cannot be run here."""
+    """Exits: the campaign cannot run here."""
     print(f"{sys.argv[0]}: {message}", file=sys.stderr)
     sys.exit(CANNOT)
 
@@ -107,7 +107,7 @@ def number(text):
 
 
 def spread(index, total, seed):
-    """A permutation of the cases, so that a part of a finite campaign has something of everything."""
+    """A permutation of the cases: a partial run samples all kinds."""
     step = int(total * 0.6180339887) | 1
     while math.gcd(step, total) != 1:
         step += 2
@@ -130,7 +130,7 @@ def _run(campaign, case, seed):
 
 
 def _begin(parent):
-    """In each process: what interrupts the parent must not end a case, nor what that runs; and none outlives the parent."""
+    """In each process: an interrupt of the parent must end no case and none of its children; no process outlives the parent."""
     os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for which in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
@@ -143,7 +143,7 @@ def _begin(parent):
 
 
 class Progress:
-    """What has been done. It is in a file, so that another run goes on from it."""
+    """What has been done, in a file from which another run resumes."""
 
     def __init__(self, folder, seed, greatest):
         self.path, self.greatest = folder / "state.json", greatest
@@ -162,13 +162,14 @@ class Progress:
             self.rows[row].update(columns)
 
     def begin(self):
-        """Does not lose a run that may be resumed yet."""
+        """Keeps the state of a run that may still be resumed."""
         if self.path.exists():
             os.replace(self.path, self.path.with_suffix(".old"))
 
     def save(self, running, total):
-        state = {"seed": self.seed, "total": total, "seconds": round(self.seconds, 1), "next": self.next, "commits": self.commits,
-                 "undone": sorted([*self.undone, *running]), "found": self.found, "rows": self.rows}
+        state = {"seed": self.seed, "total": total, "seconds": round(self.seconds, 1), "next": self.next,
+                 "commits": self.commits, "undone": sorted([*self.undone, *running]), "found": self.found,
+                 "rows": self.rows}
         new = self.path.with_suffix(".new")
         new.write_text(json.dumps(state, indent=1))
         os.replace(new, self.path)
@@ -185,7 +186,7 @@ class Progress:
 
 
 def commit():
-    """Of the tree that is tested."""
+    """The commit under test."""
     try:
         words = ["git", "-C", str(SOURCE_ROOT), "describe", "--always", "--dirty", "--abbrev=7", "--exclude=*"]
         return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -195,7 +196,7 @@ def commit():
 
 
 def keep(folder, name, campaign, seed, case, found):
-    """What repeats a finding. Returns its folder."""
+    """Saves a finding with all that repeats it. Returns its folder."""
     kept = folder / "found" / f"{seed}-{case}"
     shutil.rmtree(kept, ignore_errors=True)
     kept.mkdir(parents=True)
@@ -226,7 +227,7 @@ def table(campaign, progress):
         print("| " + " | ".join(cells) + " |")
 
 
-stopping = multiprocessing.get_context("fork").Event()  # the run ends: for cases that last long
+stopping = multiprocessing.get_context("fork").Event()  # the run ends: long cases look at it
 
 
 class Run:
@@ -244,7 +245,7 @@ class Run:
             self.progress.commits.append(commit())
 
     def cases(self):
-        """Those that are to come, without end if they have none."""
+        """The cases to come; endless if there is no total."""
         while self.progress.undone:
             yield self.progress.undone.pop(0)
         while self.campaign.total is None or self.progress.next < self.campaign.total:
@@ -331,14 +332,14 @@ class Run:
 
 def main(campaign_class):
     name = pathlib.Path(sys.argv[0]).stem
-    parser = argparse.ArgumentParser(prog=f"scripts/campaign {name}", description=campaign_class.__doc__,
+    parser = argparse.ArgumentParser(prog=f"scripts/campaign {name}", description=sys.modules["__main__"].__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False)
-    parser.add_argument("--time", type=duration, metavar="T", help="no new case after so long: 90, 10m, 2h")
-    parser.add_argument("--count", type=number, metavar="N", help=f"no new case after so many {campaign_class.unit}")
-    parser.add_argument("--seed", type=int, metavar="S", help="the same seed runs the same cases (by chance)")
-    parser.add_argument("--resume", action="store_true", help="go on where the last run was stopped")
-    parser.add_argument("--only", type=int, metavar="CASE", help="one case, as a report of something found names it")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="so many at once")
+    parser.add_argument("--time", type=duration, metavar="T", help="start no case after this time: 90, 10m, 2h")
+    parser.add_argument("--count", type=number, metavar="N", help=f"start no case after N {campaign_class.unit}")
+    parser.add_argument("--seed", type=int, metavar="S", help="repeats a run: the same seed, the same cases")
+    parser.add_argument("--resume", action="store_true", help="continue the last run")
+    parser.add_argument("--only", type=int, metavar="CASE", help="run one case, as a report names it")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="cases that run at once")
     options = parser.parse_args()
     options.name = name
     if options.resume and options.seed is not None:

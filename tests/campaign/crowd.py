@@ -2,9 +2,9 @@
 # build: crowd
 # meson: -Dtools=false -Dengines=disabled
 # targets: tests/campaign/crowd
-"""Processes and threads add, remove, look up, sync, grow, copy, fold, merge, seal and replace, and are killed and held
-back at random. What each was told is in the memory of another process, and every lookup is compared with it. A case is
-a plan for some seconds, which its number and the seed repeat; who runs when is repeated as far as the system does."""
+"""Processes and threads add, remove, look up, sync, grow, copy, fold, merge, seal and replace, and are killed and stopped at
+random. An oracle process remembers what each was promised and checks every lookup. A case is a plan for some seconds. Its
+number and the seed repeat the plan, but not the schedule."""
 
 import os
 import pathlib
@@ -48,7 +48,6 @@ def plan_of(case, chance):
 
 
 class Crowd(Campaign):
-    __doc__ = __doc__
     unit = "operations"
     figure = 10**10
     columns = ("cases", "adds", "removes", "lookups", "syncs", "grows", "seals", "copies", "folds", "merges",

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Makes each system call and allocation of every tool that writes, and of every call of the library that writes, fail
-with each error that its manual page lists (errnos.txt), once and twice in a row; lets calls be interrupted over and over,
-transfers be short, limits be reached and disks be full.
+"""Makes system calls and allocations fail in every tool and library function that writes: each call with each error on its
+manual page (errnos.txt), once and twice in a row. Also interrupts calls over and over, cuts transfers short, lowers limits
+and fills disks.
 
-One point is one run. What is left is judged: an exit status of 0 hides no lost key, and after an error nothing is left
-behind, the message names the cause, and the next run does all there is to do."""
+A point is one run. Exit status 0 may hide no lost key; after an error nothing may stay behind, the message must name the
+cause, and the next run must finish the job."""
 
 # Debian: strace util-linux xfsprogs e2fsprogs mount
 # each: no
@@ -74,7 +74,6 @@ def sampled(numbers):
 
 
 class Errno(Campaign):
-    __doc__ = __doc__
     unit = "points"
     columns = (*KINDS, "0", "told", "old", "cut", "new", "poisoned", "unclean", "keys")
 

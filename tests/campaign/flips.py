@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # build: plain
 # targets: tests/campaign/flips tools/bfquery tools/bfinspect tools/bffold tools/bfmerge tools/bfseal
-"""Damaged files: every bit, every truncation, and damages by chance, of every golden file."""
+"""Damaged files: every bit, every truncation, and random damage, of every golden file. Then looks up all keys singly, in
+batches, through the inline header, in copies, and by the tools: no answer may be "no"."""
 
 import collections
 import csv
@@ -105,9 +106,6 @@ def by_chance(chance, content):
 
 
 class Flips(Campaign):
-    """Damages golden files of all layouts, slices, sealed and live series: every bit, every length, and by chance; then asks
-    for all keys singly, in batches, by the inline header, of copies, and by the tools. No answer may be "no"."""
-
     unit = "damages"
     columns = ("refused", "maybe", "kept", "through tools")
 

@@ -4,13 +4,12 @@
 # meson: -Dfuzz=true -Dengines=disabled
 # build: fuzz
 # targets: fuzzers
-"""Foreign bytes for every entry that takes them: libFuzzer, with the sanitizers and without, for each target of fuzz/;
-and for the library and the Python reader side by side, which must say the same (differential.py).
+"""Foreign bytes for every entry that takes them: libFuzzer on each target of fuzz/, with the sanitizers and without, and the
+library beside the Python reader, which must agree (differential.py).
 
-A case is one run of one of them with a seed and a bounded number of executions. It begins with the corpus of the tree
-and what earlier runs of the campaign found, which they left in build/campaign/fuzz/corpus. If this has grown, --only does
-not repeat a case exactly; what repeats a finding is the input that is kept with it.
-"""
+A case is one run with a seed and a bounded number of executions. It starts from the corpus of the tree and from
+build/campaign/fuzz/corpus, where earlier runs left what they found. Once that has grown, --only does not repeat a case
+exactly; the input kept with a finding does."""
 
 import os
 import pathlib
@@ -55,7 +54,6 @@ KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "1000000000", "MALLOC_MMAP_THRESHOLD_":
 
 
 class Fuzz(Campaign):
-    __doc__ = __doc__
     unit = "executions"
     figure = 10**9
     columns = "under ASan+UBSan", "differential", "edges"

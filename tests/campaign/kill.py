@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Kills every tool that writes, and every call of the library that writes, before and after every system call.
+"""Kills every tool and library function that writes, before and after every system call.
 
-One point is one run that ends there by SIGKILL: alone, or beside one or three others that do the same and go on, or, of
-four, are killed with it. What is left is judged, and so is how it goes on."""
+A point is one run that ends there by SIGKILL: alone, beside one or three others that go on, or together with three. What it
+leaves behind is judged, and so is the next run."""
 
 # meson: -Dtools=true
 # build: plain
@@ -23,7 +23,6 @@ KILLED = 128 + 9
 
 
 class Kill(Campaign):
-    __doc__ = __doc__
     unit = "points"
     columns = ("before", "after", "of 2", "of 4", "all 4 killed", "old", "cut", "new", "unclean", "estimated", "temporary",
                "keys", "not reached")

@@ -2,8 +2,8 @@
 # Debian: spin
 # build: plain
 # targets: tools/bfquery
-"""Runs spin on the models in doc/model: each whole, which must hold in all its states, and without each of its steps in
-turn, which must be found. A case is one verification."""
+"""Runs spin on the models in doc/model: each complete, when all states must hold, and with each step left out, when spin must
+find a violation. A case is one verification."""
 
 import re
 import shutil
@@ -97,7 +97,6 @@ def cases():
 
 
 class Model(Campaign):
-    __doc__ = __doc__
     unit = "runs"
     in_order = True
     columns = ("states", "hold", "steps left out", "found")

@@ -3,14 +3,13 @@
 # each: no
 # build: mutants-plain
 # targets: build.ninja
-"""Does a test fail if the library is wrong? Each case is one mutant of lib/: an operator, constant, condition or returned
-value is another one, or a call or assignment is left out. It is killed if a test that reaches it fails, crashes or hangs.
+"""Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition or return
+value, or a call or assignment removed. A test that reaches it kills it by failing, crashing or hanging.
 
-All of format/, image/ and handle/, and of the other rooms a sample that is always the same. Who survives is listed in
-build/campaign/mutants/survived.tsv, with its number for --only. It has to be killed by a new test, or judged in mutants.tsv
-with the reason why no test can tell it from the library: a whole run fails if fewer than 98 % of the others are killed.
-Two variables are for who is in a hurry, or is not: MUTANT_SECONDS, of processor time for the tests of one mutant (20), and
-MUTANT_TESTS: "quick" (tests in C of the quick suite; the default), "unit" (all in C) or "all" (those of the tools, too)."""
+The cases are all of format/, image/ and handle/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
+lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
+from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
+tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all"."""
 
 import collections
 import ctypes

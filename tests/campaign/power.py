@@ -4,12 +4,12 @@
 # targets: tests/power/power-writer tests/power/power-writer-nosync tests/power/power-check tests/power/power-disk
 # targets: tools/bfcreate tools/bfdelta tools/bffold tools/bfinspect tools/bfmerge examples/guard
 # targets: examples/sstable/sstable examples/rocksdb/shipped examples/leveldb/levelfilter
-"""Power losses: nothing that a program was told to be on disk may be lost, on ext4, XFS and Btrfs.
+"""Power losses on ext4, XFS and Btrfs: nothing that was acknowledged as on disk may be lost.
 
-A case is a machine with a file system of its own, on which one program runs, and whose power fails again and again:
-the file system stops, with its journal written or not, or the disk loses what it had not flushed, but for some of its
-sectors, in any order, perhaps torn. Then it starts again, and what is found is compared with what was said. In control
-rows an msync that does nothing must lose keys, or a loss would not be noticed."""
+A case is a machine with a file system of its own, on which one program runs while the power fails again and again: the file
+system stops, with or without its journal, or the disk loses what was not flushed, all but some sectors, in any order,
+perhaps torn. Then the machine restarts, and what it finds is compared with what was acknowledged. In control rows an msync
+that does nothing must lose keys, or the campaign could not notice a loss."""
 
 import ctypes
 import os
@@ -56,7 +56,6 @@ def unmount_all(folder):
 
 
 class Power(Campaign):
-    __doc__ = __doc__
     unit = "losses"
     figure = 10_000
     columns = ["keys", "lost", "wrong", "sectors lost", "controls", "noticed"]

@@ -2,11 +2,10 @@
 # build: crowd
 # meson: -Dtools=false -Dengines=disabled
 # targets: tests/campaign/crowd
-"""Crowds that nobody kills or holds back, at full speed for two hours or --time: a growing series and a blocked filter,
-both replaced when they have so many keys, and a series that forgets, with writers, readers that open them again when
-they are stale, and a process that makes copies, folds, merges and patches. Descriptors, mappings, memory, disk and times
-are compared between the second and the last fifth of the run. LEAK=descriptor, mapping or memory shows that one lost at
-each reload is found."""
+"""Crowds at full speed, for two hours or --time: a growing series and a blocked filter, each replaced at a given size, and a
+series that forgets. Each has writers, readers that reopen stale files, and a process that copies, folds, merges and patches.
+Descriptors, mappings, memory, disk and times of the last fifth of the run are compared with those of the second.
+LEAK=descriptor, mapping or memory leaks one at each reload, which must be found."""
 
 import json
 import os
@@ -121,7 +120,6 @@ def stretches(samples, measure):
 
 
 class Soak(Campaign):
-    __doc__ = __doc__
     unit = "samples"
     total = 1
 

@@ -2,9 +2,9 @@
 # Debian: default-jdk-headless
 # build: plain
 # targets: tests/campaign/tomorrow
-"""Golden files of each release (tags v*) and of the tree, read by the libraries of C and Java and by tests/spec_reader.py;
-and files of tomorrow made from each: unknown bits, numbers, versions and reserved bytes, with the checksums put right, of
-which each must say what section 6 of format-spec.md says. A case is one golden file."""
+"""Golden files of each release (tags v*) and of the tree, read by the libraries for C and Java and by tests/spec_reader.py; and
+files of tomorrow made from each: unknown bits, numbers, versions and reserved bytes, with correct checksums. All must do
+what section 6 of format-spec.md says. A case is one golden file."""
 
 import csv
 import io
@@ -71,7 +71,6 @@ def of_tomorrow(image):
 
 
 class Versions(Campaign):
-    __doc__ = __doc__
     unit = "files"
     columns = ("read", "refused as said", "answers compared", "results compared", "written", "writers refused")
 

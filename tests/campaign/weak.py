@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: MIT
 # build: plain
 # targets: tests/campaign/litmus
-"""What the atomics of lib/ rely on, as litmus tests: all executions that C11 and x86 allow, none of which may be
-forbidden; the same with each order weakened, which must then be found; and the library's own functions, run by threads
-on this machine, and counted."""
+"""Litmus tests of the atomics of lib/: no execution that C11 or x86 allows may have a forbidden outcome; with each order
+weakened, one must. Then the library's own functions run in threads on this machine, and the outcomes are counted."""
 
 import inspect
 import subprocess
@@ -388,7 +387,6 @@ def judge(test, step):
 
 
 class Weak(Campaign):
-    __doc__ = __doc__
     columns = ("executions", "outcomes", "forbidden", "weakened", "found", "rounds", "seen")
 
     def prepare(self, folder):

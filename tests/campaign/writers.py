@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the campaigns kill and errno share: every tool and every call of the library that writes, in a folder with what
-it needs, and a judge of what it leaves there."""
+"""What the campaigns kill and errno share: every tool and library function that writes, in a folder with what it needs, and a
+judge of what it leaves there."""
 
 import dataclasses
 import json
@@ -190,7 +190,8 @@ class Made:
         for words in (
             ["bfcreate", *shape, "a", "keys0"], ["bfcreate", *shape, "b", "keys1"],
             ["bfcreate", "-l", "counting", "-n1000", "counting", "keys0"],
-            ["bfcreate", *shape, "-n1000", "--slice", "1/2", "s0", "keys0"], ["bfcreate", *shape, "-n1000", "--slice", "2/2", "s1", "keys0"],
+            ["bfcreate", *shape, "-n1000", "--slice", "1/2", "s0", "keys0"],
+            ["bfcreate", *shape, "-n1000", "--slice", "2/2", "s1", "keys0"],
             ["bfdelta", "a", "b", "patch"],
             ["bfcreate", "--live", "-m163840", "-k5", "live"], ["bfadd", "live", "keys0"],
             ["bfcreate", "--live", "-l", "counting", "-n5000", "-p1e-6", "live-counting"],

@@ -193,11 +193,11 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If bloomfile_status()
  * is not 0, pages that the kernel has dropped since a failed write are as they were on disk, so the
  * new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If
- * it turns out to be lost only now, that is an error: call it again. The files of a series get their
- * names when all are on disk, the first layer last. A SIGKILL between two names leaves layers that
- * are no series, and are EEXIST for the next call unless that replaces; a series that was to be
- * replaced is then refused (BLOOMFILE_ESERIES), as it is after an error that comes so late. Errors
- * as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
+ * it turns out to be lost only now, that is an error: call it again. The files of a series get
+ * their names when all are on disk, the first layer last. A SIGKILL between two names leaves layers
+ * that are no series, and are EEXIST for the next call unless that replaces; a series that was to
+ * be replaced is then refused (BLOOMFILE_ESERIES), as it is after an error that comes so late.
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
 #ifdef __cplusplus

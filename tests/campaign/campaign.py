@@ -63,6 +63,7 @@ class Campaign:
     in_order = False  # or spread, so that a part of them has something of everything
     columns = ()     # the order of the last columns; others come before them
     time = None      # --time in seconds, for a case that lasts as long
+    limit = 1800     # seconds, after which a case hangs, and is a finding; None: it may last
     greatest = ()    # columns that show the greatest number, not the sum
 
     def prepare(self, folder):
@@ -119,12 +120,19 @@ def spread(index, total, seed):
 
 def _run(campaign, case, seed):
     folder = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))
+
+    def hangs(*_):
+        raise Found(f"it has not ended after {campaign.limit} seconds")
+
+    signal.signal(signal.SIGALRM, hangs)
     try:
+        signal.alarm(campaign.limit or 0)
         rows = campaign.run(case, random.Random(f"{seed} {case}"), folder)
         return case, {row: dict(columns) for row, columns in rows.items()}, None
     except Found as found:
         return case, {}, found
     finally:
+        signal.alarm(0)
         subprocess.run(["chmod", "-R", "u+rwx", folder], check=False, stderr=subprocess.DEVNULL)
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -316,10 +316,12 @@ def compare_compact(chance, data):
     view, keys = ctypes.create_string_buffer(48), chance.sample(KEYS, ASKED)
     digests = (ctypes.c_uint64 * ASKED)(*(xxh3_of(key, seed) for key in keys))
     hits = (ctypes.c_bool * ASKED)()
-    C.bloomfile_view_open(view, seed, data, len(data))
+    error = C.bloomfile_view_open(view, seed, data, len(data))
     C.bloomfile_view_contains_digests(view, data, digests, ASKED, hits)
     maybe = spec_reader.compact_maybe(data, seed)
     need_same("answers", list(hits), [maybe(key) for key in keys])
+    if error and not all(hits):
+        raise Differ(f"{error_name(error)}, and a key is said not to be there")
 
 
 def change_compact(chance, data):
@@ -361,6 +363,8 @@ def compare_join(_, parts):
     handles = [opened_in_memory(part) for part in parts]
     image, size = ctypes.c_void_p(), ctypes.c_size_t()
     try:
+        need_same("opening", [handle.error for handle in handles],
+                  [refusal(spec_reader.opened, part, "image", True)[1] for part in parts])
         if any(handle.error for handle in handles):
             return
         pointers = (ctypes.c_void_p * len(parts))(*(handle.pointer.value for handle in handles))

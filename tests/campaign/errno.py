@@ -128,6 +128,7 @@ class Errno(Campaign):
     def mounted(self, folder):
         """File systems that only this campaign sees, by name: of those that can be had here."""
         if os.geteuid() != 0 or ctypes.CDLL(None, use_errno=True).unshare(0x20000) != 0:  # CLONE_NEWNS
+            print("without full disks: root may mount some", file=sys.stderr)
             return {}
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         subprocess.run(["mount", "--make-rprivate", "/"], check=False, **quiet)
@@ -144,6 +145,8 @@ class Errno(Campaign):
                 words = ["-o", "loop", image]
             if subprocess.run(["mount", *words, there], check=False, **quiet).returncode == 0:
                 disks[name] = there
+            else:
+                print(f"without {name}: it cannot be mounted", file=sys.stderr)
         return disks
 
     # --- the points of a kind

@@ -99,6 +99,7 @@ def cases():
 class Model(Campaign):
     unit = "runs"
     in_order = True
+    limit = 4 * 3600
     columns = ("states", "hold", "steps left out", "found")
 
     def prepare(self, folder):

@@ -58,7 +58,7 @@ def unmount_all(folder):
 class Power(Campaign):
     unit = "losses"
     figure = 10_000
-    columns = ["keys", "lost", "wrong", "sectors lost", "controls", "noticed"]
+    columns = ["keys", "sectors lost", "controls", "noticed"]
 
     def prepare(self, folder):
         if os.geteuid() != 0:
@@ -116,7 +116,7 @@ class Power(Campaign):
         losses.run(LOSSES)
         if losses.faults:
             raise Found("\n".join(losses.faults))
-        columns = ("losses", "keys", "lost", "wrong")
+        columns = ("losses", "keys")
         return {column: sum(figures[column] for figures in losses.figures.values()) for column in columns} | {
             "sectors lost": losses.sectors[0]}
 
@@ -129,7 +129,7 @@ class Power(Campaign):
     def use_tools(self, folder, file_system, scenario, kinds, chance):
         where = folder / "machine"
         where.mkdir()
-        figures = dict.fromkeys(("losses", "keys", "lost", "wrong", "sectors lost"), 0)
+        figures = dict.fromkeys(("losses", "keys", "sectors lost"), 0)
         with Machine(where, file_system, chance) as machine:
             user = losing.SCENARIOS[scenario](self.shared, machine.root, chance)
             machine.start()

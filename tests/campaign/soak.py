@@ -122,6 +122,7 @@ def stretches(samples, measure):
 class Soak(Campaign):
     unit = "samples"
     total = 1
+    limit = None
 
     def run(self, case, chance, folder):
         seconds = self.time or HOURS_2

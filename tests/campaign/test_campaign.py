@@ -24,6 +24,7 @@ if MORE:
 class Toy(Campaign):
     unit = "throws"
     total = 41 if MORE else 40
+    limit = 1 if "hanging" in sys.argv[0] else 60
 
     def prepare(self, folder):
         (folder / "shared").write_text("here")
@@ -38,6 +39,8 @@ class Toy(Campaign):
             raise Found("seven", {"proof": b"7"})
         if "killed" in sys.argv[0] and case == 7:
             os.kill(os.getpid(), 9)
+        if "hanging" in sys.argv[0] and case == 7:
+            time.sleep(600)
         if "broken" in sys.argv[0] and case == 8:
             raise ValueError("a fault of the campaign")
         return {"even" if case % 2 == 0 else "odd": {"throws": 1, "cases": case, "eyes": chance.randint(1, 6)}}
@@ -131,6 +134,11 @@ class Framework(unittest.TestCase):
     def test_fault_of_a_campaign_is_no_success(self):
         output, errors = self.run_toy("broken", status=1)
         self.assertIn("a fault of the campaign", errors)
+        self.assertIn("FOUND 1", output)
+
+    def test_case_that_hangs_is_found(self):
+        output, errors = self.run_toy("hanging", "--seed", "3", "--jobs", "2", status=1)
+        self.assertIn("it has not ended after 1 seconds", errors)
         self.assertIn("FOUND 1", output)
 
     def test_killed_process_is_found_and_its_case_is_run_again(self):

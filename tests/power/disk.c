@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * power-disk FILE IMAGE SEED: a disk with a volatile cache, mounted over FILE (by FUSE, without
- * libfuse). What is written is in the cache; on the platter, IMAGE, it is when the disk has been
- * told to flush, or before that if it so pleases.
+ * power-disk FILE IMAGE SEED SECTOR: a disk of sectors of that size, with a volatile cache, mounted
+ * over FILE (by FUSE, without libfuse). What is written is in the cache; on the platter, IMAGE, it
+ * is when the disk has been told to flush, or before that if it so pleases.
  *
  * A command on standard input is "PERCENT REQUESTS PAGE": the power fails after so many writes and
  * flushes more. Of the sectors not flushed each reaches the platter with that probability, whatever
@@ -30,7 +30,6 @@
 #include <unistd.h>
 
 enum {
-    SECTOR = 512,
     PAGE = 4096,
     LARGEST_WRITE = 1 << 17
 };
@@ -38,6 +37,7 @@ enum {
 struct disk {
     int fuse;
     uint64_t size;
+    size_t sector; /* bytes that reach the platter whole, or not at all */
     uint8_t *platter;
     uint8_t *seen;       /* platter and cache, as reads see them */
     uint8_t *unflushed;  /* 1 for each sector in the cache */
@@ -52,7 +52,7 @@ struct disk {
 
 static void reach_platter(struct disk *d, uint64_t sector)
 {
-    memcpy(d->platter + sector * SECTOR, d->seen + sector * SECTOR, SECTOR);
+    memcpy(d->platter + sector * d->sector, d->seen + sector * d->sector, d->sector);
 }
 
 static void flush(struct disk *d)
@@ -62,14 +62,14 @@ static void flush(struct disk *d)
             reach_platter(d, sector);
             d->unflushed[sector] = 0;
         }
-    d->first = d->size / SECTOR;
+    d->first = d->size / d->sector;
     d->end = 0;
 }
 
 /* A sector that is written again may have been evicted from the cache in between. */
 static void write_cache(struct disk *d, uint64_t offset, const void *bytes, size_t size)
 {
-    const uint64_t first = offset / SECTOR, end = (offset + size + SECTOR - 1) / SECTOR;
+    const uint64_t first = offset / d->sector, end = (offset + size + d->sector - 1) / d->sector;
     d->first = first < d->first ? first : d->first;
     d->end = end > d->end ? end : d->end;
     for (uint64_t sector = first; sector < end; sector++) {
@@ -88,9 +88,9 @@ static bool touches_page(const struct disk *d, uint64_t offset, size_t size)
 /* What becomes of a sector in the cache: whether it is lost, or some of it. */
 static bool loses(struct disk *d, uint64_t sector)
 {
-    const uint64_t offset = sector * SECTOR;
-    if (touches_page(d, offset, SECTOR)) {
-        memcpy(d->platter + offset, d->seen + offset, (size_t)random() % SECTOR);
+    const uint64_t offset = sector * d->sector;
+    if (touches_page(d, offset, d->sector)) {
+        memcpy(d->platter + offset, d->seen + offset, (size_t)random() % d->sector);
         return true;
     }
     if (random() % 100 >= d->percent)
@@ -102,7 +102,7 @@ static bool loses(struct disk *d, uint64_t sector)
 static void lose_power(struct disk *d)
 {
     uint64_t unflushed = 0, lost = 0;
-    for (uint64_t sector = 0; sector < d->size / SECTOR; sector++)
+    for (uint64_t sector = 0; sector < d->size / d->sector; sector++)
         if (d->unflushed[sector]) {
             unflushed++;
             lost += loses(d, sector);
@@ -149,7 +149,7 @@ static void reply_attributes(const struct disk *d, uint64_t unique)
     const struct fuse_attr_out out = { .attr_valid = 1 << 20,
                                        .attr = { .ino = FUSE_ROOT_ID,
                                                  .size = d->size,
-                                                 .blocks = d->size / SECTOR,
+                                                 .blocks = d->size / 512,
                                                  .mode = S_IFREG | 0600,
                                                  .nlink = 1,
                                                  .blksize = 4096 } };
@@ -239,10 +239,10 @@ static void load(struct disk *d, const char *image)
     if (fd < 0 || fstat(fd, &status) != 0)
         err(2, "%s: cannot open it", image);
     d->size = (uint64_t)status.st_size;
-    d->first = d->size / SECTOR;
+    d->first = d->size / d->sector;
     d->platter = map(fd, d->size, MAP_SHARED);
     d->seen = map(fd, d->size, MAP_PRIVATE);
-    d->unflushed = map(-1, d->size / SECTOR, MAP_PRIVATE | MAP_ANONYMOUS);
+    d->unflushed = map(-1, d->size / d->sector, MAP_PRIVATE | MAP_ANONYMOUS);
     close(fd);
 }
 
@@ -276,11 +276,12 @@ int main(int argc, char **argv)
 {
     static _Alignas(struct fuse_in_header) uint8_t request[LARGEST_WRITE + (1 << 16)];
     struct disk d = { .requests_left = -1 };
-    if (argc != 4)
+    if (argc != 5)
         return 2;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     srandom((unsigned)strtoul(argv[3], NULL, 10));
     setvbuf(stdin, NULL, _IONBF, 0);
+    d.sector = strtoul(argv[4], NULL, 10);
     load(&d, argv[2]);
     mount_at(&d, argv[1]);
     puts("ready");

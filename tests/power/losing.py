@@ -111,7 +111,8 @@ class Scenario:
         if self.rng.random() < 0.7:
             return command
         seconds = self.rng.uniform(0, 1) * statistics.median(durations[" ".join(command.split()[:2])][-9:])
-        return f"setsid {command} & p=$!; sleep {seconds:.4f}; kill -9 -$p; wait $p; {command}"
+        ended = "for _ in $(seq 500); do kill -0 -$p || break; sleep 0.01; done 2>/dev/null"
+        return f"setsid {command} & p=$!; sleep {seconds:.4f}; kill -9 -$p; wait $p; {ended}; {command}"
 
     def judge(self, states):
         """How many keys had been promised and are there, and what is wrong; .state is what was found."""

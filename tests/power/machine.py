@@ -16,6 +16,8 @@ DISK = os.environ["POWER_DISK"]
 MIB = 1 << 20
 IMAGE_SIZE = {"ext4": 320 * MIB, "xfs": 320 * MIB,  # the least that mkfs.xfs makes is 300 MiB
               "btrfs": 1024 * MIB}                 # with less, a page that is touched waits for room in its journal
+# Btrfs needs its superblock to be written whole: a torn one is not mounted, and the kernel looks at no copy.
+SECTOR = {"ext4": 512, "xfs": 512, "btrfs": 4096}
 FIBMAP = 1
 GOING_DOWN = 0x8004587D  # _IOR('X', 125, __u32): XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN
 
@@ -56,7 +58,8 @@ class Machine:
         self.boot.write_text(f"{uuid.uuid4()}\n")
         self.kind = kind
         if kind in DISKS:
-            disk = subprocess.Popen([DISK, self.cached, self.image, str(self.random.getrandbits(31))],
+            disk = subprocess.Popen([DISK, self.cached, self.image, str(self.random.getrandbits(31)),
+                                     str(SECTOR[self.file_system])],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             if disk.stdout.readline() != "ready\n":
                 disk.communicate()

@@ -16,7 +16,6 @@
 #include <err.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +32,6 @@ static int target;
 static uint8_t *whole, *damaged;
 static size_t size;
 static bool live;
-
-/* For the library's, which looks at a damaged header again and again, should it just be written.
- * Here nobody writes it, and who gives way would wait for other programs. */
-int sched_yield(void)
-{
-    return 0;
-}
 
 static void *room(size_t number, size_t each)
 {

@@ -64,6 +64,7 @@ class Campaign:
     columns = ()     # the order of the last columns; others come before them
     time = None      # --time in seconds, for a case that lasts as long
     limit = 1800     # seconds, after which a case hangs, and is a finding; None: it may last
+    begins = False   # a run that neither resumes nor repeats one case
     greatest = ()    # columns that show the greatest number, not the sum
 
     def prepare(self, folder):
@@ -137,14 +138,21 @@ def _run(campaign, case, seed):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _begin(parent):
-    """In each process: an interrupt of the parent must end no case and none of its children; no process outlives the parent."""
+def _begin(parent, campaign):
+    """In each process: an interrupt of the parent must end no case and none of its children; no process outlives the parent.
+    It inherits the campaign, which may be large, and gets only numbers of cases."""
+    global _campaign
+    _campaign = campaign
     os.setsid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for which in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
         signal.signal(which, signal.SIG_DFL)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def _run_here(case, seed):
+    return _run(_campaign, case, seed)
 
 
 # ------------------------------------------------------------------ all of them
@@ -304,13 +312,13 @@ class Run:
             signal.signal(which, self.stop)
         cases, running = self.cases(), {}
         context = multiprocessing.get_context("fork")
-        with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _begin, (os.getpid(),)) as pool:
+        with concurrent.futures.ProcessPoolExecutor(self.options.jobs, context, _begin, (os.getpid(), self.campaign)) as pool:
             while True:
                 while len(running) < self.options.jobs and not self.is_enough():
                     case = next(cases, None)
                     if case is None:
                         break
-                    running[pool.submit(_run, self.campaign, case, self.progress.seed)] = case
+                    running[pool.submit(_run_here, case, self.progress.seed)] = case
                 if not running:
                     break
                 done, _ = concurrent.futures.wait(running, 1, concurrent.futures.FIRST_COMPLETED)
@@ -358,6 +366,7 @@ def main(campaign_class):
     state.mkdir(parents=True, exist_ok=True)
     campaign = campaign_class()
     campaign.time = options.time
+    campaign.begins = not options.resume and options.only is None
     shared = pathlib.Path(tempfile.mkdtemp(prefix="bloomfile-campaign-"))
     try:
         campaign.prepare(shared)

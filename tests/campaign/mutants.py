@@ -4,13 +4,16 @@
 # build: mutants-plain
 # targets: build.ninja
 """Does a test fail if the library is wrong? Each case is one mutant of lib/: another operator, constant, condition or return
-value, or a call or assignment removed. A test that reaches it kills it by failing, crashing or hanging.
+value, or a call or assignment removed. A test that meets it kills it by failing, crashing or hanging, twice.
 
 The cases are all of format/, image/ and handle/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
 lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
 from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
-tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all"."""
+tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
+MUTANT_FILES takes only files of lib/ whose path has that prefix, as in "format/"; MUTANT_LIST only mutants that a file names,
+such as a copy of survived.tsv."""
 
+import base64
 import collections
 import ctypes
 import hashlib
@@ -27,9 +30,10 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 
 import mutate
-from campaign import BUILT, SOURCE_ROOT, Campaign, cannot, main
+from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
 ROOMS = "format", "image", "handle"  # all of them
 SAMPLE = 1500                        # of the rest
@@ -40,9 +44,13 @@ LEAST = 0.98                         # of those that are not judged
 TABLE = SOURCE_ROOT / "tests" / "campaign" / "mutants.tsv"
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "mutants"
 FAILED = re.compile(rb"\[  FAILED  \]|^(FAIL|ERROR): ", re.M)
+UNIT_TEST = re.compile(r"^static void (\w+)\(void \*\*state\)", re.M)
+SPLIT = 0.1  # a program that takes longer is run test by test
+EFFECTS = re.compile(r"\w\s*\(|[^=!<>]=[^=]|\+\+|--")  # a call or an assignment, of which more than the value is left out
+FINE = 60    # for so long a test that has passed without mutants is believed to
 LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
-MEMORY = 8 << 30
+MEMORY = 4 << 30
 FILE = 64 << 30  # files of tests have holes
 
 
@@ -61,25 +69,43 @@ def put(path, text):
         path.write_text(text)
 
 
+def waits(group):
+    """Whether none of its processes runs or waits for a disk, three times in a row: it is not just slow."""
+    for _ in range(3):
+        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, _, its = path.read_text().rpartition(")")[2].split()[:3]
+            except (OSError, ValueError):
+                continue
+            if int(its) == group and state in "RD":
+                return False
+        time.sleep(0.1)
+    return True
+
+
 class Test:
-    def __init__(self, row):
-        self.name, self.words, self.environment = row["name"], row["cmd"], row["env"]
-        self.folder = row["workdir"] or "."
-        self.seconds = 0.0
+    """A program, or one test of it."""
+
+    def __init__(self, row, only=None):
+        self.row, self.only = row, only
+        self.program, self.words = row["name"], row["cmd"]
+        self.name = f"{self.program}/{only}" if only else self.program
+        self.environment = dict(row["env"], **({"MUTANT_TEST": only} if only else {}))
+        self.seconds = self.wall = 0.0
 
     def run(self, folder, extra, seconds, wall):
-        """(what killed it or None, seconds of the processor)."""
+        """(what killed it or None, seconds of the processor, of the clock)."""
         environment = dict(os.environ, **self.environment, TMPDIR=str(folder), **extra)
 
         def limits():
             os.setpgrp()
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-            resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
         process = subprocess.Popen(self.words, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limits)
         why = self.watch(process, time.monotonic() + wall)
@@ -93,7 +119,7 @@ class Test:
         used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if why is None and status != 0:
             why = "hangs" if status == -signal.SIGXCPU else "crashes" if status < 0 else "fails"
-        return why, used
+        return why, used, time.monotonic() - begun
 
     @staticmethod
     def watch(process, end):
@@ -101,7 +127,7 @@ class Test:
         os.set_blocking(process.stdout.fileno(), False)
         tail = b""
         while process.poll() is None:
-            if time.monotonic() > end:
+            if time.monotonic() > end and waits(process.pid):
                 return "hangs"
             if select.select([process.stdout], [], [], 0.02)[0]:
                 data = process.stdout.read(65536) or b""
@@ -115,10 +141,10 @@ class Test:
 
 class Mutants(Campaign):
     unit = "mutants"
-    columns = ("killed", "by hanging", "equivalent", "not reached", "survived")
+    columns = ("killed", "by hanging", "equivalent", "not reached", "survived", "unsteady")
 
     def prepare(self, folder):
-        self.seen = folder / "reached"
+        self.seen, self.passed = folder / "reached", {}
         self.compilers = self.commands()
         files = self.find()
         self.choose(files)
@@ -127,7 +153,10 @@ class Mutants(Campaign):
         self.build()
         self.judged = self.read_table()
         self.reach()
+        self.narrow()
         self.total = len(self.cases)
+        if self.begins:
+            (STATE / "survived.tsv").unlink(missing_ok=True)
 
     # ---- which
 
@@ -175,6 +204,12 @@ class Mutants(Campaign):
                     self.first[len(self.cases)] = self.number[those[0].id] if identity != those[0] else len(self.cases)
                     self.number[identity.id] = len(self.cases)
                     self.cases.append(identity)
+
+    def narrow(self):
+        prefix, path = os.environ.get("MUTANT_FILES", ""), os.environ.get("MUTANT_LIST")
+        named = {line.split("\t")[0] for line in pathlib.Path(path).read_text().split("\n")} if path else None
+        self.cases = [identity for identity in self.cases if identity.file.startswith("lib/" + prefix)
+                      and (named is None or identity.id in named)]
 
     # ---- the build
 
@@ -272,34 +307,59 @@ class Mutants(Campaign):
     # ---- which test reaches what
 
     def reach(self):
+        """Runs each test once without mutants, unless nothing has changed since."""
         library = hashlib.sha256()
         for name in sorted(str(path) for path in (self.tree / "lib").rglob("*.[ch]")):
             library.update(pathlib.Path(name).read_bytes())
-        path = STATE / "reached.json"
-        known = json.loads(path.read_text()) if path.exists() else {}
         self.reaching = collections.defaultdict(list)
-        work = self.seen.parent / "work"
-        for test in self.tests:
-            program = pathlib.Path(test.words[0])
-            key = library.hexdigest()[:16] + hashlib.sha256(program.read_bytes()).hexdigest()[:16] \
-                if program.is_file() and str(program).startswith(str(self.built)) else library.hexdigest()[:32]
-            before = known.get(test.name, {"key": None})
-            if before["key"] != key or (before["why"] is not None and before["longest"] < LONGEST):
-                self.seen.write_bytes(bytes(len(self.number)))
-                work.mkdir()
-                why, used = test.run(work, {"MUTANTS_REACHED": str(self.seen)}, LONGEST, 20 * LONGEST)
-                shutil.rmtree(work, ignore_errors=True)
-                seen = self.seen.read_bytes()
-                known[test.name] = {"key": key, "why": why, "seconds": used, "longest": LONGEST,
-                                    "reached": [n for n, byte in enumerate(seen) if byte]}
+        programs, self.tests = self.tests, []
+        for program in programs:
+            binary = pathlib.Path(program.words[0])
+            key = library.hexdigest()[:16] + hashlib.sha256(binary.read_bytes()).hexdigest()[:16] \
+                if binary.is_file() and str(binary).startswith(str(self.built)) else library.hexdigest()[:32]
+            path = STATE / "reached" / f"{program.name}.json"
+            known = json.loads(path.read_text()) if path.exists() else {"key": None}
+            if known["key"] != key or (known["longest"] < LONGEST and any(row["why"] for row in known["tests"].values())):
+                known = {"key": key, "longest": LONGEST, "tests": self.measure(program)}
                 put(path, json.dumps(known))
-            row = known[test.name]
-            if row["why"] is None:
-                test.seconds = row["seconds"]
-                for number in row["reached"]:
-                    self.reaching[number].append(test)
-        for name in [test.name for test in self.tests if known[test.name]["why"] is not None]:
-            print(f"without mutants, {name} {known[name]['why']} in {LONGEST:.0f} s, so it is not asked", file=sys.stderr)
+            for only, row in known["tests"].items():
+                test = Test(program.row, only or None)
+                if row["why"] is not None:
+                    print(f"without mutants, {test.name} {row['why']} in {LONGEST:.0f} s, so it is not asked", file=sys.stderr)
+                    continue
+                self.tests.append(test)
+                test.seconds, test.wall = row["seconds"], row["wall"]
+                for number, seen in enumerate(zlib.decompress(base64.b64decode(row["seen"]))):
+                    if seen:
+                        self.reaching[number].append((test, seen))
+
+    def measure(self, program):
+        """{name of a test of the program, or "" for all of it: what it took and saw}"""
+        name = os.path.basename(program.words[0]).removesuffix("-pinned").replace("-", "_")
+        source = SOURCE_ROOT / "tests" / f"{name}.c"
+        names = UNIT_TEST.findall(source.read_text()) if source.exists() else []
+        parts = {name: self.measure_one(Test(program.row, name)) for name in names} if len(set(names)) > 1 else {}
+        alone = [part for part in parts.values() if part["why"] in ("fails", "crashes")]
+        if not parts or alone or sum(part["seconds"] for part in parts.values()) < SPLIT:
+            return {"": self.measure_one(program)}
+        return parts
+
+    def measure_one(self, test):
+        work = self.seen.parent / "work"
+        self.seen.write_bytes(bytes(len(self.number)))
+        work.mkdir()
+        why, used, wall = test.run(work, {"MUTANTS_REACHED": str(self.seen)}, LONGEST, 20 * LONGEST)
+        subprocess.run(["rm", "-rf", work], check=False)
+        return {"why": why, "seconds": round(used, 4), "wall": round(wall, 4),
+                "seen": base64.b64encode(zlib.compress(self.seen.read_bytes())).decode()}
+
+    def meeting(self, identity):
+        """The tests in which it is reached and, as far as that is known, makes a difference."""
+        name, number = identity.name, self.number[identity.id]
+        values = {"0": 2, "1": 4, "<= for <": 4, ">= for >": 4, "< for <=": 2, "> for >=": 2}
+        needed = values.get(name, 7) if not EFFECTS.search(identity.source) else 7
+        return [test for test, seen in self.reaching[self.first[number]] if seen & needed]
+
     def read_table(self):
         """{identity: reason}"""
         judged = {}
@@ -330,32 +390,52 @@ class Mutants(Campaign):
             pass
         return sorted(tests, key=lambda test: -(kills[test.name] + 0.5) / (test.seconds + 0.02))
 
+    def ask(self, test, number, folder):
+        work = folder / "work"
+        work.mkdir()
+        environment = {"MUTANT": str(number)} if number is not None else {}
+        why, _, _ = test.run(work, environment, 4 * test.seconds + 0.5, 4 * test.wall + 30 * test.seconds + 10)
+        subprocess.run(["rm", "-rf", work], check=False)
+        return why
+
+    def kills(self, test, number, folder):
+        """What kills it, a second time, too, and not what passes without it; or None; or "unsteady"."""
+        why = self.ask(test, number, folder)
+        if why is None:
+            return None
+        if self.ask(test, number, folder) is None:
+            return "unsteady"
+        if time.monotonic() - self.passed.get(test.name, -FINE) >= FINE:
+            if self.ask(test, None, folder) is not None:
+                if self.ask(test, None, folder) is not None:
+                    raise Found(f"{test.name} fails without any mutant")
+                return "unsteady"
+            self.passed[test.name] = time.monotonic()
+        return why
+
     def run(self, case, chance, folder):
         identity = self.cases[case]
         row = f"lib/{identity.room}" if identity.room != "." else "lib"
         if identity.id in self.judged:
             return {row: {"mutants": 1, "equivalent": 1}}
-        number = self.number[identity.id]
-        tests = self.order(identity, self.reaching[self.first[number]])
-        left, asked = SECONDS, []
+        tests = self.order(identity, self.meeting(identity))
+        left, asked, unsteady = SECONDS, 0, 0
         for test in tests:
             if test.seconds > left:
                 continue
-            work = folder / test.name
-            work.mkdir()
-            why, _ = test.run(work, {"MUTANT": str(number)}, 4 * test.seconds + 0.5,
-                              20 * test.seconds + 120)
-            subprocess.run(["rm", "-rf", work], check=False)
-            asked.append(test.name)
+            why = self.kills(test, self.number[identity.id], folder)
+            asked += 1
             left -= test.seconds
-            if why is not None:
+            if why == "unsteady":
+                unsteady = 1
+            elif why is not None:
                 with open(STATE / "killed.tsv", "a") as file:
                     file.write(f"{identity.id}\t{identity.file}\t{test.name}\n")
                 return {row: {"mutants": 1, "killed": 1, **({"by hanging": 1} if why == "hangs" else {})}}
         why = "survived" if tests else "not reached"
         with open(STATE / "survived.tsv", "a") as file:
-            file.write(f"{identity.id}\t{identity}\t{why}\t{case}\t{len(asked)} of {len(tests)} tests\n")
-        return {row: {"mutants": 1, why: 1}}
+            file.write(f"{identity.id}\t{identity}\t{why}\t{case}\t{asked} of {len(tests)} tests\n")
+        return {row: {"mutants": 1, why: 1, **({"unsteady": 1} if unsteady else {})}}
 
     def finish(self, rows):
         alive = sum(row["survived"] + row["not reached"] for row in rows.values())

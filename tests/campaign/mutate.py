@@ -3,7 +3,7 @@
 
     (MUTANT(first, count) ? (changed) : (as it was))
 
-and mutant.h says which of them a process runs. So no mutant costs a build. Lines stay where they were.
+and mutant.h says which of them a process runs, and which values are met. So no mutant costs a build. Lines stay where they were.
 """
 
 import collections
@@ -455,9 +455,9 @@ class Writer:
             changed = ""
             for number, text in mutants[:-1]:
                 changed += f"mutant_chosen == {number} ? ({text}) : "
-            self.put(f"({which} ? ({changed}({mutants[-1][1]})) : (")
+            self.put(f"({which} ? ({changed}({mutants[-1][1]})) : ({{ __auto_type mutant_v = (")
             self.until(place.start, place.end)
-            self.put("))")
+            self.put(f"); mutant_sees({first}, mutant_v != 0); mutant_v; }}))")
         self.spans.append((begin, self.at, place))
 
     def at_fault(self, line, column):

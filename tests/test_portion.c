@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ * The validity rules V28 to V34 of format-spec.md, of layers and slices: what is refused, naming
+ * which field, and what lies next to it and is valid. */
+#include "support.h"
+
+#include <bloomfile_inspect.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/header.h"
+
+enum {
+    IDENTITY = 7,
+    OWN = IN_FILE + 4096 + 4, /* bytes of each image but for the slice's */
+    RATE = 1,                 /* a subnormal one, as good as any */
+};
+
+struct change {
+    unsigned at, size;
+    uint64_t value;
+};
+
+#define SET(name, value)                                                                           \
+    {                                                                                              \
+        AT_##name, sizeof((struct header *)0)->name, (value)                                       \
+    }
+
+/* What rows change. The m of each fills its body's only page in part, or two pages. */
+static const struct base {
+    struct recipe recipe;
+    bool live;
+    struct change changes[6];
+} bases[] = {
+#define LAYER_OF(layout, k)                                                                        \
+    { BLOOMFILE_##layout, IN_FILE, 1024, (k), 5, 0 }, false,                                       \
+    {                                                                                              \
+        SET(incompat, 1), SET(layers, 1), SET(rest_size, OWN)                                      \
+    }
+#define SLICE_OF(layout, m, k, of)                                                                 \
+    { BLOOMFILE_##layout, IN_FILE, (m), (k), 5, 0 }, false,                                        \
+    {                                                                                              \
+        SET(incompat, 2), SET(first_block, 64), SET(whole_blocks, (of))                            \
+    }
+    { LAYER_OF(BLOCKED, 6) },
+#define SEALED &bases[0]
+    { { BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 },
+      true,
+      { SET(incompat, 1), SET(series, IDENTITY), SET(fpr, RATE), SET(series_fpr, RATE) } },
+#define GROWING &bases[1]
+    { { BLOOMFILE_CLASSIC, IN_FILE, 1024, 6, 5, 0 },
+      true,
+      { SET(incompat, 1), SET(series, IDENTITY), SET(generations, 2), SET(layer, 5),
+        SET(period, 60), SET(began, 1) } },
+#define FORGETTING &bases[2]
+    { SLICE_OF(BLOCKED, 512 * 128, 6, 256) },
+#define SLICE &bases[3]
+    { SLICE_OF(BLOCKED, 512 * 100, 6, 164) },
+#define LAST_SLICE &bases[4]
+    { { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 1) } },
+#define EMBEDDED_LAYER &bases[5]
+    { { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 }, false, { SET(incompat, 2) } },
+#define EMBEDDED_SLICE &bases[6]
+    { LAYER_OF(CLASSIC, 6) },
+#define CLASSIC_LAYER &bases[7]
+    { LAYER_OF(COUNTING, 6) },
+#define COUNTING_LAYER &bases[8]
+    { LAYER_OF(RIBBON, 0) },
+#define RIBBON_LAYER &bases[9]
+    { SLICE_OF(CLASSIC, 512 * 128, 6, 256) },
+#define CLASSIC_SLICE &bases[10]
+    { SLICE_OF(RIBBON, 512 * 128, 0, 256) },
+#define RIBBON_SLICE &bases[11]
+};
+
+static const struct row {
+    const char *what;
+    const struct base *base;
+    int error; /* 0: valid */
+    const char *field;
+    uint64_t at;
+    struct change changes[5];
+} rows[] = {
+#define VALID                0, NULL, 0
+#define REFUSED(error, name) BLOOMFILE_##error, #name, AT_##name
+#define CHANGE(...)                                                                                \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+    { "sealed", SEALED, VALID, CHANGE(SET(link, 9)) },
+    { "growing", GROWING, VALID, CHANGE(SET(layer, 0)) },
+    { "forgetting", FORGETTING, VALID, CHANGE(SET(fpr, 0)) },
+    { "slice", SLICE, VALID, CHANGE(SET(fpr, RATE)) },
+    { "last slice", LAST_SLICE, VALID, CHANGE(SET(fpr, RATE)) },
+    { "V28 embedded", EMBEDDED_LAYER, REFUSED(ESERIES, header_size), CHANGE(SET(fpr, RATE)) },
+    { "V28 classic", CLASSIC_LAYER, VALID, CHANGE(SET(fpr, RATE)) },
+    { "V28 counting", COUNTING_LAYER, REFUSED(ESERIES, layout), CHANGE(SET(fpr, RATE)) },
+    { "V28 ribbon", RIBBON_LAYER, REFUSED(ESERIES, layout), CHANGE(SET(fpr, RATE)) },
+    { "V9 before V28", SEALED, REFUSED(ELAYOUT, layout), CHANGE(SET(layout, 99)) },
+    { "V29 growing, nobody's", GROWING, REFUSED(ESERIES, series), CHANGE(SET(series, 0)) },
+    { "V29 forgetting, nobody's", FORGETTING, REFUSED(ESERIES, series), CHANGE(SET(series, 0)) },
+    { "V29 1 generation", GROWING, REFUSED(ESERIES, generations), CHANGE(SET(generations, 1)) },
+    { "V29 1000 generations", FORGETTING, VALID, CHANGE(SET(generations, 1000)) },
+    { "V29 1001", FORGETTING, REFUSED(ESERIES, generations), CHANGE(SET(generations, 1001)) },
+    { "V29 rest", GROWING, REFUSED(ESERIES, rest_size), CHANGE(SET(rest_size, OWN)) },
+    { "V29 link", FORGETTING, REFUSED(ESERIES, link), CHANGE(SET(link, 1)) },
+    { "V29 layer 999", GROWING, VALID, CHANGE(SET(layer, 999)) },
+    { "V29 layer 1000", GROWING, REFUSED(ESERIES, layer), CHANGE(SET(layer, 1000)) },
+    { "V29 layer 2^63-1", FORGETTING, VALID, CHANGE(SET(layer, INT64_MAX)) },
+    { "V29 2^63", FORGETTING, REFUSED(ESERIES, layer), CHANGE(SET(layer, 1ULL << 63)) },
+    { "V29 no rate", GROWING, REFUSED(ESERIES, series_fpr), CHANGE(SET(fpr, 0)) },
+    { "V29 no whole rate", GROWING, REFUSED(ESERIES, series_fpr), CHANGE(SET(series_fpr, 0)) },
+    { "V29 period", GROWING, REFUSED(ESERIES, period), CHANGE(SET(period, 1)) },
+    { "V29 began", GROWING, REFUSED(ESERIES, began), CHANGE(SET(began, 1)) },
+    { "V29 without period", FORGETTING, VALID, CHANGE(SET(period, 0), SET(began, 0)) },
+    { "V30 live", GROWING, REFUSED(ESERIES, layers),
+      CHANGE(SET(layers, 1), SET(series, 0), SET(rest_size, OWN)) },
+    { "V29 sealed", SEALED, REFUSED(ESERIES, layers),
+      CHANGE(SET(layers, 0), SET(series, IDENTITY), SET(rest_size, 0), SET(fpr, RATE),
+             SET(series_fpr, RATE)) },
+    { "V30 1000 layers", SEALED, VALID, CHANGE(SET(layers, 1000), SET(layer, 999)) },
+    { "V30 1001", SEALED, REFUSED(ESERIES, layers), CHANGE(SET(layers, 1001), SET(layer, 1000)) },
+    { "V30 layer 1 of 1", SEALED, REFUSED(ESERIES, layer), CHANGE(SET(layer, 1)) },
+    { "V30 layer 2 of 1", SEALED, REFUSED(ESERIES, layer), CHANGE(SET(layer, 2)) },
+    { "V30 series", SEALED, REFUSED(ESERIES, series), CHANGE(SET(series, 1)) },
+    { "V30 generations", SEALED, REFUSED(ESERIES, generations), CHANGE(SET(generations, 2)) },
+    { "V30 period", SEALED, REFUSED(ESERIES, period), CHANGE(SET(period, 1)) },
+    { "V30 began", SEALED, REFUSED(ESERIES, began), CHANGE(SET(began, 1)) },
+    { "V31 less", SEALED, REFUSED(ESERIES, rest_size), CHANGE(SET(rest_size, OWN - 1)) },
+    { "V31 more", SEALED, REFUSED(ESERIES, rest_size), CHANGE(SET(rest_size, OWN + 1)) },
+    { "V31 none behind", SEALED, REFUSED(ESERIES, rest_size),
+      CHANGE(SET(layers, 2), SET(rest_size, 3 * 4096)) },
+    { "V31 a byte behind", SEALED, BLOOMFILE_ETRUNCATED, "size", OWN,
+      CHANGE(SET(layers, 2), SET(rest_size, 3 * 4096 + 1)) },
+    { "V32 below 1", SEALED, VALID, CHANGE(SET(series_fpr, 0x3FEFFFFFFFFFFFFF)) },
+    { "V32 1", SEALED, REFUSED(ESERIES, series_fpr), CHANGE(SET(series_fpr, 0x3FF0000000000000)) },
+    { "V33 embedded", EMBEDDED_SLICE, REFUSED(ESLICE, header_size), CHANGE(SET(fpr, RATE)) },
+    { "V33 layer", SLICE, REFUSED(ESLICE, incompat), CHANGE(SET(incompat, 3)) },
+    { "V33 classic", CLASSIC_SLICE, REFUSED(ESLICE, layout), CHANGE(SET(fpr, RATE)) },
+    { "V33 ribbon", RIBBON_SLICE, REFUSED(ESLICE, layout), CHANGE(SET(fpr, RATE)) },
+    { "V9 before V33", SLICE, REFUSED(ELAYOUT, layout), CHANGE(SET(layout, 99)) },
+    { "V33 folded", SLICE, REFUSED(ESLICE, m_unfolded), CHANGE(SET(m_unfolded, 512 * 256)) },
+    { "V34 from 0", SLICE, VALID, CHANGE(SET(first_block, 0)) },
+    { "V34 from 1", SLICE, REFUSED(ESLICE, first_block), CHANGE(SET(first_block, 1)) },
+    { "V34 from 63", SLICE, REFUSED(ESLICE, first_block), CHANGE(SET(first_block, 63)) },
+    { "V34 of 2^51", SLICE, VALID, CHANGE(SET(whole_blocks, 1ULL << 51)) },
+    { "V34 2^51+1", SLICE, REFUSED(ESLICE, whole_blocks),
+      CHANGE(SET(whole_blocks, (1ULL << 51) + 1)) },
+    { "V34 behind", SLICE, REFUSED(ESLICE, whole_blocks), CHANGE(SET(whole_blocks, 64)) },
+    { "V34 behind, by 1", SLICE, REFUSED(ESLICE, whole_blocks), CHANGE(SET(whole_blocks, 63)) },
+    { "V34 up to the end", SLICE, VALID, CHANGE(SET(whole_blocks, 192)) },
+    { "V34 beyond it", SLICE, REFUSED(ESLICE, m), CHANGE(SET(whole_blocks, 191)) },
+    { "V34 part of a page", LAST_SLICE, REFUSED(ESLICE, m), CHANGE(SET(whole_blocks, 165)) },
+};
+
+static void change(uint8_t *image, const struct change *changes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (changes[i].size == 4)
+            put32(image + changes[i].at, (uint32_t)changes[i].value);
+        else if (changes[i].size == 8)
+            put64(image + changes[i].at, changes[i].value);
+}
+
+static struct bytes image_of(const struct row *row)
+{
+    struct bytes image = image_from(row->base->recipe);
+    change(image.data, row->base->changes, ROWS(row->base->changes));
+    change(image.data, row->changes, ROWS(row->changes));
+    if (row->base->live) {
+        memset(record_at(image.data, 0), 0, IN_FILE / 2);
+        put64(record_at(image.data, 0) + RECORD_AT_sequence, 1);
+        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_LIVE);
+    }
+    reseal_header(image.data);
+    return image;
+}
+
+static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        const struct row *row = &rows[i];
+        struct bytes image = image_of(row);
+        struct bloomfile_fault fault = { 0 };
+        size_t count = 1;
+        const int error = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
+        if (error != row->error || (count != 0) != (error != 0))
+            fail_msg("%s: %s, expected %s", row->what, bloomfile_errname(error),
+                     bloomfile_errname(row->error));
+        if (error != 0 && (fault.offset != row->at || strcmp(fault.field, row->field) != 0))
+            fail_msg("%s: %s at %llu, expected %s", row->what, fault.field,
+                     (unsigned long long)fault.offset, row->field);
+        free(image.data);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_field_of_a_layer_or_slice_is_held_to_its_rule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -50,6 +50,32 @@ static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
     }
 }
 
+static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size, pages, last;
+    } rows[] = {
+        { 0, 0, 0 },
+        { 1, 1, 1 },
+        { 64, 1, 64 },
+        { 4095, 1, 4095 },
+        { 4096, 1, 4096 },
+        { 4097, 2, 1 },
+        { 8192, 2, 4096 },
+        { 8193, 3, 1 },
+        { 1ULL << 57, 1ULL << 45, 4096 },
+        { (1ULL << 57) + 1, (1ULL << 45) + 1, 1 },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        assert_int_equal(checksum_pages(rows[i].size), rows[i].pages);
+        if (rows[i].pages > 0)
+            assert_int_equal(checksum_page_size(rows[i].size, rows[i].pages - 1), rows[i].last);
+        if (rows[i].pages > 1)
+            assert_int_equal(checksum_page_size(rows[i].size, 0), 4096);
+    }
+}
+
 /* A CRC-32 of 0 in a combination is that of nothing but a shift. */
 static void a_part_may_have_more_than_32_bits_of_size(void **state)
 {
@@ -72,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_checksum_is_the_crc_32_of_zlib),
         cmocka_unit_test(the_checksums_of_pages_combine_to_that_of_the_whole),
+        cmocka_unit_test(a_body_has_a_checksum_for_each_page_it_begins),
         cmocka_unit_test(a_part_may_have_more_than_32_bits_of_size),
     };
     return cmocka_run_group_tests(tests, fill_text, NULL) != 0;

@@ -369,6 +369,20 @@ static void what_is_encoded_is_decoded(void **state)
     assert_memory_equal(bytes + IN_FILE / 2, bytes + 3 * IN_FILE / 4, IN_FILE / 4);
 }
 
+static void a_live_header_has_one_record(void **state)
+{
+    (void)state;
+    struct header h = { .version = HEADER_VERSION,
+                        .header_size = IN_FILE,
+                        .record = { .sequence = 1, .state = BLOOMFILE_LIVE } };
+    uint8_t bytes[IN_FILE];
+    memset(bytes, 0xEE, sizeof bytes);
+    header_encode(&h, bytes);
+    assert_int_equal(get32(bytes + IN_FILE / 2 + RECORD_AT_state), BLOOMFILE_LIVE);
+    for (size_t at = 3 * IN_FILE / 4; at < sizeof bytes; at++)
+        assert_int_equal(bytes[at], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +399,7 @@ int main(void)
         cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
         cmocka_unit_test(an_image_of_any_other_size_is_refused),
         cmocka_unit_test(what_is_encoded_is_decoded),
+        cmocka_unit_test(a_live_header_has_one_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

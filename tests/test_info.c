@@ -10,6 +10,7 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
+#include "format/versioned.h"
 
 /* ---- the header's contents */
 
@@ -110,6 +111,38 @@ static void a_caller_of_a_later_version_gets_zeros_in_what_is_unknown(void **sta
                                                                   : 0);
     bloomfile_close(f);
     free(image.data);
+}
+
+static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
+{
+    (void)state;
+    struct {
+        size_t struct_size;
+        uint8_t members[8];
+    } ours = { sizeof ours, { 1, 2, 3, 4, 5, 6, 7, 8 } }, taken;
+    union {
+        size_t struct_size;
+        uint8_t bytes[VERSIONED_MOST + 1];
+    } theirs;
+    for (size_t size = sizeof(size_t); size <= VERSIONED_MOST; size++) {
+        memset(&theirs, 0xEE, sizeof theirs);
+        theirs.struct_size = size;
+        versioned_give(&theirs, size, &ours, sizeof ours);
+        assert_int_equal(theirs.struct_size, size);
+        for (size_t at = sizeof(size_t); at < sizeof theirs; at++)
+            assert_int_equal(theirs.bytes[at], at >= size         ? 0xEE
+                                               : at < sizeof ours ? at - sizeof(size_t) + 1
+                                                                  : 0);
+        memset(&taken, 0xEE, sizeof taken);
+        assert_true(versioned_take(&taken, sizeof taken, &theirs, size, sizeof(size_t)));
+        for (size_t i = 0; i < sizeof taken.members; i++)
+            assert_int_equal(taken.members[i], sizeof(size_t) + i < size ? ours.members[i] : 0);
+        theirs.bytes[size - 1]++;
+        assert_int_equal(versioned_take(&taken, sizeof taken, &theirs, size, sizeof(size_t)),
+                         size <= sizeof ours);
+        assert_false(versioned_take(&taken, sizeof taken, &theirs, size, size + 1));
+    }
+    assert_false(versioned_known(VERSIONED_MOST + 1, 8));
 }
 
 static void a_struct_size_that_was_never_set_is_refused_and_nothing_is_written(void **state)
@@ -359,6 +392,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_info_is_what_the_header_says),
         cmocka_unit_test(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown),
+        cmocka_unit_test(a_caller_of_any_version_has_its_own_size_of_a_struct),
         cmocka_unit_test(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written),
         cmocka_unit_test(all_faults_are_listed_in_the_order_of_the_rules),
         cmocka_unit_test(nothing_is_said_of_the_fields_of_a_newer_version),

@@ -163,6 +163,18 @@ static void every_character_but_controls_and_surrogates_is_clean(void **state)
     }
 }
 
+static void nothing_behind_the_end_completes_a_character(void **state)
+{
+    (void)state;
+    static const char *const texts[] = { "a\xC3\xA9", "\xC3\xA9", "aa\xE2\x82\xAC",
+                                         "aaaa\xF0\x9F\x98\x80" };
+    for (size_t i = 0; i < ROWS(texts); i++) {
+        const size_t whole = strlen(texts[i]);
+        assert_true(utf8_is_clean((const uint8_t *)texts[i], whole));
+        assert_false(utf8_is_clean((const uint8_t *)texts[i], whole - 1));
+    }
+}
+
 static void no_other_bytes_are_clean(void **state)
 {
     (void)state;
@@ -194,6 +206,7 @@ int main(void)
         cmocka_unit_test(bytes_after_the_label_s_end_are_refused),
         cmocka_unit_test(the_label_is_checked_before_the_size),
         cmocka_unit_test(every_character_but_controls_and_surrogates_is_clean),
+        cmocka_unit_test(nothing_behind_the_end_completes_a_character),
         cmocka_unit_test(no_other_bytes_are_clean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -195,10 +195,48 @@ static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
     }
 }
 
+static void bytes_that_a_whole_filter_reserves_are_no_portion_s(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
+    memset(image.data + AT_series, 0xFF, IN_FILE / 2 - AT_series);
+    reseal_header(image.data);
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
+    assert_int_equal(info.series | info.layer | info.generations | info.layers, 0);
+    assert_int_equal(info.rest_size | info.period | info.began, 0);
+    assert_true(info.series_fpr == 0);
+    assert_int_equal(info.first_block | info.whole_blocks, 0);
+    free(image.data);
+}
+
+static void the_next_layer_begins_at_a_multiple_of_4096(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t blocks, size; /* of the layer, without what comes before the next one */
+    } layers[] = {
+        { 1, 3 * 4096 },
+        { 64, 3 * 4096 },
+        { 65, 4 * 4096 },
+        { 64 * 1023, 1025 * 4096 },
+        { 64 * 1024, 1026 * 4096 },
+        { 64 * 1025, 1028 * 4096 },
+    };
+    for (size_t i = 0; i < ROWS(layers); i++) {
+        const struct header h = { .layout = BLOOMFILE_BLOCKED,
+                                  .m = 512 * layers[i].blocks,
+                                  .header_size = IN_FILE };
+        assert_int_equal(header_layer_stride(&h), layers[i].size);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_field_of_a_layer_or_slice_is_held_to_its_rule),
+        cmocka_unit_test(bytes_that_a_whole_filter_reserves_are_no_portion_s),
+        cmocka_unit_test(the_next_layer_begins_at_a_multiple_of_4096),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

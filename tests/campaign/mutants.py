@@ -92,6 +92,11 @@ class Test:
         self.name = f"{self.program}/{only}" if only else self.program
         self.environment = dict(row["env"], **({"MUTANT_TEST": only} if only else {}))
         self.seconds = self.wall = 0.0
+        self.places = collections.Counter()  # that it reaches, of each file
+
+    def is_about(self, file):
+        """From 0 to 1: whether it is a test of that file and of no other."""
+        return self.places[file] / sum(self.places.values())
 
     def run(self, folder, extra, seconds, wall):
         """(what killed it or None, seconds of the processor, of the clock)."""
@@ -191,10 +196,11 @@ class Mutants(Campaign):
         return files
 
     def choose(self, files):
+        """The cases. self.number: of each, in the library; self.first: that of the first mutant at the same place."""
         every = [identity for file in files.values() for _, mutants in file.all() for identity, _ in mutants]
         rest = sorted((i for i in every if i.room not in ROOMS), key=lambda i: i.id)[:SAMPLE]
         wanted = {i.id for i in every if i.room in ROOMS} | {i.id for i in rest}
-        self.cases, self.number, self.first = [], {}, {}
+        self.cases, self.number, self.first, self.file_of = [], {}, {}, []
         for file in files.values():
             for _, mutants in file.all():
                 those = [identity for identity, _ in mutants if identity.id in wanted]
@@ -203,6 +209,7 @@ class Mutants(Campaign):
                         cannot(f"two mutants have one name: {identity}")
                     self.first[len(self.cases)] = self.number[those[0].id] if identity != those[0] else len(self.cases)
                     self.number[identity.id] = len(self.cases)
+                    self.file_of.append(identity.file)
                     self.cases.append(identity)
 
     def narrow(self):
@@ -288,6 +295,7 @@ class Mutants(Campaign):
         if not (self.built / "build.ninja").exists():
             command(["meson", "setup", self.built, self.tree, "-Doptimization=1", "-Ddebug=false", "-Djava=disabled",
                      "-Dmpi=disabled", f"-Dc_args=-w -D_GNU_SOURCE -include {header}"], env=dict(os.environ, CC="gcc"))
+        command(["ninja", "-C", self.built, "build.ninja"])  # or it tells of the tests of the last run
         rows = json.loads(command(["meson", "introspect", "--tests", self.built]))
         self.tests = [Test(row) for row in rows if self.is_asked(row)]
         targets = sorted({os.path.relpath(test.words[0], self.built) for test in self.tests
@@ -332,6 +340,7 @@ class Mutants(Campaign):
                 for number, seen in enumerate(zlib.decompress(base64.b64decode(row["seen"]))):
                     if seen:
                         self.reaching[number].append((test, seen))
+                        test.places[self.file_of[number]] += 1
 
     def measure(self, program):
         """{name of a test of the program, or "" for all of it: what it took and saw}"""
@@ -377,7 +386,7 @@ class Mutants(Campaign):
         return f"{self.cases[case].id} {self.cases[case]}"
 
     def order(self, identity, tests):
-        """First those that have killed others of the file, and quickly."""
+        """First those that have killed others of the file, or are about it, and quickly."""
         kills = collections.Counter()
         try:
             for line in (STATE / "killed.tsv").read_text().split("\n"):
@@ -388,7 +397,8 @@ class Mutants(Campaign):
                     kills[words[2]] += 10000
         except FileNotFoundError:
             pass
-        return sorted(tests, key=lambda test: -(kills[test.name] + 0.5) / (test.seconds + 0.02))
+        return sorted(tests, key=lambda test: -(kills[test.name] + 0.2 + 10 * test.is_about(identity.file))
+                      / (test.seconds + 0.02))
 
     def ask(self, test, number, folder):
         work = folder / "work"

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ * The head of a patch and its edits (format-spec.md, sections E.1, E.2 and E.5): what is none is
+ * refused, and nothing is read or written beyond it. */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/fields.h"
+#include "format/patch.h"
+
+/* ---- numbers */
+
+static void numbers_have_as_many_bytes_as_they_need(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t number;
+        size_t size;
+    } rows[] = { { 0, 1 },           { 1, 1 },          { 127, 1 },
+                 { 128, 2 },         { 129, 2 },        { (1 << 14) - 1, 2 },
+                 { 1 << 14, 3 },     { UINT32_MAX, 5 }, { INT64_MAX, 9 },
+                 { 1ULL << 63, 10 }, { UINT64_MAX, 10 } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        uint8_t bytes[PATCH_NUMBER_MOST + 1];
+        memset(bytes, 0xEE, sizeof bytes);
+        assert_int_equal(patch_put_number(bytes, rows[i].number), rows[i].size);
+        assert_int_equal(bytes[rows[i].size], 0xEE);
+        uint64_t number = 0;
+        for (unsigned at = 0; at < rows[i].size; at++)
+            assert_int_equal(patch_take_number(&number, at, bytes[at]),
+                             at + 1 < rows[i].size ? PATCH_MORE : PATCH_TAKEN);
+        assert_int_equal(number, rows[i].number);
+    }
+}
+
+static void a_number_is_written_in_one_way_only(void **state)
+{
+    (void)state;
+    uint64_t number = 0;
+    assert_int_equal(patch_take_number(&number, 1, 0), PATCH_WRONG);
+    assert_int_equal(patch_take_number(&number, 9, 0), PATCH_WRONG);
+    assert_int_equal(patch_take_number(&number, 9, 2), PATCH_WRONG);
+    assert_int_equal(patch_take_number(&number, 9, 0x81), PATCH_WRONG);
+    assert_int_equal(patch_take_number(&number, 10, 1), PATCH_WRONG);
+    assert_int_equal(number, 0);
+    assert_int_equal(patch_take_number(&number, 8, 2), PATCH_TAKEN);
+    assert_int_equal(number, 2ULL << 56);
+}
+
+/* ---- the first bytes */
+
+static void each_byte_of_the_start_is_held_to_its_rule(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned at;
+        uint8_t byte;
+        int error;
+    } rows[] = {
+        { 0, 0xBE, BLOOMFILE_EPATCH },
+        { 7, '\r', BLOOMFILE_EPATCH },
+        { 8, 0, BLOOMFILE_EVERSION },
+        { 8, 2, BLOOMFILE_EVERSION },
+        { 9, 0, 0 },
+        { 9, PATCH_OF_LAYER, 0 },
+        { 9, PATCH_FOLLOWED, BLOOMFILE_EPATCH },
+        { 9, PATCH_OF_LAYER | PATCH_FOLLOWED, 0 },
+        { 9, 4, BLOOMFILE_EFEATURE },
+        { 9, 0x80, BLOOMFILE_EFEATURE },
+        { 10, 0, BLOOMFILE_ELAYOUT },
+        { 10, BLOOMFILE_COUNTING, 0 },
+        { 10, 5, BLOOMFILE_ELAYOUT },
+        { 10, BLOOMFILE_RIBBON, BLOOMFILE_ELAYOUT },
+    };
+    struct patch_head head = { .layout = BLOOMFILE_CLASSIC,
+                               .base = { 0x01020304, 0x05060708 },
+                               .result = { 0x11121314, 0x15161718 } };
+    uint8_t whole[PATCH_HEAD_MOST];
+    assert_int_equal(patch_encode_head(&head, whole), PATCH_START + 2 + 4);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        uint8_t bytes[PATCH_START];
+        memcpy(bytes, whole, sizeof bytes);
+        bytes[rows[i].at] = rows[i].byte;
+        struct patch_head got = { 0 };
+        assert_error(patch_decode_start(bytes, &got), rows[i].error);
+        if (rows[i].error != 0)
+            continue;
+        assert_int_equal(got.features, bytes[9]);
+        assert_int_equal(got.layout, bytes[10]);
+        assert_memory_equal(&got.base, &head.base, sizeof head.base);
+        assert_memory_equal(&got.result, &head.result, sizeof head.result);
+    }
+}
+
+/* ---- edits */
+
+enum {
+    GUARD = 64
+};
+
+struct pair {
+    struct bytes base, result;
+    struct patch_head head;
+};
+
+static struct patch_name name_of(uint8_t *image, uint32_t size)
+{
+    return (struct patch_name){ patch_name_header(image, size),
+                                get32(record_at(image, 0) + RECORD_AT_body_crc) };
+}
+
+/* Headers that differ in bytes here and there, and side by side. */
+static struct pair pair_of(uint32_t header_size)
+{
+    const struct recipe recipe = { BLOOMFILE_BLOCKED, header_size, 1024, 6, 5, 0 };
+    struct recipe other = recipe;
+    other.keys = 9;
+    struct pair p = { .base = image_from(recipe), .result = image_from(other) };
+    memcpy(p.result.data + AT_label, "another", 7);
+    p.result.data[AT_tag] = p.result.data[AT_tag + 2] = p.result.data[AT_tag + 6] = 1;
+    reseal_header(p.result.data);
+    p.head.base = name_of(p.base.data, header_size);
+    p.head.result = name_of(p.result.data, header_size);
+    patch_make_edits(&p.head, p.base.data, p.result.data, header_size);
+    return p;
+}
+
+static void free_pair(struct pair p)
+{
+    free(p.base.data);
+    free(p.result.data);
+}
+
+/* Applies the edits, and asserts that nothing behind the header is written. */
+static int apply(const struct pair *p, uint32_t header_size, uint8_t *header)
+{
+    uint8_t guard[GUARD];
+    memset(guard, 0xEE, sizeof guard);
+    memcpy(header + header_size, guard, sizeof guard);
+    const int error = patch_apply_edits(&p->head, p->base.data, header, header_size);
+    assert_memory_equal(header + header_size, guard, sizeof guard);
+    return error;
+}
+
+static const uint32_t header_sizes[] = { EMBEDDED, IN_FILE };
+
+static void edits_make_one_header_of_the_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(header_sizes); i++) {
+        const uint32_t size = header_sizes[i];
+        const struct pair p = pair_of(size);
+        uint8_t header[IN_FILE + GUARD];
+        assert_error(apply(&p, size, header), 0);
+        assert_memory_equal(header, p.result.data, size);
+        free_pair(p);
+    }
+}
+
+/* What lies behind them would complete them. */
+static void edits_that_are_cut_short_are_refused(void **state)
+{
+    (void)state;
+    struct pair p = pair_of(EMBEDDED);
+    uint8_t header[IN_FILE + GUARD];
+    while (p.head.edits_size > 0) {
+        p.head.edits_size--;
+        assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
+    }
+    free_pair(p);
+}
+
+static void edits_beyond_the_header_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t equal, different; /* of the second edit; the first is of byte 10 */
+    } rows[] = {
+        { EMBEDDED - 11, 1 }, { EMBEDDED - 12, 2 },   { EMBEDDED - 5, 1 },
+        { EMBEDDED + 5, 1 },  { UINT64_MAX - 10, 1 }, { UINT64_MAX, 1 },
+        { 0, EMBEDDED - 10 }, { 0, UINT64_MAX },      { EMBEDDED - 11, UINT64_MAX },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct pair p = pair_of(EMBEDDED);
+        uint8_t header[IN_FILE + GUARD], *put = p.head.edits;
+        put += patch_put_number(put, 10);
+        put += patch_put_number(put, 1);
+        *put++ = 0x55;
+        put += patch_put_number(put, rows[i].equal);
+        put += patch_put_number(put, rows[i].different);
+        memset(put, 0x55, EMBEDDED);
+        p.head.edits_size = (size_t)(put - p.head.edits) + EMBEDDED;
+        assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
+        free_pair(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_have_as_many_bytes_as_they_need),
+        cmocka_unit_test(a_number_is_written_in_one_way_only),
+        cmocka_unit_test(each_byte_of_the_start_is_held_to_its_rule),
+        cmocka_unit_test(edits_make_one_header_of_the_other),
+        cmocka_unit_test(edits_that_are_cut_short_are_refused),
+        cmocka_unit_test(edits_beyond_the_header_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -271,6 +271,33 @@ static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
     free(image.data);
 }
 
+/* Nothing is said of what depends on it. */
+static void a_wrong_layout_or_size_is_one_fault(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned at;
+        uint64_t value;
+        int error;
+    } wrong[] = { { AT_layout, 5, BLOOMFILE_ELAYOUT },
+                  { AT_layout, 0, BLOOMFILE_ELAYOUT },
+                  { AT_m, P60 + 512, BLOOMFILE_EBITS } };
+    for (size_t r = 0; r < ROWS(recipes); r++)
+        for (size_t i = 0; i < ROWS(wrong); i++) {
+            struct bytes image = image_from(recipes[r]);
+            if (wrong[i].at == AT_layout)
+                put32(image.data + AT_layout, (uint32_t)wrong[i].value);
+            else
+                put64(image.data + wrong[i].at, wrong[i].value);
+            reseal_header(image.data);
+            size_t count = 0;
+            assert_error(bloomfile_inspect(image.data, image.size, NULL, NULL, &count),
+                         wrong[i].error);
+            assert_int_equal(count, 1);
+            free(image.data);
+        }
+}
+
 /* ---- V13, V14, V19, V20: sizes */
 
 static void the_smallest_filters_are_valid(void **state)
@@ -395,6 +422,7 @@ int main(void)
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
         cmocka_unit_test(an_overflow_in_an_unknown_layout_does_no_harm),
+        cmocka_unit_test(a_wrong_layout_or_size_is_one_fault),
         cmocka_unit_test(the_smallest_filters_are_valid),
         cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
         cmocka_unit_test(an_image_of_any_other_size_is_refused),

@@ -160,6 +160,52 @@ static void edits_make_one_header_of_the_other(void **state)
     }
 }
 
+/* To say where the next one is takes two bytes, so up to two equal bytes are part of an edit. */
+static void edits_are_as_few_bytes_as_can_be(void **state)
+{
+    (void)state;
+    struct bytes base = image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 1024, 6, 5, 0 });
+    uint8_t result[IN_FILE];
+    memcpy(result, base.data, sizeof result);
+    result[AT_tag] = result[AT_tag + 3] = result[AT_tag + 7] = 1;
+    reseal_header(result);
+    struct patch_head head = { .base = name_of(base.data, IN_FILE),
+                               .result = name_of(result, IN_FILE) };
+    patch_make_edits(&head, base.data, result, IN_FILE);
+    static const uint8_t edits[] = { AT_tag, 4, 1, 0, 0, 1, 3, 1, 1 };
+    assert_int_equal(head.edits_size, sizeof edits);
+    assert_memory_equal(head.edits, edits, sizeof edits);
+    free(base.data);
+}
+
+static void an_edit_may_be_empty(void **state)
+{
+    (void)state;
+    struct pair p = pair_of(EMBEDDED);
+    uint8_t header[IN_FILE + GUARD], edits[PATCH_EDITS_MOST];
+    memcpy(edits, p.head.edits, p.head.edits_size);
+    p.head.edits[0] = p.head.edits[1] = 0;
+    memcpy(p.head.edits + 2, edits, p.head.edits_size);
+    p.head.edits_size += 2;
+    assert_error(apply(&p, EMBEDDED, header), 0);
+    assert_memory_equal(header, p.result.data, EMBEDDED);
+    free_pair(p);
+}
+
+static void an_edit_may_be_empty_at_the_end(void **state)
+{
+    (void)state;
+    struct pair p = pair_of(EMBEDDED);
+    uint8_t header[IN_FILE + GUARD];
+    memcpy(p.result.data, p.base.data, EMBEDDED);
+    p.head.result = p.head.base;
+    const size_t size = patch_put_number(p.head.edits, EMBEDDED);
+    p.head.edits[size] = 0;
+    p.head.edits_size = size + 1;
+    assert_error(apply(&p, EMBEDDED, header), 0);
+    free_pair(p);
+}
+
 /* What lies behind them would complete them. */
 static void edits_that_are_cut_short_are_refused(void **state)
 {
@@ -205,6 +251,9 @@ int main(void)
         cmocka_unit_test(a_number_is_written_in_one_way_only),
         cmocka_unit_test(each_byte_of_the_start_is_held_to_its_rule),
         cmocka_unit_test(edits_make_one_header_of_the_other),
+        cmocka_unit_test(edits_are_as_few_bytes_as_can_be),
+        cmocka_unit_test(an_edit_may_be_empty),
+        cmocka_unit_test(an_edit_may_be_empty_at_the_end),
         cmocka_unit_test(edits_that_are_cut_short_are_refused),
         cmocka_unit_test(edits_beyond_the_header_are_refused),
     };

@@ -195,6 +195,19 @@ static void each_field_of_a_layer_or_slice_is_held_to_its_rule(void **state)
     }
 }
 
+static void a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest(void **state)
+{
+    (void)state;
+    const struct row row = { "V31, V19", SEALED, VALID, CHANGE(SET(rest_size, IN_FILE)) };
+    struct bytes image = image_of(&row);
+    struct bloomfile_fault faults[2];
+    size_t count = 2;
+    assert_error(bloomfile_inspect(image.data, OWN - 1, NULL, faults, &count), BLOOMFILE_ESERIES);
+    assert_int_equal(faults[1].error, BLOOMFILE_ETRUNCATED);
+    assert_int_equal(faults[1].offset, OWN - 1);
+    free(image.data);
+}
+
 static void bytes_that_a_whole_filter_reserves_are_no_portion_s(void **state)
 {
     (void)state;
@@ -235,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_field_of_a_layer_or_slice_is_held_to_its_rule),
+        cmocka_unit_test(a_layer_that_lacks_bytes_is_cut_off_whatever_it_says_of_the_rest),
         cmocka_unit_test(bytes_that_a_whole_filter_reserves_are_no_portion_s),
         cmocka_unit_test(the_next_layer_begins_at_a_multiple_of_4096),
     };

@@ -144,9 +144,7 @@ static void check_records(const uint8_t *bytes, struct header *h, struct header_
         header_fault(faults, BLOOMFILE_ERECORD, half + size, names[1]);
     if (!record_state_valid(h))
         header_fault(faults, BLOOMFILE_ESTATE, half + size * now, names[now]);
-    bool seal_under_way = may_be_live(h) && intact[other] &&
-                          records[other].state == BLOOMFILE_LIVE &&
-                          records[other].sequence != HEADER_SEALED_SEQUENCE;
+    bool seal_under_way = may_be_live(h) && intact[other] && records[other].state == BLOOMFILE_LIVE;
     bool sealed = h->record.state == BLOOMFILE_SEALED;
     if (sealed && !identical && !seal_under_way && !contradictory)
         header_fault(faults, BLOOMFILE_ERECORD, half + size * other, names[other]);

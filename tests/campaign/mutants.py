@@ -10,8 +10,8 @@ The cases are all of format/, image/ and handle/, and a fixed sample of the othe
 lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
 from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
 tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
-MUTANT_FILES takes only files of lib/ whose path has that prefix, as in "format/"; MUTANT_LIST only mutants that a file names,
-such as a copy of survived.tsv."""
+MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
+that a file names, such as a copy of survived.tsv."""
 
 import base64
 import collections
@@ -213,9 +213,10 @@ class Mutants(Campaign):
                     self.cases.append(identity)
 
     def narrow(self):
-        prefix, path = os.environ.get("MUTANT_FILES", ""), os.environ.get("MUTANT_LIST")
+        prefixes = tuple(f"lib/{prefix}" for prefix in os.environ.get("MUTANT_FILES", "").split()) or ("",)
+        path = os.environ.get("MUTANT_LIST")
         named = {line.split("\t")[0] for line in pathlib.Path(path).read_text().split("\n")} if path else None
-        self.cases = [identity for identity in self.cases if identity.file.startswith("lib/" + prefix)
+        self.cases = [identity for identity in self.cases if identity.file.startswith(prefixes)
                       and (named is None or identity.id in named)]
 
     # ---- the build

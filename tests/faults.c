@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 static struct faults now;
 static atomic_bool active;
@@ -164,11 +165,26 @@ WRAP(int, access, (const char *path, int mode))
     return fails(ON_access) || lacks(now.no_proc, ENOENT) ? -1 : __real_access(path, mode);
 }
 
+static int copy_at(int from, const char *old, int to, const char *new)
+{
+    char bytes[4096];
+    ssize_t size = 0;
+    active = false;
+    int in = openat(from, old, O_RDONLY), out = openat(to, new, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    while (in >= 0 && out >= 0 && (size = read(in, bytes, sizeof bytes)) > 0)
+        if (write(out, bytes, (size_t)size) != size)
+            break;
+    active = true;
+    close(in);
+    return close(out) != 0 || size != 0 ? -1 : 0;
+}
+
 WRAP(int, linkat, (int from, const char *old, int to, const char *new, int flags))
 {
     if (fails(ON_linkat) || lacks(now.no_proc && strncmp(old, "/proc/", 6) == 0, ENOENT))
         return -1;
-    return __real_linkat(from, old, to, new, flags);
+    return active && now.links_are_copies ? copy_at(from, old, to, new)
+                                          : __real_linkat(from, old, to, new, flags);
 }
 
 WRAP(int, renameat2, (int from, const char *old, int to, const char *new, unsigned flags))

@@ -387,6 +387,33 @@ static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
     assert_int_equal(unlink("new") | unlink("other"), 0);
 }
 
+/* As libfuse has it: what is mapped of the file by its first name is not what others map. */
+static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **state)
+{
+    (void)state;
+    const struct faults fuse = { .no_unnamed_files = true,
+                                 .no_renameat2 = true,
+                                 .links_are_copies = true,
+                                 .file_system = 0x65735546 };
+    for (unsigned series = 0; series < 2; series++) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        params.capacity = 1000;
+        params.series = series == 0 ? 0 : BLOOMFILE_GROW;
+        faults_begin(&fuse);
+        int error = bloomfile_create(&made, "linked", &params, 0);
+        faults_end();
+        assert_error(error, 0);
+        bloomfile *other = opened("linked", BLOOMFILE_WRITE);
+        add_digests_of(other, 0, 10);
+        add_digests_of(made, 10, 20);
+        assert_true(has_numbers(made, 0, 20));
+        assert_true(has_numbers(other, 0, 20));
+        bloomfile_close(other);
+        bloomfile_close(made);
+        assert_int_equal(unlink("linked"), 0);
+    }
+}
+
 static int prepare(void **state)
 {
     if (enter_temp_dir(state) != 0)
@@ -413,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_descriptor_limit_is_told),
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
         cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
+        cmocka_unit_test(where_a_link_is_an_inode_of_its_own_both_see_what_is_added),
         cmocka_unit_test(a_child_that_copies_does_not_take_its_count_for_exact),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;

@@ -5,6 +5,7 @@
 #include <bloomfile_hash.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "image/image.h"
 #include "image/params.h"
 #include "os/file.h"
+#include "os/filesystem.h"
 #include "os/publish.h"
 
 int creating_plan(const struct bloomfile_params *p, struct header *h)
@@ -83,6 +85,41 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
     return error;
 }
 
+static bool is_like(struct header one, struct header other)
+{
+    uint8_t bytes[2][HEADER_MAX];
+    other.record = one.record;
+    header_encode(&one, bytes[0]);
+    header_encode(&other, bytes[1]);
+    return memcmp(bytes[0], bytes[1], sizeof bytes[0]) == 0;
+}
+
+/* What has been opened before it had its name is not what others will open by that name: opens the
+ * latter instead, to which nothing has been added yet. */
+static int open_by_name(bloomfile **f, const char *path, unsigned flags)
+{
+    const struct header made = (*f)->header;
+    if (made.hash_id >= BLOOMFILE_APP_HASH_FIRST)
+        flags |= BLOOMFILE_APP_HASH;
+    opening_close(*f);
+    *f = NULL;
+    int rest, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE, &rest);
+    if (rest >= 0)
+        close(rest);
+    if (error != 0)
+        return error;
+    error = is_like((*f)->header, made) ? 0 : EBUSY; /* replaced already */
+    if (error == 0)
+        error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
+    if (error == 0 && !(*f)->writing) /* a layer */
+        error = opening_join(*f, (*f)->fd, flags);
+    if (error != 0) {
+        opening_close(*f);
+        *f = NULL;
+    }
+    return error;
+}
+
 int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
                   unsigned flags)
 {
@@ -95,12 +132,18 @@ int creating_file(bloomfile **out, const char *path, const char *like, struct he
         publish_abandon(p);
         return error;
     }
-    error = publish_finish(p);
+    bool apart;
+    error = filesystem_links_apart(fd, &apart);
+    if (error == 0)
+        error = publish_finish(p);
+    else
+        publish_abandon(p);
     if (error != 0) {
         opening_close(*out);
         *out = NULL;
+        return error;
     }
-    return error;
+    return apart ? open_by_name(out, path, flags & BLOOMFILE_ADD_EXACT) : 0;
 }
 
 int creating_memory(bloomfile **out, struct header *h, unsigned flags)

@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 
 #define OVERLAY 0x794C7630u
+#define FUSE    0x65735546u
 
 /* From statfs(2) and linux/magic.h. FUSE is missing: nothing reveals what is behind it. */
 static const uint32_t shared_by_hosts[] = {
@@ -29,8 +30,9 @@ static const uint32_t shared_by_hosts[] = {
     0xBACBACBC, /* VMware shared folders */
 };
 
-int filesystem_check(int fd, bool *layered)
+static int type_of(int fd, uint32_t *type)
 {
+    *type = 0;
     struct statfs status;
     int result;
     do
@@ -38,12 +40,29 @@ int filesystem_check(int fd, bool *layered)
     while (result != 0 && errno == EINTR);
     if (result != 0)
         return errno;
-    const uint32_t type = (uint32_t)status.f_type;
+    *type = (uint32_t)status.f_type;
+    return 0;
+}
+
+int filesystem_check(int fd, bool *layered)
+{
+    uint32_t type;
+    int error = type_of(fd, &type);
+    if (error != 0)
+        return error;
     *layered = type == OVERLAY;
     for (size_t i = 0; i < sizeof shared_by_hosts / sizeof shared_by_hosts[0]; i++)
         if (type == shared_by_hosts[i])
             return BLOOMFILE_EFILESYSTEM;
     return 0;
+}
+
+int filesystem_links_apart(int fd, bool *apart)
+{
+    uint32_t type;
+    int error = type_of(fd, &type);
+    *apart = error == 0 && type == FUSE;
+    return error;
 }
 
 static const uint32_t local[] = {
@@ -60,11 +79,11 @@ static const uint32_t local[] = {
 
 bool filesystem_is_local(int fd)
 {
-    struct statfs status;
-    if (fstatfs(fd, &status) != 0)
+    uint32_t type;
+    if (type_of(fd, &type) != 0)
         return false;
     for (size_t i = 0; i < sizeof local / sizeof local[0]; i++)
-        if ((uint32_t)status.f_type == local[i])
+        if (type == local[i])
             return true;
     return false;
 }

@@ -11,6 +11,10 @@
  * share bytes. */
 int filesystem_check(int fd, bool *layered);
 
+/* *apart: a new name of a file may be an inode of its own, with its own locks and page cache, as
+ * libfuse's are to Linux. 0 or an errno. */
+int filesystem_links_apart(int fd, bool *apart);
+
 /* Whether locks on its files are known to bind everybody who can reach them. */
 bool filesystem_is_local(int fd);
 

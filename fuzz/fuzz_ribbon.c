@@ -77,7 +77,7 @@ static void change(struct image *image, unsigned choices, const uint8_t *data, s
 
 static void mend(struct image *image, bool count)
 {
-    const size_t size = 64 * image->lines;
+    const size_t size = 64 * (size_t)image->lines;
     const uint32_t whole = checksum(image->body, size);
     uint64_t ones = 0;
     for (size_t at = 0; at < size; at++)

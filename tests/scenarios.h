@@ -27,7 +27,7 @@ enum {
 extern const struct scenario scenarios[SCENARIOS];
 
 extern const char target[], link_to_target[];
-extern bool unnamed_files; /* the file system of the test has them */
+extern bool unnamed_files; /* has_unnamed_files() */
 
 /* Whether the target is what another process has made of it in the meantime; NULL: none has. */
 extern bool (*target_is_taken)(void);

@@ -122,5 +122,7 @@ struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);
 size_t open_descriptors(void);
+/* Whether files here can be made without a name, and get one. */
+bool has_unnamed_files(void);
 
 #endif

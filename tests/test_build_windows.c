@@ -191,6 +191,8 @@ static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds
     free(expected.data);
 }
 
+static bool result_has_no_name;
+
 /* Of the files without a name that are open, the last one; the builder's and the result are older.
  */
 static int file_of_positions(void)
@@ -203,7 +205,7 @@ static int file_of_positions(void)
             count++;
         }
     }
-    return count == 3 ? last : -1;
+    return count == (result_has_no_name ? 3 : 2) ? last : -1;
 }
 
 static void zero(uint8_t *page)
@@ -242,6 +244,7 @@ static void positions_that_change_in_the_file_are_noticed(void **state)
     (void)state;
     static void (*const damages[])(uint8_t *) = { zero, flip, shift };
     bloomfile_builder *b = builder_with(few, hows[0], digests);
+    result_has_no_name = has_unnamed_files();
     for (size_t i = 0; i < ROWS(damages); i++) {
         for (damaged_at = 0; damaged_at < 10 * 65536; damaged_at += 65536) {
             damage = damages[i];

@@ -68,7 +68,7 @@ static void assert_same_answers(const struct bloomfile_pinned *pin, const bloomf
             assert_int_equal(bloomfile_pinned_contains_digest(pin, digests[j]), expected);
             found += expected;
         }
-        const size_t n = i / GROUP % (GROUP + 1);
+        const size_t n = (size_t)(i / GROUP % (GROUP + 1));
         assert_int_equal(bloomfile_pinned_contains_digests(pin, digests, GROUP, NULL), found);
         memset(hits, 2, sizeof hits);
         bloomfile_pinned_contains_digests(pin, digests, n, hits);

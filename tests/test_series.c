@@ -76,7 +76,7 @@ static size_t absent_of(const bloomfile *f, uint64_t from, uint64_t to)
         assert_int_equal(told, these);
         found += these;
     }
-    return to - from - found;
+    return (size_t)(to - from) - found;
 }
 
 static void finish(bloomfile *f)
@@ -227,7 +227,7 @@ static void a_key_stays_for_its_generations(void **state)
         snprintf(path, sizeof path, "forget-%zu", g);
         const uint32_t all = generations[g];
         bloomfile *f = create(path, all), *r = opened(path, 0);
-        const uint64_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
+        const size_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
         bool *was_new = calloc(end, sizeof *was_new);
         for (uint64_t i = 0; i < end; i++) {
             assert_error(bloomfile_add_digest(f, number(0, i), &was_new[i]), 0);
@@ -660,11 +660,11 @@ static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
     free(image.data);
 }
 
-static uint64_t whole_size_of(const uint8_t *image)
+static size_t whole_size_of(const uint8_t *image)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_inspect(image, IN_FILE, &info, NULL, NULL);
-    return (info.image_size + 4095) / 4096 * 4096;
+    return (size_t)(info.image_size + 4095) / 4096 * 4096;
 }
 
 static void a_sealed_series_that_lacks_a_layer_is_refused(void **state)

@@ -246,13 +246,12 @@ static void test_slice_of(void **state)
     for (int i = 0; i < 20000; i++) {
         const uint64_t bits = 512 * (1 + random64(&random) % (1ULL << random64(&random) % 51));
         const uint32_t slices = 1 + (uint32_t)(random64(&random) % 65536);
-        const uint64_t blocks = bits / 512, pages = (blocks + 63) / 64;
+        const uint64_t blocks = bits / 512, pages = (blocks + 63) / 64; /* below 2^45 */
         const uint64_t digest = random64(&random), page = probe_reduce(digest, blocks) / 64;
         const uint32_t slice = bloomfile_slice_of(bits, slices, digest);
-        __extension__ typedef unsigned __int128 u128;
         assert_true(slice < slices);
-        assert_true((uint64_t)((u128)pages * slice / slices) <= page);
-        assert_true(slice + 1 == slices || (uint64_t)((u128)pages * (slice + 1) / slices) > page);
+        assert_true(pages * slice / slices <= page);
+        assert_true(slice + 1 == slices || pages * (slice + 1) / slices > page);
         assert_true(bloomfile_slice_begin(bits, slices, slice) <= 64 * page);
         assert_true(bloomfile_slice_begin(bits, slices, slice + 1) > 64 * page);
         assert_int_equal(bloomfile_slice_begin(bits, slices, 0), 0);
@@ -281,7 +280,7 @@ static void place(struct bytes whole, struct bytes slice)
     struct bloomfile_info all = BLOOMFILE_INFO_INIT, own = BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(whole.data, whole.size, &all, NULL, NULL), 0);
     assert_error(bloomfile_inspect(slice.data, slice.size, &own, NULL, NULL), 0);
-    memcpy(whole.data + PAGE + 64 * own.first_block, slice.data + PAGE, own.body_size);
+    memcpy(whole.data + PAGE + 64 * own.first_block, slice.data + PAGE, (size_t)own.body_size);
     const uint8_t *from = slice.data + PAGE + own.body_size;
     uint8_t *to = whole.data + PAGE + all.body_size + 4 * (own.first_block / 64);
     for (uint64_t page = 0; page < own.pages; page++)

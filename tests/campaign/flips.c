@@ -210,7 +210,7 @@ static void write_target(const uint8_t *bytes, size_t length)
 static size_t damage(char *line)
 {
     if (line[0] == 'c') {
-        const size_t length = strtoull(line + 1, NULL, 10);
+        const size_t length = (size_t)strtoull(line + 1, NULL, 10);
         write_target(whole, length);
         return length;
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Sourced by scripts/foreign: compilers and libraries for other machines, from Debian's packages, which are
+# Sourced by scripts/machines: compilers and libraries for other machines, from Debian's packages, which are
 # unpacked and not installed. $here is a machine's directory, $root_of what would be its file system.
 
 gcc=12 # Debian 12's

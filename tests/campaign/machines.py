@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+# Debian: libseccomp-dev e2fsprogs xfsprogs btrfs-progs bindfs ntfs-3g util-linux qemu-user
+# build: plain
+# targets: tests/campaign/old-linux
+# alone: scripts/machines
+"""The suites where this machine lacks something (system calls, /proc), on other file systems, and on other machines.
+
+A case is one test program in one environment. What is left out where, and what is skipped, has its reason in
+doc/portability.md. Machines of another architecture or C library take part if scripts/machines has built for them."""
+
+import fcntl
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+
+from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
+
+TIMES = 10  # as long as a test may take at home
+SKIPPED = 77
+FAILED_SETUP = 125
+OF_A_SIGNAL = 128  # and more: how a shell tells of it
+FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
+OLD_LINUX = BUILT / "tests" / "campaign" / "old-linux"
+# What cmocka and unittest say of parts that were not run, and of one that failed, with all that led to it.
+NOT_RUN = re.compile(rb"^\[  SKIPPED \] (\d+) test|^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
+FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[  FAILED  \] [^\n]*"
+                         rb"|^(?:FAIL|ERROR): (?:(?!^={70}).)*", re.MULTILINE | re.DOTALL)
+
+# These compile for this machine alone, or make file systems of their own.
+LEFT_OUT = "consumers|install|subproject|cmake|prefix|power-.*|bad-disk|campaign"
+# Examples whose packages are not there.
+NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*"
+# What the emulator cannot do, and of what takes minutes in it all but the golden files.
+NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
+                "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|tools-(?!cross$|golden$).*")
+
+
+class Environment:
+    """On this machine, among mounts and processes of its own, that are gone with the test.
+
+    setup: a shell script that makes $FILES, the folder for the files of tests, below $FOLDER. Both are in memory.
+    refusal: what is said where something is clearly refused, as it cannot work there."""
+
+    def __init__(self, setup="", prefix=(), left_out=None, refusal=None):
+        self.setup, self.prefix, self.built = setup, [str(word) for word in prefix], BUILT
+        self.left_out = f"{LEFT_OUT}|{left_out}" if left_out else LEFT_OUT
+        self.refusal = refusal and re.compile(refusal)
+
+    def tests(self):
+        """Those that can run, by name."""
+        tests = json.loads((self.built / "meson-info" / "intro-tests.json").read_text())
+        return {test["name"]: test for test in tests if not re.fullmatch(f"({self.left_out})(-pinned)?", test["name"])}
+
+    def make(self, test):
+        """Builds what it needs: all that all need would take minutes."""
+        targets = json.loads((self.built / "meson-info" / "intro-targets.json").read_text())
+        files = [file for target in targets if target["id"] in test["depends"] for file in target["filename"]]
+        with open(self.built / "machines.lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            result = subprocess.run(["ninja", "-C", self.built, *(os.path.relpath(file, self.built) for file in files)],
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if result.returncode != 0:
+            raise RuntimeError(f"cannot build {test['name']}: {result.stdout[-3000:]}")
+
+    def command(self, words):
+        # A shell is the first process, to which other rules of signals apply than to tests.
+        script = (f"trap 'exit {FAILED_SETUP}' EXIT\nset -e\n"
+                  f'mount -t tmpfs tmpfs "$FOLDER"\nmkdir -m 1777 "$FILES"\n{self.setup}\n'
+                  'trap - EXIT\nset +e\n"$@"\nexit $?')
+        return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, "sh",
+                *self.prefix, *words]
+
+    def run(self, words, folder, workdir=None, variables=(), timeout=60):
+        files = folder / "files"
+        return subprocess.run(self.command(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              stdin=subprocess.DEVNULL, cwd=workdir or self.built, timeout=timeout,
+                              env={**os.environ, **dict(variables), "FOLDER": str(folder), "FILES": str(files),
+                                   "TMPDIR": str(files)})
+
+    def refuses(self, result):
+        """Whether a test failed because of what is clearly refused here, in each part that failed."""
+        if self.refusal is None or result.returncode < 0 or result.returncode >= OF_A_SIGNAL:
+            return False
+        parts = FAILED_PART.findall(result.stdout) or [result.stdout]
+        return all(self.refusal.search(part) for part in parts)
+
+    def trouble(self, folder):
+        """Why it is not to be had, or nothing."""
+        result = self.run(["true"], folder)
+        if result.returncode == 0:
+            return ""
+        return result.stdout.decode(errors="replace").strip() or f"status {result.returncode}"
+
+
+class Machine(Environment):
+    """What scripts/machines has built for."""
+
+    def __init__(self, name, emulator=None, setup=""):
+        super().__init__(setup, left_out=f"{NOT_FOREIGN}|{NOT_EMULATED}" if emulator else NOT_FOREIGN)
+        self.name, self.emulator, self.built = name, emulator, FOREIGN / name / "build"
+
+    def tests(self):
+        return {name: {**test, "cmd": self.emulated(test["cmd"])} for name, test in super().tests().items()}
+
+    def make(self, test):
+        """All is there."""
+
+    def emulated(self, words):
+        """Tools have it in scripts of their own."""
+        of_machine = self.emulator and words[0].startswith(str(self.built))
+        return [self.emulator, "-L", str(self.built.parent / "root"), *words] if of_machine else words
+
+    def trouble(self, folder):
+        if not (self.built / "meson-info" / "intro-tests.json").exists():
+            return f"not built: scripts/machines {self.name}"
+        return super().trouble(folder)
+
+
+def image(mkfs, mount):
+    """A file system in a file."""
+    return f'truncate -s 4G "$FOLDER/image"\n{mkfs} "$FOLDER/image" >/dev/null 2>&1\n{mount}\n'
+
+
+def on_disk(name, mkfs):
+    return Environment(image(mkfs, f'mount -t {name} -o loop "$FOLDER/image" "$FILES"\nchmod 1777 "$FILES"'))
+
+
+HIDE = """mount -t tmpfs -o mode=555 none /sys
+mount -t tmpfs -o mode=555 none /dev/shm
+umount -l /proc
+mount -t tmpfs -o mode=555 none /proc"""
+# Live filters take /proc.
+NO_BOOT = b"BLOOMFILE_ENOBOOT|does not tell which boot it is"
+LOOKS_INTO_PROC = "java-.*|live-fork|hugepages|memory-pages|cplusplus"
+OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
+mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
+chmod 1777 "$FILES\""""
+
+ENVIRONMENTS = {
+    "Linux 4.14": Environment(prefix=[OLD_LINUX, "4.14"]),
+    "Linux 5.10": Environment(prefix=[OLD_LINUX, "5.10"]),
+    "no /proc, /sys, /dev/shm": Environment(HIDE, left_out=LOOKS_INTO_PROC, refusal=NO_BOOT),
+    "tmpfs": Environment(),
+    "overlayfs": Environment(OVERLAY),
+    "ext4": on_disk("ext4", "mkfs.ext4 -q"),
+    "XFS": on_disk("xfs", "mkfs.xfs -q"),
+    "Btrfs": on_disk("btrfs", "mkfs.btrfs -q"),
+    "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"'),
+    "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"')),
+    "i386": Machine("i386"),
+    "musl": Machine("musl"),
+    "arm64": Machine("arm64", "qemu-aarch64"),
+    "arm64, 64 KiB pages": Machine("arm64", "qemu-aarch64", "export QEMU_PAGESIZE=65536"),
+    "s390x": Machine("s390x", "qemu-s390x"),
+}
+
+
+class Machines(Campaign):
+    __doc__ = __doc__
+    unit = "tests"
+    limit = None  # tests have limits of their own
+    columns = ["passed", "refused", "skipped", "parts skipped", "left out", "absent"]
+
+    def prepare(self, folder):
+        if platform.machine() != "x86_64" or os.geteuid() != 0:
+            cannot("it is for x86-64, and mounts file systems: run it as root")
+        self.troubles = {}
+        for number, (name, environment) in enumerate(ENVIRONMENTS.items()):
+            own = folder / str(number)
+            own.mkdir()
+            self.troubles[name] = environment.trouble(own)
+            if self.troubles[name]:
+                print(f"without {name}: {self.troubles[name]}", file=sys.stderr)
+        # Numbers of cases do not depend on what is there.
+        tests = json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
+        self.cases = [(name, test) for name in ENVIRONMENTS for test in sorted(test["name"] for test in tests)]
+        self.total = len(self.cases)
+
+    def describe(self, case):
+        return ", ".join(self.cases[case])
+
+    def run(self, case, chance, folder):
+        name, test_name = self.cases[case]
+        environment = ENVIRONMENTS[name]
+        if self.troubles[name]:
+            return {name: {"absent": 1}}
+        test = environment.tests().get(test_name)
+        if test is None:
+            return {name: {"left out": 1}}
+        environment.make(test)
+        try:
+            result = environment.run(test["cmd"], folder, test["workdir"], test["env"], TIMES * test["timeout"])
+        except subprocess.TimeoutExpired as expired:
+            raise Found(f"{self.describe(case)}: no end", {"output.txt": expired.stdout or b""}) from None
+        if result.returncode == FAILED_SETUP:
+            raise RuntimeError(f"{name}: {result.stdout.decode(errors='replace')}")
+        refused = result.returncode not in (0, SKIPPED) and environment.refuses(result)
+        if result.returncode not in (0, SKIPPED) and not refused:
+            end = result.stdout.decode(errors="replace")[-3000:]
+            raise Found(f"{self.describe(case)}: status {result.returncode}\n{end}", {"output.txt": result.stdout})
+        not_run = sum(int(cmocka or python) for cmocka, python in NOT_RUN.findall(result.stdout))
+        return {name: {"tests": 1, "passed": int(result.returncode == 0), "refused": int(refused),
+                       "skipped": int(result.returncode == SKIPPED), "parts skipped": not_run}}
+
+    def finish(self, rows):
+        return [f"{name}: nothing ran. {self.troubles[name]}" for name in ENVIRONMENTS if rows[name]["passed"] == 0]
+
+
+if __name__ == "__main__":
+    sys.exit(main(Machines))

@@ -290,7 +290,7 @@ class Run:
             return
         except concurrent.futures.process.BrokenProcessPool as error:
             self.progress.undone.append(case)
-            if self.broken:
+            if self.broken or self.stopped:  # who stops a run may well stop its processes, too
                 return
             self.broken = True
             rows, found = {}, Found(f"a process was killed while this case was run, or another one: {error}")

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "handle/live.h"
+
 enum {
     KEYS = 1000,
     BITS = 512 * 64 * 8, /* several pages */
@@ -294,6 +296,18 @@ static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
 }
 
 /* There is no path to look at, but what is mapped can be. */
+static void a_live_file_without_a_header_has_no_record(void **state)
+{
+    (void)state;
+    make_live("filter", BLOOMFILE_BLOCKED);
+    bloomfile *f = opened("filter", 0);
+    struct header now;
+    assert_error(live_load(f, &now), 0);
+    assert_int_equal(truncate("filter", 0), 0);
+    assert_error(live_load(f, &now), BLOOMFILE_ETRUNCATED);
+    bloomfile_close(f);
+}
+
 static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
 {
     (void)state;
@@ -334,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(every_open_flag_times_every_change),
         IN_NEW_DIR(an_older_copy_of_a_live_file_that_is_put_back_is_told),
+        IN_NEW_DIR(a_live_file_without_a_header_has_no_record),
         IN_NEW_DIR(a_part_of_a_file_tells_by_its_status_that_it_was_changed),
     };
     return cmocka_run_group_tests(tests, NULL, free_images) != 0;

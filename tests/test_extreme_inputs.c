@@ -22,6 +22,7 @@
 #include "format/decode.h"
 #include "format/header.h"
 #include "handle/live.h"
+#include "image/image.h"
 #include "os/hugepages.h"
 #include "os/map.h"
 #include "os/spool.h"
@@ -55,6 +56,36 @@ static void counts_that_leave_their_range_are_estimated(void **state)
         assert_int_equal(r.ones, rows[i].then_ones);
         assert_int_equal(r.overflow, rows[i].then_overflow);
         assert_int_equal(r.flags, rows[i].estimated ? RECORD_N_ESTIMATED : 0);
+    }
+}
+
+static void a_sealed_record_names_no_writers_and_no_boot(void **state)
+{
+    (void)state;
+    struct record r = { .n = 5, .sequence = 9, .state = BLOOMFILE_LIVE, .writers = 3 };
+    memset(r.boot_id, 0xEE, sizeof r.boot_id);
+    image_record(&r, 7, &(struct kernel_tally){ .ones = 30, .overflow = 2 });
+    struct record expected = { .n = 5,
+                               .sequence = HEADER_SEALED_SEQUENCE,
+                               .state = BLOOMFILE_SEALED,
+                               .ones = 30,
+                               .overflow = 2,
+                               .body_crc = 7 };
+    assert_memory_equal(&r, &expected, offsetof(struct record, header_crc));
+    assert_int_equal(r.writers, 0);
+}
+
+static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        struct header h = { .layout = layout, .m = 1024, .k = 5, .record = { .ones = 1024 } };
+        image_estimate_keys(&h);
+        const uint64_t full = h.record.n;
+        h.record.ones = 1023;
+        image_estimate_keys(&h);
+        assert_int_equal(full, h.record.n);
+        assert_in_range(full, 1000, 1 << 20);
     }
 }
 
@@ -419,6 +450,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_that_leave_their_range_are_estimated),
+        cmocka_unit_test(a_sealed_record_names_no_writers_and_no_boot),
+        cmocka_unit_test(a_full_filter_has_at_least_the_keys_of_one_bit_less),
         cmocka_unit_test(a_seal_is_unfinished_only_if_nothing_else_is_wrong),
         cmocka_unit_test(one_byte_of_the_header_makes_it_another),
         cmocka_unit_test(who_does_not_know_how_to_write_it_may_read_it),

@@ -396,6 +396,46 @@ static void what_is_encoded_is_decoded(void **state)
     assert_memory_equal(bytes + IN_FILE / 2, bytes + 3 * IN_FILE / 4, IN_FILE / 4);
 }
 
+static void what_the_other_record_is_is_told(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(recipes[3]);
+    put64(record_at(image.data, 1) + RECORD_AT_sequence, 5);
+    put32(record_at(image.data, 1) + RECORD_AT_state, BLOOMFILE_POISONED);
+    reseal_record(image.data, 1);
+    for (unsigned damaged = 0; damaged < 2; damaged++) {
+        struct header h;
+        struct header_faults faults = { 0 };
+        record_at(image.data, 1)[RECORD_AT_writers] ^= (uint8_t)damaged;
+        decode_header(image.data, image.size, &h, &faults);
+        assert_int_equal(faults.first, BLOOMFILE_ERECORD);
+        assert_int_equal(faults.count, 1);
+        assert_int_equal(h.other_intact, !damaged);
+        assert_false(h.records_identical);
+        assert_int_equal(decode_seal_unfinished(&h, &faults), damaged);
+    }
+    free(image.data);
+}
+
+static void a_ribbon_is_never_live(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t layout, k;
+        int error;
+    } kinds[] = { { BLOOMFILE_RIBBON, 0, BLOOMFILE_ESTATE }, { BLOOMFILE_BLOCKED, 6, 0 } };
+    for (size_t i = 0; i < ROWS(kinds); i++) {
+        struct bytes image =
+            image_from((struct recipe){ kinds[i].layout, IN_FILE, 1024, kinds[i].k, 5, 0 });
+        memset(record_at(image.data, 0), 0, IN_FILE / 2);
+        put64(record_at(image.data, 0) + RECORD_AT_sequence, 1);
+        put32(record_at(image.data, 0) + RECORD_AT_state, BLOOMFILE_LIVE);
+        reseal_header(image.data);
+        assert_error(bloomfile_inspect(image.data, image.size, NULL, NULL, NULL), kinds[i].error);
+        free(image.data);
+    }
+}
+
 static void a_live_header_has_one_record(void **state)
 {
     (void)state;
@@ -427,6 +467,8 @@ int main(void)
         cmocka_unit_test(the_largest_filters_lack_their_bytes_but_nothing_else),
         cmocka_unit_test(an_image_of_any_other_size_is_refused),
         cmocka_unit_test(what_is_encoded_is_decoded),
+        cmocka_unit_test(what_the_other_record_is_is_told),
+        cmocka_unit_test(a_ribbon_is_never_live),
         cmocka_unit_test(a_live_header_has_one_record),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

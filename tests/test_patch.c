@@ -219,6 +219,21 @@ static void edits_that_are_cut_short_are_refused(void **state)
     free_pair(p);
 }
 
+static void nothing_follows_the_last_edit(void **state)
+{
+    (void)state;
+    static const uint8_t rests[][2] = { { 0x80 }, { 0 }, { 0, 0x80 }, { 0x80, 0 } };
+    static const size_t sizes[] = { 1, 1, 2, 2 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        struct pair p = pair_of(EMBEDDED);
+        uint8_t header[IN_FILE + GUARD];
+        memcpy(p.head.edits + p.head.edits_size, rests[i], sizes[i]);
+        p.head.edits_size += sizes[i];
+        assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
+        free_pair(p);
+    }
+}
+
 static void edits_beyond_the_header_are_refused(void **state)
 {
     (void)state;
@@ -255,6 +270,7 @@ int main(void)
         cmocka_unit_test(an_edit_may_be_empty),
         cmocka_unit_test(an_edit_may_be_empty_at_the_end),
         cmocka_unit_test(edits_that_are_cut_short_are_refused),
+        cmocka_unit_test(nothing_follows_the_last_edit),
         cmocka_unit_test(edits_beyond_the_header_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "handle/handle.h"
 
@@ -178,6 +180,29 @@ static void many_keys_may_differ_in_length(void **state)
         assert_int_equal(hits[i], bloomfile_contains(f, keys[i].data, keys[i].size));
         assert_true(hits[i] || i % 2 != 0);
     }
+    bloomfile_close(f);
+    free(image.data);
+}
+
+static void nothing_is_read_behind_the_last_key(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .bits = 512 * 8, .hashes = 8 });
+    add_numbers(b, 0, 1);
+    struct bytes image = last_image(b);
+    bloomfile *f = open_image(image, 0);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t room[8],
+        *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    const struct bytes key = number_key(0, room);
+    struct bloomfile_key *keys = (void *)(pages + page);
+    for (size_t n = 1; n <= page / sizeof *keys; n++) {
+        keys[-(ptrdiff_t)n] = (struct bloomfile_key){ key.data, key.size };
+        assert_int_equal(bloomfile_contains_many(f, keys - n, n, NULL), n);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
     bloomfile_close(f);
     free(image.data);
 }
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(many_lookups_answer_as_one_by_one),
         cmocka_unit_test(no_keys_may_be_null),
         cmocka_unit_test(many_keys_may_differ_in_length),
+        cmocka_unit_test(nothing_is_read_behind_the_last_key),
         cmocka_unit_test(the_empty_key_is_a_key),
         cmocka_unit_test(the_answers_depend_on_the_seed),
         cmocka_unit_test(the_kernel_has_a_name),

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT
+ * Patches whose checksums are right, and which are wrong in what they say (format-spec.md, annex
+ * E).
+ */
+#include "support.h"
+
+#include <bloomfile_delta.h>
+#include <bloomfile_live.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "delta/encode.h"
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "format/decode.h"
+#include "format/fields.h"
+#include "format/header.h"
+
+/* ---- making them: like the library, but nothing is asked */
+
+/* What is wrong in the head; all 0: nothing. */
+struct twist {
+    uint32_t layout, features;                               /* in place of the right one */
+    uint32_t base_header, base_body, result_body, body_size; /* added to it */
+    bool no_edits;                                           /* bytes that are none */
+};
+
+static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *result,
+                          const struct twist *twist)
+{
+    const uint32_t size = get32(base + AT_header_size);
+    const uint64_t body_size = get64(base + AT_body_size);
+    const uint64_t pages = checksum_pages(body_size);
+    struct patch_head head = {
+        .base = { patch_name_header(base, size) + twist->base_header,
+                  get32(base + size / 2 + RECORD_AT_body_crc) + twist->base_body },
+        .result = { patch_name_header(result, size),
+                    get32(result + size / 2 + RECORD_AT_body_crc) + twist->result_body },
+        .features = twist->features,
+        .layout = twist->layout != 0 ? twist->layout : get32(base + AT_layout),
+        .body_size = body_size + twist->body_size
+    };
+    patch_make_edits(&head, base, result, size);
+    if (twist->no_edits) {
+        head.edits_size = 1;
+        head.edits[0] = 0x80;
+    }
+    to += patch_encode_head(&head, to);
+    if (memcmp(base + size, result + size, (size_t)body_size) == 0)
+        return to + patch_put_number(to, pages);
+    uint16_t changes[16];
+    assert_true(pages <= ROWS(changes));
+    memset(changes, 1, sizeof changes);
+    struct encoder e;
+    size_t part_size;
+    assert_error(encoder_start(&e, part_kind(get32(base + AT_layout))), 0);
+    const struct encode_source source = { base + size, result + size, body_size, changes };
+    const uint8_t *part = encode_part(&e, &source, 0, 0, pages, &part_size);
+    assert_non_null(part);
+    memcpy(to, part, part_size);
+    to += part_size;
+    encoder_release(&e);
+    return to + patch_put_number(to, 0);
+}
+
+/* ---- applying them */
+
+static int new_fd(struct bytes content)
+{
+    const int fd = memfd_create("test", 0);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, content.data, content.size), content.size);
+    assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static struct bytes copy_of(struct bytes b)
+{
+    struct bytes copy = { malloc(b.size), b.size };
+    assert_non_null(copy.data);
+    memcpy(copy.data, b.data, b.size);
+    return copy;
+}
+
+/* Nothing is left of what is refused; otherwise `result` comes out. */
+static void assert_patched(struct bytes base, struct bytes patch, struct bytes result, int expected)
+{
+    bloomfile *f = open_image(base, 0);
+    const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
+    assert_error(bloomfile_patch_fd(to, f, from, 1, NULL), expected);
+    const size_t size = (size_t)lseek(to, 0, SEEK_END);
+    assert_int_equal(size, expected == 0 ? result.size : 0);
+    struct bytes got = { malloc(size + 1), size };
+    assert_non_null(got.data);
+    assert_int_equal(pread(to, got.data, size, 0), size);
+    if (expected == 0)
+        assert_memory_equal(got.data, result.data, size);
+    free(got.data);
+    close(to);
+    close(from);
+    bloomfile_close(f);
+}
+
+/* Releases the result. */
+static void assert_forged(struct bytes base, struct bytes result, struct twist twist, int expected)
+{
+    struct bytes patch = { malloc(PATCH_HEAD_MOST + base.size + (1 << 16)), 0 };
+    assert_non_null(patch.data);
+    patch.size = (size_t)(put_patch(patch.data, base.data, result.data, &twist) - patch.data);
+    assert_patched(base, patch, result, expected);
+    free(patch.data);
+    free(result.data);
+}
+
+/* ---- one filter */
+
+static const struct recipe blocked = { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 80, 3, 60, 0 };
+
+static void the_head_agrees_with_its_base(void **state)
+{
+    (void)state;
+    struct bytes base = image_from(blocked);
+    static const struct {
+        struct twist twist;
+        int error;
+    } rows[] = {
+        { { .layout = 0 }, 0 }, /* what is forged is right otherwise */
+        { { .layout = BLOOMFILE_CLASSIC }, BLOOMFILE_EPATCH },
+        { { .body_size = 64 }, BLOOMFILE_EPATCH },
+        { { .body_size = 1 }, BLOOMFILE_EPATCH },
+        { { .body_size = -80u * 64 }, BLOOMFILE_EPATCH },
+        { { .features = PATCH_OF_LAYER }, BLOOMFILE_EOTHERBASE },
+        { { .base_header = 1 }, BLOOMFILE_EOTHERBASE },
+        { { .base_body = 1 }, BLOOMFILE_EOTHERBASE },
+        { { .result_body = 1 }, BLOOMFILE_EPATCH },
+        { { .no_edits = true }, BLOOMFILE_EPATCH },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++)
+        assert_forged(base, copy_of(base), rows[i].twist, rows[i].error);
+    free(base.data);
+}
+
+/* ---- the header of the result */
+
+static void put_in_records(uint8_t *image, uint32_t at, uint64_t value, unsigned size)
+{
+    for (unsigned slot = 0; slot < 2; slot++) {
+        uint8_t *to = record_at(image, slot) + at;
+        if (size == 4)
+            put32(to, (uint32_t)value);
+        else
+            put64(to, value);
+    }
+}
+
+static void no_header(uint8_t *image)
+{
+    put32(image + AT_k, 0);
+}
+
+static void another_layout(uint8_t *image)
+{
+    put32(image + AT_layout, BLOOMFILE_CLASSIC);
+}
+
+static void fewer_bits(uint8_t *image)
+{
+    put64(image + AT_m, get64(image + AT_m) - 1);
+    put64(image + AT_m_unfolded, get64(image + AT_m));
+}
+
+static void live(uint8_t *image)
+{
+    put_in_records(image, RECORD_AT_sequence, 1, 8);
+    put_in_records(image, RECORD_AT_state, BLOOMFILE_LIVE, 4);
+    put_in_records(image, RECORD_AT_body_crc, 0, 4);
+}
+
+static void one_layer(uint8_t *image)
+{
+    put32(image + AT_incompat, HEADER_INCOMPAT_LAYER);
+    put32(image + AT_layers, 1);
+    put64(image + AT_rest_size, get64(image + AT_body_offset) + get64(image + AT_body_size) +
+                                    4 * checksum_pages(get64(image + AT_body_size)));
+}
+
+static void more_ones(uint8_t *image)
+{
+    put_in_records(image, RECORD_AT_ones, get64(record_at(image, 0) + RECORD_AT_ones) + 1, 8);
+}
+
+static void more_overflow(uint8_t *image)
+{
+    put_in_records(image, RECORD_AT_overflow, get64(record_at(image, 0) + RECORD_AT_overflow) + 1,
+                   8);
+}
+
+static void another_body(uint8_t *image)
+{
+    put_in_records(image, RECORD_AT_body_crc, get32(record_at(image, 0) + RECORD_AT_body_crc) + 1,
+                   4);
+}
+
+/* A bit behind the last one that keys have. */
+static void unclean(uint8_t *image)
+{
+    image[get64(image + AT_body_offset) + get64(image + AT_body_size) - 1] |= 0x80;
+    reseal_body(image);
+    more_ones(image);
+}
+
+static void the_result_agrees_with_its_base(void **state)
+{
+    (void)state;
+    const struct recipe classic = { BLOOMFILE_CLASSIC, EMBEDDED, 40000, 3, 60, 0 },
+                        counting = { BLOOMFILE_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
+    const struct {
+        struct recipe recipe;
+        bool file;
+        void (*change)(uint8_t *image);
+    } rows[] = {
+        { blocked, false, no_header },      { blocked, false, another_layout },
+        { classic, false, fewer_bits },     { blocked, true, live },
+        { blocked, true, one_layer },       { blocked, false, more_ones },
+        { counting, false, more_overflow }, { counting, true, another_body },
+        { classic, false, unclean },        { classic, true, unclean },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bytes base = image_from(rows[i].recipe);
+        if (rows[i].file)
+            base = with_file_header(base);
+        struct bytes result = copy_of(base);
+        rows[i].change(result.data);
+        reseal_header(result.data);
+        assert_forged(base, result, (struct twist){ .layout = 0 }, BLOOMFILE_EPATCH);
+        free(base.data);
+    }
+}
+
+static void a_slice_stays_where_it_is(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 60;
+    params.bits = 512 * 128;
+    params.hashes = 3;
+    params.slices = 2;
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, 0, 60);
+    struct bytes base = finish_file(b);
+    bloomfile_builder_free(b);
+    for (uint32_t at = AT_first_block; at <= AT_whole_blocks; at += 8) {
+        struct bytes result = copy_of(base);
+        put64(result.data + AT_whole_blocks, get64(base.data + AT_whole_blocks) + 64);
+        put64(result.data + at, get64(base.data + at) + 64);
+        reseal_header(result.data);
+        assert_forged(base, result, (struct twist){ .layout = 0 }, BLOOMFILE_EPATCH);
+    }
+    assert_forged(base, copy_of(base), (struct twist){ .layout = 0 }, 0);
+    free(base.data);
+}
+
+/* ---- series */
+
+enum {
+    KEYS_OF_THREE = 10000
+};
+
+static struct bytes sealed_series(uint64_t keys)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bytes image;
+    void *data;
+    params.capacity = 3000;
+    params.series = BLOOMFILE_GROW;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    for (uint64_t i = 0; i < keys; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
+    image.data = data;
+    bloomfile_close(f);
+    return image;
+}
+
+static uint8_t *next_layer(uint8_t *layer)
+{
+    struct header h;
+    struct header_faults faults = { .list = NULL };
+    decode_header(layer, get64(layer + AT_rest_size), &h, &faults);
+    assert_int_equal(faults.first, 0);
+    return layer + header_layer_stride(&h);
+}
+
+static struct bytes patch_of_series(struct bytes base, struct bytes result, uint32_t last_features)
+{
+    struct bytes patch = { malloc(3 * PATCH_HEAD_MOST + base.size), 0 };
+    assert_non_null(patch.data);
+    uint8_t *end = patch.data, *from = base.data;
+    for (size_t layer = 0; layer < 3; layer++) {
+        const struct twist twist = { .features = layer < 2 ? PATCH_OF_LAYER | PATCH_FOLLOWED
+                                                           : last_features };
+        end = put_patch(end, from, result.data + (from - base.data), &twist);
+        from = layer < 2 ? next_layer(from) : from;
+    }
+    patch.size = (size_t)(end - patch.data);
+    return patch;
+}
+
+static void add_to_layers(uint8_t *layer)
+{
+    put32(layer + AT_layers, get32(layer + AT_layers) + 1);
+}
+
+static void add_to_layer(uint8_t *layer)
+{
+    put64(layer + AT_layer, get64(layer + AT_layer) + 1);
+}
+
+static void take_from_layer(uint8_t *layer)
+{
+    put64(layer + AT_layer, get64(layer + AT_layer) - 1);
+}
+
+static void add_to_link(uint8_t *layer)
+{
+    put64(layer + AT_link, get64(layer + AT_link) + 1);
+}
+
+static void no_layer(uint8_t *layer)
+{
+    put32(layer + AT_incompat, 0);
+    memset(layer + AT_series, 0, 64);
+}
+
+static void a_layer_stays_where_it_is(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned layer;
+        void (*change)(uint8_t *layer);
+    } rows[] = {
+        { 0, add_to_layers }, { 0, add_to_layer },    { 0, add_to_link }, { 1, add_to_link },
+        { 1, add_to_layers }, { 2, take_from_layer }, { 2, no_layer },
+    };
+    struct bytes base = sealed_series(KEYS_OF_THREE);
+    struct bytes patch = patch_of_series(base, base, PATCH_OF_LAYER);
+    assert_patched(base, patch, base, 0);
+    free(patch.data);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bytes result = copy_of(base);
+        uint8_t *layer = result.data;
+        for (unsigned l = 0; l < rows[i].layer; l++)
+            layer = next_layer(layer);
+        rows[i].change(layer);
+        reseal_header(layer);
+        patch = patch_of_series(base, result, PATCH_OF_LAYER);
+        assert_patched(base, patch, base, BLOOMFILE_EPATCH);
+        free(patch.data);
+        free(result.data);
+    }
+    free(base.data);
+}
+
+static void what_follows_a_layer_is_a_layer(void **state)
+{
+    (void)state;
+    struct bytes base = sealed_series(KEYS_OF_THREE), patch = patch_of_series(base, base, 0);
+    assert_patched(base, patch, base, BLOOMFILE_EOTHERBASE);
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    const int fd = new_fd(patch);
+    assert_error(bloomfile_get_patch_info(&info, fd), BLOOMFILE_EPATCH);
+    close(fd);
+    free(patch.data);
+    free(base.data);
+}
+
+/* A layer has no patch alone, and a series of one is no filter of the same size. */
+static void a_layer_is_no_filter(void **state)
+{
+    (void)state;
+    struct bytes image = sealed_series(KEYS_OF_THREE), short_one = sealed_series(10);
+    bloomfile *f = open_image(image, 0), *one = open_image(short_one, 0);
+    const bloomfile *layer = bloomfile_layer(f, 1);
+    const int nothing = new_fd((struct bytes){ NULL, 0 });
+    assert_error(bloomfile_delta_fd(nothing, layer, layer, 1, NULL), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_delta_fd(nothing, f, layer, 1, NULL), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_patch_fd(nothing, layer, nothing, 1, NULL), BLOOMFILE_ENOTONE);
+    assert_int_equal(bloomfile_layers(one), 1);
+    struct bytes whole = copy_of(short_one);
+    no_layer(whole.data);
+    reseal_header(whole.data);
+    bloomfile *alone = open_image(whole, 0);
+    assert_error(bloomfile_delta_fd(nothing, one, alone, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
+    assert_error(bloomfile_delta_fd(nothing, alone, one, 1, NULL), BLOOMFILE_EDIFFERENTBITS);
+    assert_int_equal(lseek(nothing, 0, SEEK_END), 0);
+    close(nothing);
+    bloomfile_close(alone);
+    bloomfile_close(one);
+    bloomfile_close(f);
+    free(whole.data);
+    free(short_one.data);
+    free(image.data);
+}
+
+static void threads_have_a_limit(void **state)
+{
+    (void)state;
+    struct bytes base = image_from(blocked);
+    bloomfile *f = open_image(base, 0);
+    assert_error(bloomfile_patch("x", f, -1, 1025, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_patch_fd(-1, f, -1, 1025, NULL), BLOOMFILE_EPARAMS);
+    assert_int_equal(access("x", F_OK), -1);
+    bloomfile_close(f);
+    free(base.data);
+}
+
+/* ---- codes */
+
+#define ROOM (1u << 16)
+
+static void numbers_of_any_size_are_coded(void **state)
+{
+    (void)state;
+    static uint8_t room[ROOM + BITS_SLACK];
+    for (unsigned k = 0; k <= BITS_PARAMETER; k++) {
+        uint64_t values[200], seed = k;
+        for (size_t i = 0; i < ROWS(values); i++) {
+            const uint64_t most = 1ull << (k + i % 6), random = random64(&seed);
+            values[i] = i % 3 == 0 ? most - 1 : i % 3 == 1 ? most : random % most;
+        }
+        values[3] = (1000ull << k) & ((1ull << BITS_VALUE_MOST) - 1); /* zeros for several words */
+        struct bits_writer w = { .at = room };
+        for (size_t i = 0; i < ROWS(values); i++)
+            bits_put_rice(&w, values[i], k);
+        struct bits_reader r = { .bytes = room, .end = 8 * (uint64_t)(bits_end(&w) - room) };
+        for (size_t i = 0; i < ROWS(values); i++) {
+            assert_false(bits_at_end(&r));
+            assert_int_equal(bits_get_rice(&r, k), values[i]);
+        }
+        assert_true(bits_at_end(&r));
+    }
+}
+
+/* A number of more than BITS_VALUE_MOST bits, and strings that end within one. */
+static void what_is_no_number_is_wrong(void **state)
+{
+    (void)state;
+    static uint8_t room[64 + BITS_SLACK];
+    for (unsigned k = BITS_VALUE_MOST - 8; k <= BITS_PARAMETER; k++) {
+        struct bits_writer w = { .at = room };
+        bits_put_rice(&w, 1ull << BITS_VALUE_MOST, k);
+        const uint64_t end = 8 * (uint64_t)(bits_end(&w) - room);
+        struct bits_reader r = { .bytes = room, .end = end };
+        assert_int_equal(bits_get_rice(&r, k), 0);
+        assert_true(r.wrong);
+        assert_false(bits_at_end(&r));
+        w = (struct bits_writer){ .at = room };
+        const uint64_t most = (1ull << BITS_VALUE_MOST) - 1;
+        bits_put_rice(&w, most, k);
+        const uint64_t bits = (most >> k) + 1 + k;
+        for (uint64_t cut = 0; cut <= bits; cut++) {
+            r = (struct bits_reader){ .bytes = room, .end = cut };
+            const uint64_t got = bits_get_rice(&r, k);
+            assert_int_equal(r.wrong, cut < bits);
+            if (cut == bits)
+                assert_int_equal(got, most);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_head_agrees_with_its_base),
+        cmocka_unit_test(the_result_agrees_with_its_base),
+        cmocka_unit_test_setup_teardown(a_slice_stays_where_it_is, enter_temp_dir, leave_temp_dir),
+        cmocka_unit_test(a_layer_stays_where_it_is),
+        cmocka_unit_test(what_follows_a_layer_is_a_layer),
+        cmocka_unit_test(a_layer_is_no_filter),
+        cmocka_unit_test_setup_teardown(threads_have_a_limit, enter_temp_dir, leave_temp_dir),
+        cmocka_unit_test(numbers_of_any_size_are_coded),
+        cmocka_unit_test(what_is_no_number_is_wrong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -116,7 +116,7 @@ static void shorten(pid_t thread, const struct ptrace_syscall_info *info)
 static bool stopped(pid_t thread)
 {
     struct ptrace_syscall_info info;
-    if (ptrace((enum __ptrace_request)PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) < 0)
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof info, &info) < 0)
         return errno == ESRCH ? true : (err(CANNOT, "PTRACE_GET_SYSCALL_INFO"), false);
     const bool before = info.op == PTRACE_SYSCALL_INFO_ENTRY;
     if (marked && before && info.entry.nr == SYS_getppid)

@@ -197,7 +197,7 @@ class Made:
             ["bfcreate", "--live", "-l", "counting", "-n5000", "-p1e-6", "live-counting"],
             ["bfadd", "live-counting", "keys0"],
             ["bfcreate", "--live", "--grow", "-n40", "-p1e-6", "grow"], ["bfadd", "grow", "keys0"],
-            ["bfcreate", "--live", "--generations", "5", "--every", "160", "generations"],
+            ["bfcreate", "--live", "--generations", "5", "--every", "160", "-p1e-6", "generations"],
             ["bfadd", "generations", "keys0"],
         ):
             subprocess.run([tool(words[0]), "-q", *words[1:]], cwd=self.folder, check=True)

@@ -9,6 +9,7 @@
 #include "os/file.h"
 #include "series/files.h"
 #include "series/identity.h"
+#include "series/lookup.h"
 #include "series/series.h"
 
 /* A layer on its way: complete on disk, before any of them gets its name. */
@@ -75,9 +76,12 @@ int series_rescue(const bloomfile *f, const char *path, unsigned flags)
     if (real == NULL && (copy = strdup(path)) == NULL)
         return ENOMEM;
     to.path = real != NULL ? real : copy;
-    const struct layers *l = layers_enter(f);
-    int error = rescue_layers(&to, l, flags != 0);
-    layers_leave(f, l);
+    const struct layers *l;
+    int error = lookup_enter_all(f, &l);
+    if (error == 0) {
+        error = rescue_layers(&to, l, flags != 0);
+        layers_leave(f, l);
+    }
     free(real);
     free(copy);
     return error;

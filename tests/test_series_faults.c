@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT
+ * What goes wrong with a series: every call of every operation fails once; other writers come in
+ * between; later layers are not what they should be. Either that is told, or no harm is done. */
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "live_support.h"
+
+enum {
+    FIRST = 24 /* capacity of the first layer */
+};
+
+static struct bloomfile_params params_of(uint32_t series)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = 0.0001;
+    params.series = series;
+    return params;
+}
+
+static bloomfile *create_with(const char *path, struct bloomfile_params params)
+{
+    bloomfile *f;
+    assert_error(path != NULL ? bloomfile_create(&f, path, &params, 0)
+                              : bloomfile_create_memory(&f, &params, 0),
+                 0);
+    return f;
+}
+
+static bloomfile *create(const char *path, uint32_t series)
+{
+    return create_with(path, params_of(series));
+}
+
+static void add(bloomfile *f, uint64_t from, uint64_t to)
+{
+    for (uint64_t i = from; i < to; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+}
+
+static void assert_has(const bloomfile *f, uint64_t from, uint64_t to)
+{
+    bool hit;
+    for (uint64_t i = from; i < to; i++) {
+        const uint64_t digest = number(0, i);
+        assert_true(bloomfile_contains_digest(f, digest));
+        assert_int_equal(bloomfile_contains_digests(f, &digest, 1, &hit), 1);
+        assert_true(hit);
+    }
+}
+
+/* ---- each call fails */
+
+static uint32_t kind; /* of series */
+static bool in_files;
+static bloomfile *writer, *reader, *made;
+static struct bytes sealed;
+static uint64_t told; /* keys that were added so far */
+
+static uint64_t remembered(void)
+{
+    const uint64_t least = (uint64_t)(kind - 1) * FIRST;
+    return kind == BLOOMFILE_GROW || told < least ? 0 : told - least;
+}
+
+static int create_it(void)
+{
+    const struct bloomfile_params params = params_of(kind);
+    return in_files ? bloomfile_create(&made, "made", &params, 0)
+                    : bloomfile_create_memory(&made, &params, 0);
+}
+
+static int create_with_hash(void)
+{
+    struct bloomfile_params params = params_of(kind);
+    params.hash_id = 0x80000005;
+    params.self_test = 77;
+    return in_files ? bloomfile_create(&made, "made", &params, 0)
+                    : bloomfile_create_memory(&made, &params, 0);
+}
+
+static int open_it(void)
+{
+    return bloomfile_open(&made, "series", 0);
+}
+
+static int open_to_write(void)
+{
+    return bloomfile_open(&made, "series", BLOOMFILE_WRITE);
+}
+
+static int open_sealed(void)
+{
+    return bloomfile_open(&made, "sealed", 0);
+}
+
+static int open_sealed_memory(void)
+{
+    return bloomfile_open_memory(&made, sealed.data, sealed.size, 0);
+}
+
+static int open_sealed_fd(void)
+{
+    int fd = open("sealed", O_RDONLY | O_CLOEXEC);
+    int error = fd < 0 ? errno : bloomfile_open_fd(&made, fd, 0, BLOOMFILE_TO_END, 0);
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int add_some(void)
+{
+    const uint64_t end = told + FIRST + 2;
+    int error = 0;
+    while (told < end && (error = bloomfile_add_digest(writer, number(0, told), NULL)) == 0)
+        told++;
+    return error;
+}
+
+static int add_nothing(void)
+{
+    return bloomfile_add_digests(writer, NULL, 0, NULL, NULL);
+}
+
+static int follow(void)
+{
+    const uint64_t digest = number(0, told - 1);
+    bool hit;
+    assert_int_equal(bloomfile_contains_digests(reader, &digest, 1, &hit), 1);
+    assert_true(hit);
+    return 0;
+}
+
+static int status_of_it(void)
+{
+    return bloomfile_status(reader);
+}
+
+static int is_it_stale(void)
+{
+    return bloomfile_is_stale(reader) ? ESTALE : 0;
+}
+
+static int sync_it(void)
+{
+    return bloomfile_sync(writer);
+}
+
+static int finish_it(void)
+{
+    return bloomfile_finish(writer);
+}
+
+static int copy(void)
+{
+    return bloomfile_seal_to("made", in_files ? reader : writer, 0);
+}
+
+static int copy_to_memory(void)
+{
+    void *image;
+    size_t size;
+    int error = bloomfile_seal_to_memory(&image, &size, in_files ? reader : writer);
+    if (error == 0)
+        bloomfile_free(image);
+    return error;
+}
+
+static int copy_to_stream(void)
+{
+    int fd = open("stream", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : bloomfile_seal_to_fd(fd, in_files ? reader : writer, ".");
+    if (fd >= 0)
+        close(fd);
+    unlink("stream");
+    return error;
+}
+
+static int rescue(void)
+{
+    return bloomfile_rescue("made", reader, 0);
+}
+
+enum {
+    FILES = 1,
+    MEMORY = 2
+};
+
+static const struct operation {
+    const char *what;
+    int (*run)(void);
+    int where;
+} operations[] = {
+    { "create", create_it, FILES | MEMORY },
+    { "create with a hash", create_with_hash, MEMORY },
+    { "open", open_it, FILES },
+    { "open to write", open_to_write, FILES },
+    { "open sealed", open_sealed, FILES },
+    { "open sealed in memory", open_sealed_memory, MEMORY },
+    { "open sealed, descriptor", open_sealed_fd, FILES },
+    { "add", add_some, FILES | MEMORY },
+    { "add nothing", add_nothing, FILES },
+    { "follow", follow, FILES },
+    { "status", status_of_it, FILES },
+    { "is stale", is_it_stale, FILES },
+    { "sync", sync_it, FILES },
+    { "finish", finish_it, FILES },
+    { "copy", copy, FILES | MEMORY },
+    { "copy to memory", copy_to_memory, FILES | MEMORY },
+    { "copy to a stream", copy_to_stream, FILES | MEMORY },
+    { "rescue", rescue, FILES },
+};
+
+/* Of three layers; the reader knows the first one. */
+static void begin(void)
+{
+    writer = create(in_files ? "series" : NULL, kind);
+    reader = in_files ? opened("series", 0) : NULL;
+    told = 3 * FIRST + 5;
+    add(writer, 0, told);
+    if (in_files)
+        write_file("sealed", sealed.data, sealed.size);
+}
+
+static void end(void)
+{
+    bloomfile_close(writer);
+    bloomfile_close(reader);
+    if (!in_files)
+        return;
+    /* What a failed write left may be refused, but it never says no. */
+    int error = bloomfile_open(&reader, "series", 0);
+    if (error == 0)
+        assert_has(reader, remembered(), told);
+    bloomfile_close(reader);
+}
+
+static bool makes_an_empty_one(const struct operation *op)
+{
+    return op->run == create_it || op->run == create_with_hash;
+}
+
+/* What cannot be opened was told of. */
+static void assert_is_whole_if_it_opens(const struct operation *op, int told_error)
+{
+    bloomfile *f;
+    if (access("made", F_OK) != 0)
+        return;
+    int error = bloomfile_open(&f, "made", 0);
+    if (error == 0 && !makes_an_empty_one(op))
+        assert_has(f, remembered(), told);
+    if (error != 0)
+        assert_int_not_equal(told_error, 0);
+    bloomfile_close(f);
+}
+
+static void run_with(const struct operation *op, struct faults faults)
+{
+    begin();
+    made = NULL;
+    faults_begin(&faults);
+    const int error = op->run();
+    faults_end();
+    if (faults.nth == 0)
+        assert_error(error, 0);
+    if (error != 0)
+        assert_null(made);
+    if (made != NULL && !makes_an_empty_one(op))
+        assert_has(made, remembered(), told);
+    bloomfile_close(made);
+    assert_has(writer, remembered(), told);
+    if (reader != NULL)
+        assert_has(reader, remembered(), told);
+    assert_is_whole_if_it_opens(op, error);
+    end();
+    if (in_files || entries_in_dir() != 0)
+        assert_int_equal(system("rm -f series* made* sealed"), 0);
+    if (entries_in_dir() != 0)
+        fail_msg("%s: call %u of %s fails, a file is left", op->what, faults.nth,
+                 fault_name(faults.call));
+}
+
+/* Each so often as it is made when none fails. */
+static void fail_each_call(const struct operation *op)
+{
+    const size_t before = open_descriptors();
+    unsigned made_calls[FAULT_CALL_COUNT];
+    run_with(op, (struct faults){ 0 });
+    for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+        made_calls[call] = fault_calls(call);
+    for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
+        for (unsigned nth = 1; nth <= made_calls[call]; nth += 1 + nth / 8)
+            run_with(op, once(call, nth, call % 2 ? EIO : ENOMEM));
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
+{
+    (void)state;
+    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    void *image;
+    add(f, 0, 3 * FIRST + 5);
+    assert_error(bloomfile_seal_to_memory(&image, &sealed.size, f), 0);
+    sealed.data = image;
+    bloomfile_close(f);
+    for (kind = BLOOMFILE_GROW; kind <= 2; kind++)
+        for (int where = MEMORY; where >= FILES; where--)
+            for (size_t i = 0; i < ROWS(operations); i++) {
+                in_files = where == FILES;
+                if (operations[i].where & where)
+                    fail_each_call(&operations[i]);
+            }
+    bloomfile_free(image);
+}
+
+/* ---- rescue */
+
+static void a_rescue_has_the_layers_that_others_have_made(void **state)
+{
+    (void)state;
+    bloomfile *f = create("grown", BLOOMFILE_GROW), *r = opened("grown", 0), *saved;
+    add(f, 0, 4 * FIRST);
+    assert_error(bloomfile_rescue("saved", r, 0), 0);
+    saved = opened("saved", 0);
+    assert_int_equal(bloomfile_layers(saved), bloomfile_layers(f));
+    assert_has(saved, 0, 4 * FIRST);
+    bloomfile_close(saved);
+    bloomfile_close(r);
+
+    bloomfile_close(f);
+    f = create("lost", BLOOMFILE_GROW);
+    r = opened("lost", 0);
+    add(f, 0, 2 * FIRST);
+    assert_int_equal(rename("lost.1", "kept"), 0);
+    assert_error(bloomfile_rescue("none", r, 0), BLOOMFILE_ELAYER);
+    assert_int_not_equal(access("none", F_OK), 0);
+    assert_error(bloomfile_rescue("all", f, 0), 0); /* it has that layer open */
+    assert_has(f, 0, 2 * FIRST);
+    bloomfile_close(r);
+    bloomfile_close(f);
+}
+
+static void what_is_no_live_series_or_no_path_is_not_rescued(void **state)
+{
+    (void)state;
+    bloomfile *f = create("live", BLOOMFILE_GROW), *s;
+    add(f, 0, 2 * FIRST);
+    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    s = opened("sealed", 0);
+    assert_error(bloomfile_rescue("x", s, 0), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_sync(s), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_finish(s), 0);
+    assert_int_equal(bloomfile_is_stale(s), 0);
+    assert_int_equal(rename("sealed", "away"), 0);
+    assert_int_equal(bloomfile_is_stale(s), 1);
+    assert_has(s, 0, 2 * FIRST);
+    bloomfile_close(s);
+    s = opened("live", 0);
+    assert_error(bloomfile_sync(s), BLOOMFILE_EREADONLY);
+    assert_error(bloomfile_finish(s), 0);
+    bloomfile_close(s);
+    assert_error(bloomfile_finish(f), 0);
+    assert_error(bloomfile_finish(f), 0);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EREADONLY);
+    bloomfile_close(f);
+    assert_int_not_equal(access("x", F_OK), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_rescue_has_the_layers_that_others_have_made),
+        TEST(what_is_no_live_series_or_no_path_is_not_rescued),
+        TEST(whichever_call_fails_it_is_told_or_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum cells_change {
-    CELLS_RAISED,
+    CELLS_RAISED, /* before CELLS_LOWERED: see cells_flip() */
     CELLS_LOWERED,
     CELLS_MOVED, /* counters only */
     CELLS_CHANGES,
@@ -35,19 +35,10 @@ CELLS_INLINE uint64_t cells_not_zero(uint64_t counters)
     return (counters | counters >> 1 | counters >> 2 | counters >> 3) & CELLS_LOWEST;
 }
 
-CELLS_INLINE uint64_t cells_full(uint64_t counters)
+/* What turns a word into one whose cells above 0 are those that can be raised, or lowered. */
+CELLS_INLINE uint64_t cells_flip(enum cells_change change)
 {
-    return counters & counters >> 1 & counters >> 2 & counters >> 3 & CELLS_LOWEST;
-}
-
-/* The lowest bit of each cell of the word that can change so. */
-CELLS_INLINE uint64_t cells_eligible(uint64_t word, enum cells_change change, bool counters)
-{
-    if (!counters)
-        return change == CELLS_RAISED ? ~word : word;
-    if (change == CELLS_RAISED)
-        return CELLS_LOWEST & ~cells_full(word);
-    return change == CELLS_LOWERED ? cells_not_zero(word) : CELLS_LOWEST;
+    return (uint64_t)change - CELLS_LOWERED;
 }
 
 /* Where the n-th one bit is, from 0, of a word that has so many. */

@@ -64,14 +64,9 @@ static int take_number(struct input *in, uint64_t *number)
         int error = take_checked(in, &byte, 1);
         if (error != 0)
             return error;
-        switch (patch_take_number(number, at, byte)) {
-        case PATCH_TAKEN:
-            return 0;
-        case PATCH_WRONG:
-            return BLOOMFILE_EPATCH;
-        case PATCH_MORE:
-            break;
-        }
+        const enum patch_taken taken = patch_take_number(number, at, byte);
+        if (taken != PATCH_MORE)
+            return taken == PATCH_TAKEN ? 0 : BLOOMFILE_EPATCH;
     }
 }
 

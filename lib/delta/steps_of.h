@@ -16,19 +16,6 @@ STEPS_INLINE unsigned ones_of(uint64_t word)
 
 /* ---- comparing */
 
-STEPS_INLINE uint64_t changed(uint64_t old, uint64_t new, enum cells_change change, bool counters)
-{
-    if (!counters)
-        return change == CELLS_RAISED ? new & ~old : old & ~new;
-    const uint64_t can_rise = cells_eligible(old, CELLS_RAISED, true);
-    const uint64_t can_fall = cells_eligible(old, CELLS_LOWERED, true);
-    const uint64_t raised = can_rise & ~cells_not_zero((old + can_rise) ^ new);
-    const uint64_t lowered = can_fall & ~cells_not_zero((old - can_fall) ^ new);
-    if (change == CELLS_MOVED)
-        return cells_not_zero(old ^ new) & ~raised & ~lowered;
-    return change == CELLS_RAISED ? raised : lowered;
-}
-
 STEPS_TARGET static unsigned compare(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
                                      size_t size)
 {
@@ -48,15 +35,12 @@ STEPS_INLINE uint8_t move_of(uint64_t old, uint64_t new, unsigned at)
     return (uint8_t)(by > 0 ? 2 * (by - 2) : 2 * (-by - 2) + 1);
 }
 
-STEPS_INLINE void find_in_word(enum cells_change change, bool counters, uint64_t from, uint64_t to,
-                               struct steps_found *found)
+/* The changed cells among those that can change so. */
+STEPS_INLINE void find_in_word(uint64_t eligible, uint64_t changed, struct steps_found *found)
 {
-    const uint64_t eligible = cells_eligible(from, change, counters);
     unsigned past = 0; /* eligible cells of this word up to the last change */
-    for (uint64_t bits = changed(from, to, change, counters); bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = changed; bits != 0; bits &= bits - 1) {
         const unsigned before = ones_of(eligible & ((bits & -bits) - 1));
-        if (change == CELLS_MOVED)
-            found->moves[found->units] = move_of(from, to, (unsigned)__builtin_ctzll(bits));
         found->gaps[found->units++] = found->skipped + before - past;
         found->skipped = 0;
         past = before + 1;
@@ -64,15 +48,32 @@ STEPS_INLINE void find_in_word(enum cells_change change, bool counters, uint64_t
     found->skipped += ones_of(eligible) - past;
 }
 
-STEPS_INLINE void find_cells(bool counters, const uint8_t *old, const uint8_t *new, size_t size,
-                             struct steps_found *found)
+STEPS_INLINE void find_bits(const uint8_t *old, const uint8_t *new, size_t size,
+                            struct steps_found *found)
 {
     for (size_t at = 0; at < size; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at), differ = from ^ get64(new + at);
+        find_in_word(~from, differ & ~from, &found[CELLS_RAISED]);
+        find_in_word(from, differ & from, &found[CELLS_LOWERED]);
+    }
+}
+
+STEPS_INLINE void find_counters(const uint8_t *old, const uint8_t *new, size_t size,
+                                struct steps_found *found)
+{
+    struct steps_found *moves = &found[CELLS_MOVED];
+    for (size_t at = 0; at < size; at += CELLS_WORD) {
         const uint64_t from = get64(old + at), to = get64(new + at);
-        find_in_word(CELLS_RAISED, counters, from, to, &found[CELLS_RAISED]);
-        find_in_word(CELLS_LOWERED, counters, from, to, &found[CELLS_LOWERED]);
-        if (counters)
-            find_in_word(CELLS_MOVED, counters, from, to, &found[CELLS_MOVED]);
+        const uint64_t can_rise = cells_not_zero(~from), can_fall = cells_not_zero(from);
+        const uint64_t raised = can_rise & ~cells_not_zero((from + can_rise) ^ to);
+        const uint64_t lowered = can_fall & ~cells_not_zero((from - can_fall) ^ to);
+        const uint64_t moved = cells_not_zero(from ^ to) & ~raised & ~lowered;
+        find_in_word(can_rise, raised, &found[CELLS_RAISED]);
+        find_in_word(can_fall, lowered, &found[CELLS_LOWERED]);
+        size_t unit = moves->units;
+        for (uint64_t bits = moved; bits != 0; bits &= bits - 1)
+            moves->moves[unit++] = move_of(from, to, (unsigned)__builtin_ctzll(bits));
+        find_in_word(CELLS_LOWEST, moved, moves);
     }
 }
 
@@ -83,9 +84,8 @@ STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, co
     unsigned eligible = 0, past = 0;
     const size_t first = found->cells;
     for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD) {
-        const uint64_t from = get64(old + at);
-        const uint64_t can = cells_eligible(from, change, false);
-        uint64_t bits = changed(from, get64(new + at), change, false);
+        const uint64_t from = get64(old + at), can = from ^ cells_flip(change);
+        uint64_t bits = (from ^ get64(new + at)) & can;
         for (; bits != 0; bits &= bits - 1) {
             const unsigned before = eligible + ones_of(can & ((bits & -bits) - 1));
             found->skips[found->cells++] = (uint16_t)(before - past);
@@ -106,8 +106,10 @@ STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, co
 STEPS_INLINE bool has_change(enum cells_change change, const uint8_t *old, const uint8_t *new)
 {
     uint64_t any = 0;
-    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD)
-        any |= changed(get64(old + at), get64(new + at), change, false);
+    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD) {
+        const uint64_t from = get64(old + at);
+        any |= (from ^ get64(new + at)) & (from ^ cells_flip(change));
+    }
     return any != 0;
 }
 
@@ -128,9 +130,9 @@ STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const ui
         find_in_blocks(CELLS_RAISED, old, new, size, &found[CELLS_RAISED]);
         find_in_blocks(CELLS_LOWERED, old, new, size, &found[CELLS_LOWERED]);
     } else if (kind == CELLS_OF_BITS) {
-        find_cells(false, old, new, size, found);
+        find_bits(old, new, size, found);
     } else {
-        find_cells(true, old, new, size, found);
+        find_counters(old, new, size, found);
     }
 }
 
@@ -148,30 +150,48 @@ STEPS_INLINE uint64_t move(uint64_t old, uint64_t word, unsigned at, struct step
     return (word & ~(15ull << at)) | value << at;
 }
 
-STEPS_INLINE uint64_t make_change(enum cells_change change, uint64_t old, uint64_t word,
-                                  unsigned at, struct steps_stream *s)
+STEPS_INLINE void to_next(struct steps_stream *s)
 {
-    if (change == CELLS_MOVED)
-        return move(old, word, at, s);
-    return change == CELLS_RAISED ? word + (1ull << at) : word - (1ull << at);
+    s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
 }
 
-STEPS_INLINE void make_cells(enum cells_change change, bool counters, const uint8_t *old,
-                             uint8_t *to, size_t size, struct steps_stream *s)
+STEPS_INLINE void make_in_word(enum cells_change change, uint64_t eligible, uint8_t *to,
+                               struct steps_stream *s)
 {
+    const uint64_t by = cells_flip(change) | 1; /* -1 or 1 */
+    const unsigned count = ones_of(eligible);
+    if (s->skip < count) {
+        uint64_t word = get64(to);
+        do {
+            word -= by << STEPS_SELECT(eligible, (unsigned)s->skip);
+            to_next(s);
+        } while (s->units > 0 && s->skip < count);
+        put64(to, word);
+    }
+    s->skip -= count;
+}
+
+STEPS_INLINE void make_bits(enum cells_change change, const uint8_t *old, uint8_t *to, size_t size,
+                            struct steps_stream *s)
+{
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
+        make_in_word(change, get64(old + at) ^ cells_flip(change), to + at, s);
+}
+
+STEPS_INLINE void make_counters(enum cells_change change, const uint8_t *old, uint8_t *to,
+                                size_t size, struct steps_stream *s)
+{
+    for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD)
+        make_in_word(change, cells_not_zero(get64(old + at) ^ cells_flip(change)), to + at, s);
+}
+
+/* Every counter is eligible. */
+STEPS_INLINE void make_moves(const uint8_t *old, uint8_t *to, size_t size, struct steps_stream *s)
+{
+    const unsigned count = 2 * CELLS_WORD;
     for (size_t at = 0; at < size && s->units > 0; at += CELLS_WORD) {
-        const uint64_t from = get64(old + at);
-        const uint64_t eligible = cells_eligible(from, change, counters);
-        const unsigned count = ones_of(eligible);
-        if (s->skip < count) {
-            uint64_t word = get64(to + at);
-            do {
-                const unsigned place = STEPS_SELECT(eligible, (unsigned)s->skip);
-                word = make_change(change, from, word, place, s);
-                s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
-            } while (s->units > 0 && s->skip < count);
-            put64(to + at, word);
-        }
+        for (; s->units > 0 && s->skip < count; to_next(s))
+            put64(to + at, move(get64(old + at), get64(to + at), 4 * (unsigned)s->skip, s));
         s->skip -= count;
     }
 }
@@ -191,7 +211,7 @@ STEPS_INLINE void make_in_block(enum cells_change change, const uint8_t *old, ui
     unsigned before[STEPS_WORDS]; /* eligible cells in the words before */
     unsigned left = 0, past = 0;
     for (unsigned i = 0; i < STEPS_WORDS; i++) {
-        can[i] = cells_eligible(get64(old + CELLS_WORD * i), change, false);
+        can[i] = get64(old + CELLS_WORD * i) ^ cells_flip(change);
         before[i] = left;
         left += ones_of(can[i]);
     }
@@ -223,7 +243,7 @@ STEPS_INLINE void make_blocks(enum cells_change change, const uint8_t *old, uint
     while (s->units > 0 && s->skip < blocks) {
         const size_t at = (size_t)s->skip * CELLS_UNIT_SIZE;
         make_in_block(change, old + at, to + at, s);
-        s->skip += 1 + (--s->units > 0 ? bits_get_rice(&s->bits, s->gap_bits) : 0);
+        to_next(s);
         if (s->bits.wrong)
             return;
     }
@@ -236,9 +256,11 @@ STEPS_TARGET static void make(enum cells_kind kind, enum cells_change change, co
     if (kind == CELLS_OF_BLOCKS)
         make_blocks(change, old, to, size, stream);
     else if (kind == CELLS_OF_BITS)
-        make_cells(change, false, old, to, size, stream);
+        make_bits(change, old, to, size, stream);
+    else if (change == CELLS_MOVED)
+        make_moves(old, to, size, stream);
     else
-        make_cells(change, true, old, to, size, stream);
+        make_counters(change, old, to, size, stream);
 }
 
 #define STEPS                                                                                      \

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT
+ * Patches for which there is no memory or no room, and whose files change meanwhile: that is told,
+ * and no file is left. */
+#include "live_support.h"
+
+#include <bloomfile_delta.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "format/bytes.h"
+
+enum {
+    PAGES = 200, /* of a body: shares for several threads, and several parts */
+    SHARES = 3,  /* threads that they are enough for */
+};
+
+static bloomfile *base, *result; /* files "base" and "result" */
+static int patch_fd;             /* what turns one into the other */
+
+static void make_file(const char *path, uint32_t layout, uint64_t from, uint64_t to)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.layout = layout;
+    params.bits = layout == BLOOMFILE_COUNTING ? PAGES * 8192 : PAGES * 32768;
+    params.hashes = 3;
+    params.capacity = 40000;
+    bloomfile_builder *b = new_builder(params);
+    add_numbers(b, from, to);
+    assert_error(bloomfile_builder_finish(b, path, BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+static void begin(uint32_t layout)
+{
+    make_file("base", layout, 0, 10000);
+    make_file("result", layout, 5000, 25000);
+    base = opened("base", 0);
+    result = opened("result", 0);
+    assert_error(bloomfile_delta("patch", base, result, 1, BLOOMFILE_REPLACE), 0);
+    patch_fd = open("patch", O_RDONLY);
+    assert_true(patch_fd >= 0);
+}
+
+static void end(void)
+{
+    bloomfile_close(base);
+    bloomfile_close(result);
+    close(patch_fd);
+}
+
+/* ---- what is done, with so many threads */
+
+static int make(unsigned threads)
+{
+    return bloomfile_delta("made", base, result, threads, 0);
+}
+
+static int apply(unsigned threads)
+{
+    assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
+    return bloomfile_patch("made", base, patch_fd, threads, 0);
+}
+
+static int describe(unsigned threads)
+{
+    (void)threads;
+    struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+    assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
+    return bloomfile_get_patch_info(&info, patch_fd);
+}
+
+static int (*const all[])(unsigned threads) = { make, apply, describe };
+
+static int with(const struct faults *faults, int (*act)(unsigned threads), unsigned threads)
+{
+    faults_begin(faults);
+    const int error = act(threads);
+    faults_end();
+    return error;
+}
+
+/* ---- calls that fail */
+
+/* Each call of that name, once or from then on. */
+static void try_all(enum fault_call call, int error, int (*act)(unsigned threads), unsigned threads)
+{
+    for (unsigned nth = 1;; nth++) {
+        const struct faults faults[] = { once(call, nth, error), from_then_on(call, nth, error) };
+        bool struck = false;
+        for (size_t i = 0; i < ROWS(faults); i++) {
+            const int got = with(&faults[i], act, threads);
+            struck = fault_calls(call) >= nth;
+            assert_error(got, struck ? error : 0);
+            assert_int_equal(access("made", F_OK) == 0, got == 0 && act != describe);
+            unlink("made");
+        }
+        if (!struck)
+            return;
+    }
+}
+
+static void whatever_fails_is_told(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        begin(layout);
+        for (size_t i = 0; i < ROWS(all); i++)
+            for (unsigned threads = 1; threads <= SHARES; threads += SHARES - 1) {
+                try_all(ON_malloc, ENOMEM, all[i], threads);
+                try_all(ON_calloc, ENOMEM, all[i], threads);
+                try_all(ON_read, EIO, all[i], threads);
+            }
+        try_all(ON_pwrite64, ENOSPC, make, 1);
+        try_all(ON_pwrite64, ENOSPC, make, SHARES);
+        for (unsigned nth = 1; nth < 8; nth++)
+            for (unsigned threads = 1; threads <= SHARES; threads += SHARES - 1) {
+                const struct faults faults = from_then_on(ON_pwrite64, nth, ENOSPC);
+                assert_error(with(&faults, apply, threads), ENOSPC);
+                assert_int_equal(access("made", F_OK), -1);
+            }
+        end();
+    }
+}
+
+static void threads_that_cannot_be_had_are_not_missed(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_CLASSIC);
+    for (unsigned nth = 1; nth < SHARES; nth++) {
+        const struct faults faults = from_then_on(ON_pthread_create, nth, EAGAIN);
+        struct bytes patch = read_file("patch"), image = read_file("result");
+        assert_error(with(&faults, make, SHARES), 0);
+        assert_file_holds("made", patch.data, patch.size);
+        unlink("made");
+        assert_error(with(&faults, apply, SHARES), 0);
+        assert_file_holds("made", image.data, image.size);
+        unlink("made");
+        free(patch.data);
+        free(image.data);
+    }
+    end();
+}
+
+/* The last byte was read, and then it cannot be told whether it is the last one. */
+static void an_end_that_cannot_be_read_is_told(void **state)
+{
+    (void)state;
+    make_file("base", BLOOMFILE_BLOCKED, 0, 10);
+    base = opened("base", 0);
+    assert_error(bloomfile_delta("patch", base, base, 1, BLOOMFILE_REPLACE), 0);
+    patch_fd = open("patch", O_RDONLY);
+    result = NULL;
+    const struct faults second = once(ON_read, 2, EIO);
+    assert_error(with(&second, apply, 1), EIO);
+    assert_int_equal(fault_calls(ON_read), 2);
+    assert_error(with(&second, describe, 1), EIO);
+    assert_int_equal(access("made", F_OK), -1);
+    end();
+}
+
+/* ---- files that others write to */
+
+static struct {
+    const char *path;
+    enum fault_call call;
+    unsigned left; /* of its calls before */
+    off_t at;      /* from here on a byte is changed, or `size` of them are set */
+    size_t size;
+} meanwhile;
+
+static void write_meanwhile(enum fault_call call)
+{
+    if (call != meanwhile.call || meanwhile.left-- != 0)
+        return;
+    const int fd = open(meanwhile.path, O_RDWR);
+    uint8_t *bytes = malloc(meanwhile.size);
+    if (fd < 0 || bytes == NULL)
+        abort();
+    memset(bytes, 0xFF, meanwhile.size);
+    if (pwrite(fd, bytes, meanwhile.size, meanwhile.at) != (ssize_t)meanwhile.size)
+        abort();
+    free(bytes);
+    close(fd);
+}
+
+/* Such bytes are written to the file when `act` makes that call. */
+static void assert_told(int (*act)(unsigned threads), const char *path, enum fault_call call,
+                        unsigned nth, off_t at, size_t size, int expected)
+{
+    begin(BLOOMFILE_CLASSIC);
+    meanwhile.path = path;
+    meanwhile.call = call;
+    meanwhile.left = nth - 1;
+    meanwhile.at = at;
+    meanwhile.size = size;
+    const struct faults faults = { .at_each_call = write_meanwhile };
+    assert_error(with(&faults, act, 1), expected);
+    assert_int_equal(access("made", F_OK), -1);
+    end();
+}
+
+static void files_that_change_meanwhile_have_no_patch(void **state)
+{
+    (void)state;
+    enum {
+        LABEL = 128, /* of the header */
+    };
+    static const char *const paths[] = { "base", "result" };
+    for (size_t i = 0; i < ROWS(paths); i++) {
+        /* Before the bodies are compared, before the head is written, before parts are. */
+        assert_told(make, paths[i], ON_malloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_told(make, paths[i], ON_openat64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_told(make, paths[i], ON_pwrite64, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+        assert_told(make, paths[i], ON_pwrite64, 1, IN_FILE, PAGES * 4096, BLOOMFILE_ECHANGED);
+    }
+    /* Before the header is compared, and when it was, with and without what lies behind it. */
+    assert_told(apply, "base", ON_read, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+    assert_told(apply, "base", ON_calloc, 1, LABEL, 8, BLOOMFILE_ECHANGED);
+    assert_told(apply, "base", ON_calloc, 1, LABEL, IN_FILE, BLOOMFILE_ECHANGED);
+    assert_told(apply, "base", ON_calloc, 1, IN_FILE, 64, BLOOMFILE_EPAGE);
+}
+
+/* ---- damage */
+
+/* One thread finds it, and the others stop. */
+static void all_threads_stop_at_the_first_bad_page(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_BLOCKED);
+    end();
+    struct bytes image = read_file("base");
+    image.data[IN_FILE + 100] ^= 1;
+    write_file("base", image.data, image.size);
+    base = opened("base", 0);
+    result = opened("result", 0);
+    patch_fd = open("patch", O_RDONLY);
+    for (unsigned round = 0; round < 20; round++) {
+        assert_error(apply(SHARES), BLOOMFILE_EPAGE);
+        assert_error(make(SHARES), BLOOMFILE_EPAGE);
+        assert_int_equal(access("made", F_OK), -1);
+    }
+    end();
+    free(image.data);
+}
+
+/* The first layer of a series is bad: the others are not looked at. */
+static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 3000;
+    params.series = BLOOMFILE_GROW;
+    bloomfile *f;
+    void *data;
+    size_t size;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    for (uint64_t i = 0; i < 10000; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(bloomfile_seal_to_memory(&data, &size, f), 0);
+    bloomfile_close(f);
+    ((uint8_t *)data)[IN_FILE] ^= 1;
+    f = open_image((struct bytes){ data, size }, 0);
+    assert_error(bloomfile_delta("made", f, f, 1, 0), BLOOMFILE_EPAGE);
+    assert_int_equal(access("made", F_OK), -1);
+    bloomfile_close(f);
+    free(data);
+}
+
+int main(void)
+{
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
+    const struct CMUnitTest tests[] = {
+        IN_DIR(whatever_fails_is_told),
+        IN_DIR(threads_that_cannot_be_had_are_not_missed),
+        IN_DIR(an_end_that_cannot_be_read_is_told),
+        IN_DIR(files_that_change_meanwhile_have_no_patch),
+        IN_DIR(all_threads_stop_at_the_first_bad_page),
+        IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

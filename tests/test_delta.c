@@ -281,7 +281,7 @@ static void all_processors_find_and_make_the_same(void **state)
                                            .gap_bits = 2,
                                            .count_bits = 1,
                                            .typical = 5 };
-            both[s]->make(kind, round % (kind == CELLS_OF_COUNTERS ? 3 : 2), old, to[s], SIZE,
+            both[s]->make(kind, round / 3 % (kind == CELLS_OF_COUNTERS ? 3 : 2), old, to[s], SIZE,
                           &stream);
         }
         assert_memory_equal(to[0], to[1], SIZE);

@@ -197,7 +197,8 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * their names when all are on disk, the first layer last. A SIGKILL between two names leaves layers
  * that are no series, and are EEXIST for the next call unless that replaces; a series that was to
  * be replaced is then refused (BLOOMFILE_ESERIES), as it is after an error that comes so late.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync. */
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync; for a series those of
+ * bloomfile_open(), since layers that others have made are opened first. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
 #ifdef __cplusplus

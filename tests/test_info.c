@@ -129,7 +129,7 @@ static void a_caller_of_any_version_has_its_own_size_of_a_struct(void **state)
         theirs.struct_size = size;
         versioned_give(&theirs, size, &ours, sizeof ours);
         assert_int_equal(theirs.struct_size, size);
-        for (size_t at = sizeof(size_t); at < sizeof theirs; at++)
+        for (size_t at = sizeof(size_t); at < sizeof theirs.bytes; at++)
             assert_int_equal(theirs.bytes[at], at >= size         ? 0xEE
                                                : at < sizeof ours ? at - sizeof(size_t) + 1
                                                                   : 0);

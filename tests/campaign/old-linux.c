@@ -63,10 +63,10 @@ static void obey(const struct kernel *k)
     if (filter == NULL)
         errx(2, "cannot make a filter");
     for (int call = k->call + 1; call < CALLS; call++)
-        refuse(filter, ENOSYS, call, 0, SCMP_A0(SCMP_CMP_EQ, 0));
+        refuse(filter, ENOSYS, call, 0, SCMP_A0(SCMP_CMP_EQ, 0, 0));
     for (int advice = k->advice + 1; advice < POISON; advice++)
-        refuse(filter, EINVAL, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)advice));
-    refuse(filter, EINVAL, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_GT, SOFT_OFFLINE));
+        refuse(filter, EINVAL, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)advice, 0));
+    refuse(filter, EINVAL, SCMP_SYS(madvise), 1, SCMP_A2(SCMP_CMP_GT, SOFT_OFFLINE, 0));
     for (const struct flag *f = flags; f < flags + sizeof flags / sizeof *flags; f++)
         if (f->since > k->version && f->call <= k->call)
             refuse(filter, f->error, f->call, 1,

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -146,6 +147,24 @@ void assert_filter_of(const char *path, uint64_t keys)
 }
 
 /* ---- images */
+
+struct bytes series_image(uint32_t layout, uint64_t keys)
+{
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bytes image;
+    void *data;
+    params.layout = layout;
+    params.capacity = 3000;
+    params.series = BLOOMFILE_GROW;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    for (uint64_t i = 0; i < keys; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
+    image.data = data;
+    bloomfile_close(f);
+    return image;
+}
 
 struct bytes with_file_header(struct bytes embedded)
 {

@@ -83,6 +83,9 @@ enum {
 };
 extern const struct recipe small_recipes[3];
 
+/* A sealed series that grew from 3000 keys to number(0, 0) to number(0, keys - 1). */
+struct bytes series_image(uint32_t layout, uint64_t keys);
+
 /* The same filter with a header of 4096 bytes; releases what it is given. */
 struct bytes with_file_header(struct bytes embedded);
 

@@ -619,30 +619,11 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
 
 /* ---- series */
 
-/* Of a series of three layers, the last of which has got so many keys. */
-static struct bytes sealed_series(uint32_t layout, uint64_t keys)
-{
-    bloomfile *f;
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    struct bytes image;
-    void *data;
-    params.layout = layout;
-    params.capacity = 3000;
-    params.series = BLOOMFILE_GROW;
-    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
-    for (uint64_t i = 0; i < keys; i++)
-        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
-    image.data = data;
-    bloomfile_close(f);
-    return image;
-}
-
 static void layers_of_a_series_are_patched_one_by_one(void **state)
 {
     (void)state;
     for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_CLASSIC; layout++) {
-        struct bytes old = sealed_series(layout, 10000), new = sealed_series(layout, 15000);
+        struct bytes old = series_image(layout, 10000), new = series_image(layout, 15000);
         assert_trip(old, new);
         assert_trip(old, old);
         assert_trip(new, old);
@@ -671,9 +652,8 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
 static void series_of_other_shapes_have_no_patch(void **state)
 {
     (void)state;
-    struct bytes two = sealed_series(BLOOMFILE_BLOCKED, 5000), patch,
-                 three = sealed_series(BLOOMFILE_BLOCKED, 10000),
-                 one = image_from(small_recipes[0]);
+    struct bytes two = series_image(BLOOMFILE_BLOCKED, 5000), patch,
+                 three = series_image(BLOOMFILE_BLOCKED, 10000), one = image_from(small_recipes[0]);
     assert_error(delta_of(&patch, two, three, 1), BLOOMFILE_EDIFFERENTBITS);
     free(patch.data);
     assert_error(delta_of(&patch, one, three, 1), BLOOMFILE_EDIFFERENTBITS);

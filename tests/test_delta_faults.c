@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * Patches for which there is no memory or no room, and whose files change meanwhile: that is told,
- * and no file is left. */
+ * Patches without memory or room, and files that change meanwhile: each is an error, and leaves no
+ * file. */
 #include "live_support.h"
 
 #include <bloomfile_delta.h>
@@ -104,7 +104,7 @@ static void try_all(enum fault_call call, int error, int (*act)(unsigned threads
     }
 }
 
-static void whatever_fails_is_told(void **state)
+static void whatever_fails_is_an_error(void **state)
 {
     (void)state;
     for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
@@ -146,8 +146,8 @@ static void threads_that_cannot_be_had_are_not_missed(void **state)
     end();
 }
 
-/* The last byte was read, and then it cannot be told whether it is the last one. */
-static void an_end_that_cannot_be_read_is_told(void **state)
+/* The last byte was read; then the read that would find the end fails. */
+static void an_end_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
     make_file("base", BLOOMFILE_BLOCKED, 0, 10);
@@ -252,32 +252,22 @@ static void all_threads_stop_at_the_first_bad_page(void **state)
 static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
 {
     (void)state;
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    params.capacity = 3000;
-    params.series = BLOOMFILE_GROW;
-    bloomfile *f;
-    void *data;
-    size_t size;
-    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
-    for (uint64_t i = 0; i < 10000; i++)
-        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-    assert_error(bloomfile_seal_to_memory(&data, &size, f), 0);
-    bloomfile_close(f);
-    ((uint8_t *)data)[IN_FILE] ^= 1;
-    f = open_image((struct bytes){ data, size }, 0);
+    struct bytes image = series_image(BLOOMFILE_BLOCKED, 10000);
+    image.data[IN_FILE] ^= 1;
+    bloomfile *f = open_image(image, 0);
     assert_error(bloomfile_delta("made", f, f, 1, 0), BLOOMFILE_EPAGE);
     assert_int_equal(access("made", F_OK), -1);
     bloomfile_close(f);
-    free(data);
+    free(image.data);
 }
 
 int main(void)
 {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
-        IN_DIR(whatever_fails_is_told),
+        IN_DIR(whatever_fails_is_an_error),
         IN_DIR(threads_that_cannot_be_had_are_not_missed),
-        IN_DIR(an_end_that_cannot_be_read_is_told),
+        IN_DIR(an_end_that_cannot_be_read_is_an_error),
         IN_DIR(files_that_change_meanwhile_have_no_patch),
         IN_DIR(all_threads_stop_at_the_first_bad_page),
         IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),

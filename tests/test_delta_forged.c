@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Patches whose checksums are right, and which are wrong in what they say (format-spec.md, annex
- * E).
- */
+ * Patches with correct checksums and wrong content (format-spec.md, annex E). */
 #include "support.h"
 
 #include <bloomfile_delta.h>
@@ -18,13 +16,14 @@
 #include "format/fields.h"
 #include "format/header.h"
 
-/* ---- making them: like the library, but nothing is asked */
+/* ---- making them: as the library does, without its checks */
 
 /* What is wrong in the head; all 0: nothing. */
 struct twist {
-    uint32_t layout, features;                               /* in place of the right one */
-    uint32_t base_header, base_body, result_body, body_size; /* added to it */
-    bool no_edits;                                           /* bytes that are none */
+    uint32_t layout, features;                    /* in place of the right one */
+    uint32_t base_header, base_body, result_body; /* added to it */
+    int64_t body_size;                            /* added to it */
+    bool no_edits;                                /* bytes that are none */
 };
 
 static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *result,
@@ -40,7 +39,7 @@ static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *resul
                     get32(result + size / 2 + RECORD_AT_body_crc) + twist->result_body },
         .features = twist->features,
         .layout = twist->layout != 0 ? twist->layout : get32(base + AT_layout),
-        .body_size = body_size + twist->body_size
+        .body_size = body_size + (uint64_t)twist->body_size
     };
     patch_make_edits(&head, base, result, size);
     if (twist->no_edits) {
@@ -130,7 +129,7 @@ static void the_head_agrees_with_its_base(void **state)
         { { .layout = BLOOMFILE_CLASSIC }, BLOOMFILE_EPATCH },
         { { .body_size = 64 }, BLOOMFILE_EPATCH },
         { { .body_size = 1 }, BLOOMFILE_EPATCH },
-        { { .body_size = -80u * 64 }, BLOOMFILE_EPATCH },
+        { { .body_size = -80 * 64 }, BLOOMFILE_EPATCH },
         { { .features = PATCH_OF_LAYER }, BLOOMFILE_EOTHERBASE },
         { { .base_header = 1 }, BLOOMFILE_EOTHERBASE },
         { { .base_body = 1 }, BLOOMFILE_EOTHERBASE },
@@ -268,23 +267,6 @@ enum {
     KEYS_OF_THREE = 10000
 };
 
-static struct bytes sealed_series(uint64_t keys)
-{
-    bloomfile *f;
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    struct bytes image;
-    void *data;
-    params.capacity = 3000;
-    params.series = BLOOMFILE_GROW;
-    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
-    for (uint64_t i = 0; i < keys; i++)
-        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-    assert_error(bloomfile_seal_to_memory(&data, &image.size, f), 0);
-    image.data = data;
-    bloomfile_close(f);
-    return image;
-}
-
 static uint8_t *next_layer(uint8_t *layer)
 {
     struct header h;
@@ -345,7 +327,7 @@ static void a_layer_stays_where_it_is(void **state)
         { 0, add_to_layers }, { 0, add_to_layer },    { 0, add_to_link }, { 1, add_to_link },
         { 1, add_to_layers }, { 2, take_from_layer }, { 2, no_layer },
     };
-    struct bytes base = sealed_series(KEYS_OF_THREE);
+    struct bytes base = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE);
     struct bytes patch = patch_of_series(base, base, PATCH_OF_LAYER);
     assert_patched(base, patch, base, 0);
     free(patch.data);
@@ -367,7 +349,8 @@ static void a_layer_stays_where_it_is(void **state)
 static void what_follows_a_layer_is_a_layer(void **state)
 {
     (void)state;
-    struct bytes base = sealed_series(KEYS_OF_THREE), patch = patch_of_series(base, base, 0);
+    struct bytes base = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE),
+                 patch = patch_of_series(base, base, 0);
     assert_patched(base, patch, base, BLOOMFILE_EOTHERBASE);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
@@ -381,7 +364,8 @@ static void what_follows_a_layer_is_a_layer(void **state)
 static void a_layer_is_no_filter(void **state)
 {
     (void)state;
-    struct bytes image = sealed_series(KEYS_OF_THREE), short_one = sealed_series(10);
+    struct bytes image = series_image(BLOOMFILE_BLOCKED, KEYS_OF_THREE),
+                 short_one = series_image(BLOOMFILE_BLOCKED, 10);
     bloomfile *f = open_image(image, 0), *one = open_image(short_one, 0);
     const bloomfile *layer = bloomfile_layer(f, 1);
     const int nothing = new_fd((struct bytes){ NULL, 0 });

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * What goes wrong with a series: every call of every operation fails once; other writers come in
- * between; later layers are not what they should be. Either that is told, or no harm is done. */
+ * Each call of each operation on a series fails once: the operation returns an error, or has lost
+ * no key. */
 #include <bloomfile_combine.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -25,18 +25,14 @@ static struct bloomfile_params params_of(uint32_t series)
     return params;
 }
 
-static bloomfile *create_with(const char *path, struct bloomfile_params params)
+static bloomfile *create(const char *path, uint32_t series)
 {
     bloomfile *f;
+    const struct bloomfile_params params = params_of(series);
     assert_error(path != NULL ? bloomfile_create(&f, path, &params, 0)
                               : bloomfile_create_memory(&f, &params, 0),
                  0);
     return f;
-}
-
-static bloomfile *create(const char *path, uint32_t series)
-{
-    return create_with(path, params_of(series));
 }
 
 static void add(bloomfile *f, uint64_t from, uint64_t to)
@@ -62,12 +58,12 @@ static uint32_t kind; /* of series */
 static bool in_files;
 static bloomfile *writer, *reader, *made;
 static struct bytes sealed;
-static uint64_t told; /* keys that were added so far */
+static uint64_t added; /* keys so far */
 
 static uint64_t remembered(void)
 {
     const uint64_t least = (uint64_t)(kind - 1) * FIRST;
-    return kind == BLOOMFILE_GROW || told < least ? 0 : told - least;
+    return kind == BLOOMFILE_GROW || added < least ? 0 : added - least;
 }
 
 static int create_it(void)
@@ -117,10 +113,10 @@ static int open_sealed_fd(void)
 
 static int add_some(void)
 {
-    const uint64_t end = told + FIRST + 2;
+    const uint64_t end = added + FIRST + 2;
     int error = 0;
-    while (told < end && (error = bloomfile_add_digest(writer, number(0, told), NULL)) == 0)
-        told++;
+    while (added < end && (error = bloomfile_add_digest(writer, number(0, added), NULL)) == 0)
+        added++;
     return error;
 }
 
@@ -131,7 +127,7 @@ static int add_nothing(void)
 
 static int follow(void)
 {
-    const uint64_t digest = number(0, told - 1);
+    const uint64_t digest = number(0, added - 1);
     bool hit;
     assert_int_equal(bloomfile_contains_digests(reader, &digest, 1, &hit), 1);
     assert_true(hit);
@@ -223,8 +219,8 @@ static void begin(void)
 {
     writer = create(in_files ? "series" : NULL, kind);
     reader = in_files ? opened("series", 0) : NULL;
-    told = 3 * FIRST + 5;
-    add(writer, 0, told);
+    added = 3 * FIRST + 5;
+    add(writer, 0, added);
     if (in_files)
         write_file("sealed", sealed.data, sealed.size);
 }
@@ -238,7 +234,7 @@ static void end(void)
     /* What a failed write left may be refused, but it never says no. */
     int error = bloomfile_open(&reader, "series", 0);
     if (error == 0)
-        assert_has(reader, remembered(), told);
+        assert_has(reader, remembered(), added);
     bloomfile_close(reader);
 }
 
@@ -247,17 +243,17 @@ static bool makes_an_empty_one(const struct operation *op)
     return op->run == create_it || op->run == create_with_hash;
 }
 
-/* What cannot be opened was told of. */
-static void assert_is_whole_if_it_opens(const struct operation *op, int told_error)
+/* If it does not open, the operation returned an error. */
+static void assert_is_whole_if_it_opens(const struct operation *op, int returned)
 {
     bloomfile *f;
     if (access("made", F_OK) != 0)
         return;
     int error = bloomfile_open(&f, "made", 0);
     if (error == 0 && !makes_an_empty_one(op))
-        assert_has(f, remembered(), told);
+        assert_has(f, remembered(), added);
     if (error != 0)
-        assert_int_not_equal(told_error, 0);
+        assert_int_not_equal(returned, 0);
     bloomfile_close(f);
 }
 
@@ -273,11 +269,11 @@ static void run_with(const struct operation *op, struct faults faults)
     if (error != 0)
         assert_null(made);
     if (made != NULL && !makes_an_empty_one(op))
-        assert_has(made, remembered(), told);
+        assert_has(made, remembered(), added);
     bloomfile_close(made);
-    assert_has(writer, remembered(), told);
+    assert_has(writer, remembered(), added);
     if (reader != NULL)
-        assert_has(reader, remembered(), told);
+        assert_has(reader, remembered(), added);
     assert_is_whole_if_it_opens(op, error);
     end();
     if (in_files || entries_in_dir() != 0)
@@ -287,7 +283,7 @@ static void run_with(const struct operation *op, struct faults faults)
                  fault_name(faults.call));
 }
 
-/* Each so often as it is made when none fails. */
+/* As often as a run without faults makes it. */
 static void fail_each_call(const struct operation *op)
 {
     const size_t before = open_descriptors();
@@ -301,7 +297,7 @@ static void fail_each_call(const struct operation *op)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void whichever_call_fails_it_is_told_or_does_no_harm(void **state)
+static void no_call_that_fails_loses_a_key(void **state)
 {
     (void)state;
     bloomfile *f = create(NULL, BLOOMFILE_GROW);
@@ -384,7 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_rescue_has_the_layers_that_others_have_made),
         TEST(what_is_no_live_series_or_no_path_is_not_rescued),
-        TEST(whichever_call_fails_it_is_told_or_does_no_harm),
+        TEST(no_call_that_fails_loses_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

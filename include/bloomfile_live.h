@@ -193,12 +193,12 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * bloomfile_builder_finish() publishes one; flags: BLOOMFILE_REPLACE, or 0. If bloomfile_status()
  * is not 0, pages that the kernel has dropped since a failed write are as they were on disk, so the
  * new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If
- * it turns out to be lost only now, that is an error: call it again. The files of a series get
- * their names when all are on disk, the first layer last. A SIGKILL between two names leaves layers
- * that are no series, and are EEXIST for the next call unless that replaces; a series that was to
- * be replaced is then refused (BLOOMFILE_ESERIES), as it is after an error that comes so late.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync; for a series those of
- * bloomfile_open(), since layers that others have made are opened first. */
+ * it turns out to be lost only now, that is an error: call it again. Of a series, all layers are
+ * on disk before one gets its name; the first layer gets its name last. A SIGKILL between two names
+ * leaves layers without a first one: the next call returns EEXIST unless it replaces. A series that
+ * was to be replaced is gone by then, and opening it returns BLOOMFILE_ESERIES; so it is if giving
+ * a name fails. Errors as bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync; for a
+ * series those of bloomfile_open(), since it first opens layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
 #ifdef __cplusplus

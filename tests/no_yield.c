@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Takes the place of the C library's sched_yield() in programs that open damaged files, which
- * nobody else writes. The library reads such a header again and again, should it just be written,
- * and gives way each time; on a busy machine all the time would go to other programs. */
+ * Replaces sched_yield() in programs that open damaged files. The library reads a damaged header a
+ * hundred times, in case another process is writing it, and yields each time. Here nobody writes
+ * it, and on a busy machine each yield would last a time slice. */
 #include <sched.h>
 
 int sched_yield(void)

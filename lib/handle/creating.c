@@ -94,8 +94,8 @@ static bool is_like(struct header one, struct header other)
     return memcmp(bytes[0], bytes[1], sizeof bytes[0]) == 0;
 }
 
-/* What has been opened before it had its name is not what others will open by that name: opens the
- * latter instead, to which nothing has been added yet. */
+/* The filter was opened before its file had a name, and others will open another inode by that
+ * name: opens that one instead, before a key is added. */
 static int open_by_name(bloomfile **f, const char *path, unsigned flags)
 {
     const struct header made = (*f)->header;
@@ -108,7 +108,7 @@ static int open_by_name(bloomfile **f, const char *path, unsigned flags)
         close(rest);
     if (error != 0)
         return error;
-    error = is_like((*f)->header, made) ? 0 : EBUSY; /* replaced already */
+    error = is_like((*f)->header, made) ? 0 : EBUSY; /* another process has replaced it */
     if (error == 0)
         error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
     if (error == 0 && !(*f)->writing) /* a layer */

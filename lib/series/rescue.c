@@ -33,8 +33,8 @@ static int make(struct rescued *r, const struct series *to, const bloomfile *lay
     return error != 0 ? error : file_flush(fd);
 }
 
-/* The newest first. If one gets no name, those that have one are nobody's; what they have replaced
- * is gone. */
+/* The newest first. If one gets no name, those that have one belong to no series; what they have
+ * replaced is gone. */
 static int give_names(struct rescued *all, size_t count, bool replace)
 {
     int error = 0;

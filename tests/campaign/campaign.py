@@ -64,7 +64,7 @@ class Campaign:
     in_order = False  # or spread, so that a part of them has something of everything
     columns = ()     # the order of the last columns; others come before them
     time = None      # --time in seconds, for a case that lasts as long
-    limit = 1800     # seconds, after which a case hangs, and is a finding; None: it may last
+    limit = 1800     # seconds before a case counts as hanging, which is a finding; None: no limit
     begins = False   # a run that neither resumes nor repeats one case
     greatest = ()    # columns that show the greatest number, not the sum
 
@@ -290,7 +290,7 @@ class Run:
             return
         except concurrent.futures.process.BrokenProcessPool as error:
             self.progress.undone.append(case)
-            if self.broken or self.stopped:  # who stops a run may well stop its processes, too
+            if self.broken or self.stopped:  # the signal may have reached them, too
                 return
             self.broken = True
             rows, found = {}, Found(f"a process was killed while this case was run, or another one: {error}")

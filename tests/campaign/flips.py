@@ -37,7 +37,7 @@ class Target:
         self.ignored = set(gaps((GOLDEN / name).read_bytes())) if kind == "sealed series" else set()
 
     def may_be_kept(self, damage):
-        """Whether nobody has to notice it: live files have no checksums, and what is between layers is ignored."""
+        """Whether it may go unnoticed: live bodies have no checksums, and bytes between layers are ignored."""
         return self.live or damage[0] == "x" and self.ignored.issuperset(
             int(word.split(":")[0], 16) for word in damage.split()[1:])
 

@@ -4,10 +4,10 @@
 # targets: tests/campaign/old-linux
 # alone: scripts/machines
 # each: no
-"""The suites where this machine lacks something (system calls, /proc), on other file systems, and on other machines.
+"""Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
-A case is one test program in one environment. What is left out where, and what is skipped, has its reason in
-doc/portability.md. Machines of another architecture or C library take part if scripts/machines has built for them."""
+A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
+Other architectures and C libraries take part if scripts/machines has built for them."""
 
 import fcntl
 import json
@@ -20,31 +20,31 @@ import sys
 
 from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
-TIMES = 10  # as long as a test may take at home
+TIMES = 10  # the limit of a test, as a multiple of the usual one
 SKIPPED = 77
 FAILED_SETUP = 125
-OF_A_SIGNAL = 128  # and more: how a shell tells of it
+OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
 OLD_LINUX = BUILT / "tests" / "campaign" / "old-linux"
-# What cmocka and unittest say of parts that were not run, and of one that failed, with all that led to it.
+# What cmocka and unittest print for skipped parts, and for a failed part with its messages.
 NOT_RUN = re.compile(rb"^\[  SKIPPED \] (\d+) test|^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
 FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[  FAILED  \] [^\n]*"
                          rb"|^(?:FAIL|ERROR): (?:(?!^={70}).)*", re.MULTILINE | re.DOTALL)
 
-# These compile for this machine alone, or make file systems of their own.
+# These compile for this machine only, or make their own file systems.
 LEFT_OUT = "consumers|install|subproject|cmake|prefix|power-.*|bad-disk|campaign"
-# Examples whose packages are not there.
+# Examples, for which the packages are missing.
 NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*"
-# What the emulator cannot do, and of what takes minutes in it all but the golden files.
+# The emulator cannot run the first ones; of the tools' tests, which take minutes, only those of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
                 "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|tools-(?!cross$|golden$).*")
 
 
 class Environment:
-    """On this machine, among mounts and processes of its own, that are gone with the test.
+    """This machine, with mounts and processes of its own, which end with the test.
 
-    setup: a shell script that makes $FILES, the folder for the files of tests, below $FOLDER. Both are in memory.
-    refusal: what is said where something is clearly refused, as it cannot work there."""
+    setup: a shell script that prepares $FILES, the folder for the files of tests, below $FOLDER, which is in memory.
+    refusal: matches the message of what is refused here because it cannot work."""
 
     def __init__(self, setup="", prefix=(), left_out=None, refusal=None):
         self.setup, self.prefix, self.built = setup, [str(word) for word in prefix], BUILT
@@ -52,12 +52,12 @@ class Environment:
         self.refusal = refusal and re.compile(refusal)
 
     def tests(self):
-        """Those that can run, by name."""
+        """The tests that can run, by name."""
         tests = json.loads((self.built / "meson-info" / "intro-tests.json").read_text())
         return {test["name"]: test for test in tests if not re.fullmatch(f"({self.left_out})(-pinned)?", test["name"])}
 
     def make(self, test):
-        """Builds what it needs: all that all need would take minutes."""
+        """Builds what the test needs: building everything first would take minutes."""
         targets = json.loads((self.built / "meson-info" / "intro-targets.json").read_text())
         files = [file for target in targets if target["id"] in test["depends"] for file in target["filename"]]
         with open(self.built / "machines.lock", "w", encoding="ascii") as lock:
@@ -68,7 +68,7 @@ class Environment:
             raise RuntimeError(f"cannot build {test['name']}: {result.stdout[-3000:]}")
 
     def command(self, words):
-        # A shell is the first process, to which other rules of signals apply than to tests.
+        # The first process of a name space has its own rules for signals: let it be a shell, and no test.
         script = (f"trap 'exit {FAILED_SETUP}' EXIT\nset -e\n"
                   f'mount -t tmpfs tmpfs "$FOLDER"\nmkdir -m 1777 "$FILES"\n{self.setup}\n'
                   'trap - EXIT\nset +e\n"$@"\nexit $?')
@@ -83,14 +83,14 @@ class Environment:
                                    "TMPDIR": str(files)})
 
     def refuses(self, result):
-        """Whether a test failed because of what is clearly refused here, in each part that failed."""
+        """Whether each failed part of the test names the refusal."""
         if self.refusal is None or result.returncode < 0 or result.returncode >= OF_A_SIGNAL:
             return False
         parts = FAILED_PART.findall(result.stdout) or [result.stdout]
         return all(self.refusal.search(part) for part in parts)
 
     def trouble(self, folder):
-        """Why it is not to be had, or nothing."""
+        """Why the environment cannot be set up, or ""."""
         result = self.run(["true"], folder)
         if result.returncode == 0:
             return ""
@@ -98,7 +98,7 @@ class Environment:
 
 
 class Machine(Environment):
-    """What scripts/machines has built for."""
+    """Another machine, for which scripts/machines has built."""
 
     def __init__(self, name, emulator=None, setup=""):
         super().__init__(setup, left_out=f"{NOT_FOREIGN}|{NOT_EMULATED}" if emulator else NOT_FOREIGN)
@@ -108,10 +108,10 @@ class Machine(Environment):
         return {name: {**test, "cmd": self.emulated(test["cmd"])} for name, test in super().tests().items()}
 
     def make(self, test):
-        """All is there."""
+        """scripts/machines has built everything."""
 
     def emulated(self, words):
-        """Tools have it in scripts of their own."""
+        """Runs programs of that machine in the emulator; its tools are scripts that do so themselves."""
         of_machine = self.emulator and words[0].startswith(str(self.built))
         return [self.emulator, "-L", str(self.built.parent / "root"), *words] if of_machine else words
 
@@ -122,7 +122,7 @@ class Machine(Environment):
 
 
 def image(mkfs, mount):
-    """A file system in a file."""
+    """A shell script that makes a file system in a file and mounts it."""
     return f'truncate -s 4G "$FOLDER/image"\n{mkfs} "$FOLDER/image" >/dev/null 2>&1\n{mount}\n'
 
 
@@ -134,8 +134,8 @@ HIDE = """mount -t tmpfs -o mode=555 none /sys
 mount -t tmpfs -o mode=555 none /dev/shm
 umount -l /proc
 mount -t tmpfs -o mode=555 none /proc"""
-# Live filters take /proc.
-NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # a part of its text that no comparison breaks
+# Live filters need /proc.
+NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
 LOOKS_INTO_PROC = "java-.*|live-fork|hugepages|memory-pages|cplusplus"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
@@ -161,9 +161,8 @@ ENVIRONMENTS = {
 
 
 class Machines(Campaign):
-    __doc__ = __doc__
     unit = "tests"
-    limit = None  # tests have limits of their own
+    limit = None  # each test has its own
     columns = ["passed", "refused", "skipped", "parts skipped", "left out", "absent"]
 
     def prepare(self, folder):
@@ -176,7 +175,7 @@ class Machines(Campaign):
             self.troubles[name] = environment.trouble(own)
             if self.troubles[name]:
                 print(f"without {name}: {self.troubles[name]}", file=sys.stderr)
-        # Numbers of cases do not depend on what is there.
+        # The numbers of cases do not depend on which environments work.
         tests = json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
         self.cases = [(name, test) for name in ENVIRONMENTS for test in sorted(test["name"] for test in tests)]
         self.total = len(self.cases)
@@ -196,7 +195,7 @@ class Machines(Campaign):
         try:
             result = environment.run(test["cmd"], folder, test["workdir"], test["env"], TIMES * test["timeout"])
         except subprocess.TimeoutExpired as expired:
-            raise Found(f"{self.describe(case)}: no end", {"output.txt": expired.stdout or b""}) from None
+            raise Found(f"{self.describe(case)} takes too long", {"output.txt": expired.stdout or b""}) from None
         if result.returncode == FAILED_SETUP:
             raise RuntimeError(f"{name}: {result.stdout.decode(errors='replace')}")
         refused = result.returncode not in (0, SKIPPED) and environment.refuses(result)

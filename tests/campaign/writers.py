@@ -447,7 +447,7 @@ class Judge:
         scenario = self.scenario
         words = scenario.next or scenario.command()
         if words == ["true"] and scenario.kind == "whole" and self.content(scenario.target) == self.content_before():
-            words = scenario.command()  # its source is still there
+            words = scenario.command()  # the source still exists
         if scenario.kind == "whole" and scenario.next is None:
             if self.content(scenario.target) is not None and not scenario.old and scenario.target not in self.before:
                 for path in self.folder.glob(f"{scenario.target}*"):

@@ -187,13 +187,12 @@ int series_add(bloomfile *f, const uint64_t *digests, size_t n, bool *was_new, s
     while ((error = add_once(f, &t, &l)) == MOVED)
         if ((error = follow(f, l)) != 0)
             return error;
-    bool again = error == 0 && t.again > 0;
-    while (again && error == 0) {
+    if (error == 0 && t.again > 0)
+        error = MOVED;
+    while (error == MOVED) {
         error = follow(f, l);
         if (error == 0)
             error = add_again(f, &t, &l);
-        again = error == MOVED;
-        error = again ? 0 : error;
     }
     return error;
 }

@@ -49,7 +49,7 @@ uint64_t full_room(const bloomfile *f)
     if (full_of_time(f))
         return 0;
     if (live_load_counted(f, &now) != 0)
-        return 1; /* adding will tell */
+        return 1; /* adding or syncing will tell */
     uint64_t keys = now.record.n;
     const uint64_t writers = now.record.writers > 1 ? now.record.writers : 1;
     const bool uncertain = writers > 1 || (now.record.flags & RECORD_N_ESTIMATED) != 0;

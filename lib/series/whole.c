@@ -98,15 +98,15 @@ int series_status(const bloomfile *f)
     return error;
 }
 
-/* The next generation gets the name of the oldest before it is said to be there. */
+/* Of a layer that has a path. The next generation gets the name of the oldest before it is said to
+ * be there. */
 static bool is_moving(const bloomfile *f, const bloomfile *newest)
 {
     const struct series *s = f->series;
     if (!s->live)
         return false;
     return live_succeeded(newest) ||
-           (s->generations != 0 && s->path != NULL &&
-            files_look(s, &newest->header, newest->header.layer + 1) == 0);
+           (s->generations != 0 && files_look(s, &newest->header, newest->header.layer + 1) == 0);
 }
 
 bool series_is_stale(const bloomfile *f)

@@ -15,9 +15,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
+#include "meanwhile.h"
 #include "os/boot.h"
 
 #define TEMPORARY ".bloomfile.000000000000.tmp"
@@ -56,49 +56,6 @@ static int clean_up(void **state)
 
 /* ---- what they do */
 
-static enum fault_call in_call;
-static unsigned in_nth;
-static void (*meanwhile)(void);
-
-static void in_the_middle(enum fault_call call)
-{
-    if (call == in_call && in_nth > 0 && --in_nth == 0)
-        meanwhile();
-}
-
-static int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void))
-{
-    in_call = call;
-    in_nth = nth;
-    meanwhile = act;
-    faults_begin(&(struct faults){ .at_each_call = in_the_middle });
-    int error = run();
-    faults_end();
-    assert_int_equal(in_nth, 0); /* it was done */
-    return error;
-}
-
-static void overwrite(const char *path, off_t at, const void *bytes, size_t size)
-{
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    assert_int_equal(pwrite(fd, bytes, size, at), size);
-    close(fd);
-}
-
-/* As set_in_record(), of a file that others have mapped. */
-static void change_record(unsigned slot, unsigned at, unsigned size, uint64_t value)
-{
-    struct bytes bytes = read_file("live");
-    uint8_t *record = record_at(bytes.data, slot);
-    if (size == 4)
-        put32(record + at, (uint32_t)value);
-    else
-        put64(record + at, value);
-    reseal_record(bytes.data, slot);
-    overwrite("live", record - bytes.data, record, IN_FILE / 4);
-    free(bytes.data);
-}
-
 static void add_one(void)
 {
     assert_error(bloomfile_add_digest(writer, number(0, ABSENT), NULL), 0);
@@ -117,14 +74,12 @@ static void seal_in_place(void)
 
 static void poison_other_record(void)
 {
-    change_record(1 - slot_in_force("live"), 8, 4, BLOOMFILE_POISONED);
+    change_record("live", 1 - slot_in_force("live"), 8, 4, BLOOMFILE_POISONED);
 }
 
-/* In both records. */
-static void damage_records(void)
+static void damage_live(void)
 {
-    overwrite("live", IN_FILE / 2 + 20, "damaged", 7);
-    overwrite("live", IN_FILE / 4 * 3 + 20, "damaged", 7);
+    damage_records("live");
 }
 
 static void rewrite_label(void)
@@ -244,7 +199,7 @@ static void a_poison_is_seen_by_whoever_asks_for_many(void **state)
 static void records_that_are_both_damaged_are_told_and_not_written_over(void **state)
 {
     (void)state;
-    damage_records();
+    damage_live();
     assert_error(bloomfile_sync(writer), BLOOMFILE_ERECORD);
     assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
     assert_error(project_writer(), BLOOMFILE_ERECORD);
@@ -282,9 +237,9 @@ static void mark_sync_begun(void)
     uint8_t id[BOOT_ID_SIZE];
     assert_error(boot_id(id), 0);
     const unsigned slot = slot_in_force("live");
-    change_record(slot, 12, 4, RECORD_SYNC_BEGUN);
-    change_record(slot, 40, 8, get64(id));
-    change_record(slot, 48, 8, get64(id + 8));
+    change_record("live", slot, 12, 4, RECORD_SYNC_BEGUN);
+    change_record("live", slot, 40, 8, get64(id));
+    change_record("live", slot, 48, 8, get64(id + 8));
 }
 
 static void a_sync_that_is_abandoned_before_it_joins_is_unclean(void **state)
@@ -314,7 +269,7 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
     assert_error(opened_with(once(ON_pread64, 3, EIO)), EIO);
     assert_error(opened_with(once(ON_fcntl64, 1, EINVAL)), EINVAL);
     struct bytes sound = read_file("live");
-    assert_error(with_others(open_again, ON_pread64, 3, damage_records), BLOOMFILE_ERECORD);
+    assert_error(with_others(open_again, ON_pread64, 3, damage_live), BLOOMFILE_ERECORD);
     overwrite("live", 0, sound.data, IN_FILE);
     free(sound.data);
 }
@@ -329,7 +284,7 @@ static void damage_for_a_moment(enum fault_call call)
         return;
     times++;
     if (times == 3)
-        damage_records();
+        damage_live();
     if (times == 4)
         overwrite("live", 0, saved.data, IN_FILE);
 }
@@ -349,7 +304,7 @@ static void a_record_that_is_being_written_is_read_again(void **state)
 static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 {
     (void)state;
-    change_record(slot_in_force("live"), 64, 4, 0);
+    change_record("live", slot_in_force("live"), 64, 4, 0);
     add_one();
     assert_error(bloomfile_finish(writer), 0);
     close_all();
@@ -536,14 +491,7 @@ static int publish(void)
 
 static int publish_named(enum fault_call call, unsigned nth, void (*act)(void))
 {
-    in_call = call;
-    in_nth = nth;
-    meanwhile = act;
-    faults_begin(&(struct faults){ .at_each_call = in_the_middle, .no_unnamed_files = true });
-    int error = publish();
-    faults_end();
-    assert_int_equal(in_nth, 0);
-    return error;
+    return with_others_and((struct faults){ .no_unnamed_files = true }, publish, call, nth, act);
 }
 
 static void a_temporary_that_others_have_removed_is_not_published(void **state)

@@ -380,7 +380,8 @@ static void nothing_is_added_beside_a_poisoned_layer(void **state)
     (void)state;
     bool was_new = true;
     bloomfile *f = create("bad", BLOOMFILE_GROW);
-    add_numbers_to(f, 0, 2 * FIRST, 100);
+    add_numbers_to(f, 0, 4 * FIRST, 100);
+    assert_int_equal(bloomfile_layers(f), 3);
     for (unsigned slot = 0; slot < 2; slot++)
         set_in_record("bad", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), &was_new), BLOOMFILE_EPOISONED);
@@ -789,6 +790,28 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
     bloomfile_close(f);
 }
 
+/* Nobody would find it. */
+static void in_memory_a_child_makes_no_layer(void **state)
+{
+    (void)state;
+    bloomfile *f = create(NULL, BLOOMFILE_GROW);
+    add_numbers_to(f, 0, FIRST / 2, 10);
+    pid_t child = fork();
+    if (child == 0) {
+        int error = 0;
+        uint64_t i = 0;
+        while (error == 0 && i < 2 * FIRST)
+            error = bloomfile_add_digest(f, number(0, ABSENT + i++), NULL);
+        _exit(error != BLOOMFILE_ELAYER || i < FIRST / 4 || absent_of(f, 0, FIRST / 2) != 0);
+    }
+    wait_for(child);
+    assert_int_equal(bloomfile_layers(f), 1);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    add_numbers_to(f, 0, MANY, 100);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    bloomfile_close(f);
+}
+
 /* A lookup that was held back may find a newer set where the one it saw was. */
 static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **state)
 {
@@ -884,6 +907,7 @@ int main(void)
         TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
         TEST(a_child_makes_layers_that_its_parent_finds),
         TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
+        TEST(in_memory_a_child_makes_no_layer),
         TEST(an_application_s_hash_is_named_once_for_all_layers),
         TEST(nothing_is_left_open),
     };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ * What others do in the middle of an operation. */
+#include "meanwhile.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "format/bytes.h"
+#include "format/header.h"
+#include "support.h"
+
+static enum fault_call in_call;
+static unsigned in_nth;
+static void (*meanwhile)(void);
+
+static void in_the_middle(enum fault_call call)
+{
+    if (call == in_call && in_nth > 0 && --in_nth == 0)
+        meanwhile();
+}
+
+int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
+                    void (*act)(void))
+{
+    in_call = call;
+    in_nth = nth;
+    meanwhile = act;
+    faults.at_each_call = in_the_middle;
+    faults_begin(&faults);
+    int error = run();
+    faults_end();
+    assert_int_equal(in_nth, 0);
+    return error;
+}
+
+int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void))
+{
+    return with_others_and((struct faults){ 0 }, run, call, nth, act);
+}
+
+void overwrite(const char *path, off_t at, const void *bytes, size_t size)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, bytes, size, at), size);
+    close(fd);
+}
+
+void change_record(const char *path, unsigned slot, unsigned at, unsigned size, uint64_t value)
+{
+    struct bytes bytes = read_file(path);
+    uint8_t *record = record_at(bytes.data, slot);
+    if (size == 4)
+        put32(record + at, (uint32_t)value);
+    else
+        put64(record + at, value);
+    reseal_record(bytes.data, slot);
+    overwrite(path, record - bytes.data, record, IN_FILE / 4);
+    free(bytes.data);
+}
+
+void poison_records(const char *path)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        change_record(path, slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
+}
+
+void damage_records(const char *path)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        overwrite(path, IN_FILE / 2 + slot * (IN_FILE / 4) + 20, "damaged", 7);
+}

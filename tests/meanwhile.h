@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ * What others do in the middle of an operation: between two of its system calls. */
+#ifndef BLOOMFILE_TESTS_MEANWHILE_H
+#define BLOOMFILE_TESTS_MEANWHILE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "faults.h"
+
+/* Runs it, and just before the nth of those calls, act(). Asserts that it was done. */
+int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void));
+
+/* The same where the system lacks something besides. */
+int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
+                    void (*act)(void));
+
+/* Writes to a file that others may have mapped. */
+void overwrite(const char *path, off_t at, const void *bytes, size_t size);
+
+/* The same to a record, with the right checksum. */
+void change_record(const char *path, unsigned slot, unsigned at, unsigned size, uint64_t value);
+
+/* The state of both of them. */
+void poison_records(const char *path);
+
+/* Makes the checksum of both wrong. */
+void damage_records(const char *path);
+
+#endif

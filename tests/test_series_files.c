@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: MIT
+ * What the files of a series say, and what is where the next one is to be: a layer of the same
+ * series is one in every field, and what is none is refused and left alone. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "faults.h"
+#include "format/bytes.h"
+#include "format/header.h"
+
+enum {
+    FIRST = 24, /* capacity of the first layer */
+    FRAMING = 1
+};
+
+static struct bloomfile_params params_of(uint32_t series)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = 0.0001;
+    params.series = series;
+    params.period = series == BLOOMFILE_GROW ? 0 : 1000000;
+    params.framing = FRAMING;
+    params.hash_id = 0x80000005; /* whose self-test nobody computes */
+    params.self_test = 77;
+    return params;
+}
+
+/* Of so many layers. */
+static bloomfile *create(const char *path, uint32_t series, size_t layers)
+{
+    bloomfile *f;
+    const struct bloomfile_params params = params_of(series);
+    assert_error(bloomfile_create(&f, path, &params, 0), 0);
+    for (uint64_t i = 0; bloomfile_layers(f) < layers; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    return f;
+}
+
+static void finish(bloomfile *f)
+{
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+}
+
+static int open_error(const char *path, unsigned flags)
+{
+    bloomfile *f;
+    const int error = bloomfile_open(&f, path, flags | BLOOMFILE_APP_HASH);
+    bloomfile_close(f);
+    return error;
+}
+
+static bloomfile *open_writer(const char *path)
+{
+    bloomfile *f = opened(path, BLOOMFILE_WRITE | BLOOMFILE_APP_HASH);
+    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    assert_error(bloomfile_name_hash(f, params.hash_id, params.self_test), 0);
+    return f;
+}
+
+/* ---- fields */
+
+struct change {
+    const char *name;
+    unsigned at, size;
+    uint64_t value;
+};
+
+static void change_image(uint8_t *image, const struct change *c)
+{
+    if (c->size == 4)
+        put32(image + c->at, (uint32_t)c->value);
+    else
+        put64(image + c->at, c->value);
+    reseal_header(image);
+}
+
+static void change_file(const char *path, const struct change *c)
+{
+    struct bytes file = read_file(path);
+    change_image(file.data, c);
+    write_file(path, file.data, file.size);
+    free(file.data);
+}
+
+#define CHANGE(name, size, value)                                                                  \
+    {                                                                                              \
+#name, AT_##name, size, value                                                              \
+    }
+
+static const struct change of_all[] = {
+    CHANGE(layout, 4, BLOOMFILE_CLASSIC),
+    CHANGE(hash_id, 4, 0x80000006),
+    CHANGE(self_test, 8, 78),
+    CHANGE(seed, 8, 1),
+    CHANGE(framing, 4, 3),
+    CHANGE(compat, 4, 0),
+    CHANGE(compat, 4, HEADER_COMPAT_FRAMING | 1u << 31),
+    CHANGE(tag, 8, 1),
+    CHANGE(label, 4, 'x'),
+    CHANGE(series_fpr, 8, 0x3FB999999999999A),
+};
+
+static void assert_each_is_foreign(const char *path, const char *file, const struct change *changes,
+                                   size_t n)
+{
+    struct bytes sound = read_file(file);
+    assert_error(open_error(path, 0), 0);
+    for (size_t i = 0; i < n; i++) {
+        change_file(file, &changes[i]);
+        for (unsigned flags = 0; flags <= BLOOMFILE_WRITE; flags += BLOOMFILE_WRITE)
+            if (open_error(path, flags) != BLOOMFILE_ESERIES)
+                fail_msg("%s differs: %s", changes[i].name,
+                         bloomfile_strerror(open_error(path, flags)));
+        write_file(file, sound.data, sound.size);
+    }
+    assert_error(open_error(path, BLOOMFILE_WRITE), 0);
+    free(sound.data);
+}
+
+static void a_live_layer_that_differs_in_any_field_is_foreign(void **state)
+{
+    (void)state;
+    static const struct change of_live[] = { CHANGE(series, 8, 1), CHANGE(layer, 8, 2) };
+    static const struct change of_ring[] = { CHANGE(period, 8, 7), CHANGE(generations, 4, 5) };
+    finish(create("grow", BLOOMFILE_GROW, 3));
+    assert_each_is_foreign("grow", "grow.1", of_all, ROWS(of_all));
+    assert_each_is_foreign("grow", "grow.1", of_live, ROWS(of_live));
+    finish(create("ring", 3, 3));
+    assert_each_is_foreign("ring", "ring.1", of_all, ROWS(of_all));
+    assert_each_is_foreign("ring", "ring.1", of_live, ROWS(of_live));
+    assert_each_is_foreign("ring", "ring.1", of_ring, ROWS(of_ring));
+}
+
+static int memory_error(struct bytes image)
+{
+    bloomfile *f;
+    const int error = bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_APP_HASH);
+    bloomfile_close(f);
+    return error;
+}
+
+static void assert_is_foreign_at(struct bytes image, size_t at, const struct change *c)
+{
+    uint8_t *sound = malloc(IN_FILE);
+    assert_non_null(sound);
+    memcpy(sound, image.data + at, IN_FILE);
+    change_image(image.data + at, c);
+    if (memory_error(image) != BLOOMFILE_ESERIES)
+        fail_msg("%s differs: %s", c->name, bloomfile_strerror(memory_error(image)));
+    memcpy(image.data + at, sound, IN_FILE);
+    free(sound);
+}
+
+static void a_sealed_layer_that_differs_in_any_field_is_foreign(void **state)
+{
+    (void)state;
+    static const struct change of_second[] = { CHANGE(layers, 4, 7), CHANGE(layer, 8, 2),
+                                               CHANGE(link, 8, 1) };
+    static const struct change of_first[] = { CHANGE(layer, 8, 1), CHANGE(link, 8, 1) };
+    bloomfile *f = create("grow", BLOOMFILE_GROW, 3);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    finish(f);
+    struct bytes image = read_file("sealed");
+    const struct bloomfile_info first = info_of_file("grow");
+    const size_t second = (size_t)(first.image_size + 4095) / 4096 * 4096;
+    assert_error(memory_error(image), 0);
+    for (size_t i = 0; i < ROWS(of_all); i++)
+        assert_is_foreign_at(image, second, &of_all[i]);
+    for (size_t i = 0; i < ROWS(of_second); i++)
+        assert_is_foreign_at(image, second, &of_second[i]);
+    for (size_t i = 0; i < ROWS(of_first); i++)
+        assert_is_foreign_at(image, 0, &of_first[i]);
+    assert_error(memory_error(image), 0);
+    free(image.data);
+}
+
+/* ---- files */
+
+static void a_sealed_series_is_no_layer(void **state)
+{
+    (void)state;
+    bloomfile *f = create("grow", BLOOMFILE_GROW, 3);
+    assert_error(bloomfile_seal_to("grow.3", f, 0), 0);
+    finish(f);
+    const size_t before = open_descriptors();
+    assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
+    assert_error(open_error("grow", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* Only its name leads to the others. */
+static void a_live_series_is_not_opened_by_a_descriptor(void **state)
+{
+    (void)state;
+    bloomfile *none;
+    finish(create("grow", BLOOMFILE_GROW, 2));
+    int fd = open("grow", O_RDONLY | O_CLOEXEC);
+    const size_t before = open_descriptors();
+    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH),
+                 BLOOMFILE_ELIVE);
+    assert_null(none);
+    assert_int_equal(open_descriptors(), before);
+    close(fd);
+}
+
+/* Such as a copy of the first file that was made before the series grew. */
+static void an_older_copy_of_a_layer_is_refused(void **state)
+{
+    (void)state;
+    finish(create("grow", BLOOMFILE_GROW, 3));
+    for (unsigned slot = 0; slot < 2; slot++)
+        set_in_record("grow", slot, RECORD_AT_flags, 4, 0);
+    assert_error(open_error("grow", 0), BLOOMFILE_ESERIES);
+    assert_error(open_error("grow", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+}
+
+static void a_ring_that_is_gone_says_no_to_nothing(void **state)
+{
+    (void)state;
+    bloomfile *f, *r;
+    struct bloomfile_params params = params_of(2);
+    params.hash_id = 0;
+    params.self_test = 0;
+    params.period = 0;
+    assert_error(bloomfile_create(&f, "ring", &params, 0), 0);
+    r = opened("ring", 0);
+    add_digests_of(f, 0, FIRST + 2);
+    finish(f);
+    assert_int_equal(unlink("ring") | unlink("ring.1"), 0);
+    assert_true(has_numbers(r, ABSENT, ABSENT + 10));
+    assert_error(bloomfile_status(r), BLOOMFILE_ELAYER);
+    bloomfile_close(r);
+}
+
+/* ---- in the way of the next layer */
+
+/* Adds until an error; returns that, or 0 after as many as make another layer. */
+static int fill(bloomfile *f)
+{
+    int error = 0;
+    for (uint64_t i = 0; error == 0 && i <= FIRST; i++)
+        error = bloomfile_add_digest(f, number(1, i), NULL);
+    return error;
+}
+
+static void assert_in_the_way(uint32_t series, struct bytes file, const struct change *c)
+{
+    bloomfile *f = create("series", series, 1);
+    struct bytes next = { malloc(file.size), file.size };
+    assert_non_null(next.data);
+    memcpy(next.data, file.data, file.size);
+    put64(next.data + AT_series, info_of(f).series);
+    change_image(next.data, c);
+    write_file("series.1", next.data, next.size);
+    assert_error(fill(f), BLOOMFILE_ESERIES);
+    assert_error(bloomfile_status(f), 0);
+    assert_file_holds("series.1", next.data, next.size);
+    assert_int_equal(unlink("series.1"), 0);
+    assert_error(fill(f), 0);
+    finish(f);
+    assert_int_equal(unlink("series") | unlink("series.1"), 0);
+    free(next.data);
+}
+
+static void what_is_not_the_next_layer_stays_and_stops_adds(void **state)
+{
+    (void)state;
+    static const struct change changes[] = {
+        CHANGE(layer, 8, 2),    CHANGE(tag, 8, 1),    CHANGE(version, 4, 2),
+        CHANGE(incompat, 4, 0), CHANGE(series, 8, 1),
+    };
+    for (uint32_t series = BLOOMFILE_GROW; series <= 2; series++) {
+        finish(create("like", series, 2));
+        struct bytes next = read_file("like.1");
+        for (size_t i = 0; i < ROWS(changes); i++)
+            assert_in_the_way(series, next, &changes[i]);
+        free(next.data);
+        assert_int_equal(unlink("like") | unlink("like.1"), 0);
+    }
+    bloomfile *f = create("series", BLOOMFILE_GROW, 1);
+    write_file("series.1", "short", 5);
+    assert_error(fill(f), BLOOMFILE_ESERIES);
+    assert_file_holds("series.1", "short", 5);
+    finish(f);
+}
+
+/* It belongs to the series all the same: its maker may be about to write to it. */
+static void a_next_layer_whose_records_are_damaged_is_not_made_anew(void **state)
+{
+    (void)state;
+    finish(create("series", BLOOMFILE_GROW, 2));
+    for (unsigned slot = 0; slot < 2; slot++)
+        set_in_record("series", slot, RECORD_AT_flags, 4, 0);
+    struct bytes next = read_file("series.1");
+    assert_int_equal(rename("series.1", "kept"), 0);
+    bloomfile *f = open_writer("series");
+    for (unsigned slot = 0; slot < 2; slot++)
+        memset(record_at(next.data, slot) + RECORD_AT_n, 0xFF, 8);
+    write_file("series.1", next.data, next.size);
+    assert_error(fill(f), BLOOMFILE_ERECORD);
+    assert_file_holds("series.1", next.data, next.size);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_error(bloomfile_status(f), BLOOMFILE_ERECORD);
+    bloomfile_close(f);
+    free(next.data);
+}
+
+/* ---- limits */
+
+/* Each a copy of the first: a reader does not compute their sizes. */
+static void a_thousand_layers_are_the_most(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    if (limit.rlim_max < 2 * HEADER_MOST_LAYERS)
+        skip();
+    finish(create("grow", BLOOMFILE_GROW, 2));
+    struct bytes layer = read_file("grow");
+    for (unsigned i = 1; i < HEADER_MOST_LAYERS; i++) {
+        char path[20];
+        snprintf(path, sizeof path, "grow.%u", i);
+        for (unsigned slot = 0; i + 1 == HEADER_MOST_LAYERS && slot < 2; slot++)
+            put32(record_at(layer.data, slot) + RECORD_AT_flags, 0);
+        change_image(layer.data, &(struct change){ "layer", AT_layer, 8, i });
+        write_file(path, layer.data, layer.size);
+    }
+    bloomfile *f = open_writer("grow");
+    assert_int_equal(bloomfile_layers(f), HEADER_MOST_LAYERS);
+    assert_error(fill(f), BLOOMFILE_ESERIES);
+    assert_int_equal(access("grow.1000", F_OK), -1);
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+    free(layer.data);
+}
+
+static void who_cannot_plan_the_next_layer_adds_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        struct change change;
+        int error;
+    } rows[] = {
+        { CHANGE(capacity, 8, 1ULL << 60), BLOOMFILE_ECAPACITY },
+        { CHANGE(fpr, 8, 0x0010000000000000), BLOOMFILE_EUNREACHABLE },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        finish(create("grow", BLOOMFILE_GROW, 1));
+        change_file("grow", &rows[i].change);
+        for (unsigned slot = 0; slot < 2; slot++)
+            set_in_record("grow", slot, RECORD_AT_n, 8, 1ULL << 60);
+        bloomfile *f = open_writer("grow");
+        assert_error(bloomfile_add_digest(f, number(0, 1), NULL), rows[i].error);
+        assert_error(bloomfile_status(f), 0);
+        finish(f);
+        assert_int_equal(access("grow.1", F_OK), -1);
+        assert_int_equal(unlink("grow"), 0);
+    }
+}
+
+static int create_of_rate(bloomfile **f, double fpr)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = fpr;
+    params.series = BLOOMFILE_GROW;
+    return bloomfile_create_memory(f, &params, 0);
+}
+
+static void a_rate_that_the_next_layer_cannot_reach_ends_a_series(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    double low = 1e-300, high = 0.01; /* the lowest rate that the first layer reaches */
+    assert_error(create_of_rate(&f, low), BLOOMFILE_EUNREACHABLE);
+    for (int i = 0; i < 1100 && high / low > 1.01; i++) {
+        const double middle = high / low > 4 ? high / 2 : (low + high) / 2;
+        const bool reached = create_of_rate(&f, middle) == 0;
+        bloomfile_close(f);
+        *(reached ? &high : &low) = middle;
+    }
+    assert_error(create_of_rate(&f, high), 0);
+    const size_t before = open_descriptors();
+    assert_error(fill(f), BLOOMFILE_EUNREACHABLE);
+    assert_int_equal(open_descriptors(), before);
+    assert_int_equal(bloomfile_layers(f), 1);
+    assert_true(bloomfile_contains_digest(f, number(1, 0)));
+    assert_error(bloomfile_status(f), 0);
+    bloomfile_close(f);
+}
+
+/* Linear counting knows no number of keys for it. */
+static void a_body_without_a_zero_takes_keys_all_the_same(void **state)
+{
+    (void)state;
+    bloomfile *f, *second;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 1000000;
+    params.bits = 512;
+    params.series = 2;
+    assert_error(bloomfile_create(&f, "ring", &params, 0), 0);
+    second = opened("ring", BLOOMFILE_WRITE);
+    for (uint64_t i = 0; i < 10000; i++)
+        assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
+    assert_error(bloomfile_add_digest(second, number(0, ABSENT), NULL), 0);
+    assert_true(has_numbers(f, 0, 10000));
+    assert_int_equal(bloomfile_layers(second), 1);
+    bloomfile_close(second);
+    bloomfile_close(f);
+}
+
+static void a_number_that_is_interrupted_is_asked_for_again(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    const struct faults faults = once(ON_getrandom, 1, EINTR);
+    faults_begin(&faults);
+    const int error = bloomfile_create(&f, "grow", &params, 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_true(info_of(f).series != 0);
+    finish(f);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_live_layer_that_differs_in_any_field_is_foreign),
+        TEST(a_sealed_layer_that_differs_in_any_field_is_foreign),
+        TEST(a_sealed_series_is_no_layer),
+        TEST(a_live_series_is_not_opened_by_a_descriptor),
+        TEST(an_older_copy_of_a_layer_is_refused),
+        TEST(a_ring_that_is_gone_says_no_to_nothing),
+        TEST(what_is_not_the_next_layer_stays_and_stops_adds),
+        TEST(a_next_layer_whose_records_are_damaged_is_not_made_anew),
+        TEST(a_thousand_layers_are_the_most),
+        TEST(who_cannot_plan_the_next_layer_adds_nothing),
+        TEST(a_rate_that_the_next_layer_cannot_reach_ends_a_series),
+        TEST(a_body_without_a_zero_takes_keys_all_the_same),
+        TEST(a_number_that_is_interrupted_is_asked_for_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

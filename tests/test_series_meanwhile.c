@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT
+ * What others do to a series in the middle of an operation: they make layers, of which one may take
+ * the place of another, poison them or take them away. Whoever was told that a key is added finds
+ * it for as long as generations are kept. */
+#include "live_support.h"
+
+#include <bloomfile_combine.h>
+#include <bloomfile_live.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "format/header.h"
+#include "meanwhile.h"
+
+enum {
+    FIRST = 24,       /* capacity of the first layer */
+    PERIOD = 1000000, /* seconds: no generation ends while a test runs, but for others */
+    KEY = 1           /* what is added in the middle */
+};
+
+static bloomfile *writer, *other, *reader;
+static unsigned made; /* generations by the others */
+static uint64_t at;   /* their next key */
+static bool making;   /* they are at it: nobody comes between */
+
+/* ---- the clock */
+
+static long seconds_gone;
+static int clock_fails;           /* what it returns */
+static unsigned looks_left;       /* looks at the clock until */
+static void (*at_the_look)(void); /* happens */
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock == CLOCK_REALTIME_COARSE && looks_left > 0 && --looks_left == 0)
+        at_the_look();
+    const int result = __real_clock_gettime(clock, now);
+    now->tv_sec += seconds_gone;
+    return clock_fails != 0 ? clock_fails : result;
+}
+
+/* ---- the others */
+
+static void begin(uint32_t series, unsigned flags)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.fpr = 0.0001;
+    params.series = series;
+    params.period = series == BLOOMFILE_GROW ? 0 : PERIOD;
+    assert_error(bloomfile_create(&other, "series", &params, flags & ~BLOOMFILE_WRITE), 0);
+    writer = opened("series", BLOOMFILE_WRITE | flags);
+    reader = opened("series", 0);
+    made = 0;
+    making = false;
+    at = ABSENT;
+}
+
+static void end(void)
+{
+    seconds_gone = 0;
+    bloomfile_close(writer);
+    bloomfile_close(other);
+    bloomfile_close(reader);
+    writer = other = reader = NULL;
+    const char *const names[] = { "series", "series.1", "series.2", "kept" };
+    for (size_t i = 0; i < ROWS(names); i++)
+        if (access(names[i], F_OK) == 0)
+            assert_int_equal(unlink(names[i]), 0);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+/* By their clock the time of the newest generation is up; a growing series they fill. */
+static void make_one(void)
+{
+    if (making)
+        return;
+    making = true;
+    const uint64_t layer = info_of(other).layer;
+    seconds_gone = info_of(other).period != 0 ? ++made * (long)PERIOD : 0;
+    while (info_of(other).layer == layer)
+        assert_error(bloomfile_add_digest(other, number(0, at++), NULL), 0);
+    seconds_gone = 0;
+    making = false;
+}
+
+static void make_two(void)
+{
+    make_one();
+    make_one();
+}
+
+static bool finds(const bloomfile *f, uint64_t key)
+{
+    return bloomfile_contains_digest(f, number(0, key));
+}
+
+/* For whoever opens it now: readers of long ago have older generations too. */
+static bool is_kept(uint64_t key)
+{
+    bloomfile *f = opened("series", 0);
+    const bool found = finds(f, key);
+    bloomfile_close(f);
+    return found;
+}
+
+static void assert_has_its_time(uint64_t key)
+{
+    const uint32_t generations = info_of(other).generations;
+    for (uint32_t i = 1; i < generations; i++) {
+        assert_true(is_kept(key));
+        make_one();
+    }
+    assert_true(is_kept(key));
+    assert_true(finds(reader, key));
+    make_one();
+    assert_false(is_kept(key));
+}
+
+static int add_key(void)
+{
+    return bloomfile_add_digest(writer, number(0, KEY), NULL);
+}
+
+/* The others come at that look at the clock. */
+static int add_while_at_look(unsigned look, void (*act)(void))
+{
+    looks_left = look;
+    at_the_look = act;
+    const int error = add_key();
+    assert_int_equal(looks_left, 0);
+    return error;
+}
+
+/* ---- who adds to a series that forgets */
+
+static void a_key_added_while_others_make_a_generation_has_its_time(void **state)
+{
+    (void)state;
+    for (unsigned exact = 0; exact < 2; exact++)
+        for (uint32_t generations = 2; generations <= 3; generations++)
+            for (unsigned look = 1; look <= 3; look++) {
+                begin(generations, exact ? BLOOMFILE_ADD_EXACT : 0);
+                assert_error(add_while_at_look(look, make_one), 0);
+                assert_has_its_time(KEY);
+                end();
+            }
+}
+
+/* It is found in the oldest generation, which is given up at that moment. */
+static void a_key_that_is_forgotten_while_it_is_looked_for_is_added(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    assert_error(add_key(), 0);
+    make_one();
+    assert_true(finds(writer, KEY));
+    assert_error(add_while_at_look(1, make_one), 0);
+    assert_has_its_time(KEY);
+    end();
+}
+
+static int add_late(void)
+{
+    return add_while_at_look(2, make_one);
+}
+
+/* The key is in a layer that has a successor; whoever looks for that meets others again. */
+static void a_late_key_follows_as_far_as_others_go(void **state)
+{
+    (void)state;
+    static void (*const acts[])(void) = { make_one, make_two };
+    for (size_t i = 0; i < ROWS(acts); i++) {
+        unsigned calls = 1;
+        for (unsigned nth = 1; nth <= calls; nth++) {
+            begin(2, 0);
+            assert_error(with_others(add_late, ON_stat64, nth, acts[i]), 0);
+            calls = calls > 1 ? calls : fault_calls(ON_stat64);
+            assert_has_its_time(KEY);
+            end();
+        }
+        assert_true(calls >= 3);
+    }
+}
+
+static void make_one_and_hide_it(void)
+{
+    make_one();
+    assert_int_equal(rename("series.1", "kept"), 0);
+}
+
+static void a_late_key_that_cannot_follow_is_refused(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    assert_error(add_while_at_look(2, make_one_and_hide_it), BLOOMFILE_ELAYER);
+    assert_true(finds(reader, KEY));
+    assert_true(finds(reader, KEY + 1)); /* it may be in the layer that is not there */
+    assert_error(bloomfile_status(writer), BLOOMFILE_ELAYER);
+    end();
+}
+
+static void poison_newest(void)
+{
+    poison_records("series.1");
+}
+
+/* At the last look at its path, after it was opened. */
+static void a_late_key_is_not_added_to_a_poisoned_layer(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    faults_begin(&(struct faults){ 0 });
+    assert_error(add_late(), 0);
+    faults_end();
+    end();
+    begin(2, 0);
+    assert_error(with_others(add_late, ON_stat64, fault_calls(ON_stat64), poison_newest),
+                 BLOOMFILE_EPOISONED);
+    assert_true(finds(reader, KEY + 1));
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    end();
+}
+
+static void poison_first(void)
+{
+    poison_records("series");
+}
+
+static void a_layer_that_is_poisoned_before_the_add_takes_no_key(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    assert_error(add_while_at_look(2, poison_first), BLOOMFILE_EPOISONED);
+    end();
+}
+
+/* ---- exact adders */
+
+static void add_it_too(void)
+{
+    make_one();
+    assert_error(bloomfile_add_digest(other, number(0, KEY), NULL), 0);
+}
+
+/* The next layer has it when this one gets its lock. */
+static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, BLOOMFILE_ADD_EXACT);
+    assert_error(with_others(add_key, ON_fcntl64, 1, add_it_too), 0);
+    const uint64_t keys = at - ABSENT + 1;
+    assert_error(bloomfile_finish(writer), 0);
+    assert_error(bloomfile_finish(other), 0);
+    assert_true(finds(reader, KEY));
+    assert_int_equal(info_of(reader).keys, keys);
+    end();
+}
+
+/* ---- who syncs, finishes and asks */
+
+static int sync_it(void)
+{
+    return bloomfile_sync(writer);
+}
+
+static void a_sync_goes_on_to_the_layer_that_took_the_name(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    make_one();
+    assert_error(add_key(), 0);
+    assert_error(with_others(sync_it, ON_stat64, 1, make_two), 0);
+    assert_int_equal(info_of(writer).layer, 3);
+    assert_error(bloomfile_finish(writer), 0);
+    end();
+}
+
+static void take_newest_away(void)
+{
+    assert_int_equal(rename("series.1", "kept"), 0);
+}
+
+static void a_sync_of_what_is_gone_says_so(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    make_one();
+    assert_error(add_key(), 0);
+    assert_error(with_others(sync_it, ON_stat64, 1, take_newest_away), BLOOMFILE_EREPLACED);
+    assert_int_equal(rename("kept", "series.1"), 0);
+    make_two();
+    take_newest_away();
+    assert_error(sync_it(), BLOOMFILE_ELAYER);
+    end();
+}
+
+static void a_sync_tells_of_older_layers_that_are_bad(void **state)
+{
+    (void)state;
+    static void (*const acts[])(const char *path) = { poison_records, damage_records };
+    static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
+    for (size_t i = 0; i < ROWS(acts); i++) {
+        begin(BLOOMFILE_GROW, 0);
+        make_one();
+        assert_error(add_key(), 0);
+        acts[i]("series");
+        assert_error(sync_it(), errors[i]);
+        assert_error(bloomfile_status(writer), errors[i]);
+        assert_true(finds(writer, KEY + 1));
+        assert_error(bloomfile_finish(writer), errors[i]);
+        end();
+    }
+}
+
+/* Its count is not known any more. */
+static void a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    damage_records("series");
+    for (uint64_t i = 0; i < 2 * FIRST; i++)
+        assert_error(bloomfile_add_digest(writer, number(0, i), NULL), 0);
+    assert_true(has_numbers(writer, 0, 2 * FIRST));
+    assert_error(sync_it(), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_ERECORD);
+    assert_error(bloomfile_status(reader), BLOOMFILE_ERECORD);
+    assert_true(finds(reader, ABSENT));
+    end();
+}
+
+static void a_name_lost_to_a_newer_generation_is_no_error_of_finish(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    assert_error(add_key(), 0);
+    make_one();
+    assert_true(finds(writer, KEY));
+    assert_error(bloomfile_add_digest(writer, number(0, KEY + 1), NULL), 0);
+    make_two();
+    assert_error(bloomfile_finish(writer), 0);
+    end();
+
+    begin(2, 0);
+    make_one();
+    assert_error(add_key(), 0);
+    take_newest_away();
+    assert_error(bloomfile_finish(writer), BLOOMFILE_EREPLACED);
+    end();
+}
+
+static void look_whether_stale(enum fault_call call)
+{
+    (void)call;
+    assert_int_equal(bloomfile_is_stale(reader), 0);
+}
+
+/* The oldest layer has lost its name already, and the newest has no successor yet. */
+static void a_series_is_not_stale_while_a_generation_is_made(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    make_one();
+    assert_int_equal(bloomfile_is_stale(reader), 0);
+    faults_begin(&(struct faults){ .at_each_call = look_whether_stale });
+    make_two();
+    faults_end();
+    take_newest_away();
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    end();
+}
+
+static void make_three(void)
+{
+    make_two();
+    make_one();
+}
+
+static int is_stale(void)
+{
+    return bloomfile_is_stale(reader);
+}
+
+static void nor_when_one_is_made_while_it_is_asked(void **state)
+{
+    (void)state;
+    begin(2, 0);
+    make_one();
+    assert_int_equal(bloomfile_is_stale(reader), 0);
+    assert_int_equal(with_others(is_stale, ON_stat64, 1, make_three), 0);
+    end();
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    assert_int_equal(unlink("series"), 0);
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    end();
+}
+
+/* ---- who makes a layer */
+
+static int fill(void)
+{
+    int error = 0;
+    for (uint64_t i = 0; error == 0 && i <= FIRST; i++)
+        error = bloomfile_add_digest(writer, number(0, i), NULL);
+    return error;
+}
+
+static void put_file_in_the_way(void)
+{
+    write_file("series.1", "", 0);
+}
+
+static void what_takes_the_next_name_meanwhile_stays(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    assert_error(with_others(fill, ON_linkat, 1, put_file_in_the_way), BLOOMFILE_ESERIES);
+    assert_file_holds("series.1", "", 0);
+    assert_error(bloomfile_status(reader), 0);
+    assert_int_equal(unlink("series.1"), 0);
+    assert_error(fill(), 0);
+    end();
+}
+
+/* The new layer is there and the mark is not. */
+static void a_layer_that_is_poisoned_gets_no_mark(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    assert_error(with_others(fill, ON_linkat, 1, poison_first), BLOOMFILE_EPOISONED);
+    assert_true(finds(reader, ABSENT));
+    assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);
+    end();
+}
+
+/* ---- who opens */
+
+static int open_to_write(void)
+{
+    bloomfile *f;
+    const int error = bloomfile_open(&f, "series", BLOOMFILE_WRITE);
+    bloomfile_close(f);
+    return error;
+}
+
+static void take_first_away(void)
+{
+    assert_int_equal(unlink("series"), 0);
+}
+
+static void a_series_that_goes_while_it_is_opened_to_write_is_not_opened(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    assert_error(with_others(open_to_write, ON_stat64, 2, take_first_away), EBUSY);
+    end();
+}
+
+static void damage_first(void)
+{
+    damage_records("series");
+}
+
+/* After they were opened, and before they are left clean. */
+static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    assert_error(with_others(open_to_write, ON_stat64, 3, damage_first), BLOOMFILE_ERECORD);
+    end();
+}
+
+/* As of a maker that was killed before it set the mark. */
+static void clear_mark(const char *path)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        change_record(path, slot, RECORD_AT_flags, 4, 0);
+}
+
+static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
+{
+    (void)state;
+    int error = EIO;
+    for (unsigned nth = 1; error != 0; nth++) {
+        begin(BLOOMFILE_GROW, 0);
+        make_one();
+        assert_error(bloomfile_finish(other), 0);
+        assert_error(bloomfile_finish(writer), 0);
+        clear_mark("series");
+        const struct faults faults = once(ON_pwrite64, nth, EIO);
+        faults_begin(&faults);
+        error = open_to_write();
+        faults_end();
+        if (nth == 1)
+            assert_error(error, EIO);
+        bloomfile *f = opened("series", 0);
+        assert_true(has_numbers(f, ABSENT, at));
+        bloomfile_close(f);
+        assert_error(open_to_write(), 0);
+        end();
+    }
+}
+
+static int create_it(void)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = FIRST;
+    params.series = BLOOMFILE_GROW;
+    return bloomfile_create(&writer, "series", &params, 0);
+}
+
+static void grow_and_be_killed(void)
+{
+    bloomfile *f = opened("series", BLOOMFILE_WRITE);
+    add_digests_of(f, 0, FIRST + 2);
+    assert_int_equal(bloomfile_layers(f), 2);
+    bloomfile_close(f);
+    clear_mark("series");
+}
+
+/* Before it looks for further layers for the first time. */
+static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(void **state)
+{
+    (void)state;
+    faults_begin(&(struct faults){ 0 });
+    assert_error(create_it(), 0);
+    faults_end();
+    end();
+    assert_error(with_others(create_it, ON_open64, fault_calls(ON_open64), grow_and_be_killed), 0);
+    assert_true(has_numbers(writer, 0, FIRST + 2));
+    assert_error(bloomfile_add_digest(writer, number(0, KEY), NULL), 0);
+    struct bytes first = read_file("series");
+    assert_true(header_has_successor(first.data));
+    free(first.data);
+    end();
+}
+
+/* ---- the clock */
+
+static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
+{
+    (void)state;
+    struct timespec now;
+    assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
+    static const struct {
+        int fails;
+        bool at_zero;
+        long gone;
+    } rows[] = {
+        { -1, false, 2 * PERIOD }, { 0, true, 0 }, { 0, false, -PERIOD }, { 0, false, PERIOD / 2 }
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        begin(2, 0);
+        clock_fails = rows[i].fails;
+        seconds_gone = rows[i].at_zero ? -now.tv_sec - 100 : rows[i].gone;
+        assert_error(add_key(), 0);
+        assert_int_equal(info_of(writer).layer, 0);
+        assert_error(fill(), 0); /* it is full before its time */
+        assert_int_equal(info_of(writer).layer, 1);
+        clock_fails = 0;
+        seconds_gone = 0;
+        assert_true(has_numbers(reader, 0, FIRST + 1));
+        end();
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_key_added_while_others_make_a_generation_has_its_time),
+        TEST(a_key_that_is_forgotten_while_it_is_looked_for_is_added),
+        TEST(a_late_key_follows_as_far_as_others_go),
+        TEST(a_late_key_that_cannot_follow_is_refused),
+        TEST(a_late_key_is_not_added_to_a_poisoned_layer),
+        TEST(a_layer_that_is_poisoned_before_the_add_takes_no_key),
+        TEST(an_exact_adder_never_counts_what_the_next_layer_has),
+        TEST(a_sync_goes_on_to_the_layer_that_took_the_name),
+        TEST(a_sync_of_what_is_gone_says_so),
+        TEST(a_sync_tells_of_older_layers_that_are_bad),
+        TEST(a_newest_layer_without_a_record_takes_keys_that_no_sync_vouches_for),
+        TEST(a_name_lost_to_a_newer_generation_is_no_error_of_finish),
+        TEST(a_series_is_not_stale_while_a_generation_is_made),
+        TEST(nor_when_one_is_made_while_it_is_asked),
+        TEST(what_takes_the_next_name_meanwhile_stays),
+        TEST(a_layer_that_is_poisoned_gets_no_mark),
+        TEST(a_series_that_goes_while_it_is_opened_to_write_is_not_opened),
+        TEST(an_older_layer_that_is_damaged_while_it_is_opened_is_refused),
+        TEST(who_cannot_set_a_missing_mark_does_not_open_the_series),
+        TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
+        TEST(a_generation_goes_on_until_the_clock_tells_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

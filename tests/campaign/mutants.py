@@ -278,15 +278,18 @@ class Mutants(Campaign):
                                    self.tree / name], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                   check=False)
             errors = re.findall(r"^(\S+?):(\d+):(\d+): (?:fatal )?error: (.*)", done.stderr, re.M)
-            for path, line, column, message in errors:
+            at_fault = 0
+            for path, line, column, _ in errors:
                 at = str(pathlib.Path(path).resolve().relative_to(self.tree))
                 place = writers[at].at_fault(int(line), int(column)) if at in writers else None
-                if place is None:
-                    cannot(f"{at}:{line}: {message}")
-                left_out[at].add(self.place(writers[at].file, place))
-                found = True
+                if place is not None:  # else the error follows from another
+                    left_out[at].add(self.place(writers[at].file, place))
+                    at_fault += 1
             if done.returncode == 0:
                 put(checked, digest)
+            elif at_fault == 0:
+                cannot(done.stderr)
+            found = found or at_fault > 0
         return found
 
     def build(self):

@@ -14,9 +14,9 @@
 
 enum {
     PAGE = 4096,
-    PAGES = 16,
+    PAGES = 129,
     KEYS = 5000,
-    BAD_PAGE = 5
+    BAD_PAGE = 128, /* its bits are in the third word of each map */
 };
 
 static const struct recipe recipes[] = {

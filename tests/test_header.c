@@ -257,6 +257,21 @@ static void each_field_is_held_to_its_rule(void **state)
     }
 }
 
+/* V17: a layout that is solved cannot be. */
+static void a_ribbon_is_never_folded(void **state)
+{
+    (void)state;
+    static const struct recipe ribbon = { BLOOMFILE_RIBBON, EMBEDDED, 512 * 8, 0, 5, 0 };
+    struct bytes image = image_from(ribbon);
+    assert_verdict("V17 of a ribbon", image, 0, NULL, 0);
+    for (uint64_t times = 2; times < 5; times++) {
+        put64(image.data + AT_m_unfolded, ribbon.m * times);
+        reseal_header(image.data);
+        assert_verdict("V17 of a ribbon", image, BLOOMFILE_EUNFOLDED, "m_unfolded", AT_m_unfolded);
+    }
+    free(image.data);
+}
+
 static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
 {
     (void)state;
@@ -461,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
+        cmocka_unit_test(a_ribbon_is_never_folded),
         cmocka_unit_test(an_overflow_in_an_unknown_layout_does_no_harm),
         cmocka_unit_test(a_wrong_layout_or_size_is_one_fault),
         cmocka_unit_test(the_smallest_filters_are_valid),

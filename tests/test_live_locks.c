@@ -6,7 +6,9 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -160,6 +162,8 @@ static void a_remover_holds_byte_2(void **state)
     faults_end();
     assert_error(error, 0);
     assert_seen(F_RDLCK, F_UNLCK, REMOVERS, REMOVERS);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
     bloomfile_close(writer);
 }
 
@@ -185,6 +189,41 @@ static void an_exact_adder_holds_its_stripe_or_all(void **state)
     look();
     assert_seen(F_RDLCK, F_UNLCK, 1, 0);
     bloomfile_close(writer);
+}
+
+static bloomfile *inherited;
+
+static int remove_next(void)
+{
+    static uint64_t next;
+    uint8_t room[8];
+    const struct bytes key = number_key(next++ % LIVE_KEYS, room);
+    return bloomfile_remove(inherited, key.data, key.size);
+}
+
+static void add_and_remove_beside(enum fault_call call)
+{
+    if (call != ON_unlock || ++looks > 1)
+        return;
+    assert_error(bloomfile_add_digest(inherited, (uint64_t)3 << 58, NULL), 0);
+    assert_error(remove_next(), 0);
+    look();
+}
+
+/* As another thread of the process does, whose locks are those of the same opening. */
+static void who_lets_go_of_one_byte_keeps_the_others(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (uint64_t stripe = 4; stripe < 64; stripe += 59) {
+        looks = 0;
+        faults_begin(&(struct faults){ .at_each_call = add_and_remove_beside });
+        int error = bloomfile_add_digest(inherited, stripe << 58, NULL);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_RDLCK, F_UNLCK, STRIPES + (int)stripe, STRIPES + (int)stripe);
+    }
+    bloomfile_close(inherited);
 }
 
 /* ---- others hold them */
@@ -228,8 +267,6 @@ static int open_it(void)
     bloomfile *f;
     return bloomfile_open(&f, "filter", BLOOMFILE_WRITE) != 0;
 }
-
-static bloomfile *inherited;
 
 static int sync_it(void)
 {
@@ -356,6 +393,143 @@ static void exact_adders_of_keys_that_are_there_wait_for_nobody(void **state)
     close(other);
 }
 
+static void an_exact_batch_of_which_some_keys_are_there_adds_the_others(void **state)
+{
+    (void)state;
+    bool was_new[4];
+    size_t new_keys = 0;
+    make_live("blocked", BLOOMFILE_BLOCKED);
+    bloomfile *f = opened("blocked", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (uint64_t there = 0; there < ROWS(was_new); there++) {
+        uint64_t digests[ROWS(was_new)];
+        for (uint64_t i = 0; i < ROWS(digests); i++)
+            digests[i] = number(0, i == there ? i : 1000 + 10 * there + i);
+        assert_error(bloomfile_add_digests(f, digests, ROWS(digests), was_new, &new_keys), 0);
+        assert_int_equal(new_keys, ROWS(digests) - 1);
+        for (uint64_t i = 0; i < ROWS(digests); i++) {
+            assert_int_equal(was_new[i], i != there);
+            assert_true(bloomfile_contains_digest(f, digests[i]));
+        }
+    }
+    bloomfile_close(f);
+}
+
+/* ---- what fails */
+
+static int add_two(void)
+{
+    static uint64_t next;
+    const uint64_t two[] = { number(0, 5000 + next), number(0, 5001 + next) };
+    next += 2;
+    return bloomfile_add_digests(inherited, two, 2, NULL, NULL);
+}
+
+static void *run_it(void *run)
+{
+    return (void *)(intptr_t)(*(int (**)(void))run)();
+}
+
+/* Another thread would wait for it until the alarm. */
+static void a_lock_that_is_not_had_is_not_held_in_the_process(void **state)
+{
+    (void)state;
+    static int (*const runs[])(void) = { add_it, add_two, remove_next };
+    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    alarm(20);
+    for (size_t i = 0; i < ROWS(runs); i++) {
+        const struct faults faults = once(ON_fcntl64, 1, ENOLCK);
+        faults_begin(&faults);
+        int error = runs[i]();
+        faults_end();
+        assert_int_not_equal(error, 0);
+        for (size_t r = 0; r < ROWS(runs); r++) {
+            pthread_t thread;
+            void *failed;
+            assert_int_equal(pthread_create(&thread, NULL, run_it, (void *)(uintptr_t)&runs[r]), 0);
+            assert_int_equal(pthread_join(thread, &failed), 0);
+            assert_null(failed);
+        }
+    }
+    alarm(0);
+    bloomfile_close(inherited);
+}
+
+/* ---- forks in the middle */
+
+static bool forked;
+static pid_t middle;
+
+static void fork_while_it_syncs(enum fault_call call)
+{
+    if (call != ON_msync || forked)
+        return;
+    forked = true;
+    middle = fork();
+}
+
+/* As a handler of signals may do. The child knows nothing of the turn that its parent has. */
+static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    forked = false;
+    faults_begin(&(struct faults){ .at_each_call = fork_while_it_syncs });
+    int error = bloomfile_sync(inherited);
+    faults_end();
+    assert_true(forked && middle >= 0);
+    if (middle == 0) {
+        alarm(20);
+        bool failed = bloomfile_sync(inherited) != 0;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(0);
+        if (still_waits(child) && still_waits(child) && still_waits(child)) {
+            kill(child, SIGKILL);
+            failed = true;
+        }
+        _exit(failed);
+    }
+    assert_error(error, 0);
+    assert_child_succeeds(middle);
+    bloomfile_close(inherited);
+    assert_flawless(flaw_of_clean_file("filter"));
+}
+
+static atomic_bool opening, has_forked;
+static bool fork_waited;
+
+static void wait_for_a_fork(enum fault_call call)
+{
+    if (call != ON_open64 || atomic_exchange(&opening, true))
+        return;
+    usleep(100000);
+    fork_waited = !atomic_load(&has_forked);
+}
+
+/* Else a child might get an opening that it does not know of, and keep its locks. */
+static void a_fork_waits_until_an_opening_is_known(void **state)
+{
+    (void)state;
+    static int (*const run)(void) = sync_it;
+    pthread_t thread;
+    void *failed;
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    faults_begin(&(struct faults){ .at_each_call = wait_for_a_fork });
+    assert_int_equal(pthread_create(&thread, NULL, run_it, (void *)(uintptr_t)&run), 0);
+    while (!atomic_load(&opening))
+        usleep(1000);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    atomic_store(&has_forked, true);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    faults_end();
+    assert_null(failed);
+    assert_child_succeeds(child);
+    assert_true(fork_waited);
+    bloomfile_close(inherited);
+}
+
 /* ---- death */
 
 static void a_killed_holder_lets_go(void **state)
@@ -412,7 +586,12 @@ int main(void)
         ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively),
         ON_NEW_FILTER(a_remover_holds_byte_2),
         ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
+        ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others),
         ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody),
+        ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others),
+        ON_NEW_FILTER(a_lock_that_is_not_had_is_not_held_in_the_process),
+        ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks),
+        ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known),
         ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
         ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
         ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),

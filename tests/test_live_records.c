@@ -239,6 +239,26 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
     free(before.data);
 }
 
+/* One that begins a sync must be able to end it. */
+static void with_two_sequences_left_no_mark_is_written(void **state)
+{
+    (void)state;
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 5);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    struct bytes before = read_file("filter");
+    assert_error(bloomfile_sync(f), EOVERFLOW);
+    assert_file_holds("filter", before.data, before.size);
+    bloomfile_close(f);
+    free(before.data);
+    assert_int_equal(unlink("filter"), 0);
+    make_live("filter", BLOOMFILE_BLOCKED);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_sequence, 8, UINT64_MAX - 6);
+    f = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_sync(f), 0);
+    assert_int_equal(info_of_file("filter").sequence, UINT64_MAX - 3);
+    bloomfile_close(f);
+}
+
 static void a_writer_that_cannot_tell_that_it_leaves_loses_no_key(void **state)
 {
     (void)state;
@@ -368,6 +388,7 @@ int main(void)
         ON_NEW_FILTER(both_records_damaged_are_refused),
         ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
         ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal),
+        ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written),
         ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key),
         ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with),
         ON_NEW_FILTER(commits_keep_what_they_do_not_know),

@@ -17,6 +17,7 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
+#include "handle/handle.h"
 #include "meanwhile.h"
 #include "os/boot.h"
 
@@ -181,6 +182,25 @@ static int sync_writer(void)
     return bloomfile_sync(writer);
 }
 
+static void records_that_are_damaged_while_it_asks_are_told(void **state)
+{
+    (void)state;
+    assert_error(with_others(copy_as_reader, ON_fdatasync, 1, damage_live), BLOOMFILE_ERECORD);
+    assert_int_not_equal(access("made", F_OK), 0);
+}
+
+/* Of the body. */
+static void records_that_are_damaged_while_it_syncs_are_told_and_not_written_over(void **state)
+{
+    (void)state;
+    add_one();
+    assert_error(with_others(sync_writer, ON_msync, 1, damage_live), BLOOMFILE_ERECORD);
+    struct bytes damaged = read_file("live");
+    assert_memory_equal(damaged.data + IN_FILE / 2 + 20, "damaged", 7);
+    assert_memory_equal(damaged.data + IN_FILE / 4 * 3 + 20, "damaged", 7);
+    free(damaged.data);
+}
+
 static void a_poison_that_comes_after_the_commit_is_told_by_sync(void **state)
 {
     (void)state;
@@ -226,7 +246,11 @@ static int join_as_third(void)
 static void a_file_that_is_sealed_while_it_is_opened_is_opened_sealed(void **state)
 {
     (void)state;
+    bloomfile_close(reader);
+    reader = NULL;
+    const size_t before = open_descriptors();
     assert_error(with_others(open_again, ON_fstatfs64, 1, seal_in_place), 0);
+    assert_int_equal(open_descriptors(), before); /* a sealed file needs none */
     assert_int_equal(info_of(reader).state, BLOOMFILE_SEALED);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
 }
@@ -274,6 +298,20 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
     free(sound.data);
 }
 
+/* Who syncs holds the byte exclusively; who joins or asks, shared. */
+static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    const int other = open("live", O_RDWR | O_CLOEXEC);
+    assert_int_equal(lock_byte(other, F_RDLCK, 3), 0);
+    assert_error(opened_with((struct faults){ 0 }), BLOOMFILE_EUNCLEAN);
+    assert_int_equal(lock_byte(other, F_WRLCK, 3), 0);
+    assert_error(opened_with((struct faults){ 0 }), 0);
+    assert_error(opened_with(once(ON_pread64, 3, EIO)), 0); /* nothing more is read */
+    close(other);
+}
+
 static struct bytes saved;
 static unsigned times;
 
@@ -304,9 +342,11 @@ static void a_record_that_is_being_written_is_read_again(void **state)
 static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 {
     (void)state;
+    join_them();
     change_record("live", slot_in_force("live"), 64, 4, 0);
     add_one();
     assert_error(bloomfile_finish(writer), 0);
+    assert_int_equal(info_of_file("live").writers, 0);
     close_all();
     assert_flawless(flaw_of_clean_file("live"));
 }
@@ -335,6 +375,23 @@ static void a_seal_that_another_one_has_completed_is_left_alone(void **state)
     assert_file_holds("live", complete.data, complete.size);
     free(before.data);
     free(complete.data);
+}
+
+static void an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed(void **state)
+{
+    (void)state;
+    struct bytes before = read_file("live");
+    const unsigned slot = slot_in_force("live");
+    assert_error(bloomfile_seal(writer), 0);
+    close_all();
+    overwrite("live", IN_FILE / 2 + slot * (IN_FILE / 4), record_at(before.data, slot),
+              IN_FILE / 4);
+    assert_error(with_others(join_as_third, ON_fcntl64, 2, damage_live), BLOOMFILE_ERECORD);
+    struct bytes damaged = read_file("live");
+    assert_memory_equal(damaged.data + IN_FILE / 2 + 20, "damaged", 7);
+    assert_memory_equal(damaged.data + IN_FILE / 4 * 3 + 20, "damaged", 7);
+    free(damaged.data);
+    free(before.data);
 }
 
 /* ---- paths */
@@ -438,6 +495,38 @@ static void a_time_that_differs_in_any_digit_tells(void **state)
     }
 }
 
+/* All others being equal. The file system does not let a test choose them. */
+static void each_of_its_times_tells(void **state)
+{
+    (void)state;
+    time_t *const seconds[] = { &sealed->file.modified.tv_sec, &sealed->file.touched.tv_sec };
+    long *const fractions[] = { &sealed->file.modified.tv_nsec, &sealed->file.touched.tv_nsec };
+    for (size_t i = 0; i < ROWS(seconds); i++) {
+        ++*seconds[i];
+        assert_int_equal(bloomfile_is_stale(sealed), 1);
+        --*seconds[i];
+        ++*fractions[i];
+        assert_int_equal(bloomfile_is_stale(sealed), 1);
+        --*fractions[i];
+        assert_int_equal(bloomfile_is_stale(sealed), 0);
+    }
+    ++sealed->file.device;
+    assert_int_equal(bloomfile_is_stale(sealed), 1);
+}
+
+static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
+{
+    (void)state;
+    assert_int_equal(symlink("live", "link"), 0);
+    third = opened("link", BLOOMFILE_WRITE);
+    assert_int_equal(unlink("link"), 0);
+    assert_int_equal(symlink("link", "link"), 0);
+    assert_error(bloomfile_sync(third), 0);
+    assert_int_equal(bloomfile_is_stale(third), 0);
+    assert_int_equal(unlink("link"), 0);
+    assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
+}
+
 static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
 {
     (void)state;
@@ -461,6 +550,24 @@ static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well
         int error = bloomfile_status(writer);
         faults_end();
         _exit(error != EMFILE);
+    }
+    assert_child_succeeds(child);
+}
+
+/* Nor does it open anything where no mark is, and what it opens it closes. */
+static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        const size_t before = open_descriptors();
+        const struct faults faults = once(ON_open64, 1, EMFILE);
+        faults_begin(&faults);
+        bool failed = bloomfile_status(writer) != 0;
+        faults_end();
+        mark_sync_begun();
+        failed |= bloomfile_status(writer) != BLOOMFILE_EUNCLEAN;
+        _exit(failed || open_descriptors() != before);
     }
     assert_child_succeeds(child);
 }
@@ -576,22 +683,29 @@ int main(void)
         ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound),
         ALONE(a_poison_that_comes_while_it_is_copied_is_told),
         ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told),
+        ALONE(records_that_are_damaged_while_it_asks_are_told),
+        ALONE(records_that_are_damaged_while_it_syncs_are_told_and_not_written_over),
         ALONE(a_poison_that_comes_after_the_commit_is_told_by_sync),
         ALONE(a_poison_is_seen_by_whoever_asks_for_many),
         ALONE(records_that_are_both_damaged_are_told_and_not_written_over),
         ALONE(a_file_that_is_sealed_while_it_is_opened_is_opened_sealed),
         ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean),
         ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it),
+        ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive),
         ALONE(a_record_that_is_being_written_is_read_again),
         ALONE(writers_that_others_did_not_count_leave_all_the_same),
         ALONE(a_seal_that_another_one_has_completed_is_left_alone),
+        ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
         ALONE(a_link_that_leads_to_another_file_is_stale),
         ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
         ALONE(a_directory_without_a_name_leaves_the_path_as_it_was_given),
         ALONE(a_file_behind_a_copy_is_looked_at_itself),
         ALONE(a_time_that_differs_in_any_digit_tells),
+        ALONE(each_of_its_times_tells),
+        ALONE(a_path_that_cannot_be_followed_names_no_other_file),
         ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
         ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
+        ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

@@ -30,12 +30,9 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
 /* What is known stays: bad pages, and the error. */
 void guard_restart(struct guard *g, uint32_t body_crc)
 {
-    const uint64_t pages = checksum_pages(g->body_size);
-    for (size_t word = 0; word <= pages / 64; word++)
-        atomic_store(&g->known_good[word], 0);
     g->body_crc = body_crc;
     g->trust = false;
-    atomic_fetch_add(&g->doubts, pages);
+    atomic_fetch_add(&g->doubts, checksum_pages(g->body_size));
 }
 
 void guard_release(struct guard *g)

@@ -35,8 +35,9 @@ int guard_start(struct guard *g, const uint8_t *body, uint64_t body_size, uint32
                 bool trust);
 void guard_release(struct guard *g);
 
-/* Starts anew for a body that has page checksums now, such as a live filter just sealed: each page
- * is checked before the next answer that relies on it. Nobody else may use the guard meanwhile. */
+/* Ends the trust in a body that has page checksums now, such as a live filter just sealed: each
+ * page is checked before the next answer that relies on it. Nobody else may use the guard
+ * meanwhile. */
 void guard_restart(struct guard *g, uint32_t body_crc);
 
 /* Marks a page as good or bad. Bad is final. What lookups remember of a good page is read anew, so

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT
+ * Which pages lookups of many ask for, once the first one had to be waited for. The test
+ * cold-lookups sees what a disk does then; here it is only said that something was waited for. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "handle/handle.h"
+
+enum {
+    PAGE = 4096,
+    PAGES = 1500, /* more than lookups of one round: then two of them share an entry of its table */
+    BLOCKS = PAGES * (PAGE / 64),
+};
+
+static enum {
+    WARM,
+    COLD,  /* a page that is checked had to be waited for */
+    OTHERS /* something always was */
+} disk;
+
+static bloomfile *filter;
+
+static uint64_t pages_known(void)
+{
+    uint64_t known = 0;
+    for (size_t word = 0; word <= PAGES / 64; word++)
+        known += (uint64_t)__builtin_popcountll(filter->guard->known_good[word]);
+    return known;
+}
+
+int __real_getrusage(int who, struct rusage *usage);
+int __wrap_getrusage(int who, struct rusage *usage);
+
+int __wrap_getrusage(int who, struct rusage *usage)
+{
+    static long others;
+    const int result = __real_getrusage(who, usage);
+    usage->ru_majflt =
+        5 + (disk == COLD ? (long)pages_known() : 0) + (disk == OTHERS ? ++others : 0);
+    return result;
+}
+
+/* ---- what was asked for */
+
+static struct request {
+    uintptr_t start, end;
+} requests[100];
+static size_t count;
+
+int __real_madvise(void *start, size_t size, int advice);
+int __wrap_madvise(void *start, size_t size, int advice);
+
+int __wrap_madvise(void *start, size_t size, int advice)
+{
+    if (advice == MADV_WILLNEED && count < ROWS(requests))
+        requests[count++] = (struct request){ (uintptr_t)start, (uintptr_t)start + size };
+    return __real_madvise(start, size, advice);
+}
+
+/* The digest whose block is the page's first. */
+static uint64_t digest_in_page(uint64_t page)
+{
+    const uint64_t block = page * (PAGE / 64);
+    return UINT64_MAX / BLOCKS * block + UINT64_MAX / BLOCKS / 2;
+}
+
+static size_t look_up(const uint64_t *pages, size_t n)
+{
+    uint64_t digests[ROWS(requests)];
+    for (size_t i = 0; i < n; i++)
+        digests[i] = digest_in_page(pages[i]);
+    count = 0;
+    return bloomfile_contains_digests(filter, digests, n, NULL);
+}
+
+static void assert_asked_for(const uint64_t *pages, size_t n)
+{
+    const uintptr_t body = (uintptr_t)filter->view.body;
+    assert_int_equal(count, 2 * n);
+    for (size_t i = 0; i < n; i++) {
+        const uintptr_t start = body + pages[i] * PAGE;
+        const uintptr_t entry = (uintptr_t)filter->guard->checksums + 4 * pages[i];
+        assert_int_equal(requests[2 * i].start, start);
+        assert_int_equal(requests[2 * i].end, start + PAGE);
+        assert_in_range(requests[2 * i + 1].start, entry - entry % PAGE, entry);
+        assert_int_equal(requests[2 * i + 1].end, entry + 4);
+    }
+}
+
+static int make_filter(void **state)
+{
+    if (enter_temp_dir(state) != 0)
+        return -1;
+    struct bytes image =
+        image_from((struct recipe){ BLOOMFILE_BLOCKED, IN_FILE, 512 * (uint64_t)BLOCKS, 6, 0, 0 });
+    write_file("filter", image.data, image.size);
+    free(image.data);
+    disk = WARM;
+    return bloomfile_open(&filter, "filter", 0);
+}
+
+static int remove_filter(void **state)
+{
+    disk = WARM;
+    bloomfile_close(filter);
+    return leave_temp_dir(state);
+}
+
+static void damage_page(uint64_t page)
+{
+    int fd = open("filter", O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "x", 1, (off_t)(IN_FILE + page * PAGE)), 1);
+    assert_int_equal(close(fd), 0);
+}
+
+/* ---- tests */
+
+static void each_page_that_is_not_known_is_asked_for_once(void **state)
+{
+    (void)state;
+    static const uint64_t known[] = { 7, 70, 1033 };
+    static const uint64_t wanted[] = { 7,    70, 1033, 9, 0, 1030, 9,    33,   0,
+                                       1030, 70, 1033, 6, 7, 6,    1057, 1499, 1027 };
+    static const uint64_t asked_for[] = { 0, 1030, 33, 6, 1057, 1499, 1027 };
+    assert_int_equal(look_up(known, ROWS(known)), 0);
+    assert_int_equal(count, 0);
+    disk = COLD;
+    assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
+    assert_asked_for(asked_for, ROWS(asked_for));
+    assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
+    assert_int_equal(count, 0);
+}
+
+static void the_second_of_two_is_asked_for_and_one_alone_is_read(void **state)
+{
+    (void)state;
+    static const uint64_t two[] = { 3, 64 }, one[] = { 128 }, last[] = { 3, 64, 129 };
+    disk = COLD;
+    assert_int_equal(look_up(two, 2), 0);
+    assert_asked_for(&two[1], 1);
+    assert_int_equal(look_up(one, 1), 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(look_up(last, 3), 0);
+    assert_int_equal(count, 0);
+}
+
+static void a_bad_page_is_known(void **state)
+{
+    (void)state;
+    static const uint64_t bad[] = { 64 }, wanted[] = { 64, 66, 64, 67 };
+    damage_page(64);
+    assert_int_equal(look_up(bad, 1), 1);
+    assert_error(bloomfile_status(filter), BLOOMFILE_EPAGE);
+    disk = COLD;
+    assert_int_equal(look_up(wanted, ROWS(wanted)), 2);
+    assert_asked_for(&wanted[3], 1);
+}
+
+static void what_is_in_memory_is_not_asked_for(void **state)
+{
+    (void)state;
+    static const uint64_t wanted[] = { 1, 2, 3, 4 };
+    assert_int_equal(look_up(wanted, ROWS(wanted)), 0);
+    assert_int_equal(count, 0);
+}
+
+static void whoever_verifies_nothing_asks_for_nothing(void **state)
+{
+    (void)state;
+    static const uint64_t wanted[] = { 1, 2, 3, 4 };
+    bloomfile_close(filter);
+    damage_page(2);
+    assert_error(bloomfile_open(&filter, "filter", BLOOMFILE_VERIFY_NONE), 0);
+    assert_error(bloomfile_verify(filter, 1, NULL), BLOOMFILE_EPAGE);
+    disk = OTHERS;
+    assert_int_equal(look_up(wanted, ROWS(wanted)), 1);
+    assert_int_equal(count, 0);
+}
+
+int main(void)
+{
+#define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, make_filter, remove_filter)
+    const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(each_page_that_is_not_known_is_asked_for_once),
+        ON_NEW_FILTER(the_second_of_two_is_asked_for_and_one_alone_is_read),
+        ON_NEW_FILTER(a_bad_page_is_known),
+        ON_NEW_FILTER(what_is_in_memory_is_not_asked_for),
+        ON_NEW_FILTER(whoever_verifies_nothing_asks_for_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+}

@@ -272,6 +272,20 @@ static void a_ribbon_is_never_folded(void **state)
     free(image.data);
 }
 
+/* V17: 2^60 + 1 is a multiple of 17. */
+static void no_filter_was_larger_than_the_largest(void **state)
+{
+    (void)state;
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_CLASSIC, EMBEDDED, 17, 3, 1, 0 });
+    put64(image.data + AT_m_unfolded, P60 + 1 - 17);
+    reseal_header(image.data);
+    assert_verdict("V17 2^60-16", image, 0, NULL, 0);
+    put64(image.data + AT_m_unfolded, P60 + 1);
+    reseal_header(image.data);
+    assert_verdict("V17 2^60+1", image, BLOOMFILE_EUNFOLDED, "m_unfolded", AT_m_unfolded);
+    free(image.data);
+}
+
 static void an_overflow_in_an_unknown_layout_does_no_harm(void **state)
 {
     (void)state;
@@ -477,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
         cmocka_unit_test(a_ribbon_is_never_folded),
+        cmocka_unit_test(no_filter_was_larger_than_the_largest),
         cmocka_unit_test(an_overflow_in_an_unknown_layout_does_no_harm),
         cmocka_unit_test(a_wrong_layout_or_size_is_one_fault),
         cmocka_unit_test(the_smallest_filters_are_valid),

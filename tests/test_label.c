@@ -43,6 +43,8 @@ static const struct {
     { false, "five bytes", "\xF8\x88\x80\x80\x80" },
     { false, "byte FF", "\xFF" },
     { false, "a continuation alone", "a\x80" },
+    { false, "nothing but continuations", "\x80\x80\x80\x80" },
+    { false, "three continuations after C1", "\xC1\xBF\xBF\xBF" },
     { false, "cut off after one of two", "a\xC3" },
     { false, "cut off after two of three", "a\xE2\x82" },
     { false, "cut off after three of four", "a\xF0\x9F\x98" },

@@ -84,6 +84,65 @@ static void parameters_that_will_not_do_make_nothing(void **state)
     assert_int_equal(entries_in_dir(), 0);
 }
 
+enum {
+    THREADS = 40, /* so many that some must share what they count in */
+    EACH = 25,
+};
+
+static struct {
+    bloomfile *f;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t next; /* thread to add; THREADS: all have */
+} line = { .lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER };
+
+/* One after the other, and none ends before all have added. */
+static void *add_in_turn(void *context)
+{
+    const uint64_t own = *(const uint64_t *)context;
+    bool failed = false;
+    pthread_mutex_lock(&line.lock);
+    while (line.next != own)
+        pthread_cond_wait(&line.turn, &line.lock);
+    for (uint64_t i = own * EACH; i < (own + 1) * EACH; i++)
+        failed |= bloomfile_add_digest(line.f, number(0, i), NULL) != 0;
+    line.next++;
+    pthread_cond_broadcast(&line.turn);
+    while (line.next < THREADS)
+        pthread_cond_wait(&line.turn, &line.lock);
+    pthread_mutex_unlock(&line.lock);
+    return failed ? context : NULL;
+}
+
+static void what_each_of_many_threads_adds_is_counted_once(void **state)
+{
+    (void)state;
+    static uint64_t numbers[THREADS];
+    pthread_t threads[THREADS];
+    void *failed;
+    line.f = create("filter", 100000);
+    bloomfile *alone = create("alone", 100000);
+    add(alone, 0, THREADS * EACH);
+    for (uint64_t i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, add_in_turn, &numbers[i]), 0);
+    }
+    for (uint64_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    const struct bloomfile_info expected = info_of(alone);
+    assert_int_equal(expected.keys, THREADS * EACH);
+    for (unsigned i = 0; i < 3; i++) { /* counted, committed, and committed once more */
+        const struct bloomfile_info info = info_of(line.f);
+        assert_int_equal(info.keys, expected.keys);
+        assert_int_equal(info.ones, expected.ones);
+        assert_error(bloomfile_sync(line.f), 0);
+    }
+    bloomfile_close(line.f);
+    bloomfile_close(alone);
+}
+
 static void a_filter_is_replaced_only_if_asked(void **state)
 {
     (void)state;
@@ -343,6 +402,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(a_new_filter_is_empty_whole_and_clean_once_closed),
         IN_NEW_DIR(parameters_that_will_not_do_make_nothing),
+        IN_NEW_DIR(what_each_of_many_threads_adds_is_counted_once),
         IN_NEW_DIR(a_filter_is_replaced_only_if_asked),
         IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
         IN_NEW_DIR(a_sole_adder_adds_what_others_would),

@@ -327,6 +327,35 @@ static void whichever_call_fails_its_error_is_told_and_nothing_is_lost(void **st
             assert_true(failed[told[i].call] > 0);
 }
 
+static int finish_with(struct faults faults, unsigned calls[FAULT_CALL_COUNT])
+{
+    begin(&operations[0]);
+    faults_begin(&faults);
+    int error = bloomfile_finish(writer);
+    note(error);
+    memcpy(calls, done->calls, sizeof done->calls);
+    close_all();
+    const bool poisoned = info_of_file("filter").state == BLOOMFILE_POISONED;
+    assert_int_equal(poisoned, faults.nth != 0 && faults.call == ON_msync);
+    assert_int_equal(unlink("filter"), 0);
+    return error;
+}
+
+static void whichever_call_fails_finishing_tells(void **state)
+{
+    (void)state;
+    static const enum fault_call kinds[] = { ON_fcntl64, ON_pwrite64, ON_msync };
+    unsigned count[FAULT_CALL_COUNT], unused[FAULT_CALL_COUNT];
+    assert_error(finish_with((struct faults){ 0 }, count), 0);
+    for (size_t i = 0; i < ROWS(kinds); i++) {
+        assert_true(count[kinds[i]] > 0);
+        for (unsigned nth = 1; nth <= count[kinds[i]]; nth++) {
+            assert_error(finish_with(once(kinds[i], nth, ENOSPC), unused), ENOSPC);
+            assert_error(finish_with(from_then_on(kinds[i], nth, EIO), unused), EIO);
+        }
+    }
+}
+
 static void a_lock_that_is_not_given_back_goes_with_the_handle(void **state)
 {
     (void)state;
@@ -412,6 +441,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_is_lost),
+        cmocka_unit_test(whichever_call_fails_finishing_tells),
         cmocka_unit_test(a_lock_that_is_not_given_back_goes_with_the_handle),
         cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(interrupted_and_short_calls_are_continued),

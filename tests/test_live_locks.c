@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,6 +150,41 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
         make_live("filter", BLOOMFILE_COUNTING);
         outsider = open("filter", O_RDWR | O_CLOEXEC);
     }
+}
+
+static void a_reader_poisons_under_byte_1(void **state)
+{
+    (void)state;
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE), *reader = opened("filter", 0);
+    const size_t descriptors = open_descriptors(), mapped = mapped_files();
+    struct bytes before = read_file("filter");
+    const unsigned slot = slot_in_force("filter");
+    struct faults faults = once(ON_fdatasync, 1, EIO);
+    faults.at_each_call = look_at_call;
+    look_at = ON_pwrite64;
+    look_at_nth = 2;
+    looks = 0;
+    faults_begin(&faults);
+    int error = bloomfile_seal_to("sealed", reader, 0);
+    const unsigned synced = fault_calls(ON_msync);
+    faults_end();
+    assert_error(error, EIO);
+    assert_int_equal(synced, 2); /* each record is on disk before the next one is written */
+    assert_seen_syncing(F_RDLCK, F_WRLCK, F_RDLCK);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    assert_int_equal(open_descriptors(), descriptors);
+    assert_int_equal(mapped_files(), mapped);
+    struct bytes after = read_file("filter");
+    assert_memory_equal(after.data, before.data, IN_FILE / 2);
+    for (unsigned i = 0; i < 2; i++) /* what no program knows is kept */
+        assert_memory_equal(record_at(after.data, i) + 128, record_at(before.data, slot) + 128,
+                            IN_FILE / 4 - 132);
+    free(before.data);
+    free(after.data);
+    bloomfile_close(reader);
+    bloomfile_close(writer);
+    assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
 static void a_remover_holds_byte_2(void **state)
@@ -584,6 +620,7 @@ int main(void)
         ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),
         ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced),
         ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively),
+        ON_NEW_FILTER(a_reader_poisons_under_byte_1),
         ON_NEW_FILTER(a_remover_holds_byte_2),
         ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
         ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others),

@@ -208,6 +208,23 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
     bloomfile_close(f);
 }
 
+/* Through the layer that writers see, which is there once the file was opened for writing. */
+static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(void **state)
+{
+    (void)state;
+    const struct faults layered = { .file_system = 0x794c7630 };
+    assert_error(open_with(open_live, layered), 0);
+    const unsigned opened_before = fault_calls(ON_open64);
+    assert_error(open_with(open_live, (struct faults){ 0 }), 0);
+    assert_int_equal(fault_calls(ON_open64), opened_before - 1);
+    struct faults faults = once(ON_open64, 2, EROFS);
+    faults.file_system = layered.file_system;
+    assert_error(open_with(open_live, faults), BLOOMFILE_EFILESYSTEM);
+    faults.nth = 3;
+    faults.error = ENOENT; /* no /proc: the file that writers see is not to be had */
+    assert_error(open_with(open_live, faults), ENOENT);
+}
+
 static void hints_may_be_refused(void **state)
 {
     (void)state;
@@ -242,6 +259,7 @@ int main(void)
         cmocka_unit_test(short_reads_are_continued),
         cmocka_unit_test(a_file_that_shrinks_meanwhile_is_truncated),
         cmocka_unit_test(a_live_file_is_refused_if_the_boot_cannot_be_told),
+        cmocka_unit_test(a_live_file_of_a_layered_file_system_is_opened_for_writing_first),
         cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(
             it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at),

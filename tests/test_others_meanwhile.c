@@ -351,6 +351,85 @@ static void writers_that_others_did_not_count_leave_all_the_same(void **state)
     assert_flawless(flaw_of_clean_file("live"));
 }
 
+static void counts_that_killed_writers_took_along_are_flagged(void **state)
+{
+    (void)state;
+    change_record("live", slot_in_force("live"), 64, 4, 3); /* two are gone */
+    add_one();
+    assert_error(bloomfile_finish(writer), 0);
+    assert_int_equal(info_of_file("live").writers, 0);
+    assert_int_equal(info_of_file("live").keys_estimated, 1);
+}
+
+/* Whoever was last there has left, and what he did before is not on disk. */
+static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **state)
+{
+    (void)state;
+    close_all();
+    change_record("live", slot_in_force("live"), 40, 8, 12345);
+    assert_int_equal(info_of_file("live").writers, 0);
+    assert_error(bloomfile_open(&third, "live", BLOOMFILE_WRITE), BLOOMFILE_EUNCLEAN);
+    third = opened("live", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_int_equal(info_of(third).keys_estimated, 1);
+    assert_int_equal(info_of(third).writers, 1);
+}
+
+/* ---- who waits a moment */
+
+static void (*at_yield)(void);
+
+int sched_yield(void)
+{
+    void (*const act)(void) = at_yield;
+    at_yield = NULL;
+    if (act != NULL)
+        act();
+    return 0;
+}
+
+static struct bytes whole;
+
+static void write_it_to_its_end(void)
+{
+    overwrite("live", 0, whole.data, IN_FILE);
+}
+
+static void a_record_that_is_half_written_is_read_once_more(void **state)
+{
+    (void)state;
+    add_one();
+    whole = read_file("live");
+    static int (*const runs[])(void) = { sync_writer, open_again, join_as_third };
+    for (size_t i = 0; i < ROWS(runs); i++) {
+        damage_live();
+        at_yield = write_it_to_its_end;
+        assert_error(runs[i](), 0);
+        assert_null(at_yield);
+        free(whole.data);
+        whole = read_file("live");
+    }
+    assert_error(bloomfile_status(reader), 0);
+    free(whole.data);
+}
+
+/* One was read before it was written, and the other after it. */
+static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
+{
+    (void)state;
+    struct bytes before = read_file("live");
+    add_one();
+    assert_error(bloomfile_status(writer), 0);
+    whole = read_file("live");
+    overwrite("live", 0, before.data, IN_FILE);
+    at_yield = write_it_to_its_end;
+    assert_error(bloomfile_status(writer), 0);
+    assert_null(at_yield);
+    overwrite("live", 0, before.data, IN_FILE);
+    assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
+    free(whole.data);
+    free(before.data);
+}
+
 /* ---- who seals */
 
 static struct bytes complete;
@@ -572,6 +651,29 @@ static void a_child_that_looks_for_a_mark_keeps_no_descriptor(void **state)
     assert_child_succeeds(child);
 }
 
+static void descriptor_0_is_one_like_any_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        unsigned flags;
+    } rows[] = { { "sealed", BLOOMFILE_COPY }, { "live", BLOOMFILE_WRITE }, { "live", 0 } };
+    pid_t child = fork();
+    if (child == 0) {
+        bloomfile *f;
+        close(0);
+        bool failed = false;
+        for (size_t i = 0; i < ROWS(rows); i++) {
+            failed |= bloomfile_open(&f, rows[i].path, rows[i].flags) != 0;
+            failed |= f->fd < 0 || !bloomfile_contains_digest(f, number(0, 0));
+            bloomfile_close(f);
+            failed |= fcntl(0, F_GETFD) != -1;
+        }
+        _exit(failed);
+    }
+    assert_child_succeeds(child);
+}
+
 static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
 {
     (void)state;
@@ -694,6 +796,10 @@ int main(void)
         ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive),
         ALONE(a_record_that_is_being_written_is_read_again),
         ALONE(writers_that_others_did_not_count_leave_all_the_same),
+        ALONE(counts_that_killed_writers_took_along_are_flagged),
+        ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts),
+        ALONE(a_record_that_is_half_written_is_read_once_more),
+        ALONE(a_record_that_seems_to_go_back_is_read_once_more),
         ALONE(a_seal_that_another_one_has_completed_is_left_alone),
         ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
         ALONE(a_link_that_leads_to_another_file_is_stale),
@@ -706,6 +812,7 @@ int main(void)
         ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
         ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
         ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),
+        ALONE(descriptor_0_is_one_like_any_other),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

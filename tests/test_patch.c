@@ -234,6 +234,48 @@ static void nothing_follows_the_last_edit(void **state)
     }
 }
 
+/* What follows the edits that are needed makes no difference to the header. */
+static void what_is_wrong_behind_the_last_edit_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        uint8_t bytes[4];
+    } rows[] = {
+        { 3, { 0x80, 0, 0 } },          /* 0 in two bytes, */
+        { 3, { 0, 0x80, 0 } },          /* the second too, */
+        { 3, { 0, 1, 0x80 } },          /* one byte beyond, */
+        { 4, { 0xFF, 0x7F, 1, 0x80 } }, /* and far beyond */
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct pair p = pair_of(EMBEDDED);
+        uint8_t header[IN_FILE + GUARD], *put = p.head.edits + p.head.edits_size;
+        put += patch_put_number(put, 0);
+        put += patch_put_number(put, 0);
+        p.head.edits_size = (size_t)(put - p.head.edits);
+        assert_error(apply(&p, EMBEDDED, header), 0);
+        memcpy(put, rows[i].bytes, rows[i].size);
+        p.head.edits_size += rows[i].size;
+        assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
+        free_pair(p);
+    }
+}
+
+/* Section E.1: the CRC-32 of three, the last 4 bytes of the static part and of each record. */
+static void a_header_is_named_by_its_three_checksums(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(header_sizes); i++) {
+        const uint32_t size = header_sizes[i];
+        uint8_t header[IN_FILE] = { 0 };
+        memcpy(header + size / 2 - 4, "abcd", 4);
+        memcpy(header + 3 * size / 4 - 4, "efgh", 4);
+        memcpy(header + size - 4, "ijkl", 4);
+        assert_int_equal(patch_name_header(header, size),
+                         checksum((const uint8_t *)"abcdefghijkl", 12));
+    }
+}
+
 static void edits_beyond_the_header_are_refused(void **state)
 {
     (void)state;
@@ -271,6 +313,8 @@ int main(void)
         cmocka_unit_test(an_edit_may_be_empty_at_the_end),
         cmocka_unit_test(edits_that_are_cut_short_are_refused),
         cmocka_unit_test(nothing_follows_the_last_edit),
+        cmocka_unit_test(what_is_wrong_behind_the_last_edit_is_refused),
+        cmocka_unit_test(a_header_is_named_by_its_three_checksums),
         cmocka_unit_test(edits_beyond_the_header_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

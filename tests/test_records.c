@@ -172,6 +172,12 @@ static void two_damaged_records_are_refused(void **unused)
         record_at(image.data, 1)[RECORD_AT_n] ^= 1;
         assert_verdict("V21 both damaged", image, BLOOMFILE_ERECORD, "record 0",
                        recipes[r]->header_size / 2);
+        struct bloomfile_fault both[2];
+        size_t count = ROWS(both);
+        bloomfile_inspect(image.data, image.size, NULL, both, &count);
+        assert_int_equal(count, 2);
+        assert_string_equal(both[1].field, "record 1");
+        assert_int_equal(both[1].offset, recipes[r]->header_size / 4 * 3);
         reseal_record(image.data, 0);
         reseal_record(image.data, 1);
         assert_verdict("both changed alike", image, 0, NULL, 0);

@@ -148,7 +148,7 @@ static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
             own[count] = spread_digest(&b->spread, digests[i]);
             count += spread_has(&b->spread, digests[i]);
         }
-        error = count > 0 ? digests_add(b->digests, own, count) : 0;
+        error = digests_add(b->digests, own, count);
     }
     return error;
 }

@@ -21,16 +21,20 @@
 
 static uint64_t digests[KEYS];
 static struct bytes expected;
+static uint64_t expected_keys = KEYS; /* that are in it */
 static struct bloomfile_params params = {
     .struct_size = sizeof params,
     .memory = 1 << 20,
     .spool = ".",
 };
 
-static struct bytes plainly_built(uint32_t layout)
+/* In memory that is not limited. */
+static struct bytes plainly_built(struct bloomfile_params p)
 {
-    bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = layout });
+    p.memory = 0;
+    bloomfile_builder *b = new_builder(p);
     assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    assert_error(bloomfile_builder_count(b, &expected_keys), 0);
     struct bytes file = finish_file(b);
     bloomfile_builder_free(b);
     return file;
@@ -43,7 +47,7 @@ static int build_plainly(void **state)
     uint64_t random = 43;
     for (size_t i = 0; i < KEYS; i++)
         digests[i] = random64(&random);
-    expected = plainly_built(BLOOMFILE_BLOCKED);
+    expected = plainly_built(params);
     return 0;
 }
 
@@ -86,7 +90,7 @@ static int run(struct faults faults)
         assert_int_equal(count, UINT64_MAX);
         assert_error(bloomfile_builder_count(b, &count), 0);
     }
-    assert_int_equal(count, KEYS);
+    assert_int_equal(count, expected_keys);
     if (failed(bloomfile_builder_finish(b, "built", 0)))
         assert_error(bloomfile_builder_finish(b, "built", 0), 0);
     faults_end();
@@ -114,7 +118,8 @@ enum {
 static void whichever_call_fails_its_error_is_told_and_no_digest_is_lost(void **state)
 {
     (void)state;
-    const size_t tried = params.layout == BLOOMFILE_RIBBON ? ON_MEMORY : ROWS(rows);
+    const bool usual = params.layout == BLOOMFILE_BLOCKED && params.slices == 0;
+    const size_t tried = usual ? ROWS(rows) : ON_MEMORY;
     for (size_t i = 0; i < tried; i++) {
         assert_error(run((struct faults){ 0 }), 0);
         unsigned calls = fault_calls(rows[i].call);
@@ -134,16 +139,81 @@ static void nor_one_that_was_added_alone(void **state)
     batch = BATCH;
 }
 
+static void nor_one_of_another_filter(struct bloomfile_params other, void **state)
+{
+    struct bytes before = expected;
+    struct bloomfile_params before_params = params;
+    params = other;
+    expected = plainly_built(params);
+    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
+    free(expected.data);
+    params = before_params;
+    expected = before;
+    expected_keys = KEYS;
+}
+
+static int count(bloomfile_builder *b, size_t n)
+{
+    uint64_t counted = UINT64_MAX;
+    const int error = bloomfile_builder_count(b, &counted);
+    assert_int_equal(counted, error == 0 ? n : UINT64_MAX);
+    return error;
+}
+
+static int finish(bloomfile_builder *b, size_t n)
+{
+    (void)n;
+    const int error = bloomfile_builder_finish(b, "built", 0);
+    assert_int_equal(entries_in_dir(), error == 0);
+    return error;
+}
+
+/* The only one waits for others until it is counted or written. */
+static void nor_one_where_memory_is_not_limited(void **state)
+{
+    (void)state;
+    static const size_t numbers[] = { 1, KEYS };
+    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_RIBBON };
+    int (*const steps[])(bloomfile_builder * b, size_t n) = { count, finish };
+    for (size_t t = 0; t < ON_MEMORY * ROWS(numbers) * ROWS(layouts) * ROWS(steps); t++) {
+        const enum fault_call call = rows[t % ON_MEMORY].call;
+        const size_t n = numbers[t / ON_MEMORY % ROWS(numbers)];
+        const size_t l = t / ON_MEMORY / ROWS(numbers) % ROWS(layouts);
+        int (*const step)(bloomfile_builder * b, size_t n) =
+            steps[t / ON_MEMORY / ROWS(numbers) / ROWS(layouts)];
+        bloomfile_builder *b = new_builder((struct bloomfile_params){ .layout = layouts[l] });
+        assert_error(bloomfile_builder_add_digests(b, digests, n), 0);
+        int error = ENOMEM;
+        for (unsigned nth = 1; error != 0; nth++) {
+            const struct faults faults = once(call, nth, ENOMEM);
+            faults_begin(&faults);
+            error = step(b, n);
+            faults_end();
+            if (error != 0)
+                assert_error(error, ENOMEM);
+        }
+        assert_error(count(b, n), 0);
+        assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
+        assert_int_equal(unlink("built"), 0);
+        bloomfile_builder_free(b);
+    }
+}
+
 /* Pages that are solved take memory of their own. */
 static void nor_one_of_a_ribbon(void **state)
 {
-    struct bytes blocked = expected;
-    expected = plainly_built(BLOOMFILE_RIBBON);
-    params.layout = BLOOMFILE_RIBBON;
-    whichever_call_fails_its_error_is_told_and_no_digest_is_lost(state);
-    params.layout = 0;
-    free(expected.data);
-    expected = blocked;
+    struct bloomfile_params ribbon = params;
+    ribbon.layout = BLOOMFILE_RIBBON;
+    nor_one_of_another_filter(ribbon, state);
+}
+
+/* The digests of a slice are spread while they are collected. */
+static void nor_one_of_a_slice(void **state)
+{
+    struct bloomfile_params slice = params;
+    slice.capacity = KEYS;
+    slice.slices = 1;
+    nor_one_of_another_filter(slice, state);
 }
 
 static void short_and_interrupted_transfers_are_continued(void **state)
@@ -377,7 +447,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_no_digest_is_lost),
         cmocka_unit_test(nor_one_that_was_added_alone),
+        cmocka_unit_test(nor_one_where_memory_is_not_limited),
         cmocka_unit_test(nor_one_of_a_ribbon),
+        cmocka_unit_test(nor_one_of_a_slice),
         cmocka_unit_test(short_and_interrupted_transfers_are_continued),
         cmocka_unit_test(a_temporary_file_that_has_been_cut_is_noticed),
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),

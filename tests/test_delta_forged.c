@@ -26,12 +26,10 @@ struct twist {
     bool no_edits;                                /* bytes that are none */
 };
 
-static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *result,
-                          const struct twist *twist)
+static uint8_t *put_head(uint8_t *to, const uint8_t *base, const uint8_t *result,
+                         const struct twist *twist)
 {
     const uint32_t size = get32(base + AT_header_size);
-    const uint64_t body_size = get64(base + AT_body_size);
-    const uint64_t pages = checksum_pages(body_size);
     struct patch_head head = {
         .base = { patch_name_header(base, size) + twist->base_header,
                   get32(base + size / 2 + RECORD_AT_body_crc) + twist->base_body },
@@ -39,14 +37,23 @@ static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *resul
                     get32(result + size / 2 + RECORD_AT_body_crc) + twist->result_body },
         .features = twist->features,
         .layout = twist->layout != 0 ? twist->layout : get32(base + AT_layout),
-        .body_size = body_size + (uint64_t)twist->body_size
+        .body_size = get64(base + AT_body_size) + (uint64_t)twist->body_size
     };
     patch_make_edits(&head, base, result, size);
     if (twist->no_edits) {
         head.edits_size = 1;
         head.edits[0] = 0x80;
     }
-    to += patch_encode_head(&head, to);
+    return to + patch_encode_head(&head, to);
+}
+
+static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *result,
+                          const struct twist *twist)
+{
+    const uint32_t size = get32(base + AT_header_size);
+    const uint64_t body_size = get64(base + AT_body_size);
+    const uint64_t pages = checksum_pages(body_size);
+    to = put_head(to, base, result, twist);
     if (memcmp(base + size, result + size, (size_t)body_size) == 0)
         return to + patch_put_number(to, pages);
     uint16_t changes[16];
@@ -138,6 +145,29 @@ static void the_head_agrees_with_its_base(void **state)
     };
     for (size_t i = 0; i < ROWS(rows); i++)
         assert_forged(base, copy_of(base), rows[i].twist, rows[i].error);
+    free(base.data);
+}
+
+/* Empty ones change nothing. */
+static void there_are_no_more_edits_than_a_head_holds(void **state)
+{
+    (void)state;
+    struct bytes base = image_from(blocked);
+    for (size_t size = PATCH_EDITS_MOST - 2; size <= PATCH_EDITS_MOST + 2; size += 2) {
+        struct bytes patch = { calloc(1, PATCH_HEAD_MOST + 100), 0 };
+        assert_non_null(patch.data);
+        uint8_t *end = put_head(patch.data, base.data, base.data, &(struct twist){ .layout = 0 });
+        end -= 1 + 4; /* that there is none, and the checksum */
+        end += patch_put_number(end, size);
+        memset(end, 0, size);
+        end += size;
+        put32(end, checksum(patch.data, (size_t)(end - patch.data)));
+        end += 4;
+        end += patch_put_number(end, checksum_pages(get64(base.data + AT_body_size)));
+        patch.size = (size_t)(end - patch.data);
+        assert_patched(base, patch, base, size <= PATCH_EDITS_MOST ? 0 : BLOOMFILE_EPATCH);
+        free(patch.data);
+    }
     free(base.data);
 }
 
@@ -236,6 +266,62 @@ static void the_result_agrees_with_its_base(void **state)
         assert_forged(base, result, (struct twist){ .layout = 0 }, BLOOMFILE_EPATCH);
         free(base.data);
     }
+}
+
+/* A part in which the first bit of the first block that is 0 is raised, where typically `typical`
+ * of a block are. */
+static uint8_t *put_part_of_one_bit(uint8_t *to, const uint8_t *base, uint64_t typical)
+{
+    const uint8_t *block = base + get64(base + AT_body_offset);
+    uint8_t *begin = to, string[600];
+    unsigned zeros = 0;
+    for (size_t i = 0; i < CELLS_UNIT_SIZE; i++)
+        zeros += 8 - (unsigned)__builtin_popcount(block[i]);
+    struct bits_writer w = { .at = string };
+    bits_put_rice(&w, 0, 0);                 /* the first block */
+    bits_put_rice(&w, 2 * (typical - 1), 3); /* one */
+    bits_put_truncated(&w, 0, zeros);        /* the first */
+    const size_t size = (size_t)(bits_end(&w) - string);
+    to += patch_put_number(to, 0);
+    to += patch_put_number(to, checksum_pages(get64(base + AT_body_size)));
+    to += patch_put_number(to, 1);
+    *to++ = 0;
+    to += patch_put_number(to, typical);
+    *to++ = 3;
+    to += patch_put_number(to, size);
+    to += patch_put_number(to, 0); /* none is lowered */
+    memcpy(to, string, size);
+    to += size;
+    put32(to, checksum(begin, (size_t)(to - begin)));
+    return to + 4;
+}
+
+static void a_block_has_no_more_changes_than_bits(void **state)
+{
+    (void)state;
+    static const uint64_t typicals[] = { 1, 2, CELLS_UNIT, CELLS_UNIT + 1 };
+    struct bytes base = image_from(blocked), result = copy_of(base);
+    uint8_t *block = result.data + get64(base.data + AT_body_offset);
+    for (size_t i = 0; i < CELLS_UNIT_SIZE; i++)
+        if (block[i] != 0xFF) {
+            block[i] |= (uint8_t)(block[i] + 1);
+            break;
+        }
+    reseal_body(result.data);
+    more_ones(result.data);
+    reseal_header(result.data);
+    for (size_t i = 0; i < ROWS(typicals); i++) {
+        struct bytes patch = { malloc(PATCH_HEAD_MOST + 1000), 0 };
+        assert_non_null(patch.data);
+        uint8_t *end = put_head(patch.data, base.data, result.data, &(struct twist){ .layout = 0 });
+        end = put_part_of_one_bit(end, base.data, typicals[i]);
+        end += patch_put_number(end, 0);
+        patch.size = (size_t)(end - patch.data);
+        assert_patched(base, patch, result, typicals[i] <= CELLS_UNIT ? 0 : BLOOMFILE_EPATCH);
+        free(patch.data);
+    }
+    free(base.data);
+    free(result.data);
 }
 
 static void a_slice_stays_where_it_is(void **state)
@@ -459,7 +545,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_head_agrees_with_its_base),
+        cmocka_unit_test(there_are_no_more_edits_than_a_head_holds),
         cmocka_unit_test(the_result_agrees_with_its_base),
+        cmocka_unit_test(a_block_has_no_more_changes_than_bits),
         cmocka_unit_test_setup_teardown(a_slice_stays_where_it_is, enter_temp_dir, leave_temp_dir),
         cmocka_unit_test(a_layer_stays_where_it_is),
         cmocka_unit_test(what_follows_a_layer_is_a_layer),

@@ -12,6 +12,7 @@
 #include "format/geometry.h"
 #include "kernel/dispatch.h"
 #include "kernel/kernel.h"
+#include "kernel/scattered.h"
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
 static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING };
@@ -258,6 +259,36 @@ static void adds_agree(const struct kernel *kernel, uint32_t layout)
         }
 }
 
+/* ---- bodies that no cache holds */
+
+/* With keys, and with others of whose positions all but the last are set. */
+static void lookups_in_the_largest_bodies_agree(const struct kernel *kernel, uint32_t layout)
+{
+    enum {
+        K = 7
+    };
+    if (kernel->density == KERNEL_LOCAL)
+        return;
+    const uint64_t m = (uint64_t)kernel->density * KERNEL_CACHED_BYTES + 1;
+    const struct geometry geometry = geometry_of(layout, m, EMBEDDED);
+    uint8_t *body = calloc(1, (size_t)geometry.need);
+    assert_non_null(body);
+    const struct kernel_view view = { .body = body, .units = geometry.units, .k = K };
+    uint64_t state = layout, digests[MOST];
+    bool ignored, expected[MOST];
+    for (size_t i = 0; i < MOST; i++) {
+        digests[i] = random64(&state);
+        add_slowly(layout, body, m, i % 3 == 0 ? K : K - 1, digests[i], &ignored,
+                   &(struct kernel_change){ 0 });
+    }
+    for (size_t i = 0; i < MOST; i++) {
+        expected[i] = i % 3 == 0;
+        assert_int_equal(kernel->contains(&view, digests[i]), expected[i]);
+    }
+    assert_batches_agree(kernel, &view, digests, expected);
+    free(body);
+}
+
 /* ---- folding */
 
 static void fold_slowly(uint32_t layout, uint8_t *to, const uint8_t *from, uint64_t first,
@@ -356,6 +387,12 @@ static void lookups_far_away(void **state)
     for_all_kernels(lookups_far_away_agree);
 }
 
+static void lookups_in_the_largest_bodies(void **state)
+{
+    (void)state;
+    for_all_kernels(lookups_in_the_largest_bodies_agree);
+}
+
 static void lookups_in_tiny_bodies(void **state)
 {
     (void)state;
@@ -411,6 +448,7 @@ int main(void)
         cmocka_unit_test(lookups_of_every_k),
         cmocka_unit_test(lookups_at_every_alignment),
         cmocka_unit_test(lookups_far_away),
+        cmocka_unit_test(lookups_in_the_largest_bodies),
         cmocka_unit_test(lookups_in_tiny_bodies),
         cmocka_unit_test(single_bits),
         cmocka_unit_test(adds),

@@ -28,7 +28,8 @@ enum feature {
     BMI2 = 17,
     AVX512VL = 20,
     AVX512BW = 21,
-    AVX512DQ = 22
+    AVX512DQ = 22,
+    AVX512VPOPCNTDQ = 30
 };
 
 static unsigned before;
@@ -91,6 +92,18 @@ static void kernels_of_other_layouts_need_more_of_avx512(void **state)
     }
 }
 
+static void the_fastest_of_ribbon_counts_ones_in_vectors(void **state)
+{
+    (void)state;
+    static const enum feature needed[] = { AVX512F, AVX512VL, AVX512BW, AVX512DQ, AVX512VPOPCNTDQ };
+    for (size_t i = 0; i < ROWS(needed); i++) {
+        __cpu_model.features[0] = before & ~(1u << needed[i]);
+        assert_string_not_equal(kernel_named(BLOOMFILE_RIBBON, NULL)->name, "avx512");
+        assert_null(kernel_named(BLOOMFILE_RIBBON, "avx512"));
+        __cpu_model.features[0] = before;
+    }
+}
+
 static void ones_are_counted_without_an_instruction_for_it(void **state)
 {
     (void)state;
@@ -116,27 +129,43 @@ static void ones_are_counted_without_an_instruction_for_it(void **state)
     }
 }
 
+typedef void fold_function(uint8_t *to, const uint8_t *from, uint64_t first, uint64_t count,
+                           uint64_t factor);
+
+enum {
+    SIZE = 5000
+};
+
+static void assert_narrower_folds(fold_function *fold, const uint8_t *from, uint64_t factor)
+{
+    uint8_t with[SIZE] = { 0 }, without[SIZE] = { 0 };
+    fold(with, from, 0, 2 * SIZE, factor);
+    __cpu_model.features[0] &= ~(1u << AVX2);
+    fold(without, from, 0, 2 * SIZE, factor);
+    __cpu_model.features[0] = before;
+    assert_memory_equal(with, without, sizeof with);
+}
+
 static void folds_are_the_same_in_narrower_registers(void **state)
 {
     (void)state;
-    static void (*const folds[])(uint8_t *, const uint8_t *, uint64_t, uint64_t,
-                                 uint64_t) = { kernel_fold_classic, kernel_fold_counting };
-    enum {
-        SIZE = 5000
-    };
-    static uint8_t from[SIZE];
-    uint64_t random = 4;
-    for (size_t i = 0; i < sizeof from; i++)
-        from[i] = (uint8_t)(random64(&random) & random64(&random));
-    for (size_t i = 0; i < ROWS(folds); i++)
-        for (uint64_t factor = 1; factor < 30; factor++) {
-            uint8_t with[SIZE] = { 0 }, without[SIZE] = { 0 };
-            folds[i](with, from, 0, 2 * SIZE, factor);
-            __cpu_model.features[0] &= ~(1u << AVX2);
-            folds[i](without, from, 0, 2 * SIZE, factor);
-            __cpu_model.features[0] = before;
-            assert_memory_equal(with, without, sizeof with);
+    static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
+    static const uint64_t large[] = { 59, 61, 127, 509 };
+    static const unsigned seldom[] = { 1, 50, 400 }; /* a byte of so many has ones */
+    for (size_t s = 0; s < ROWS(seldom); s++) {
+        uint8_t from[SIZE];
+        uint64_t random = 4;
+        for (size_t i = 0; i < sizeof from; i++) {
+            const uint64_t bits = random64(&random) & random64(&random);
+            from[i] = random64(&random) % seldom[s] == 0 ? (uint8_t)bits : 0;
         }
+        for (size_t i = 0; i < ROWS(folds); i++) {
+            for (uint64_t factor = 1; factor < 30; factor++)
+                assert_narrower_folds(folds[i], from, factor);
+            for (size_t l = 0; l < ROWS(large); l++)
+                assert_narrower_folds(folds[i], from, large[l]);
+        }
+    }
 }
 
 int main(void)
@@ -147,6 +176,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_kernel_is_chosen_that_the_processor_can_run, remember,
                                         restore),
         cmocka_unit_test_setup_teardown(kernels_of_other_layouts_need_more_of_avx512, remember,
+                                        restore),
+        cmocka_unit_test_setup_teardown(the_fastest_of_ribbon_counts_ones_in_vectors, remember,
                                         restore),
         cmocka_unit_test_setup_teardown(ones_are_counted_without_an_instruction_for_it, remember,
                                         restore),

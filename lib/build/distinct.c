@@ -68,7 +68,7 @@ size_t distinct(uint64_t *values, size_t n, void *memory)
 /* ---- among suspects: with more of them the sieve is faster */
 
 #define SUSPECTS 128 /* bytes of memory for each */
-#define MAP_LOG  8   /* at least 2^8 bits a suspect, if there is room */
+#define MAP_LOG  8   /* at least 2^8 bits a suspect: a quarter of its memory */
 
 size_t distinct_suspects(size_t n)
 {
@@ -80,7 +80,7 @@ size_t distinct_repetitions(uint64_t *values, size_t n, size_t count, void *memo
     const size_t quarter = distinct_memory(n) / 4 / sizeof *values, room = 2 * quarter;
     uint64_t *suspects = memory, *map = suspects + quarter, *found = map + quarter;
     unsigned log = 6;
-    while ((size_t)1 << log < count << MAP_LOG && (size_t)1 << (log - 6) < quarter)
+    while ((size_t)1 << log < count << MAP_LOG)
         log++;
     const unsigned shift = 64 - log;
     if (count == 0)

@@ -13,7 +13,8 @@ struct spread {
     unsigned shift;       /* 0: nothing is spread */
 };
 
-/* Of the digests of a filter with this header; for a whole one nothing is spread. */
+/* Of the digests of a filter with this header; for a whole one nothing is spread. A block has many
+ * digests, so a slice's first is not its last. */
 static inline struct spread spread_of(const struct header *h)
 {
     struct spread s = { 0, UINT64_MAX, 0 };
@@ -22,8 +23,7 @@ static inline struct spread spread_of(const struct header *h)
     s.first = probe_least_digest(h->first_block, h->whole_blocks);
     s.last =
         probe_last_digest(h->first_block + geometry_units_of(h->layout, h->m), h->whole_blocks);
-    if (s.last != s.first)
-        s.shift = (unsigned)__builtin_clzll(s.last - s.first);
+    s.shift = (unsigned)__builtin_clzll(s.last - s.first);
     return s;
 }
 

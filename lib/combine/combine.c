@@ -98,7 +98,7 @@ static int make(struct combination *c, struct new_image *r)
     new_image_record(r, &c->h.record);
     if ((c->h.record.flags & RECORD_N_ESTIMATED) == 0 && !c->keys_told && keys_were_added(c))
         c->h.record.flags |= RECORD_N_ESTIMATED;
-    error = c->settle != NULL ? c->settle(c, &r->pass.tally) : 0;
+    error = c->settle(c, &r->pass.tally);
     return error != 0 ? error : new_image_finish(r, &c->h);
 }
 

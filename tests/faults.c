@@ -271,6 +271,7 @@ WRAP(ssize_t, read, (int fd, void *room, size_t size))
     if (active && now.text_read != NULL) {
         size = at_most(strlen(now.text_read), size);
         memcpy(room, now.text_read, size);
+        now.text_read += size;
         return (ssize_t)size;
     }
     return __real_read(fd, room, at_most(size, now.transfer_at_most));

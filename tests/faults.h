@@ -27,7 +27,7 @@ struct faults {
     unsigned long file_system; /* what fstatfs says; 0: what it is */
     size_t transfer_at_most;   /* bytes a read or write; 0: no limit */
     size_t file_ends_at;       /* for reading; 0: where it does */
-    const char *text_read;     /* what read() gives; NULL: what is there */
+    const char *text_read;     /* what read() gives, then its end; NULL: what is there */
 
     const struct faults *besides; /* another call that fails; NULL: none */
 

@@ -413,6 +413,19 @@ static void a_boot_identity_that_is_none_is_told(void **state)
     assert_int_equal(unlink("live"), 0);
 }
 
+static void a_boot_identity_may_come_in_pieces(void **state)
+{
+    (void)state;
+    uint8_t whole[BOOT_ID_SIZE], in_pieces[BOOT_ID_SIZE];
+    assert_error(boot_id(whole), 0);
+    faults_begin(
+        &(struct faults){ .call = ON_read, .nth = 2, .error = EINTR, .transfer_at_most = 1 });
+    int error = boot_id(in_pieces);
+    faults_end();
+    assert_error(error, 0);
+    assert_memory_equal(in_pieces, whole, sizeof whole);
+}
+
 /* ---- file systems */
 
 static void where_it_cannot_be_told_what_file_system_it_is(void **state)
@@ -691,6 +704,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ALONE(whichever_call_fails_it_is_told_or_does_no_harm),
         ALONE(a_boot_identity_that_is_none_is_told),
+        ALONE(a_boot_identity_may_come_in_pieces),
         ALONE(where_it_cannot_be_told_what_file_system_it_is),
         ALONE(a_descriptor_of_its_own_cannot_be_had),
         ALONE(a_folder_in_which_no_name_can_be_made),

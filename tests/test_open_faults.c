@@ -195,7 +195,7 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 {
     (void)state;
     bloomfile *f;
-    assert_error(open_with(open_live, (struct faults){ .transfer_at_most = 30 }),
+    assert_error(open_with(open_live, (struct faults){ .text_read = "01234567-89ab" }),
                  BLOOMFILE_ENOBOOT);
     assert_error(open_with(open_live, once(ON_open64, 3, ENOENT)), BLOOMFILE_ENOBOOT);
     assert_error(open_with(open_live, from_then_on(ON_open64, 2, ENOENT)), BLOOMFILE_ENOBOOT);

@@ -267,6 +267,33 @@ static void assert_is_whole(const char *path, uint64_t seed)
     bloomfile_close(f);
 }
 
+/* Of the folder, behind each name: all layers are there, or none. */
+static void a_rescue_that_is_not_flushed_leaves_all_or_nothing(void **state)
+{
+    (void)state;
+    bloomfile *f = filled("series", 1);
+    const size_t before = entries_in_dir();
+    unsigned nothing = 0, all = 0;
+    for (unsigned nth = 1, error = EIO; error != 0; nth++) {
+        const struct faults faults = once(ON_fsync, nth, EIO);
+        faults_begin(&faults);
+        error = bloomfile_rescue("rescued", f, 0);
+        faults_end();
+        if (entries_in_dir() == before) {
+            assert_error(error, EIO);
+            nothing++;
+            continue;
+        }
+        assert_is_whole("rescued", 1);
+        assert_int_equal(entries_in_dir(), 2 * before);
+        assert_int_equal(system("rm rescued*"), 0);
+        all += error == EIO;
+    }
+    assert_true(nothing > 2);
+    assert_int_equal(all, 1);
+    bloomfile_close(f);
+}
+
 /* Names are given when all layers are on disk; from then on, what is half replaced is refused. */
 static void a_rescue_that_fails_leaves_what_it_was_to_replace(void **state)
 {
@@ -301,6 +328,7 @@ int main(void)
         TEST(adds_survive_each_call_that_fails),
         TEST(lookups_survive_each_call_that_fails),
         TEST(a_rescue_without_memory_leaves_nothing),
+        TEST(a_rescue_that_is_not_flushed_leaves_all_or_nothing),
         TEST(a_rescue_that_fails_leaves_what_it_was_to_replace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

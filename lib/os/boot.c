@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/file.h"
+
 static int hex_value(char c)
 {
     if (c >= '0' && c <= '9')
@@ -46,8 +48,12 @@ int boot_id(uint8_t id[BOOT_ID_SIZE])
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return not_opened(errno);
-    ssize_t size = read(fd, text, sizeof text - 1);
-    int error = size < 0 ? errno : 0;
+    size_t size = 0, more = 1;
+    int error = 0;
+    for (; error == 0 && more > 0 && size < sizeof text - 1; size += more) {
+        more = 0;
+        error = file_read_some(fd, text + size, sizeof text - 1 - size, &more);
+    }
     close(fd);
     if (error != 0)
         return error;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "combine/rescue.h"
@@ -16,6 +17,7 @@
 struct rescued {
     char *path;
     struct publication *publication;
+    struct stat file;
 };
 
 static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
@@ -30,11 +32,21 @@ static int make(struct rescued *r, const struct series *to, const bloomfile *lay
         error = publish_allocate(fd, size, true);
     if (error == 0)
         error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
+    if (error == 0)
+        error = file_stat(fd, &r->file);
     return error != 0 ? error : file_flush(fd);
 }
 
+static bool has_its_name(const struct rescued *r)
+{
+    struct stat named;
+    return stat(r->path, &named) == 0 && named.st_dev == r->file.st_dev &&
+           named.st_ino == r->file.st_ino;
+}
+
 /* The newest first. If one gets no name, those that have one belong to no series; what they have
- * replaced is gone. */
+ * replaced is gone. An error may also come after the name: if the first layer has its own, the
+ * series is complete. */
 static int give_names(struct rescued *all, size_t count, bool replace)
 {
     int error = 0;
@@ -44,8 +56,11 @@ static int give_names(struct rescued *all, size_t count, bool replace)
         all[i].publication = NULL;
         error = publish_finish(complete);
     }
-    for (size_t named = i + 1; error != 0 && !replace && named < count; named++)
-        unlink(all[named].path);
+    if (error == 0 || replace || has_its_name(&all[0]))
+        return error;
+    for (; i < count; i++)
+        if (has_its_name(&all[i]))
+            unlink(all[i].path);
     return error;
 }
 

@@ -35,6 +35,7 @@ ERRNOS = dict((line.split()[0], line.split()[1:])
 PARTS = 16  # of the points of a kind
 STORMS = "read write pread64 pwrite64 openat fcntl flock fallocate ftruncate getrandom fsync fdatasync poll".split()
 SYNCS = ("msync", "fsync", "fdatasync")
+LOOKS = ("madvise", "lseek")  # at whether the file still is what is mapped of it
 LENGTHS = (1, 7, 100, 4095)
 EVERY, ENDS = 16, 6  # of a call that is made very often: the first and last ones, and each EVERY-th between
 FILE_SYSTEMS = ("tmpfs", "ext4", "xfs")
@@ -231,6 +232,7 @@ class Errno(Campaign):
             folder = self.disks[name] / "scenario"
             try:
                 before = self.made.lay_out(scenario, folder, link=False)
+                (folder / "stream").touch()
                 fill(folder / "fill", free * PAGE)
                 status, said = run_scenario(scenario, folder)
                 (folder / "fill").unlink()
@@ -245,7 +247,7 @@ class Errno(Campaign):
         judge.count("points")
         judge.end()
         judge.leaks()
-        judge.judge(killed=point.call == "unlinkat", ended=status == 0)
+        judge.judge(killed=point.call == "unlinkat", ended=status == 0 and not judge.tells_nothing)
         shutil.rmtree(folder)
         return judge.columns
 
@@ -279,10 +281,13 @@ def room_for(program):
 
 # Where an error has a meaning of its own, which the message tells.
 MEANS = (
-    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs"),  # a lock that others hold
-    ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP", "replaced or removed|removed or replaced|a symbolic link to nothing"),
-    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc"),
-    ("madvise", "EFAULT", "truncated|overwritten|poisoned"),               # what is mapped is not there
+    ("fcntl", "EACCES EAGAIN", "Device or resource busy|other programs|it is being sealed"),  # a lock that others hold
+    ("newfstatat", "ENOENT ENOTDIR ENAMETOOLONG ELOOP",
+     "replaced or removed|removed or replaced|a symbolic link to nothing|it is missing, the first file"),
+    ("openat", "ENOENT ENOTDIR", "no boot_id in /proc|it is missing, the first file"),
+    ("openat", "EEXIST", "a layer does not fit into its series"),          # of somebody else's, where ours was to be
+    ("linkat", "EEXIST", "a layer does not fit into its series"),
+    ("madvise", "EFAULT", "truncated|overwritten|poisoned|removed or replaced"),  # what is mapped is not there
     ("lseek", None, "overwritten|removed or replaced"),                    # a size that cannot be told is another one
     ("openat", "EBUSY", "it is being sealed"),
     ("msync", None, "poisoned"),
@@ -318,9 +323,21 @@ class ErrnoJudge(Judge):
             point.call == call and (names is None or point.error in names.split()) and re.search(words, self.said)
             for call, names, words in MEANS)
 
+    @property
+    def tells_nothing(self):
+        """Of a close that fails: who opens the file next is told."""
+        return self.scenario.words[1:2] == ["close"]
+
+    def may_differ(self):
+        """A copy of what did not seem to be there: it has all keys, and says less of itself."""
+        return super().may_differ() or self.point.call in LOOKS and bool(self.scenario.must)
+
     def is_live(self, ended):
         """A rescue whose source is not there in part: the copy says so, also if the call does not."""
-        return super().is_live(ended and self.point.call != "madvise")
+        return super().is_live(ended and self.point.call not in LOOKS)
+
+    def is_complete(self, content):
+        return super().is_complete(content) or self.point.call in LOOKS and content[PAGE:] == self.scenario.expected[PAGE:]
 
     def sources(self):
         if self.point.call not in SYNCS:  # who copies a live filter, and learns that the disk failed, poisons it
@@ -328,8 +345,8 @@ class ErrnoJudge(Judge):
 
     def go_on(self, must):
         changed = [name for name in self.scenario.files.split() if name != self.scenario.target
-                   and (self.made.folder / name).is_file()
-                   and self.content(name) != (self.made.folder / name).read_bytes()]
+                   for path in self.made.folder.glob(f"{name}*") if re.fullmatch(rf"{name}(\.[0-9]+)?", path.name)
+                   and path.is_file() and self.content(path.name) != path.read_bytes()]
         if changed:  # a poisoned source: sources() looked at why
             self.count("poisoned")
         else:
@@ -337,7 +354,7 @@ class ErrnoJudge(Judge):
 
     def poisoned(self, said):
         """After a failed write to disk: what the kernel still has of it nobody knows."""
-        if self.status == 0 or self.point.call not in SYNCS or "poisoned" not in said:
+        if self.status == 0 and not self.tells_nothing or self.point.call not in (*SYNCS, "madvise") or "poisoned" not in said:
             return False
         self.count("poisoned")
         return True

@@ -3,6 +3,7 @@
 #include "bfmerge/slices.h"
 #include "shared/cli.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +60,7 @@ static const struct merge_source **sorted_by_place(const struct merge_sources *s
 {
     const struct merge_source **sorted = calloc(s->count, sizeof(*sorted));
     if (sorted == NULL)
-        cli_fail(0, "cannot hold more filters");
+        cli_fail(ENOMEM, "cannot hold more filters");
     for (size_t i = 0; i < s->count; i++)
         sorted[i] = &s->list[i];
     qsort(sorted, s->count, sizeof(*sorted), by_place);

@@ -41,9 +41,11 @@ static _Noreturn void fail_to_make(const char *what, const struct bloomfile_para
              cli_s(params->capacity), bloomfile_strerror(error), say_advice(error));
 }
 
+/* UINT64_MAX: not known. */
 static uint64_t machine_memory(void)
 {
-    return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : UINT64_MAX;
 }
 
 /* Memory that the machine does not have is not refused when a filter is made: the kernel kills

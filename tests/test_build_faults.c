@@ -189,8 +189,7 @@ static void nor_one_where_memory_is_not_limited(void **state)
             faults_begin(&faults);
             error = step(b, n);
             faults_end();
-            if (error != 0)
-                assert_error(error, ENOMEM);
+            assert_error(error, fault_calls(call) >= nth ? ENOMEM : 0);
         }
         assert_error(count(b, n), 0);
         assert_error(bloomfile_builder_finish(b, "built", BLOOMFILE_REPLACE), 0);
@@ -363,11 +362,15 @@ static void the_environment_is_read_when_a_builder_is_made(void **state)
     before = before != NULL ? strdup(before) : NULL;
     struct bloomfile_params p = params;
     p.spool = NULL;
-    assert_int_equal(setenv("TMPDIR", ".", 1), 0);
-    bloomfile_builder *b = new_builder(p);
-    assert_int_equal(setenv("TMPDIR", "absent", 1), 0);
-    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
-    bloomfile_builder_free(b);
+    static const char *const folders[] = { ".", "", NULL }; /* of the others it is /tmp */
+    for (size_t i = 0; i < ROWS(folders); i++) {
+        assert_int_equal(folders[i] != NULL ? setenv("TMPDIR", folders[i], 1) : unsetenv("TMPDIR"),
+                         0);
+        bloomfile_builder *b = new_builder(p);
+        assert_int_equal(setenv("TMPDIR", "absent", 1), 0);
+        assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+        bloomfile_builder_free(b);
+    }
     assert_int_equal(before != NULL ? setenv("TMPDIR", before, 1) : unsetenv("TMPDIR"), 0);
     free(before);
 }

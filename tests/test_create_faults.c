@@ -5,8 +5,10 @@
 #include "live_support.h"
 
 #include <bloomfile_combine.h>
+#include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -387,22 +389,33 @@ static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
     assert_int_equal(unlink("new") | unlink("other"), 0);
 }
 
-/* As libfuse has it: what is mapped of the file by its first name is not what others map. */
+/* ---- as libfuse has it: what is mapped of the file by its first name is not what others map */
+
+static const struct faults fuse = { .no_unnamed_files = true,
+                                    .no_renameat2 = true,
+                                    .links_are_copies = true,
+                                    .file_system = 0x65735546 };
+
+/* `series`: 0 or 1 */
+static int create_linked(unsigned series, uint32_t hash_id, struct faults faults)
+{
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    params.capacity = 1000;
+    params.series = series == 0 ? 0 : BLOOMFILE_GROW;
+    params.hash_id = hash_id;
+    params.self_test = hash_id != 0 ? 77 : 0;
+    made = (bloomfile *)&made;
+    faults_begin(&faults);
+    int error = bloomfile_create(&made, "linked", &params, 0);
+    faults_end();
+    return error;
+}
+
 static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **state)
 {
     (void)state;
-    const struct faults fuse = { .no_unnamed_files = true,
-                                 .no_renameat2 = true,
-                                 .links_are_copies = true,
-                                 .file_system = 0x65735546 };
     for (unsigned series = 0; series < 2; series++) {
-        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-        params.capacity = 1000;
-        params.series = series == 0 ? 0 : BLOOMFILE_GROW;
-        faults_begin(&fuse);
-        int error = bloomfile_create(&made, "linked", &params, 0);
-        faults_end();
-        assert_error(error, 0);
+        assert_error(create_linked(series, 0, fuse), 0);
         bloomfile *other = opened("linked", BLOOMFILE_WRITE);
         add_digests_of(other, 0, 10);
         add_digests_of(made, 10, 20);
@@ -410,6 +423,85 @@ static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **st
         assert_true(has_numbers(other, 0, 20));
         bloomfile_close(other);
         bloomfile_close(made);
+        assert_int_equal(unlink("linked"), 0);
+    }
+}
+
+/* Its creator has named the function. */
+static void there_an_application_s_hash_is_known_to_its_creator(void **state)
+{
+    (void)state;
+    for (unsigned series = 0; series < 2; series++) {
+        assert_error(create_linked(series, BLOOMFILE_APP_HASH_FIRST, fuse), 0);
+        add_digests_of(made, 0, 10);
+        assert_true(has_numbers(made, 0, 10));
+        assert_false(bloomfile_contains_digest(made, number(0, ABSENT)));
+        bloomfile_close(made);
+        assert_int_equal(unlink("linked"), 0);
+    }
+}
+
+/* It has its name before it is opened by that. */
+static void there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole(void **state)
+{
+    (void)state;
+    for (unsigned t = 0; t < 2 * ROWS(told); t++) {
+        const unsigned series = t % 2;
+        struct faults faults = fuse;
+        faults.call = told[t / 2].call;
+        faults.error = told[t / 2].errors[0];
+        unsigned calls = 1;
+        for (faults.nth = 0; faults.nth <= calls; faults.nth++) {
+            const size_t descriptors = open_descriptors(), mappings = mapped_files();
+            const int error = create_linked(series, 0, faults);
+            if (faults.nth == 0) {
+                assert_error(error, 0);
+                calls = fault_calls(faults.call);
+            }
+            if (error != 0) {
+                assert_error(error, faults.error);
+                assert_null(made);
+            } else {
+                add_digests_of(made, 0, 10);
+                bloomfile_close(made);
+            }
+            assert_int_equal(open_descriptors(), descriptors);
+            assert_int_equal(mapped_files(), mappings);
+            if (error == 0 || access("linked", F_OK) == 0) {
+                bloomfile *f;
+                const int again = bloomfile_open(&f, "linked", BLOOMFILE_WRITE);
+                assert_error(again, error != 0 && again != 0 ? BLOOMFILE_EPOISONED : 0);
+                assert_true(again != 0 || has_numbers(f, 0, error == 0 ? 10 : 0));
+                bloomfile_close(f);
+                assert_int_equal(unlink("linked"), 0);
+            }
+            assert_int_equal(entries_in_dir(), 1);
+        }
+    }
+    made = NULL;
+}
+
+static bool replaced;
+
+/* By another filter, before it is opened by its name. */
+static void replace_linked(enum fault_call call)
+{
+    if (call == ON_open64 && !replaced && access("linked", F_OK) == 0)
+        replaced = rename("other", "linked") == 0;
+}
+
+static void there_another_filter_that_has_got_the_name_is_not_added_to(void **state)
+{
+    (void)state;
+    for (unsigned series = 0; series < 2; series++) {
+        struct faults faults = fuse;
+        faults.at_each_call = replace_linked;
+        replaced = false;
+        make_live("other", BLOOMFILE_BLOCKED);
+        assert_error(create_linked(series, 0, faults), EBUSY);
+        assert_null(made);
+        assert_true(replaced);
+        assert_flawless(flaw_of_clean_file("linked"));
         assert_int_equal(unlink("linked"), 0);
     }
 }
@@ -441,6 +533,9 @@ int main(void)
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
         cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
         cmocka_unit_test(where_a_link_is_an_inode_of_its_own_both_see_what_is_added),
+        cmocka_unit_test(there_an_application_s_hash_is_known_to_its_creator),
+        cmocka_unit_test(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole),
+        cmocka_unit_test(there_another_filter_that_has_got_the_name_is_not_added_to),
         cmocka_unit_test(a_child_that_copies_does_not_take_its_count_for_exact),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;

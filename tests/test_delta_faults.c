@@ -127,6 +127,56 @@ static void whatever_fails_is_an_error(void **state)
     }
 }
 
+static void a_read_that_is_interrupted_is_done_again(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_BLOCKED);
+    struct bytes image = read_file("result");
+    const struct faults none = { 0 };
+    assert_error(with(&none, describe, 1), 0);
+    const unsigned reads = fault_calls(ON_read);
+    for (unsigned nth = 1; nth <= reads; nth++) {
+        const struct faults interrupted = once(ON_read, nth, EINTR);
+        assert_error(with(&interrupted, describe, 1), 0);
+        assert_error(with(&interrupted, apply, 1), 0);
+        assert_file_holds("made", image.data, image.size);
+        unlink("made");
+    }
+    free(image.data);
+    end();
+}
+
+/* Of a pipe that does not block, whose other end takes its time. */
+static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_BLOCKED);
+    struct bytes patch = read_file("patch"), image = read_file("result");
+    const size_t half = patch.size / 2;
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    assert_int_equal(fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        close(ends[0]);
+        usleep(20000);
+        bool whole = write(ends[1], patch.data, half) == (ssize_t)half;
+        usleep(20000);
+        whole &=
+            write(ends[1], patch.data + half, patch.size - half) == (ssize_t)(patch.size - half);
+        _exit(!whole);
+    }
+    close(ends[1]);
+    assert_error(bloomfile_patch("made", base, ends[0], 1, 0), 0);
+    assert_child_succeeds(child);
+    close(ends[0]);
+    assert_file_holds("made", image.data, image.size);
+    assert_int_equal(unlink("made"), 0);
+    free(patch.data);
+    free(image.data);
+    end();
+}
+
 static void threads_that_cannot_be_had_are_not_missed(void **state)
 {
     (void)state;
@@ -266,6 +316,8 @@ int main(void)
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         IN_DIR(whatever_fails_is_an_error),
+        IN_DIR(a_read_that_is_interrupted_is_done_again),
+        IN_DIR(a_patch_that_is_not_there_yet_is_waited_for),
         IN_DIR(threads_that_cannot_be_had_are_not_missed),
         IN_DIR(an_end_that_cannot_be_read_is_an_error),
         IN_DIR(files_that_change_meanwhile_have_no_patch),

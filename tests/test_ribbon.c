@@ -758,6 +758,8 @@ static void sizes_keep_the_rate_and_are_least(void **state)
                 assert_true((double)bits / (double)n <= -1.08 * log2(rates[r]));
         }
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1000, 1e-10, 0), 0); /* 32 columns */
+    assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 1ULL << 40) == 1);
+    assert_true(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512 * 6400, 0, 1ULL << 40) == 1);
     /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
      * two. */
     assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);

@@ -410,6 +410,7 @@ static void a_poisoned_layer_makes_lookups_maybe(void **state)
             assert_true(batch ? bloomfile_contains_digests(r, &absent, 1, NULL) == 1
                               : bloomfile_contains_digest(r, absent));
             assert_error(bloomfile_status(r), BLOOMFILE_EPOISONED);
+            assert_int_equal(info_of(r).state, BLOOMFILE_POISONED);
             bloomfile_close(r);
             for (unsigned slot = 0; slot < 2; slot++)
                 set_in_record(names[layer], slot, RECORD_AT_state, 4, BLOOMFILE_LIVE);
@@ -549,6 +550,7 @@ static void what_needs_one_filter_refuses_a_series(void **state)
     const struct bloomfile_merge_params merge = BLOOMFILE_MERGE_PARAMS_INIT;
     size_t count = 0, size;
     double fill[3];
+    struct bloomfile_solution solution;
     for (int layer = 0; layer < 2; layer++) {
         const bloomfile *one = layer ? bloomfile_layer(f, 0) : f;
         assert_error(bloomfile_fold("x", one, 1, 0), BLOOMFILE_ENOTONE);
@@ -562,6 +564,7 @@ static void what_needs_one_filter_refuses_a_series(void **state)
     assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_seal(f), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_remove_digest(f, 1), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_verify(f, 1, NULL), BLOOMFILE_ELIVE);
     assert_null(bloomfile_body(f, &size));
@@ -846,6 +849,8 @@ static void an_application_s_hash_is_named_once_for_all_layers(void **state)
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_error(bloomfile_name_hash(f, 0x80000005, 78), BLOOMFILE_ESELFTEST);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    const bloomfile_digest several[] = { number(0, 0), number(0, ABSENT), number(0, ABSENT + 1) };
+    assert_int_equal(bloomfile_contains_digests(f, several, ROWS(several), NULL), ROWS(several));
     assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
     assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_int_equal(absent_of(f, 0, MANY), 0);

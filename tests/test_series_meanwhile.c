@@ -441,6 +441,37 @@ static void a_layer_that_is_poisoned_gets_no_mark(void **state)
     end();
 }
 
+static int fill_second(void)
+{
+    int error = 0;
+    for (uint64_t i = 0; error == 0 && i <= 2 * FIRST; i++)
+        error = bloomfile_add_digest(writer, number(0, i), NULL);
+    return error;
+}
+
+static void damage_records_of_first(void)
+{
+    damage_records("series");
+}
+
+/* The mark of the first must be on disk before there is a third. */
+static void no_third_layer_follows_a_first_one_that_turns_bad(void **state)
+{
+    (void)state;
+    static void (*const acts[])(void) = { poison_first, damage_records_of_first };
+    static const int errors[] = { BLOOMFILE_EPOISONED, BLOOMFILE_ERECORD };
+    for (size_t i = 0; i < ROWS(acts); i++) {
+        begin(BLOOMFILE_GROW, 0);
+        make_one();
+        assert_error(add_key(), 0);
+        assert_error(with_others(fill_second, ON_fcntl64, 1, acts[i]), errors[i]);
+        assert_int_equal(access("series.2", F_OK), -1);
+        assert_int_equal(bloomfile_layers(writer), 2);
+        assert_true(finds(reader, ABSENT));
+        end();
+    }
+}
+
 /* ---- who opens */
 
 static int open_to_write(void)
@@ -486,28 +517,54 @@ static void clear_mark(const char *path)
         change_record(path, slot, RECORD_AT_flags, 4, 0);
 }
 
+/* Opens it to write with that fault; afterwards it has all its keys. */
+static int open_without_mark(struct faults faults)
+{
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    assert_error(bloomfile_finish(other), 0);
+    assert_error(bloomfile_finish(writer), 0);
+    clear_mark("series");
+    faults_begin(&faults);
+    const int error = open_to_write();
+    faults_end();
+    bloomfile *f = opened("series", 0);
+    assert_true(has_numbers(f, ABSENT, at));
+    bloomfile_close(f);
+    assert_error(open_to_write(), 0);
+    end();
+    return error;
+}
+
 static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
 {
     (void)state;
-    int error = EIO;
-    for (unsigned nth = 1; error != 0; nth++) {
-        begin(BLOOMFILE_GROW, 0);
-        make_one();
-        assert_error(bloomfile_finish(other), 0);
-        assert_error(bloomfile_finish(writer), 0);
-        clear_mark("series");
-        const struct faults faults = once(ON_pwrite64, nth, EIO);
-        faults_begin(&faults);
-        error = open_to_write();
-        faults_end();
-        if (nth == 1)
-            assert_error(error, EIO);
-        bloomfile *f = opened("series", 0);
-        assert_true(has_numbers(f, ABSENT, at));
-        bloomfile_close(f);
-        assert_error(open_to_write(), 0);
-        end();
+    assert_error(open_without_mark(once(ON_pwrite64, 1, EIO)), EIO);
+    for (unsigned nth = 2; open_without_mark(once(ON_pwrite64, nth, EIO)) != 0; nth++)
+        ;
+}
+
+/* The name of the next layer may not be on disk yet. */
+static void nor_who_cannot_sync_the_folder_before(void **state)
+{
+    (void)state;
+    static const struct {
+        enum fault_call call;
+        int error;
+    } rows[] = { { ON_strdup, ENOMEM }, { ON_open64, EMFILE }, { ON_fsync, EIO } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        unsigned calls = 1, failed = 0;
+        for (unsigned nth = 0; nth <= calls; nth++) {
+            const int error = open_without_mark(once(rows[i].call, nth, rows[i].error));
+            assert_error(error, error != 0 ? rows[i].error : 0);
+            failed += error != 0;
+            if (nth == 0)
+                calls = fault_calls(rows[i].call);
+        }
+        assert_true(failed > 0);
     }
+    /* Some file systems have no folders that can be synced. */
+    assert_error(open_without_mark(once(ON_fsync, 1, EINVAL)), 0);
 }
 
 static int create_it(void)
@@ -594,9 +651,11 @@ int main(void)
         TEST(nor_when_one_is_made_while_it_is_asked),
         TEST(what_takes_the_next_name_meanwhile_stays),
         TEST(a_layer_that_is_poisoned_gets_no_mark),
+        TEST(no_third_layer_follows_a_first_one_that_turns_bad),
         TEST(a_series_that_goes_while_it_is_opened_to_write_is_not_opened),
         TEST(an_older_layer_that_is_damaged_while_it_is_opened_is_refused),
         TEST(who_cannot_set_a_missing_mark_does_not_open_the_series),
+        TEST(nor_who_cannot_sync_the_folder_before),
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
     };

@@ -259,6 +259,8 @@ static void test_slice_of(void **state)
         assert_int_equal(bloomfile_slice_begin(bits, slices, slices + 1), 0);
     }
     assert_int_equal(bloomfile_slice_begin(shape_bits, 0, 0), 0);
+    assert_int_equal(bloomfile_slice_of(shape_bits, 0, UINT64_MAX), 0);
+    assert_int_equal(bloomfile_slice_of(511, 5, UINT64_MAX), 0);
 }
 
 /* ---- the whole in the hands of many */
@@ -631,6 +633,7 @@ static void test_other_functions_and_origins(void **state)
     assert_error(join_edited(AT_hash_id, 4, BLOOMFILE_APP_HASH_FIRST + 1, &whole),
                  BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_seed, 8, 43, &whole), BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited(AT_tag + 15, 1, 1, &whole), BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole),
                  BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_provenance, 4, 0xFFFFFFF8, &whole), 0);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "format/header.h"
+
 /* ---- sections 4 and 5: the tables of fields */
 
 /* A row of a table of fields; the checksum's offset counts from H/2 or H/4. false: another line. */
@@ -79,18 +81,26 @@ static void the_fields_are_those_of_the_tables_in_sections_4_and_5(void **state)
     }
 }
 
-static void those_of_a_layer_are_in_section_21_too(void **state)
+/* What an `incompat` adds to the fields of a file. */
+static void assert_added_fields(uint32_t incompat, const char *section)
 {
-    (void)state;
     struct bloomfile_field fields[100], plain[100];
-    const size_t more = bloomfile_fields(4096, 1, fields, ROWS(fields));
+    const size_t more = bloomfile_fields(4096, incompat, fields, ROWS(fields));
     const size_t count = bloomfile_fields(4096, 0, plain, ROWS(plain));
     size_t first = 0;
     while (strcmp(plain[first].name, "header_crc") != 0)
         first++;
     assert_true(more > count);
-    assert_table("21", 4096, 0, fields + first, more - count);
-    assert_int_equal(bloomfile_fields(512, 1, fields, 0), bloomfile_fields(512, 0, fields, 0));
+    assert_table(section, 4096, 0, fields + first, more - count);
+    assert_int_equal(bloomfile_fields(512, incompat, fields, 0),
+                     bloomfile_fields(512, 0, fields, 0));
+}
+
+static void those_of_a_layer_are_in_section_21_and_those_of_a_slice_in_23(void **state)
+{
+    (void)state;
+    assert_added_fields(HEADER_INCOMPAT_LAYER, "21");
+    assert_added_fields(HEADER_INCOMPAT_SLICE, "23");
 }
 
 static void no_more_fields_are_listed_than_there_is_room_for(void **state)
@@ -289,7 +299,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_fields_are_those_of_the_tables_in_sections_4_and_5),
-        cmocka_unit_test(those_of_a_layer_are_in_section_21_too),
+        cmocka_unit_test(those_of_a_layer_are_in_section_21_and_those_of_a_slice_in_23),
         cmocka_unit_test(no_more_fields_are_listed_than_there_is_room_for),
         cmocka_unit_test(every_text_mode_damage_of_section_4_is_recognised),
         cmocka_unit_test(every_rule_of_section_11_has_an_error_of_the_library),

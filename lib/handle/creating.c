@@ -103,9 +103,7 @@ static int open_by_name(bloomfile **f, const char *path, unsigned flags)
         flags |= BLOOMFILE_APP_HASH;
     opening_close(*f);
     *f = NULL;
-    int rest, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE, &rest);
-    if (rest >= 0)
-        close(rest);
+    int none, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE, &none);
     if (error != 0)
         return error;
     error = is_like((*f)->header, made) ? 0 : EBUSY; /* another process has replaced it */

@@ -11,8 +11,8 @@ int creating_plan(const struct bloomfile_params *p, struct header *h);
 /* Completes a header that says what the filter is like. */
 void creating_describe(struct header *h);
 
-/* Makes the file and opens it for writing; flags as bloomfile_create(). `like`: a file whose rights
- * it gets, or NULL. */
+/* Makes the file and opens it for writing; flags as bloomfile_create(). `like`: the absolute
+ * path of a file in the same folder whose rights it gets, or NULL. */
 int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
                   unsigned flags);
 

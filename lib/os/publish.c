@@ -35,7 +35,8 @@ struct publication {
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
-    const char *like; /* the path of a file in the same folder whose rights it gets; or NULL */
+    const char
+        *like; /* the absolute path of a file in the same folder whose rights it gets; or NULL */
     bool signals_held;
     sigset_t signals_before;
 };
@@ -167,9 +168,7 @@ static int open_temporary(struct publication *p)
 
 static int take_rights(const struct publication *p)
 {
-    const char *slash = strrchr(p->like, '/');
-    struct rights_of like = { p->directory, slash == NULL ? p->like : slash + 1, p->like,
-                              p->target };
+    struct rights_of like = { p->directory, strrchr(p->like, '/') + 1, p->like, p->target };
     return stat(p->like, &like.status) != 0 ? errno : rights_keep(p->fd, &like);
 }
 

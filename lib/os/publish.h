@@ -17,8 +17,8 @@ struct publication;
  * a name, the calling thread's signals are held back from here to the end. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
-/* The same with the rights of `like`, another file in that folder, unless one is replaced. That
- * path must last until the end. NULL: with those that a new file has. */
+/* The same with the rights of `like`, another file in that folder, unless one is replaced. That is
+ * an absolute path, which must last until the end. NULL: with those that a new file has. */
 int publish_start_like(struct publication **out, const char *path, bool replace, const char *like,
                        int *fd);
 

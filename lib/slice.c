@@ -56,14 +56,14 @@ static int by_place(const void *a, const void *b)
     return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
-/* Whether both are of one filter: all that its header will say. */
+/* Whether both are of one filter: all that its header will say, but for the layout, which all
+ * slices share. */
 static bool same_filter(const struct header *a, const struct header *b)
 {
-    return a->layout == b->layout && a->hash_id == b->hash_id && a->self_test == b->self_test &&
-           a->seed == b->seed && a->k == b->k && a->whole_blocks == b->whole_blocks &&
-           a->capacity == b->capacity && a->fpr == b->fpr &&
-           ((a->provenance ^ b->provenance) & SOURCE_PROVENANCE) == 0 && a->framing == b->framing &&
-           memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
+    return a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&
+           a->k == b->k && a->whole_blocks == b->whole_blocks && a->capacity == b->capacity &&
+           a->fpr == b->fpr && ((a->provenance ^ b->provenance) & SOURCE_PROVENANCE) == 0 &&
+           a->framing == b->framing && memcmp(a->tag, b->tag, sizeof a->tag) == 0 &&
            memcmp(a->label, b->label, sizeof a->label) == 0;
 }
 

@@ -153,8 +153,10 @@ static void there_are_no_more_edits_than_a_head_holds(void **state)
 {
     (void)state;
     struct bytes base = image_from(blocked);
-    for (size_t size = PATCH_EDITS_MOST - 2; size <= PATCH_EDITS_MOST + 2; size += 2) {
-        struct bytes patch = { calloc(1, PATCH_HEAD_MOST + 100), 0 };
+    static const size_t sizes[] = { PATCH_EDITS_MOST, PATCH_EDITS_MOST + 2, 1 << 22 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        const size_t size = sizes[i];
+        struct bytes patch = { calloc(1, PATCH_HEAD_MOST + size), 0 };
         assert_non_null(patch.data);
         uint8_t *end = put_head(patch.data, base.data, base.data, &(struct twist){ .layout = 0 });
         end -= 1 + 4; /* that there is none, and the checksum */

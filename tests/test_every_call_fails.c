@@ -391,6 +391,7 @@ static void a_boot_identity_that_is_none_is_told(void **state)
         "01234567-89ab-cdef-0123-456789abcdeg",
         "01234567-89AB-CDEF-0123-456789ABCDEF",
         "00000000-0000-0000-0000-000000000000",
+        "-----------------------------------01234567-89ab-cdef-0123-456789abcdef", /* too long */
     };
     write_file("live", live_image.data, live_image.size);
     for (size_t i = 0; i < ROWS(texts); i++) {

@@ -83,6 +83,8 @@ static void the_info_is_what_the_header_says(void **state)
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(f, &info);
     assert_described(&info, image);
+    assert_int_equal(bloomfile_layers(f), 0);
+    assert_null(bloomfile_layer(f, 0));
     info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
     assert_error(bloomfile_inspect(image.data, image.size, &info, NULL, NULL), 0);
     assert_described(&info, image);

@@ -601,6 +601,35 @@ static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(voi
     end();
 }
 
+/* ---- who rescues */
+
+static int rescue_it(void)
+{
+    return bloomfile_rescue("saved", reader, 0);
+}
+
+static void take_the_name_of_a_rescued_layer(void)
+{
+    assert_int_equal(access("saved.1", F_OK), 0);
+    write_file("other", "another's", 9);
+    assert_int_equal(rename("other", "saved.1"), 0);
+}
+
+/* The first one gets no name; what has that of the second is not what was rescued. */
+static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    assert_error(with_others_and(once(ON_linkat, 2, EIO), rescue_it, ON_linkat, 2,
+                                 take_the_name_of_a_rescued_layer),
+                 EIO);
+    assert_int_equal(access("saved", F_OK), -1);
+    assert_file_holds("saved.1", "another's", 9);
+    assert_int_equal(unlink("saved.1"), 0);
+    end();
+}
+
 /* ---- the clock */
 
 static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
@@ -657,6 +686,7 @@ int main(void)
         TEST(who_cannot_set_a_missing_mark_does_not_open_the_series),
         TEST(nor_who_cannot_sync_the_folder_before),
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
+        TEST(a_rescue_that_fails_takes_nothing_of_others_away),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -246,9 +246,13 @@ static int give_name(struct publication *p)
     return 0;
 }
 
+/* XFS that has shut down after an error says so of files only: fsync of a folder returns 0, with
+ * the new name lost. */
 static int sync_directory(const struct publication *p)
 {
-    return fsync(p->directory) == 0 || errno == EINVAL ? 0 : errno;
+    if (fsync(p->directory) != 0 && errno != EINVAL)
+        return errno;
+    return fsync(p->fd) == 0 || errno == EINVAL ? 0 : errno;
 }
 
 void publish_abandon(struct publication *p)

@@ -355,7 +355,7 @@ def main(campaign_class):
     parser.add_argument("--count", type=number, metavar="N", help=f"start no case after N {campaign_class.unit}")
     parser.add_argument("--seed", type=int, metavar="S", help="repeats a run: the same seed, the same cases")
     parser.add_argument("--resume", action="store_true", help="continue the last run")
-    parser.add_argument("--only", type=int, metavar="CASE", help="run one case, as a report names it")
+    parser.add_argument("--only", type=int, nargs="+", metavar="CASE", help="run these cases, as reports name them")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="cases that run at once")
     options = parser.parse_args()
     options.name = name
@@ -381,10 +381,13 @@ def main(campaign_class):
 
 
 def only(campaign, options, state):
-    _, rows, found = _run(campaign, options.only, options.seed)
-    print(campaign.describe(options.only))
-    for row, columns in rows.items():
-        print(f"    {row}: " + ", ".join(f"{count} {column}" for column, count in columns.items()))
-    if found:
-        print(f"FOUND {found.message}\n    {keep(state, options.name, campaign, options.seed, options.only, found)}")
-    return 1 if found else 0
+    complaints = 0
+    for case in options.only:
+        _, rows, found = _run(campaign, case, options.seed)
+        print(campaign.describe(case))
+        for row, columns in rows.items():
+            print(f"    {row}: " + ", ".join(f"{count} {column}" for column, count in columns.items()))
+        if found:
+            complaints += 1
+            print(f"FOUND {found.message}\n    {keep(state, options.name, campaign, options.seed, case, found)}")
+    return 1 if complaints else 0

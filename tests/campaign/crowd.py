@@ -15,6 +15,7 @@ import tempfile
 from campaign import BUILT, Campaign, Found, main
 
 PROGRAM = BUILT / "tests" / "campaign" / "crowd"
+EMULATOR = os.environ.get("EMULATOR", "").split()  # for a build for another machine: $BUILT
 LAYOUTS = {"blocked": 1, "classic": 2, "counting": 3}
 KINDS = ["blocked", "classic", "counting", "growing", "forgetting"]
 OPERATIONS = "adds", "removes", "lookups"
@@ -57,7 +58,7 @@ class Crowd(Campaign):
         kind, fast, plan = plan_of(case, chance)
         fast = fast and os.access(FAST, os.W_OK)
         with tempfile.TemporaryDirectory(prefix="bloomfile-crowd-", dir=FAST if fast else folder) as here:
-            done = subprocess.run([PROGRAM, *plan], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([*EMULATOR, PROGRAM, *plan], cwd=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             if done.returncode != 0:
                 message = done.stderr.strip() or f"crowd ended with {done.returncode}"
                 files = {path.name: path.read_bytes() for path in pathlib.Path(here).iterdir()

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -211,7 +212,10 @@ int sync_directory(const char *path)
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd == -1)
         return errno;
-    const int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    struct stat status; /* EIO after an error by which XFS lost the names; fsync() returns 0 */
+    int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
+    if (error == 0 && fstat(fd, &status) == -1)
+        error = errno;
     close(fd);
     return error;
 }

@@ -56,8 +56,7 @@ static int by_place(const void *a, const void *b)
     return x->h->first_block < y->h->first_block ? -1 : x->h->first_block > y->h->first_block;
 }
 
-/* Whether both are of one filter: all that its header will say, but for the layout, which all
- * slices share. */
+/* Whether both are of one filter: all that its header will say. The layout of slices is blocked. */
 static bool same_filter(const struct header *a, const struct header *b)
 {
     return a->hash_id == b->hash_id && a->self_test == b->self_test && a->seed == b->seed &&

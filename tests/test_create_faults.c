@@ -103,20 +103,19 @@ static const char *flaw_of_new(const struct operation *op)
     return op->flaw == NULL ? flaw_of_old(op) : op->flaw("new");
 }
 
-/* The last step, the fsync of the directory, failed: the new file is there all the same. */
+/* The last step, the flush of the directory, failed: the new file is there all the same. */
 static const char *flaw_of_complete(const struct operation *op)
 {
     return op->creates ? flaw_of_clean_file("new") : op->flaw("new");
 }
 
-static const char *flaw_of_result(const struct operation *op, const struct faults *faults, int told)
+static const char *flaw_of_result(const struct operation *op, int told)
 {
     if (op->creates && (made == NULL) != (told != 0))
         return "a handle despite the error, or none";
     if (told == 0)
         return flaw_of_new(op);
-    bool last_step = faults->call == ON_fsync && faults->nth >= 2;
-    return last_step ? flaw_of_complete(op) : flaw_of_old(op);
+    return fault_calls(ON_fsync) > 1 ? flaw_of_complete(op) : flaw_of_old(op);
 }
 
 /* An access control list, if the file system has them. */
@@ -148,8 +147,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
     faults_begin(&faults);
     int told = op->run();
     faults_end();
-    const char *flaw =
-        told != expected ? bloomfile_errname(told) : flaw_of_result(op, &faults, told);
+    const char *flaw = told != expected ? bloomfile_errname(told) : flaw_of_result(op, told);
     if (flaw == NULL && (open_descriptors() != descriptors || mapped_files() != mappings))
         flaw = "a descriptor or a mapping leaked";
     if (flaw == NULL)

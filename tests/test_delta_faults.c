@@ -146,7 +146,7 @@ static void a_read_that_is_interrupted_is_done_again(void **state)
     end();
 }
 
-/* Of a pipe that does not block, whose other end takes its time. */
+/* From a pipe that does not block and whose other end is slow. */
 static void a_patch_that_is_not_there_yet_is_waited_for(void **state)
 {
     (void)state;

@@ -85,7 +85,7 @@ static void parameters_that_will_not_do_make_nothing(void **state)
 }
 
 enum {
-    THREADS = 40, /* so many that some must share what they count in */
+    THREADS = 40, /* more than there are counters: some must share one */
     EACH = 25,
 };
 

@@ -246,7 +246,7 @@ static void add_and_remove_beside(enum fault_call call)
     look();
 }
 
-/* As another thread of the process does, whose locks are those of the same opening. */
+/* Another thread of the process shares the locks of its opening. */
 static void who_lets_go_of_one_byte_keeps_the_others(void **state)
 {
     (void)state;

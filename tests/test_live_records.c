@@ -239,7 +239,7 @@ static void with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal(vo
     free(before.data);
 }
 
-/* One that begins a sync must be able to end it. */
+/* A process that begins a sync must be able to end it. */
 static void with_two_sequences_left_no_mark_is_written(void **state)
 {
     (void)state;

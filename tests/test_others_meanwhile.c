@@ -298,7 +298,7 @@ static void who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it(void **
     free(sound.data);
 }
 
-/* Who syncs holds the byte exclusively; who joins or asks, shared. */
+/* A sync holds the byte exclusively; joining and asking hold it shared. */
 static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
 {
     (void)state;
@@ -361,7 +361,7 @@ static void counts_that_killed_writers_took_along_are_flagged(void **state)
     assert_int_equal(info_of_file("live").keys_estimated, 1);
 }
 
-/* Whoever was last there has left, and what he did before is not on disk. */
+/* The last writer has left, and its adds are not on disk. */
 static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **state)
 {
     (void)state;
@@ -374,7 +374,7 @@ static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **s
     assert_int_equal(info_of(third).writers, 1);
 }
 
-/* ---- who waits a moment */
+/* ---- waiting a moment */
 
 static void (*at_yield)(void);
 

@@ -151,7 +151,7 @@ static void folds_are_the_same_in_narrower_registers(void **state)
     (void)state;
     static fold_function *const folds[] = { kernel_fold_classic, kernel_fold_counting };
     static const uint64_t large[] = { 59, 61, 127, 509 };
-    static const unsigned seldom[] = { 1, 50, 400 }; /* a byte of so many has ones */
+    static const unsigned seldom[] = { 1, 50, 400 }; /* one byte in this many has ones */
     for (size_t s = 0; s < ROWS(seldom); s++) {
         uint8_t from[SIZE];
         uint64_t random = 4;

@@ -601,7 +601,7 @@ static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(voi
     end();
 }
 
-/* ---- who rescues */
+/* ---- rescue */
 
 static int rescue_it(void)
 {

@@ -21,11 +21,14 @@ fetch() { cp "$1" "$2"; }
 # shellcheck disable=SC2012 # find knows no order by time
 builds() { ls -t "$1" | sed -n 's/^\([^.].*\)\.bloom$/\1/p' | grep -vx current || :; }
 
+# sync_name FILE: its name is on disk. After an error XFS loses names, and says so of files, not of folders.
+sync_name() { sync "$(dirname "$1")" "$1"; }
+
 # put FILE TARGET: gives a complete file its name, on disk before and after.
 put() {
     sync "$1"
     mv -f "$1" "$2"
-    sync "$(dirname "$2")"
+    sync_name "$2"
 }
 
 publish() { # BUILD NAME SITE
@@ -73,7 +76,7 @@ switch_to() {
         ln -s "$2.bloom" "$1/.link"
         mv -fT "$1/.link" "$1/current.bloom"
     fi
-    sync "$1"
+    sync_name "$1/current.bloom"
 }
 
 update() { # SITE FOLDER

@@ -102,6 +102,16 @@ int file_flush(int fd)
     return result == 0 ? 0 : errno;
 }
 
+/* After an error XFS shuts down, and loses the names, but fsync() of a directory still returns 0.
+ * fstat() is EIO from then on. */
+int file_flush_names(int directory)
+{
+    struct stat status;
+    if (fsync(directory) != 0 && errno != EINVAL)
+        return errno;
+    return fstat(directory, &status) == 0 ? 0 : errno;
+}
+
 int file_flush_directory(const char *path)
 {
     char *folder = strdup(path);
@@ -109,8 +119,8 @@ int file_flush_directory(const char *path)
         return ENOMEM;
     int fd = open(dirname(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int error = fd < 0 ? errno : 0;
-    if (error == 0 && fsync(fd) != 0 && errno != EINVAL)
-        error = errno;
+    if (error == 0)
+        error = file_flush_names(fd);
     if (fd >= 0)
         close(fd);
     free(folder);

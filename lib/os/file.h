@@ -29,7 +29,10 @@ int file_open_again(int fd, bool writable, int *own);
 /* The same, in place of the descriptor itself, for reading. */
 int file_reopen(int fd);
 
-/* Writes the names in a file's directory to disk. 0 or an errno. */
+/* Writes the names in a directory to disk. 0 or an errno. */
+int file_flush_names(int directory);
+
+/* The same for the directory of a file. */
 int file_flush_directory(const char *path);
 
 /* Writes all changes of a file to disk, whoever made them. A descriptor for reading will do. */

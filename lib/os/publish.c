@@ -35,8 +35,7 @@ struct publication {
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
-    const char
-        *like; /* the absolute path of a file in the same folder whose rights it gets; or NULL */
+    const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
     bool signals_held;
     sigset_t signals_before;
 };
@@ -246,15 +245,6 @@ static int give_name(struct publication *p)
     return 0;
 }
 
-/* XFS that has shut down after an error says so of files only: fsync of a folder returns 0, with
- * the new name lost. */
-static int sync_directory(const struct publication *p)
-{
-    if (fsync(p->directory) != 0 && errno != EINVAL)
-        return errno;
-    return fsync(p->fd) == 0 || errno == EINVAL ? 0 : errno;
-}
-
 void publish_abandon(struct publication *p)
 {
     if (p == NULL)
@@ -377,7 +367,7 @@ static int publish_at_path(struct publication *p)
         error = keep_rights(p); /* of what stands there by now */
     if (error == 0)
         error = give_name(p);
-    return error != 0 ? error : sync_directory(p);
+    return error != 0 ? error : file_flush_names(p->directory);
 }
 
 int publish_finish(struct publication *p)

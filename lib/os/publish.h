@@ -27,8 +27,8 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
 /* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was
- * there is untouched. Only if the last step fails, the fsync of the directory and of the file once
- * more, is the complete new file in place all the same. */
+ * there is untouched. Only if the last step fails, the flush of the directory, is the complete new
+ * file in place all the same. */
 int publish_finish(struct publication *p);
 
 /* Leaves nothing behind. NULL is allowed. */

@@ -93,7 +93,7 @@ static double measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blo
     return sum / all;
 }
 
-/* Half of the bits are ones, whatever the keys. */
+/* Keys cannot be estimated: half of the bits are ones, however many there are. */
 const struct sizing rates_of_ribbons = {
     .expected = expected,
     .measured = measured,

@@ -325,11 +325,11 @@ class ErrnoJudge(Judge):
 
     @property
     def tells_nothing(self):
-        """Of a close that fails: who opens the file next is told."""
+        """A close that fails has no result: the file says so when it is next opened."""
         return self.scenario.words[1:2] == ["close"]
 
     def may_differ(self):
-        """A copy of what did not seem to be there: it has all keys, and says less of itself."""
+        """If a look at the source fails, a copy has all keys but may call their number an estimate."""
         return super().may_differ() or self.point.call in LOOKS and bool(self.scenario.must)
 
     def is_live(self, ended):
@@ -337,7 +337,9 @@ class ErrnoJudge(Judge):
         return super().is_live(ended and self.point.call not in LOOKS)
 
     def is_complete(self, content):
-        return super().is_complete(content) or self.point.call in LOOKS and content[PAGE:] == self.scenario.expected[PAGE:]
+        expected = self.scenario.expected
+        return super().is_complete(content) or (self.point.call in LOOKS and len(content) == len(expected) > PAGE
+                                                and content[PAGE:] == expected[PAGE:])
 
     def sources(self):
         if self.point.call not in SYNCS:  # who copies a live filter, and learns that the disk failed, poisons it

@@ -196,6 +196,7 @@ final class NewFile implements Closeable {
         try (FileChannel channelOfFolder = opened) {
             channelOfFolder.force(true);
         }
+        channel.force(true); // After an error XFS loses the name, and says so of files, not of folders.
     }
 
     @Override

@@ -208,6 +208,7 @@ final class Target {
                 Files.createLink(to, from);
             }
             sync(to.getParent());
+            sync(to); // After an error XFS loses the name, and says so of files, not of folders.
         }
 
         private void upload(Content content) throws IOException {

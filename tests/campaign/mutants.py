@@ -11,7 +11,9 @@ lists survivors with their number for --only. Kill each by a new test, or judge 
 from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
 tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
 MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
-that a file names, such as a copy of survived.tsv."""
+that a file names, such as a copy of survived.tsv.
+
+As root, all of it runs in a mount namespace with a /dev of its own: a mutant may replace what it only was to open."""
 
 import base64
 import collections
@@ -52,6 +54,10 @@ LIBC = ctypes.CDLL(None)
 PR_SET_PDEATHSIG = 1
 MEMORY = 4 << 30
 FILE = 64 << 30  # files of tests have holes
+OWN_DEV = """own=$(mktemp -d); mount -t tmpfs dev "$own"
+cd /dev; cp -a null zero full random urandom tty ptmx fd stdin stdout stderr "$own"; cd "$OLDPWD"
+for name in shm pts; do mkdir "$own/$name"; mount --bind "/dev/$name" "$own/$name"; done
+mount --move "$own" /dev; rmdir "$own"; exec "$@\""""
 
 
 def command(words, **options):
@@ -460,4 +466,7 @@ class Mutants(Campaign):
 
 
 if __name__ == "__main__":
+    if os.geteuid() == 0 and "OWN_DEV" not in os.environ:
+        os.environ["OWN_DEV"] = "yes"
+        os.execvp("unshare", ["unshare", "--mount", "sh", "-euc", OWN_DEV, "sh", *sys.orig_argv])
     sys.exit(main(Mutants))

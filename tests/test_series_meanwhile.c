@@ -403,6 +403,25 @@ static void nor_when_one_is_made_while_it_is_asked(void **state)
     end();
 }
 
+/* Its writer may have died, or its disk has failed: the series is still the one that was opened. */
+static void nor_because_the_next_layer_cannot_be_opened(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    poison_records("series.1");
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+    assert_int_equal(bloomfile_is_stale(reader), 0);
+    assert_int_equal(unlink("series"), 0);
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    end();
+    begin(2, 0);
+    make_one();
+    poison_records("series.1");
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    end();
+}
+
 /* ---- who makes a layer */
 
 static int fill(void)
@@ -678,6 +697,7 @@ int main(void)
         TEST(a_name_lost_to_a_newer_generation_is_no_error_of_finish),
         TEST(a_series_is_not_stale_while_a_generation_is_made),
         TEST(nor_when_one_is_made_while_it_is_asked),
+        TEST(nor_because_the_next_layer_cannot_be_opened),
         TEST(what_takes_the_next_name_meanwhile_stays),
         TEST(a_layer_that_is_poisoned_gets_no_mark),
         TEST(no_third_layer_follows_a_first_one_that_turns_bad),

@@ -109,15 +109,20 @@ static bool is_moving(const bloomfile *f, const bloomfile *newest)
            (s->generations != 0 && files_look(s, &newest->header, newest->header.layer + 1) == 0);
 }
 
+/* If a further layer cannot be opened, because its writer has died for example, the layers of a
+ * growing series still tell: they keep their names. Those of generations do not. */
 bool series_is_stale(const bloomfile *f)
 {
     const struct layers *l;
-    if (lookup_enter_all(f, &l) != 0)
+    const bool all = lookup_enter_all(f, &l) == 0;
+    if (!all && f->series->generations != 0)
         return true;
+    if (!all)
+        l = layers_enter(f);
     bool stale = false;
     for (size_t i = 0; i < l->count && !stale; i++)
         stale = changed_is_stale(l->list[i]);
-    stale = stale && !is_moving(f, layers_newest(l));
+    stale = stale && !(all && is_moving(f, layers_newest(l)));
     layers_leave(f, l);
     return stale;
 }

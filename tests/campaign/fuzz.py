@@ -8,7 +8,7 @@
 library beside the Python reader, which must agree (differential.py).
 
 A case is one run with a seed and a bounded number of executions. It starts from the corpus of the tree and from
-build/campaign/fuzz/corpus, where earlier runs left what they found. Once that has grown, --only does not repeat a case
+build/campaign/fuzz/corpus, where earlier cases left what they found. Once that has grown, --only does not repeat a case
 exactly; the input kept with a finding does."""
 
 import os
@@ -22,31 +22,33 @@ import sys
 from campaign import SOURCE_ROOT, BUILT, Campaign, Found, main
 
 CORPUS = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "fuzz" / "corpus"
-MOST_UNITS = 3000  # of a target in CORPUS
+MOST_UNITS = 1500  # of a target in CORPUS
 GOLDEN = ["tests/golden", "tests/golden-refused"]
 
-# Executions of a case, sanitized and plain: some seconds. The largest input, what it begins with besides its corpus.
+# Executions of a case, sanitized and plain: some five seconds, and half a minute of the cheapest. The largest input, what it
+# begins with besides its corpus. The first round through PLANS takes a tenth, so that a short run reaches each.
+SHORTER = 10
 TARGETS = {
-    "builder": (150, 1500, 2048, []),
-    "compact": (60_000, 400_000, 4096, ["fuzz/*.bin"]),
-    "embedded": (4000, 8000, 8500, [*GOLDEN]),
-    "image": (4000, 12_000, 20_484, [*GOLDEN, "fuzz/*.bloom"]),
-    "keys": (8000, 20_000, 1024, []),
-    "patch": (500, 1500, 4096, ["tests/golden/*.patch"]),
-    "ribbon": (250, 2000, 1024, ["fuzz/*.bin"]),
-    "series": (300, 600, 256, []),
-    "slices": (1500, 4000, 256, []),
-    "unpack": (3000, 8000, 1024, []),
-    "writer": (4000, 8000, 16_388, [*GOLDEN, "fuzz/*.bloom"]),
+    "builder": (1500, 5000, 2048, []),
+    "compact": (2_500_000, 20_000_000, 4096, ["fuzz/*.bin"]),
+    "embedded": (100_000, 300_000, 8500, [*GOLDEN]),
+    "image": (25_000, 80_000, 20_484, [*GOLDEN, "fuzz/*.bloom"]),
+    "keys": (30_000, 300_000, 1024, []),
+    "patch": (1500, 4000, 4096, ["tests/golden/*.patch"]),
+    "ribbon": (1500, 6000, 1024, ["fuzz/*.bin"]),
+    "series": (3000, 5000, 256, []),
+    "slices": (40_000, 100_000, 256, []),
+    "unpack": (12_000, 80_000, 1024, []),
+    "writer": (30_000, 70_000, 16_388, [*GOLDEN, "fuzz/*.bloom"]),
 }
 WAYS = "sanitized", "plain"
 # Executions of a case, and the targets whose inputs it changes.
 DIFFERENTIAL = {
-    "images": (20_000, ["image"]),
-    "live files": (10_000, ["writer"]),
-    "compact forms": (30_000, ["compact"]),
-    "slices": (2000, []),
-    "patches": (300, ["patch"]),
+    "images": (50_000, ["image"]),
+    "live files": (25_000, ["writer"]),
+    "compact forms": (150_000, ["compact"]),
+    "slices": (10_000, []),
+    "patches": (1000, ["patch"]),
 }
 PLANS = [(name, way) for way in WAYS for name in TARGETS] + [(name, "differential") for name in DIFFERENTIAL]
 random.Random(20).shuffle(PLANS)
@@ -69,8 +71,6 @@ class Fuzz(Campaign):
                 for root in SOURCE_ROOT, BUILT:
                     for file in files_of(root, pattern):
                         shutil.copy(file, units / f"{file.parent.name}-{file.name}")
-            for file in sorted((CORPUS / target).iterdir())[:MOST_UNITS]:
-                shutil.copy(file, units)
 
     def plan(self, case):
         return PLANS[case % len(PLANS)]
@@ -81,26 +81,33 @@ class Fuzz(Campaign):
     def run(self, case, chance, folder):
         name, way = self.plan(case)
         seed = chance.randrange(1, 2**31)
-        return self.compare(name, seed, folder) if way == "differential" else self.fuzz(name, way, seed, folder)
+        share = SHORTER if case < len(PLANS) else 1
+        if way == "differential":
+            return self.compare(name, seed, DIFFERENTIAL[name][0] // share, folder)
+        return self.fuzz(case, seed, TARGETS[name][WAYS.index(way)] // share, folder)
 
-    def compare(self, kind, seed, folder):
-        count, inputs = DIFFERENTIAL[kind]
+    def compare(self, kind, seed, count, folder):
+        _, inputs = DIFFERENTIAL[kind]
         call([sys.executable, "-W", "error", pathlib.Path(__file__).with_name("differential.py"), kind, str(seed),
-              str(count), BUILT / "lib" / "libbloomfile.so", folder, *(self.folder / name for name in inputs)], folder)
+              str(count), BUILT / "lib" / "libbloomfile.so", folder,
+              *(root / name for name in inputs for root in (self.folder, CORPUS))], folder)
         return {f"Python: {kind}": {"executions": count, "differential": count}}
 
-    def fuzz(self, target, way, seed, folder):
-        sanitized, plain, most, _ = TARGETS[target]
+    def fuzz(self, case, seed, count, folder):
+        target, way = self.plan(case)
+        most = TARGETS[target][2]
         found, made = folder / "found", folder / "made"
         found.mkdir()
         made.mkdir()
         log = call([BUILT / "fuzz" / f"fuzz-{target}-{way}", f"-seed={seed}",
-                    f"-runs={plain if way == 'plain' else sanitized}", f"-max_len={most}", "-timeout=120",
-                    "-rss_limit_mb=4096", "-print_final_stats=1", f"-artifact_prefix={found}/", made,
-                    self.folder / target], found)
+                    f"-runs={count}", f"-max_len={most}", "-timeout=120", "-rss_limit_mb=4096",
+                    "-print_final_stats=1", f"-artifact_prefix={found}/", made, self.folder / target,
+                    CORPUS / target], found)
         for file in made.iterdir():
             if len(os.listdir(CORPUS / target)) < MOST_UNITS:
-                shutil.copy(file, CORPUS / target)
+                part = CORPUS / f"{target}-{case}.part"
+                shutil.copy(file, part)
+                part.rename(CORPUS / target / file.name)
         done = int(re.search(r"^stat::number_of_executed_units: *(\d+)", log, re.M)[1])
         edges = int(re.findall(r"^#\d+\s+DONE\s+cov: (\d+)", log, re.M)[-1])
         return {target: {"executions": done, "under ASan+UBSan": done if way == "sanitized" else 0, "edges": edges}}

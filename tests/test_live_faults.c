@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "faults.h"
+#include "format/probe.h"
 
 #define LAYOUT    BLOOMFILE_COUNTING
 #define REMOVABLE LIVE_KEYS       /* a number that is there besides */
@@ -424,6 +425,50 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
+/* One whose two positions are these. */
+static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
+{
+    uint64_t digest = probe_least_digest(one, counters);
+    while (probe_reduce(digest * PROBE_MULTIPLIER, counters) != other)
+        digest++;
+    assert_int_equal(probe_reduce(digest, counters), one);
+    return digest;
+}
+
+/* Two keys go, of which each shares a counter with one that stays, and one comes: 0 is the change
+ * of the counters above 0, and -1 that of the keys. */
+static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = live_params(BLOOMFILE_COUNTING);
+    params.hashes = 2;
+    for (unsigned nth = 1; nth <= 4; nth++) {
+        assert_error(bloomfile_create(&writer, "filter", &params, 0), 0);
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        assert_error(bloomfile_get_info(writer, &info), 0);
+        const uint64_t gone[] = { digest_at(info.bits, 1, 2), digest_at(info.bits, 3, 4) };
+        const uint64_t stays = digest_at(info.bits, 2, 4), comes = digest_at(info.bits, 5, 6);
+        assert_error(bloomfile_add_digests(writer, gone, 2, NULL, NULL), 0);
+        assert_error(bloomfile_add_digest(writer, stays, NULL), 0);
+        assert_error(bloomfile_sync(writer), 0);
+        assert_int_equal(info_of_file("filter").keys, 2);
+        assert_error(bloomfile_remove_digest(writer, gone[0]), 0);
+        assert_error(bloomfile_remove_digest(writer, gone[1]), 0);
+        assert_error(bloomfile_add_digest(writer, comes, NULL), 0);
+        const struct faults faults =
+            nth <= 2 ? once(ON_pwrite64, nth, ENOSPC) : from_then_on(ON_pwrite64, nth - 2, ENOSPC);
+        faults_begin(&faults);
+        note(bloomfile_sync(writer));
+        assert_error(done->told, ENOSPC);
+        assert_error(bloomfile_sync(writer), 0);
+        info = info_of_file("filter");
+        assert_int_equal(info.keys, 1);
+        assert_int_equal(info.ones, 4);
+        bloomfile_close(writer);
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
 static int prepare(void **state)
 {
     done = mmap(NULL, sizeof *done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -446,6 +491,7 @@ int main(void)
         cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(interrupted_and_short_calls_are_continued),
         cmocka_unit_test(plain_adds_and_lookups_make_no_system_call),
+        cmocka_unit_test(counts_that_cancel_out_outlive_a_failed_sync),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;
 }

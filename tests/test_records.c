@@ -351,6 +351,19 @@ static void damage_to_either_record_of_a_sealed_image_names_it(void **unused)
     }
 }
 
+static void a_damaged_live_record_beside_a_sealed_one_is_refused(void **unused)
+{
+    (void)unused;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = image_from(in_file);
+        commit(image, slot, 9, BLOOMFILE_LIVE);
+        record_at(image.data, slot)[500] ^= 0x10;
+        assert_verdict("V24", image, BLOOMFILE_ERECORD, slot_names[slot],
+                       IN_FILE / 2 + slot * (IN_FILE / 4));
+        free(image.data);
+    }
+}
+
 static void a_sealing_that_was_interrupted_between_its_two_writes_is_sealed(void **unused)
 {
     (void)unused;
@@ -411,6 +424,7 @@ int main(void)
         cmocka_unit_test(the_record_not_in_force_is_not_held_to_V23),
         cmocka_unit_test(every_flipped_bit_of_a_sealed_header_is_refused),
         cmocka_unit_test(damage_to_either_record_of_a_sealed_image_names_it),
+        cmocka_unit_test(a_damaged_live_record_beside_a_sealed_one_is_refused),
         cmocka_unit_test(a_sealing_that_was_interrupted_between_its_two_writes_is_sealed),
         cmocka_unit_test(any_other_record_beside_a_sealed_one_is_refused),
     };

@@ -53,7 +53,7 @@ static bool owns(struct session_shard *shard)
 
 void session_count(struct session *s, const struct kernel_change *change)
 {
-    if (change->ones == 0 && change->overflow == 0)
+    if (change->keys == 0 && change->ones == 0 && change->overflow == 0)
         return;
     struct session_shard *shard = own_shard(s);
     const bool owner = owns(shard);

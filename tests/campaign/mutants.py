@@ -46,7 +46,7 @@ LEAST = 0.98                         # of those that are not judged
 TABLE = SOURCE_ROOT / "tests" / "campaign" / "mutants.tsv"
 STATE = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / "mutants"
 FAILED = re.compile(rb"\[  FAILED  \]|^(FAIL|ERROR): ", re.M)
-UNIT_TEST = re.compile(r"^static void (\w+)\(void \*\*state\)", re.M)
+UNIT_TEST = re.compile(r"^static void (\w+)\(void \*\*\w+\)", re.M)
 SPLIT = 0.1  # a program that takes longer is run test by test
 EFFECTS = re.compile(r"\w\s*\(|[^=!<>]=[^=]|\+\+|--")  # a call or an assignment, of which more than the value is left out
 FINE = 60    # for so long a test that has passed without mutants is believed to

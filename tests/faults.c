@@ -17,12 +17,14 @@
 static struct faults now;
 static atomic_bool active;
 static atomic_uint calls[FAULT_CALL_COUNT];
+static atomic_size_t flushed;
 
 void faults_begin(const struct faults *faults)
 {
     now = *faults;
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++)
         calls[i] = 0;
+    flushed = 0;
     active = true;
 }
 
@@ -34,6 +36,11 @@ void faults_end(void)
 unsigned fault_calls(enum fault_call call)
 {
     return calls[call];
+}
+
+size_t fault_flushed(void)
+{
+    return flushed;
 }
 
 const char *fault_name(enum fault_call call)
@@ -225,7 +232,10 @@ WRAP_LARGE(int, fstatfs, (int fd, struct statfs *status))
 
 WRAP(int, msync, (void *at, size_t size, int flags))
 {
-    return fails(ON_msync) ? -1 : __real_msync(at, size, flags & ~MS_SYNC);
+    if (fails(ON_msync))
+        return -1;
+    flushed += (flags & MS_SYNC) != 0 ? size : 0;
+    return __real_msync(at, size, flags & ~MS_SYNC);
 }
 
 int __wrap_asprintf(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -50,6 +50,9 @@ void faults_end(void);
 /* How often it was called since faults_begin(). */
 unsigned fault_calls(enum fault_call call);
 
+/* Bytes that msync() was to bring to disk since then, where it did not fail. */
+size_t fault_flushed(void);
+
 const char *fault_name(enum fault_call call);
 
 #endif

@@ -31,6 +31,7 @@ static bloomfile *reader, *writer, *second;
 struct done {
     int told;
     unsigned calls[FAULT_CALL_COUNT];
+    size_t flushed;
     bool leaked;
 };
 
@@ -41,6 +42,7 @@ static void note(int told)
     done->told = told;
     for (unsigned call = 0; call < FAULT_CALL_COUNT; call++)
         done->calls[call] = fault_calls((enum fault_call)call);
+    done->flushed = fault_flushed();
     faults_end();
 }
 
@@ -425,6 +427,42 @@ static void plain_adds_and_lookups_make_no_system_call(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
+/* The steps of the protocol that reach the disk. If the first flush fails, both records are
+ * poisoned, each by a write and a flush. */
+static void operations_write_and_flush_what_the_protocol_wants(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned writes, headers, bodies; /* headers and whole files that are flushed */
+        unsigned writes_of_failed, headers_of_failed;
+    } due[] = {
+        { 1, 2, 0, 2, 2 }, /* opening: the record in force is flushed before the next */
+        { 0, 0, 0, 0, 0 }, /* adding */
+        { 0, 0, 0, 0, 0 }, { 0, 0, 0, 0, 0 }, /* removing */
+        { 1, 2, 0, 2, 2 },                    /* adding after fork, an opening */
+        { 1, 2, 0, 2, 2 }, { 2, 1, 1, 3, 2 }, /* syncing: the mark, and the body; the counts */
+        { 3, 2, 1, 3, 2 }, /* sealing: the mark, and the body; twice the record */
+        { 2, 1, 1, 3, 2 }, /* closing, as syncing */
+    };
+    assert_int_equal(ROWS(due), ROWS(operations));
+    for (size_t i = 0; i < ROWS(operations); i++) {
+        for (unsigned failing = 0; failing < 2; failing++) {
+            begin(&operations[i]);
+            const size_t whole = info_of(writer).image_size;
+            const struct faults faults = once(ON_msync, failing, EIO);
+            faults_begin(&faults);
+            operations[i].run();
+            assert_int_equal(done->calls[ON_pwrite64],
+                             failing ? due[i].writes_of_failed : due[i].writes);
+            assert_int_equal(done->flushed, failing
+                                                ? IN_FILE * due[i].headers_of_failed
+                                                : IN_FILE * due[i].headers + whole * due[i].bodies);
+            close_all();
+            assert_int_equal(unlink("filter"), 0);
+        }
+    }
+}
+
 /* One whose two positions are these. */
 static uint64_t digest_at(uint64_t counters, uint64_t one, uint64_t other)
 {
@@ -491,6 +529,7 @@ int main(void)
         cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(interrupted_and_short_calls_are_continued),
         cmocka_unit_test(plain_adds_and_lookups_make_no_system_call),
+        cmocka_unit_test(operations_write_and_flush_what_the_protocol_wants),
         cmocka_unit_test(counts_that_cancel_out_outlive_a_failed_sync),
     };
     return cmocka_run_group_tests(tests, prepare, clean_up) != 0;

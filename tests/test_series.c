@@ -4,6 +4,7 @@
 #include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,14 @@ static void finish(bloomfile *f)
 {
     assert_error(bloomfile_finish(f), 0);
     bloomfile_close(f);
+}
+
+static void wait_for(pid_t child)
+{
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void make_grown(const char *path)
@@ -539,6 +548,65 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     assert_error(open_error("mark", 0), BLOOMFILE_ELAYER);
 }
 
+static void a_writer_leaves_the_layers_before_the_newest_as_they_are(void **state)
+{
+    (void)state;
+    bloomfile *f = create("left", BLOOMFILE_GROW);
+    add_numbers_to(f, 0, FIRST + 10, 10);
+    finish(f);
+    const struct bytes before = read_file("left");
+    f = opened("left", BLOOMFILE_WRITE);
+    assert_int_equal(bloomfile_layers(f), 2);
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
+    assert_file_holds("left", before.data, before.size);
+    finish(f);
+    assert_file_holds("left", before.data, before.size);
+    free(before.data);
+}
+
+/* Clears it in one record, and tears the other, which is in force. */
+static void tear_the_mark(const char *path)
+{
+    struct bytes image = read_file(path);
+    const unsigned now = slot_in_force(path);
+    assert_true((record_at(image.data, now)[RECORD_AT_flags] & RECORD_SUCCEEDED) != 0);
+    record_at(image.data, now)[RECORD_AT_n] ^= 1;
+    record_at(image.data, 1 - now)[RECORD_AT_flags] &= (uint8_t)~RECORD_SUCCEEDED;
+    reseal_record(image.data, 1 - now);
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, image.data, IN_FILE, 0), IN_FILE);
+    assert_int_equal(close(fd), 0);
+    free(image.data);
+}
+
+/* Its maker was killed while it wrote the record, beside a writer that had not seen it. */
+static void a_mark_in_a_record_that_was_torn_stays(void **state)
+{
+    (void)state;
+    finish(create("torn", BLOOMFILE_GROW));
+    bloomfile *f = opened("torn", BLOOMFILE_WRITE);
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bloomfile *maker = opened("torn", BLOOMFILE_WRITE);
+        add_numbers_to(maker, 0, FIRST + 10, 10);
+        _exit(0);
+    }
+    wait_for(child);
+    tear_the_mark("torn");
+    bloomfile_close(f);
+    struct bytes image = read_file("torn");
+    const unsigned now = slot_in_force("torn");
+    assert_true((record_at(image.data, now)[RECORD_AT_flags] & RECORD_SUCCEEDED) != 0);
+    free(image.data);
+    f = opened("torn", BLOOMFILE_WRITE);
+    assert_int_equal(bloomfile_layers(f), 2);
+    assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    finish(f);
+}
+
 /* ---- what a series does not do */
 
 static void what_needs_one_filter_refuses_a_series(void **state)
@@ -739,14 +807,6 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
     finish(f);
 }
 
-static void wait_for(pid_t child)
-{
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
 static void a_child_makes_layers_that_its_parent_finds(void **state)
 {
     (void)state;
@@ -905,6 +965,8 @@ int main(void)
         TEST(a_file_with_two_names_gets_no_successor),
         TEST(new_layers_have_the_rights_of_the_first),
         TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),
+        TEST(a_writer_leaves_the_layers_before_the_newest_as_they_are),
+        TEST(a_mark_in_a_record_that_was_torn_stays),
         TEST(what_needs_one_filter_refuses_a_series),
         TEST(parameters_that_contradict_a_series_are_refused),
         TEST(a_sealed_series_is_one_file_or_a_part_of_one),

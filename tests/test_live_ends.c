@@ -9,9 +9,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "format/fields.h"
+#include "format/header.h"
 
 static void sealing_ends_writing(void **state)
 {
@@ -118,6 +119,38 @@ static void set_other_boot(uint8_t *record)
 static void set_poisoned(uint8_t *record)
 {
     record[RECORD_AT_state] = BLOOMFILE_POISONED;
+}
+
+static void set_sync_begun(uint8_t *record)
+{
+    record[RECORD_AT_flags] |= RECORD_SYNC_BEGUN;
+}
+
+/* The kernel may have told it of a failed write, and tells that only once. */
+static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        add(create("filter", 1000), 0, 50);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (unsigned accepting = 0; accepting < 2; accepting++) {
+        bloomfile *f = open_for("filter", accepting ? BLOOMFILE_ACCEPT_UNCLEAN : 0);
+        change_records("filter", set_sync_begun);
+        const int error = accepting ? 0 : BLOOMFILE_EUNCLEAN;
+        assert_error(bloomfile_seal_to("copy", f, 0), error);
+        assert_int_equal(access("copy", F_OK) == 0, accepting);
+        assert_error(bloomfile_status(f), error);
+        if (accepting)
+            assert_has(f, 50);
+        else
+            assert_true(bloomfile_contains_digest(f, number(0, 1u << 30)));
+        bloomfile_close(f);
+    }
 }
 
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
@@ -283,6 +316,7 @@ int main(void)
         IN_NEW_DIR(a_sealed_copy_is_the_same_as_sealing_in_place),
         IN_NEW_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count),
         IN_NEW_DIR(a_rescued_filter_goes_on_elsewhere),
+        IN_NEW_DIR(what_a_writer_was_killed_syncing_is_not_copied),
         IN_NEW_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted),
         IN_NEW_DIR(once_poisoned_everything_is_maybe),
         IN_NEW_DIR(what_is_known_to_be_poisoned_stays_so),

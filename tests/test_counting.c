@@ -230,6 +230,10 @@ static void counts_that_do_not_add_up_are_called_estimates(void **state)
     assert_error(bloomfile_open(&remover, "filter", BLOOMFILE_WRITE), 0);
     assert_error(take_back(remover, 1), 0);
     bloomfile_close(remover); /* 0 - 1 keys: the one was not committed yet */
+    assert_error(bloomfile_open(&remover, "filter", 0), 0);
+    assert_int_equal(info_of(remover).keys, 0);
+    assert_int_equal(info_of(remover).ones, 0);
+    bloomfile_close(remover);
     bloomfile_close(adder);
     assert_error(bloomfile_open(&adder, "filter", BLOOMFILE_WRITE), 0);
     assert_int_equal(info_of(adder).keys_estimated, 1);

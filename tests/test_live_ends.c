@@ -153,6 +153,29 @@ static void what_a_writer_was_killed_syncing_is_not_copied(void **state)
     }
 }
 
+/* As it is where counts are estimated, which is no reason to refuse it. */
+static void a_reader_copies_what_a_killed_writer_has_left(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        add(create("filter", 1000), 0, 50);
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    bloomfile *next = open_for("filter", BLOOMFILE_WRITE), *reader = open_for("filter", 0);
+    add(next, 50, 60);
+    assert_int_equal(info_of(reader).keys_estimated, 1);
+    assert_error(bloomfile_seal_to("copy", reader, 0), 0);
+    bloomfile_close(next);
+    bloomfile_close(reader);
+    bloomfile *copy = open_for("copy", BLOOMFILE_VERIFY_FULL);
+    assert_has(copy, 60);
+    bloomfile_close(copy);
+}
+
 static void after_the_machine_died_it_opens_only_if_that_is_accepted(void **state)
 {
     (void)state;
@@ -316,6 +339,7 @@ int main(void)
         IN_NEW_DIR(a_sealed_copy_is_the_same_as_sealing_in_place),
         IN_NEW_DIR(a_copy_of_a_filter_in_use_has_an_estimated_count),
         IN_NEW_DIR(a_rescued_filter_goes_on_elsewhere),
+        IN_NEW_DIR(a_reader_copies_what_a_killed_writer_has_left),
         IN_NEW_DIR(what_a_writer_was_killed_syncing_is_not_copied),
         IN_NEW_DIR(after_the_machine_died_it_opens_only_if_that_is_accepted),
         IN_NEW_DIR(once_poisoned_everything_is_maybe),

@@ -498,6 +498,8 @@ static void counts_that_cancel_out_outlive_a_failed_sync(void **state)
         faults_begin(&faults);
         note(bloomfile_sync(writer));
         assert_error(done->told, ENOSPC);
+        assert_int_equal(info_of(writer).keys, 1);
+        assert_int_equal(info_of(writer).ones, 4);
         assert_error(bloomfile_sync(writer), 0);
         info = info_of_file("filter");
         assert_int_equal(info.keys, 1);

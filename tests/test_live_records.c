@@ -25,6 +25,28 @@ static int begin(void **state)
     return 0;
 }
 
+/* ---- the first two */
+
+/* L9, and what joins it. */
+static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_create(&f, "new", &params, 0), 0);
+    struct bytes image = read_file("new");
+    uint8_t first[RECORD_SIZE] = { 0 };
+    const uint8_t *record = record_at(image.data, 0);
+    put64(first + RECORD_AT_sequence, 1);
+    put32(first + RECORD_AT_state, BLOOMFILE_LIVE);
+    memcpy(first + RECORD_AT_header_crc, image.data + IN_FILE / 2 - 4, 4);
+    memcpy(first + RECORD_SIZE - 4, record + RECORD_SIZE - 4, 4);
+    assert_memory_equal(record, first, sizeof first);
+    assert_int_equal(get64(record_at(image.data, 1) + RECORD_AT_sequence), 2);
+    free(image.data);
+    bloomfile_close(f);
+}
+
 /* ---- a commit that is cut short, or damaged */
 
 static off_t place_of(unsigned slot)
@@ -383,6 +405,7 @@ int main(void)
 {
 #define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, leave_temp_dir)
     const struct CMUnitTest tests[] = {
+        ON_NEW_FILTER(a_new_file_has_one_record_that_nobody_has_joined),
         ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force),
         ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
         ON_NEW_FILTER(both_records_damaged_are_refused),

@@ -110,6 +110,17 @@ static double measured_rate(const bloomfile *f)
     return m.fpr;
 }
 
+static void add_up(struct bloomfile_info *sum, const struct bloomfile_info *layer)
+{
+    sum->bits += layer->bits;
+    sum->bits_unfolded += layer->bits_unfolded;
+    sum->body_size += layer->body_size;
+    sum->image_size += layer->image_size;
+    sum->pages += layer->pages;
+    sum->capacity += layer->capacity;
+    sum->ones += layer->ones;
+}
+
 static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
 {
     (void)state;
@@ -121,8 +132,10 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
     assert_int_equal(sum.layers, 6);
     assert_true(sum.fpr == 0.01);
     double rates = 0, due = 0.01 / 8;
+    struct bloomfile_info told = { 0 };
     for (size_t i = 0; i < bloomfile_layers(f); i++) {
         struct bloomfile_info layer = info_of(bloomfile_layer(f, i));
+        add_up(&told, &layer);
         assert_int_equal(layer.layer, i);
         assert_int_equal(layer.capacity, FIRST << i);
         assert_int_equal(layer.series, sum.series);
@@ -132,6 +145,13 @@ static void each_layer_is_twice_as_large_and_all_keep_the_rate(void **state)
         assert_true(fabs(layer.fpr - due) < 1e-12);
         due *= 7.0 / 8; /* so their sum stays below 0.01, however many there are */
     }
+    assert_int_equal(sum.bits, told.bits);
+    assert_int_equal(sum.bits_unfolded, told.bits_unfolded);
+    assert_int_equal(sum.body_size, told.body_size);
+    assert_int_equal(sum.image_size, told.image_size);
+    assert_int_equal(sum.pages, told.pages);
+    assert_int_equal(sum.capacity, told.capacity);
+    assert_int_equal(sum.ones, told.ones);
     assert_true(rates < 0.01);
     assert_true(measured_rate(f) > measured_rate(bloomfile_layer(f, 0)));
     assert_true(measured_rate(f) < 0.011);

@@ -64,8 +64,11 @@ build() {
     directory=$1
     shift
     again=
-    [ ! -f "$directory/build.ninja" ] || again=--reconfigure
     log=$(mktemp)
+    if [ -f "$directory/build.ninja" ]; then
+        again=--reconfigure
+        meson configure --clearcache "$directory" >"$log" 2>&1 || : # of headers that were missing and are there now
+    fi
     if ! { meson setup $again "$directory" "$@" && ninja -C "$directory" $targets; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian: clang
+# Debian: clang libclang-rt-14-dev
 # compiler: clang
 # meson: -Dfuzz=true -Dengines=disabled
 # build: fuzz

@@ -11,7 +11,8 @@ lists survivors with their number for --only. Kill each by a new test, or judge 
 from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
 tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
 MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
-that a file names, such as a copy of survived.tsv.
+that a file names, such as a copy of survived.tsv. With MUTANT_SANITIZE=1, tests run with AddressSanitizer and UBSan, as in
+scripts/test.
 
 As root, all of it runs in a mount namespace with a /dev of its own: a mutant may replace what it only was to open."""
 
@@ -41,6 +42,10 @@ ROOMS = "format", "image", "handle"  # all of them
 SAMPLE = 1500                        # of the rest
 SECONDS = float(os.environ.get("MUTANT_SECONDS", 20))
 TESTS = os.environ.get("MUTANT_TESTS", "quick")
+SANITIZE = os.environ.get("MUTANT_SANITIZE", "") == "1"
+WAY = "sanitized" if SANITIZE else "build"
+SANITIZERS = {"ASAN_OPTIONS": "abort_on_error=1:detect_stack_use_after_return=1:allocator_may_return_null=1",
+              "UBSAN_OPTIONS": "halt_on_error=1"} if SANITIZE else {}
 LONGEST = min(20.0, SECONDS)         # a test that takes more of the processor's time is not asked
 LEAST = 0.98                         # of those that are not judged
 TABLE = SOURCE_ROOT / "tests" / "campaign" / "mutants.tsv"
@@ -106,13 +111,14 @@ class Test:
 
     def run(self, folder, extra, seconds, wall):
         """(what killed it or None, seconds of the processor, of the clock)."""
-        environment = dict(os.environ, **self.environment, TMPDIR=str(folder), **extra)
+        environment = dict(os.environ, **SANITIZERS, **self.environment, TMPDIR=str(folder), **extra)
 
         def limits():
             os.setpgrp()
             LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-            resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+            if not SANITIZE:  # whose shadow memory counts
+                resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -300,11 +306,13 @@ class Mutants(Campaign):
 
     def build(self):
         """Of programs, those that the tests need."""
-        self.built = self.tree / "build"
+        self.built = self.tree / WAY
         header = self.tree / "tests" / "campaign" / "mutant.h"
         if not (self.built / "build.ninja").exists():
+            how = ["-Db_sanitize=address,undefined"] if SANITIZE else []
             command(["meson", "setup", self.built, self.tree, "-Doptimization=1", "-Ddebug=false", "-Djava=disabled",
-                     "-Dmpi=disabled", f"-Dc_args=-w -D_GNU_SOURCE -include {header}"], env=dict(os.environ, CC="gcc"))
+                     "-Dmpi=disabled", *how, f"-Dc_args=-w -D_GNU_SOURCE -include {header}"],
+                    env=dict(os.environ, CC="gcc"))
         command(["ninja", "-C", self.built, "build.ninja"])  # or it tells of the tests of the last run
         rows = json.loads(command(["meson", "introspect", "--tests", self.built]))
         self.tests = [Test(row) for row in rows if self.is_asked(row)]
@@ -335,7 +343,7 @@ class Mutants(Campaign):
             binary = pathlib.Path(program.words[0])
             key = library.hexdigest()[:16] + hashlib.sha256(binary.read_bytes()).hexdigest()[:16] \
                 if binary.is_file() and str(binary).startswith(str(self.built)) else library.hexdigest()[:32]
-            path = STATE / "reached" / f"{program.name}.json"
+            path = STATE / "reached" / WAY / f"{program.name}.json"
             known = json.loads(path.read_text()) if path.exists() else {"key": None}
             if known["key"] != key or (known["longest"] < LONGEST and any(row["why"] for row in known["tests"].values())):
                 known = {"key": key, "longest": LONGEST, "tests": self.measure(program)}

@@ -8,7 +8,7 @@ value, or a call or assignment removed. A test that meets it kills it by failing
 
 The cases are all of format/, image/ and handle/, and a fixed sample of the other rooms. build/campaign/mutants/survived.tsv
 lists survivors with their number for --only. Kill each by a new test, or judge it in mutants.tsv: why no test can tell it
-from the library. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
+from the library. Of a survivor of which gcc makes the same code, no test can tell it. A complete run fails if fewer than 98 % of the others die. MUTANT_SECONDS is the processor time for the
 tests of one mutant (20); MUTANT_TESTS is "quick" (C tests of the quick suite; the default), "unit" (all C tests) or "all".
 MUTANT_FILES takes only files of lib/ whose path has one of these prefixes, as in "image/ handle/"; MUTANT_LIST only mutants
 that a file names, such as a copy of survived.tsv. With MUTANT_SANITIZE=1, tests run with AddressSanitizer and UBSan, as in
@@ -158,10 +158,10 @@ class Test:
 
 class Mutants(Campaign):
     unit = "mutants"
-    columns = ("killed", "by hanging", "equivalent", "not reached", "survived", "unsteady")
+    columns = ("killed", "by hanging", "equivalent", "same code", "not reached", "survived", "unsteady")
 
     def prepare(self, folder):
-        self.seen, self.passed = folder / "reached", {}
+        self.seen, self.passed, self.code, self.headers = folder / "reached", {}, {}, {}
         self.compilers = self.commands()
         files = self.find()
         self.choose(files)
@@ -212,15 +212,16 @@ class Mutants(Campaign):
         every = [identity for file in files.values() for _, mutants in file.all() for identity, _ in mutants]
         rest = sorted((i for i in every if i.room not in ROOMS), key=lambda i: i.id)[:SAMPLE]
         wanted = {i.id for i in every if i.room in ROOMS} | {i.id for i in rest}
-        self.cases, self.number, self.first, self.file_of = [], {}, {}, []
+        self.cases, self.number, self.first, self.file_of, self.text = [], {}, {}, [], {}
         for file in files.values():
-            for _, mutants in file.all():
+            for place, mutants in file.all():
                 those = [identity for identity, _ in mutants if identity.id in wanted]
                 for identity in those:
                     if identity.id in self.number:
                         cannot(f"two mutants have one name: {identity}")
                     self.first[len(self.cases)] = self.number[those[0].id] if identity != those[0] else len(self.cases)
                     self.number[identity.id] = len(self.cases)
+                    self.text[identity.id] = mutate.alone(file, place, identity.name)
                     self.file_of.append(identity.file)
                     self.cases.append(identity)
 
@@ -398,6 +399,44 @@ class Mutants(Campaign):
                 judged[name] = reason
         return judged
 
+    # ---- whether it is one at all
+
+    def is_same_code(self, identity, folder):
+        """Whether gcc makes the same of each source of the library that has the mutant in it."""
+        path = folder / "changed" / identity.file.removeprefix("lib/")
+        path.parent.mkdir(parents=True)
+        path.write_text(self.text[identity.id])
+        header = path.suffix == ".h"
+        if header and "/" not in identity.file.removeprefix("lib/"):
+            return False  # a source beside it finds its own
+        for source in self.compilers:
+            if header and SOURCE_ROOT / identity.file not in self.headers_of(source):
+                continue
+            if not header and source != SOURCE_ROOT / identity.file:
+                continue
+            if source not in self.code:
+                self.code[source] = self.code_of(source, source.read_text(), [])
+            text = source.read_text() if header else self.text[identity.id]
+            if self.code_of(source, text, [f"-I{folder}/changed"]) != self.code[source]:
+                return False
+        return True
+
+    def gcc(self, source, words, **options):
+        flags = [word for word in self.compilers[source] if word.startswith(("-I", "-D", "-std", "-m"))]
+        return subprocess.run(["gcc", *words, *flags], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False, **options)
+
+    def code_of(self, source, text, words):
+        """None: it does not compile."""
+        words = [*words, f"-I{source.parent}", "-O2", "-fPIC", "-w", "-S", "-o", "-", "-x", "c", "-"]
+        done = self.gcc(source, words, input=text.encode())
+        return hashlib.sha256(done.stdout).digest() if done.returncode == 0 else None
+
+    def headers_of(self, source):
+        if source not in self.headers:
+            rule = self.gcc(source, ["-MM", source]).stdout.decode().replace("\\\n", " ")
+            self.headers[source] = {pathlib.Path(word).resolve() for word in rule.split()[1:]}
+        return self.headers[source]
+
     # ---- one
 
     def describe(self, case):
@@ -460,6 +499,8 @@ class Mutants(Campaign):
                 with open(STATE / "killed.tsv", "a") as file:
                     file.write(f"{identity.id}\t{identity.file}\t{test.name}\n")
                 return {row: {"mutants": 1, "killed": 1, **({"by hanging": 1} if why == "hangs" else {})}}
+        if self.is_same_code(identity, folder):
+            return {row: {"mutants": 1, "same code": 1}}
         why = "survived" if tests else "not reached"
         with open(STATE / "survived.tsv", "a") as file:
             file.write(f"{identity.id}\t{identity}\t{why}\t{case}\t{asked} of {len(tests)} tests\n")

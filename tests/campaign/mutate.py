@@ -473,6 +473,12 @@ class Writer:
         return self.spans[best[1]][2] if best else None
 
 
+def alone(file, place, name):
+    """The file with one mutant in it, and nothing else."""
+    text = place.mutants[name]
+    return file.text[:place.start] + (f"({text})" if place.kind == "expression" else text) + file.text[place.end:]
+
+
 def _begin(root):
     global finder  # of each process
     finder = Finder(root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian: gcovr clang-19 llvm-19 g++ mandoc
+# Debian: gcovr clang-19 libclang-rt-19-dev llvm-19 g++ mandoc
 # meson: -Dbuildtype=debug -Db_coverage=true -Dc_args=-fprofile-update=atomic
 # each: no
 # build: coverage

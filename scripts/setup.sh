@@ -42,6 +42,8 @@ need() {
         exit 2
     fi
     rm -f "$log"
+    mkdir -p "$BUILD"
+    touch "$BUILD/installed"
 }
 
 # need_engines: the packages of the storage engines, or those of them that can be had. Sets $engines for
@@ -67,9 +69,10 @@ build() {
     log=$(mktemp)
     if [ -f "$directory/build.ninja" ]; then
         again=--reconfigure
-        meson configure --clearcache "$directory" >"$log" 2>&1 || : # of headers that were missing and are there now
+        # Meson remembers which headers were missing; they may be there now.
+        [ ! -e "$BUILD/installed" ] || [ "$directory/set-up" -nt "$BUILD/installed" ] || again=--wipe
     fi
-    if ! { meson setup $again "$directory" "$@" && ninja -C "$directory" $targets; } >"$log" 2>&1; then
+    if ! { meson setup $again "$directory" "$@" && touch "$directory/set-up" && ninja -C "$directory" $targets; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         echo "$0: cannot build in $directory" >&2

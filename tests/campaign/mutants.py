@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian: clang-14 python3-clang-14
+# Debian: clang-14 python3-clang-14 git
 # each: no
 # build: mutants-plain
 # targets: build.ninja

@@ -75,14 +75,17 @@ class Power(Campaign):
         """In a process of its own, which may leave the mounts."""
         pid = os.fork()
         if pid == 0:
-            leave_mounts()
             trial = self.shared / f"trial of {file_system}"
             trial.mkdir()
-            run("mount", "-t", "tmpfs", "tmpfs", trial)
-            trouble = try_loss(trial, file_system, "disk")
+            try:
+                leave_mounts()
+                run("mount", "-t", "tmpfs", "tmpfs", trial)
+                trouble = try_loss(trial, file_system, "disk")
+                unmount_all(trial)
+            except (OSError, RuntimeError) as error:
+                trouble = error
             if trouble:
                 print(f"without {file_system}: {trouble}", file=sys.stderr)
-            unmount_all(trial)
             os._exit(1 if trouble else 0)
         return os.waitpid(pid, 0)[1] == 0
 

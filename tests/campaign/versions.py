@@ -95,6 +95,9 @@ class Versions(Campaign):
         self.total = len(self.cases)
 
     def tags(self):
+        """Of this repository; an archive has none."""
+        if not (SOURCE_ROOT / ".git").exists():
+            return []
         listed = subprocess.run(["git", "-C", SOURCE_ROOT, "tag", "-l", "v*"], stdout=subprocess.PIPE, text=True, check=False)
         return listed.stdout.split()
 

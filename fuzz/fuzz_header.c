@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fuzzes the header alone, which decides all else, without a body: hundreds of thousands in a
- * second. No input may be read beyond its end, be judged by how many faults there is room for, or be
- * valid and come out of its own encoding as another header. Each input is taken twice: as it is, and
- * with checksums put right and the size that its geometry has.
+ * second. No input may be read beyond its end, be judged by how many faults there is room for, or
+ * be valid and come out of its own encoding as another header. Each input is taken twice: as it is,
+ * and with checksums put right and the size that its geometry has.
  *
- * Input: 1 byte, odd for 4096 bytes of header and with bit 1 set for equal records; 8 of the image's
- * size; 128 of each record; then the static header. What is missing is 0.
+ * Input: 1 byte, odd for 4096 bytes of header, with bit 1 set for equal records and bit 2 for a
+ * size that cuts the header; 8 of the image's size; 128 of each record; then the static header.
+ * What is missing is 0.
  */
 #include <bloomfile.h>
 
@@ -83,8 +84,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(image, first, header / 2);
     for (unsigned i = 0; i < 2; i++)
         memcpy(image + header / 2 + i * header / 4, records + (equal ? 0 : i * RECORD), RECORD);
-    use(image, get64(input + 1));
+    const uint64_t given = get64(input + 1), cut = given % (HEADER_MAX + 1);
+    use(image, (input[0] & 4) != 0 ? cut : given);
     mend_checksums(image, header_bytes(image));
-    use(image, right_size(image, get64(input + 1)));
+    use(image, right_size(image, given));
     return 0;
 }

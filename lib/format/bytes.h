@@ -37,12 +37,6 @@ static inline uint64_t get64(const uint8_t *p)
     return BYTES_SWAP64(x);
 }
 
-static inline void put16(uint8_t *p, uint16_t x)
-{
-    x = BYTES_SWAP16(x);
-    memcpy(p, &x, sizeof x);
-}
-
 static inline void put32(uint8_t *p, uint32_t x)
 {
     x = BYTES_SWAP32(x);

@@ -81,7 +81,7 @@ void portion_check(const uint8_t *bytes, const struct header *h, struct header_f
 static void check_layer_state(const struct header *h, struct header_faults *faults)
 {
     const bool sealed = h->record.state == BLOOMFILE_SEALED;
-    if (sealed != (h->layers != 0))
+    if (h->header_size == GEOMETRY_FILE_HEADER && sealed != (h->layers != 0))
         HEADER_FAULT(BLOOMFILE_ESERIES, layers);
 }
 

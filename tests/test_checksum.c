@@ -50,6 +50,18 @@ static void the_checksums_of_pages_combine_to_that_of_the_whole(void **state)
     }
 }
 
+static void a_part_may_have_any_size(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 63, 4095, 4096, 4097, 8192 };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        struct checksum_sum sum = { 0 };
+        checksum_append(&sum, checksum(text, CHECKSUM_PAGE), CHECKSUM_PAGE);
+        checksum_append(&sum, checksum(text + CHECKSUM_PAGE, sizes[i]), sizes[i]);
+        assert_int_equal(sum.crc, checksum(text, CHECKSUM_PAGE + sizes[i]));
+    }
+}
+
 static void a_body_has_a_checksum_for_each_page_it_begins(void **state)
 {
     (void)state;
@@ -98,6 +110,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_checksum_is_the_crc_32_of_zlib),
         cmocka_unit_test(the_checksums_of_pages_combine_to_that_of_the_whole),
+        cmocka_unit_test(a_part_may_have_any_size),
         cmocka_unit_test(a_body_has_a_checksum_for_each_page_it_begins),
         cmocka_unit_test(a_part_may_have_more_than_32_bits_of_size),
     };

@@ -99,6 +99,26 @@ static void fewer_than_16_bytes_are_too_few_whatever_they_say(void **state)
     free(image.data);
 }
 
+static void what_the_bytes_do_not_hold_is_zero(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct bytes image = image_from(recipes[r]);
+        memset(image.data + AT_tag, 0xFF, EMBEDDED / 2 - AT_tag);
+        for (size_t size = 16; size < EMBEDDED / 2; size++) {
+            uint8_t padded[EMBEDDED] = { 0 };
+            memcpy(padded, image.data, size);
+            struct header cut, expected;
+            struct header_faults faults = { 0 };
+            memset(&expected, 0, sizeof expected);
+            header_read_static(padded, &expected);
+            decode_header(image.data, size, &cut, &faults);
+            assert_memory_equal(&cut, &expected, sizeof cut);
+        }
+        free(image.data);
+    }
+}
+
 static void a_header_size_other_than_512_and_4096_is_refused(void **state)
 {
     (void)state;
@@ -110,6 +130,10 @@ static void a_header_size_other_than_512_and_4096_is_refused(void **state)
         for (size_t i = 0; i < ROWS(sizes); i++) {
             put32(image.data + AT_header_size, sizes[i]);
             assert_verdict("V4", image, BLOOMFILE_EHEADERSIZE, "header_size", AT_header_size);
+            struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+            bloomfile_inspect(image.data, image.size, &info, NULL, NULL);
+            assert_int_equal(info.header_size, sizes[i]);
+            assert_int_equal(info.image_size | info.pages, 0);
         }
         free(image.data);
     }
@@ -429,6 +453,11 @@ static void what_the_other_record_is_is_told(void **state)
 {
     (void)state;
     struct bytes image = image_from(recipes[3]);
+    struct header whole;
+    struct header_faults none = { 0 };
+    decode_header(image.data, image.size, &whole, &none);
+    assert_true(whole.other_intact && whole.records_identical);
+    assert_false(decode_seal_unfinished(&whole, &none));
     put64(record_at(image.data, 1) + RECORD_AT_sequence, 5);
     put32(record_at(image.data, 1) + RECORD_AT_state, BLOOMFILE_POISONED);
     reseal_record(image.data, 1);
@@ -479,6 +508,63 @@ static void a_live_header_has_one_record(void **state)
         assert_int_equal(bytes[at], 0);
 }
 
+static void a_whole_filter_has_zeros_where_portions_have_fields(void **state)
+{
+    (void)state;
+    struct header h = { .version = HEADER_VERSION,
+                        .header_size = IN_FILE,
+                        .layer = 1,
+                        .link = 2,
+                        .series_fpr = 0.5,
+                        .whole_blocks = 3 };
+    uint8_t bytes[IN_FILE];
+    header_encode(&h, bytes);
+    for (size_t at = AT_series; at < IN_FILE / 2 - 4; at++)
+        assert_int_equal(bytes[at], 0);
+}
+
+static void reserved_bytes_of_a_record_are_kept(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = { EMBEDDED, IN_FILE };
+    for (size_t i = 0; i < ROWS(sizes); i++) {
+        const struct header h = { .header_size = sizes[i] };
+        const struct record r = { .writers = UINT32_MAX };
+        uint8_t kept[IN_FILE / 4], bytes[IN_FILE / 4];
+        memset(kept, 0xEE, sizeof kept);
+        header_encode_record(&h, &r, kept, bytes);
+        assert_int_equal(get32(bytes + RECORD_AT_writers), UINT32_MAX);
+        for (size_t at = RECORD_AT_writers + 4; at < sizes[i] / 4 - 4; at++)
+            assert_int_equal(bytes[at], 0xEE);
+    }
+}
+
+/* Of a sealed one also if it is only half sealed: then the other record may be completed. */
+static void a_header_is_still_what_it_was_if_its_bytes_are(void **state)
+{
+    (void)state;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        struct bytes image = image_from(recipes[4]);
+        put64(record_at(image.data, !slot) + RECORD_AT_sequence, 5);
+        put32(record_at(image.data, !slot) + RECORD_AT_state, BLOOMFILE_LIVE);
+        reseal_record(image.data, !slot);
+        struct header h;
+        struct header_faults faults = { 0 };
+        decode_header(image.data, image.size, &h, &faults);
+        assert_int_equal(faults.count, 0);
+        assert_int_equal(h.in_force, slot);
+        const uint8_t *other = record_at(image.data, !slot);
+        for (uint8_t *byte = image.data; byte < image.data + IN_FILE; byte++) {
+            assert_true(header_is_still(&h, image.data));
+            *byte ^= 1;
+            assert_int_equal(header_is_still(&h, image.data),
+                             byte >= other && byte < other + IN_FILE / 4);
+            *byte ^= 1;
+        }
+        free(image.data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -487,6 +573,7 @@ int main(void)
         cmocka_unit_test(text_mode_damage_is_told_from_six_bytes_on),
         cmocka_unit_test(a_header_cut_short_is_refused_at_every_length),
         cmocka_unit_test(fewer_than_16_bytes_are_too_few_whatever_they_say),
+        cmocka_unit_test(what_the_bytes_do_not_hold_is_zero),
         cmocka_unit_test(a_header_size_other_than_512_and_4096_is_refused),
         cmocka_unit_test(a_header_with_a_wrong_checksum_is_refused),
         cmocka_unit_test(each_field_is_held_to_its_rule),
@@ -501,6 +588,9 @@ int main(void)
         cmocka_unit_test(what_the_other_record_is_is_told),
         cmocka_unit_test(a_ribbon_is_never_live),
         cmocka_unit_test(a_live_header_has_one_record),
+        cmocka_unit_test(a_whole_filter_has_zeros_where_portions_have_fields),
+        cmocka_unit_test(reserved_bytes_of_a_record_are_kept),
+        cmocka_unit_test(a_header_is_still_what_it_was_if_its_bytes_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

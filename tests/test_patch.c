@@ -178,6 +178,28 @@ static void edits_are_as_few_bytes_as_can_be(void **state)
     free(base.data);
 }
 
+/* Its exclusive or with the first has no bytes left, up to the checksum. */
+static void a_second_record_that_changes_like_the_first_takes_no_edit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(header_sizes); i++) {
+        const uint32_t size = header_sizes[i], last = size / 4 - 5;
+        struct bytes base = image_from((struct recipe){ BLOOMFILE_BLOCKED, size, 1024, 6, 5, 0 });
+        uint8_t result[IN_FILE], edits[PATCH_NUMBER_MOST + 2];
+        memcpy(result, base.data, size);
+        record_at(result, 0)[last] = record_at(result, 1)[last] = 0x55;
+        reseal_header(result);
+        struct patch_head head = { .base = name_of(base.data, size),
+                                   .result = name_of(result, size) };
+        patch_make_edits(&head, base.data, result, size);
+        const size_t number = patch_put_number(edits, size / 2 + last);
+        memcpy(edits + number, (uint8_t[]){ 1, 0x55 }, 2);
+        assert_int_equal(head.edits_size, number + 2);
+        assert_memory_equal(head.edits, edits, number + 2);
+        free(base.data);
+    }
+}
+
 static void an_edit_may_be_empty(void **state)
 {
     (void)state;
@@ -216,6 +238,27 @@ static void edits_that_are_cut_short_are_refused(void **state)
         p.head.edits_size--;
         assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
     }
+    free_pair(p);
+}
+
+static void a_size_that_is_cut_short_is_refused(void **state)
+{
+    (void)state;
+    enum {
+        LONG = 128 /* so that its size takes two bytes */
+    };
+    const struct recipe recipe = { BLOOMFILE_BLOCKED, EMBEDDED, 1024, 6, 5, 0 };
+    struct pair p = { .base = image_from(recipe), .result = image_from(recipe) };
+    uint8_t header[IN_FILE + GUARD];
+    memset(p.result.data + AT_tag, 0x55, LONG);
+    reseal_header(p.result.data);
+    p.head.base = name_of(p.base.data, EMBEDDED);
+    p.head.result = name_of(p.result.data, EMBEDDED);
+    patch_make_edits(&p.head, p.base.data, p.result.data, EMBEDDED);
+    assert_int_equal(p.head.edits_size, 1 + 2 + LONG);
+    assert_error(apply(&p, EMBEDDED, header), 0);
+    p.head.edits_size = 2;
+    assert_error(apply(&p, EMBEDDED, header), BLOOMFILE_EPATCH);
     free_pair(p);
 }
 
@@ -309,9 +352,11 @@ int main(void)
         cmocka_unit_test(each_byte_of_the_start_is_held_to_its_rule),
         cmocka_unit_test(edits_make_one_header_of_the_other),
         cmocka_unit_test(edits_are_as_few_bytes_as_can_be),
+        cmocka_unit_test(a_second_record_that_changes_like_the_first_takes_no_edit),
         cmocka_unit_test(an_edit_may_be_empty),
         cmocka_unit_test(an_edit_may_be_empty_at_the_end),
         cmocka_unit_test(edits_that_are_cut_short_are_refused),
+        cmocka_unit_test(a_size_that_is_cut_short_is_refused),
         cmocka_unit_test(nothing_follows_the_last_edit),
         cmocka_unit_test(what_is_wrong_behind_the_last_edit_is_refused),
         cmocka_unit_test(a_header_is_named_by_its_three_checksums),

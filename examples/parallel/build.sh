@@ -30,12 +30,13 @@ shift 2
 [ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (-f replaces it)"
 [ ! "$file" -ef "$keys" ] || fail "cannot create $file: it is the file to read keys from"
 
-# Parts end at newlines, so keys must too. Flags in one word (-q0) and abbreviations (--nu) might hide that.
+# Parts end at newlines, so keys must too, and only the first part has a header. Flags in one word (-q0) and
+# abbreviations (--nu) might hide that.
 sized=
 for argument in "$@"; do
     case $argument in
     -n* | --ca*) sized=1 ;;
-    --li* | -0* | -x* | --n* | --fi* | -[fqv]?*) fail "cannot be used here: $argument" ;;
+    --li* | -0* | -x* | --n* | --r* | --fi* | --he* | -[fqvZ]?*) fail "cannot be used here: $argument" ;;
     esac
 done
 if [ -z "$sized" ]; then # no fewer than there are different ones, so the rate is kept

@@ -97,7 +97,8 @@ class Parallel(Distributed):
         self.trouble("build.sh", "-f", "keys", "keys", names=["it is the file to read keys from"])
         os.symlink("keys", self.folder / "link")
         self.trouble("build.sh", "-f", "link", "keys", names=["it is the file to read keys from"])
-        for word in "-0", "-q0", "-x2", "-fx2", "--null", "--nu", "--fix=2", "--live", "-vn3":
+        for word in ("-0", "-q0", "-Z0", "-x2", "-fx2", "-Zx2", "--null", "--nu", "--record-size=2",
+                     "--rec=2", "--field=2", "--header", "--hea", "--live", "-vn3"):
             self.trouble("build.sh", "filter", "keys", word, names=["cannot be used here: " + word])
         self.fails("build.sh", "filter", "keys", "--nonsense")
         for arguments in [], ["filter"], ["-x", "filter", "keys"]:

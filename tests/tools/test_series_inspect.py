@@ -226,6 +226,22 @@ class InspectSeries(ToolTest):
         self.write("flipped", craft.flip(self.read("sealed"), 248))
         self.assertIn("one flipped bit in layer (byte 248)", self.bad("flipped")[1])
 
+    def test_names_of_other_files_are_shown_harmlessly(self):
+        for name in "\x1b[2J", "new\nline", "\u009b2J", "\udcff":
+            self.create_live("--grow", "-n", 500, name=name)
+            self.output("bfadd", "-q", name, stdin=lines(*KEYS))
+            (self.folder / (name + ".2")).unlink()
+            for locale in "C", "C.UTF-8":
+                for words in [name], [name + ".1"]:
+                    result = self.run_tool("bfinspect", *words, locale=locale)
+                    self.assertEqual(result.returncode, 2)
+                    self.assertNotRegex(result.stdout + result.stderr,
+                                        rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xff")
+                    self.check_message("bfinspect", result.stderr)
+                    result = self.run_tool("bfinspect", "--json", *words, locale=locale)
+                    self.assertEqual(json.loads(result.stdout.decode())["status"], 2)
+
+
 
 if __name__ == "__main__":
     main()

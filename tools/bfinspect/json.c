@@ -79,6 +79,15 @@ static void put_safe(json *object, const char *key, const char *text)
     free(safe);
 }
 
+/* As it is, but for the bytes of one that is not UTF-8. */
+static void put_words(json *object, const char *key, const char *words)
+{
+    if (text_is_utf8(words, strlen(words)))
+        put_text(object, key, words);
+    else
+        put_safe(object, key, words);
+}
+
 static void put_label(json *object, const char *key, const uint8_t *label, size_t size)
 {
     char *text = text_reversible(label, inspect_label_size(label, size));
@@ -302,18 +311,15 @@ static void put_keys(json *object, const struct inspect_report *r)
 
 static void put_verdict(json *object, const struct inspect_report *r)
 {
-    if (text_is_utf8(r->path, strlen(r->path)))
-        put_text(object, "file", r->path);
-    else
-        put_safe(object, "file", r->path);
-    put_text(object, "verdict", r->verdict);
+    put_words(object, "file", r->path);
+    put_words(object, "verdict", r->verdict);
     put_bool(object, "ok", r->status == INSPECT_HEALTHY);
     put_count(object, "status", (uint64_t)r->status);
     if (r->error != 0)
         put_text(object, "error", bloomfile_errname(r->error));
     else
         put_null(object, "error");
-    put_text(object, "advice", r->advice);
+    put_words(object, "advice", r->advice);
 }
 
 void inspect_json(FILE *out, const struct inspect_report *r)

@@ -342,13 +342,23 @@ static bool summary_matters(const struct inspect_report *r)
     return r->depth >= INSPECT_HEADER || (cut_or_long && r->fault_count == 1 && whole);
 }
 
+/* Both may name a file of a series. */
+static void put_verdict(FILE *out, const struct inspect_report *r, bool utf8)
+{
+    char *name = text_safe(r->path, strlen(r->path), utf8);
+    char *verdict = text_safe(r->verdict, strlen(r->verdict), utf8);
+    char *advice = text_safe(r->advice, strlen(r->advice), utf8);
+    fprintf(out, "%s: %s\n", name, verdict);
+    if (advice[0] != '\0')
+        row(out, "advice", "%s", advice);
+    free(name);
+    free(verdict);
+    free(advice);
+}
+
 void inspect_page(FILE *out, const struct inspect_report *r, const struct inspect_options *options)
 {
-    char *name = text_safe(r->path, strlen(r->path), options->utf8);
-    fprintf(out, "%s: %s\n", name, r->verdict);
-    free(name);
-    if (r->advice[0] != '\0')
-        row(out, "advice", "%s", r->advice);
+    put_verdict(out, r, options->utf8);
     put_flips(out, r);
     if (summary_matters(r))
         put_summary(out, r, options->utf8);

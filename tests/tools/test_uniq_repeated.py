@@ -135,6 +135,13 @@ class Trouble(UniqTest):
         for name in "seen.1", "seen.2", "live.17":
             self.assertIn("it is a name of its files", self.trouble(
                 "bfuniq", "--repeated-to", name, "--filter", name[:4], "keys", names=[name]))
+        os.symlink("seen", self.folder / "seen by link")
+        for words in (["./seen.5", "--filter", "seen"], ["seen.5", "--filter", "./seen"],
+                      ["seen.5", "--filter", self.folder / "seen"],
+                      ["seen.5", "--filter", "seen by link"], ["./new.1", "--filter", "new"]):
+            self.assertIn("it is a name of its files", self.trouble(
+                "bfuniq", "--repeated-to", *words, "keys"))
+            self.assertFalse((self.folder / words[0]).exists())
         for words, says in ((["link", "keys"], "cannot read keys: it is also the output"),
                             (["sealed", "keys"], "it is a filter (write to another file)"),
                             (["seen", "--filter", "other", "keys"], "it is a filter"),

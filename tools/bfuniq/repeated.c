@@ -3,6 +3,7 @@
 #include "bfuniq/repeated.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
+#include "shared/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,18 +27,21 @@ static bool is_filter(const char *path)
     return n > 0 && kind_is_filter(bytes, (size_t)n);
 }
 
-/* A layer may be yet to make. */
+/* A layer may be yet to make, and so may the filter. */
 void repeated_check_name(const struct repeated *r, const char *filter)
 {
-    const size_t length = strlen(filter);
-    if (strncmp(r->path, filter, length) != 0 || r->path[length] != '.')
+    const char *dot = strrchr(r->path, '.');
+    if (dot == NULL || dot[1] == '\0' || dot[1 + strspn(dot + 1, "0123456789")] != '\0')
         return;
-    const char *number = r->path + length + 1;
-    if (number[0] != '\0' && number[strspn(number, "0123456789")] == '\0')
+    char *first = strndup(r->path, (size_t)(dot - r->path));
+    if (first == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    if (output_are_same(first, filter))
         cli_fail(0,
                  "cannot write repeated lines to %s: with --filter %s it is a name of its files"
                  " (write to another file)",
                  r->path, filter);
+    free(first);
 }
 
 void repeated_open(struct repeated *r)

@@ -71,7 +71,7 @@ static bool will_be_same(const char *path, const char *other)
     return same;
 }
 
-static bool outputs_are_same(const char *output, const char *other)
+bool output_are_same(const char *output, const char *other)
 {
     struct stat a, b;
     bool exists = identify(output, STDOUT_FILENO, &a),
@@ -84,6 +84,6 @@ static bool outputs_are_same(const char *output, const char *other)
 void output_check_outputs(const char *output, const char *other)
 {
     const char *name = strcmp(output, "-") == 0 ? "standard output" : output;
-    if (outputs_are_same(output, other))
+    if (output_are_same(output, other))
         cli_fail(0, "cannot write two outputs to one file, %s (write to another file)", name);
 }

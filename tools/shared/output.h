@@ -19,7 +19,10 @@ bool output_is(const char *output, const char *input);
  * anything is read. */
 void output_check_inputs(const char *output, char *const *paths, int count);
 
-/* Ends the program if both outputs go to one file, which may be yet to make. */
+/* Whether both outputs go to one file, which may be yet to make. */
+bool output_are_same(const char *output, const char *other);
+
+/* Ends the program if they do. */
 void output_check_outputs(const char *output, const char *other);
 
 #endif

@@ -261,6 +261,8 @@ static int open_patch(const char *path)
         cli_fail(EISDIR, "cannot read %s", patch_name(path));
     if (isatty(fd))
         cli_usage("a patch is not read from a terminal");
+    if ((fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY) /* stands for one that is closed */
+        cli_fail(EBADF, "cannot read %s", patch_name(path));
     return fd;
 }
 
@@ -334,13 +336,14 @@ static void describe(const struct request *r)
 
 /* ----------------------------------------------------------------------------------- applying */
 
-/* A patch that was applied before is the likely reason. */
+/* A patch that was applied before is the likely reason. A pipe cannot be read again. */
 static _Noreturn void fail_for_base(const struct request *r, const bloomfile *old)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &is);
-    if (strcmp(r->patch, "-") == 0 || bloomfile_get_patch_info(&info, open_patch(r->patch)) != 0)
+    if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
+        bloomfile_get_patch_info(&info, open_patch(r->patch)) != 0)
         cli_fail(0, "cannot apply %s to %s: %s (copy all of NEW)", patch_name(r->patch), r->old,
                  bloomfile_strerror(BLOOMFILE_EOTHERBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)

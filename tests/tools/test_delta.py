@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, ToolTest, craft, lines, main,
                      numbered, once, sha256, table)
@@ -198,6 +199,22 @@ class Trouble(DeltaTest):
                                   r"body_crc [0-9a-f]{8}, and this one has body_crc [0-9a-f]{8} \(copy all of NEW")
         message = self.trouble("bfdelta", "--apply", "third", "-", "made", stdin=self.delta())
         self.assertIn("cannot apply standard input to third: the patch is for another filter", message)
+
+    def test_another_base_and_a_patch_that_cannot_be_read_again(self):
+        patch = self.delta()
+        os.mkfifo(self.folder / "pipe")
+        for _ in range(10): # the writer has gone away by then, as a rule
+            writer = threading.Thread(target=lambda: (self.folder / "pipe").write_bytes(patch))
+            writer.start()
+            result = self.run_tool("bfdelta", "--apply", "third", "pipe", "made")
+            writer.join()
+            self.assertEqual(result.returncode, 2)
+            self.check_message("bfdelta", result.stderr, "cannot apply pipe to third: the patch is for another")
+
+    def test_standard_input_that_is_closed(self):
+        for words in ["--apply", "old", "-", "made"], ["--info", "-"]:
+            self.assertIn("cannot read standard input: Bad file descriptor", self.trouble(
+                "bfdelta", *words, stdin=None, preexec_fn=lambda: os.close(0)))
 
     def test_damage(self):
         patch = self.delta()

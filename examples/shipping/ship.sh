@@ -31,8 +31,13 @@ put() {
     sync_name "$2"
 }
 
+# check_name NAME: neither a path nor one of the names that are used here.
+check_name() {
+    case $1 in *[!A-Za-z0-9_-]* | '' | current | latest) say "a name has letters, digits, - and _ only: '$1'"; exit 2 ;; esac
+}
+
 publish() { # BUILD NAME SITE
-    case $2 in *[!A-Za-z0-9_-]* | '' | current | latest) say "a name has letters, digits, - and _ only: '$2'"; exit 2 ;; esac
+    check_name "$2"
     bfinspect -q --verify "$1" || { say "$1 is not healthy, or live: not offered (see 'bfinspect --verify')"; exit 2; }
     [ ! -e "$3/$2.bloom" ] || cmp -s "$1" "$3/$2.bloom" || { say "$3 has another build of that name: $2"; exit 2; }
     fetch "$1" "$3/.build"
@@ -97,6 +102,7 @@ update() { # SITE FOLDER
 }
 
 rollback() { # FOLDER NAME
+    check_name "$2"
     bfinspect -q --verify "$1/$2.bloom"
     switch_to "$1" "$2"
 }

@@ -116,6 +116,9 @@ class Shipping(ToolTest):
                       self.ship("publish", "live", "tuesday", "site", status=2))
         for name in "", "a/b", "current", ".x", "a.b":
             self.ship("publish", "tuesday.bloom", name, "site", status=2)
+        for name in "", "current", "../server/monday", "tuesday":
+            self.ship("rollback", "server", name, status=2)
+            self.assertEqual(self.current(), self.builds["monday"])
         self.ship("publish", "tuesday.bloom", "monday", "site", status=2)
         for words in [], ["publish", "tuesday.bloom"], ["update"], ["nonsense", "a", "b"]:
             self.assertIn("usage: ship.sh publish", self.ship(*words, status=2))

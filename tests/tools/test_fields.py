@@ -470,6 +470,8 @@ class Header(FieldsTest):
         self.assertEqual(self.output("bfuniq", *header, "dos", "a"), self.read("dos") + b"2\ty\n")
         self.assertEqual(self.output("bfcommon", *header, "a", "dos"), b"id\tname\n1\tx\n")
         self.assertEqual(self.output("bfcommon", *header, "dos", "a"), b"id\tname\r\n4\tx\r\n")
+        self.assertEqual(self.output("bfcommon", "--crlf", "--header", "dos", "dos"), b"id\tname\n4\tx\n5\tz\n")
+        self.assertEqual(self.output("bfcommon", "--crlf", "--header", "dos", "a", status=1), b"id\tname\n")
         self.assertEqual(self.create(*header, "a", "dos"), self.create(stdin=b"x\ny\nz\n"))
         csv_header = ["--csv", "--header", "--field", 2]
         self.write("a.csv", b"id,name\n1,x\n")

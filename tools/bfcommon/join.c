@@ -41,11 +41,14 @@ static void print(const struct job *job, const void *bytes, size_t size)
         cli_fail(errno, "cannot write to standard output");
 }
 
+/* With its carriage return only where whole lines are printed. */
 void join_print_header(const struct job *job)
 {
     const struct header *h = job->header;
-    if (h != NULL && h->bytes != NULL && !job->count_only)
-        print(job, h->bytes, h->size);
+    if (h == NULL || h->bytes == NULL || job->count_only)
+        return;
+    const bool cut = job->form.crlf && job->form.fields.count == 0;
+    print(job, h->bytes, h->size - (cut && h->size > 0 && h->bytes[h->size - 1] == '\r'));
 }
 
 void join_print(const struct job *job, uint64_t before, const struct bloomfile_key *line)

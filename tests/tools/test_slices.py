@@ -128,6 +128,7 @@ class Slices(ToolTest):
                 (["--slice", "1/3", "-n", 9, "-l", "ribbon"], "for the layout blocked"),
                 (["--slice", "1/3", "-n", 9, "--live"], "not for live ones")):
             self.trouble("bfcreate", *words, "new", names=[says])
+        self.assertRegex(self.output("bfcreate", "--help").decode(), r"(?s)--slice I/N .*?; needs -n\n")
         self.trouble("bfcreate", "--slice", "1/3", "-n", 9, "new", names=["cannot create new: no such slice"])
         self.slices(2)
         for words, says in ((["--label", "x"], "--slices keeps the label"), (["--tag", "01"], "--slices keeps"),

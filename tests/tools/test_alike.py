@@ -260,7 +260,8 @@ class Filters(ToolTest):
     def test_standard_input_is_no_filter(self):
         self.create("-q", stdin=b"a\n", name="good")
         for tool, *words in (("bfquery", "-"), ("bfquery", "--filter", "good", "--filter", "-"), ("bfinspect", "-"),
-                             ("bfadd", "-"), ("bfseal", "-", "new"), ("bffold", "-", "new")):
+                             ("bfadd", "-"), ("bfseal", "-", "new"), ("bffold", "-", "new"),
+                             ("bfuniq", "--filter", "-")):
             self.assertEqual(self.trouble(tool, *words), f"{tool}: cannot read a filter from standard input: it is mapped,"
                                                          " so give it as a file\n")
         os.rename(self.folder / "good", self.folder / "-")

@@ -148,7 +148,8 @@ class Trouble(UniqTest):
                             (["live", "--filter", "live"], "two outputs"),
                             (["new", "--filter", "new"], "two outputs"),
                             (["missing/file", "keys"], "No such file or directory"), ([".", "keys"], "s a directory"),
-                            (["", "keys"], "--repeated-to"), (["x", "-d", "keys"], "exclude one another")):
+                            (["", "keys"], "--repeated-to"), (["-", "keys"], "--repeated-to takes the name of a file"),
+                            (["x", "-d", "keys"], "exclude one another")):
             with self.subTest(words=words):
                 self.assertIn(says, self.trouble("bfuniq", "--repeated-to", *words))
         with open(self.folder / "out", "wb") as out:

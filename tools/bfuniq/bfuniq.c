@@ -142,6 +142,8 @@ static void parse(struct request *r, int argc, char **argv)
 {
     const int first = options_parse(&options, r, argc, argv);
     r->seen.quiet = r->quiet;
+    if (r->others.path != NULL && strcmp(r->others.path, "-") == 0)
+        cli_usage("--repeated-to takes the name of a file: standard output has the other lines");
     if (r->repeated && r->others.path != NULL)
         cli_usage("-d/--repeated and --repeated-to exclude one another");
     check_memory_options(r);

@@ -223,8 +223,10 @@ static bloomfile *open_file(const struct filter_plan *plan, const char *path)
 {
     bloomfile *f;
     int error = bloomfile_open(&f, path, BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT | plan->open_flags);
-    if (error == ENOENT)
+    if (error == ENOENT) {
+        say_check_name(path);
         return NULL;
+    }
     if (error != 0)
         fail_to_use(path, error);
     check(plan, path, f);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """bfcommon: what trouble gets, what is left behind, and how much memory it takes."""
 
+import gzip
 import os
 import pathlib
 import resource
@@ -58,6 +59,14 @@ class Trouble(ToolTest):
         """libbsd's arc4random() ends the program by 1, without a word, where memory is short."""
         for tool in TOOLS:
             self.assertFalse(b"arc4random" in pathlib.Path(TOOLS[tool]).read_bytes(), tool)
+
+    def test_inputs_that_need_not_be_read(self):
+        """Nothing can be in common with an empty file, whatever is in the others."""
+        self.write("empty", b"")
+        self.write("cut", gzip.compress(self.read("a"))[:-9])
+        for others in (["-Z", "empty", "cut"], ["--field", 2, "empty", "a"]):
+            self.assertEqual(self.output("bfcommon", *others, status=1), b"")
+            self.trouble("bfcommon", "-d", *others, names=[others[-1]])
 
     def test_inputs_that_cannot_be_read(self):
         os.mkdir(self.folder / "folder")

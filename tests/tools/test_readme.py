@@ -8,7 +8,14 @@ from support import SOURCE_ROOT, TOOLS, ToolTest, main
 
 README = (SOURCE_ROOT / "README.md").read_text(encoding="utf-8")
 FAQ = (SOURCE_ROOT / "doc/faq.md").read_text(encoding="utf-8")
-RECIPES = (SOURCE_ROOT / "doc/recipes.md").read_text(encoding="utf-8")
+
+
+def headings(page):
+    """As GitHub names them."""
+    text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+    titles = re.findall(r"(?m)^#+ (.*)$", text)
+    plain = (re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", title).strip().lower() for title in titles)
+    return {re.sub(r"[^\w\- ]", "", title).replace(" ", "-") for title in plain}
 
 
 class Readme(ToolTest):
@@ -36,9 +43,18 @@ class Readme(ToolTest):
             self.assertRegex(README, rf"\*\*{tool}\*\*|`{tool}`", tool)
 
     def test_links(self):
-        for folder, text in (SOURCE_ROOT, README), (SOURCE_ROOT / "doc", FAQ), (SOURCE_ROOT / "doc", RECIPES):
-            for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
-                self.assertTrue((folder / target).exists(), target)
+        """Of all pages, and the headings that they lead to."""
+        pages = [page for page in SOURCE_ROOT.rglob("*.md")
+                 if not any(part.startswith(("build", "."))
+                            for part in page.relative_to(SOURCE_ROOT).parts)]
+        self.assertGreater(len(pages), 30)
+        for page in pages:
+            text = re.sub(r"(?ms)^```.*?^```", "", page.read_text(encoding="utf-8"))
+            for target, anchor in re.findall(r"\]\(([^)#:\s]*)(#[^)\s]*)?\)", text):
+                to = page.parent / target if target else page
+                self.assertTrue(to.exists(), f"{page}: {target}")
+                if anchor and to.suffix == ".md":
+                    self.assertIn(anchor[1:], headings(to), page)
 
 
 main()

@@ -129,6 +129,15 @@ class Unclean(TroubleTest):
         self.assertEqual(self.query("--verify", "live", "keys"), KEYS[:100])
 
 
+class Rescue(TroubleTest):
+    def test_a_name_that_cannot_be_is_refused_at_once(self):
+        self.create_live("--grow", "-n", 1000, name="series")
+        for name, says in (("", "--rescue takes the name of a file"), ("no/such", "cannot create no/such in the folder no"),
+                           ("live/such", "cannot create live/such"), ("new/", "Is a directory"),
+                           ("series.1", "the name of a further layer of the series series")):
+            self.assertIn(says, self.trouble("bfadd", "--rescue", name, "live", "keys"))
+
+
 @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
 class FailingDisk(TroubleTest):
     """What a disk that cannot be written is to the tools; see failing_disk.c."""
@@ -179,7 +188,9 @@ class FailingDisk(TroubleTest):
     def test_rescue_that_fails(self):
         self.assertIn("File exists", self.trouble("bfadd", "--rescue", "keys", "live",
                                                   stdin=lines("a"), names=["keys"]))
+        (self.folder / "no").mkdir()
         writer = self.failing_adder("--rescue", "no/such")
+        (self.folder / "no").rmdir()
         status, out, message = self.result(writer)
         self.assertEqual((status, out), (2, b""))
         self.assertEqual(message, b"bfadd: cannot write live to disk: %s: make it "

@@ -7,6 +7,7 @@
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/stop.h"
+#include "shared/target.h"
 
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -28,7 +29,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_COUNT(struct add, sync_every, "keys", 1, UINT64_MAX)),
     OPTION(0, "rescue", "NEWFILE",
            "if the disk fails, or FILE is replaced, save what is in memory as this new file",
-           OPTIONS_STRING(struct add, rescue, NULL), .value = OPTIONS_A_FILTER),
+           OPTIONS_STRING(struct add, rescue, "the name of a file"), .value = OPTIONS_A_FILTER),
     OPTIONS_TITLE("Other:"),
     PARAMS_ACCEPT_UNCLEAN(struct add, open_flags, "FILE"),
     OPTION(0, "overfull", NULL,
@@ -71,8 +72,11 @@ static void parse(struct add *a, int argc, char **argv)
 static void check_rescue(const struct add *a)
 {
     struct stat st;
-    if (a->rescue != NULL && lstat(a->rescue, &st) == 0)
+    if (a->rescue == NULL)
+        return;
+    if (lstat(a->rescue, &st) == 0)
         cli_fail(EEXIST, "cannot rescue to %s", a->rescue);
+    target_check(a->rescue, false);
 }
 
 /* Nothing is added if an input is missing, or is where the counts or the keys go. */

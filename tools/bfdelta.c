@@ -298,8 +298,8 @@ static void print_json(FILE *out, const struct bloomfile_patch_info *info)
             info->version, bloomfile_traits_of(info->layout)->name, info->layers, info->patch_size,
             info->body_size, info->parts, info->changed_pages);
     fprintf(out,
-            "\"base\":{\"header\":%" PRIu32 ",\"body_crc\":%" PRIu32
-            "},\"result\":{\"header\":%" PRIu32 ",\"body_crc\":%" PRIu32 "}}\n",
+            "\"base\":{\"header\":\"%08" PRIx32 "\",\"body_crc\":\"%08" PRIx32
+            "\"},\"result\":{\"header\":\"%08" PRIx32 "\",\"body_crc\":\"%08" PRIx32 "\"}}\n",
             info->base_header, info->base_body, info->result_header, info->result_body);
 }
 

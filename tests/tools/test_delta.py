@@ -122,11 +122,10 @@ class Patches(DeltaTest):
         crcs = [self.inspected(name)["record"]["body_crc"] for name in ("old", "new")]
         self.assertEqual((report["version"], report["layout"], report["patch_size"], report["parts"]),
                          (1, "blocked", len(patch), 1))
-        self.assertEqual([f"{report[which]['body_crc']:08x}" for which in ("base", "result")],
-                         [crc if isinstance(crc, str) else f"{crc:08x}" for crc in crcs])
+        self.assertEqual([report[which]["body_crc"] for which in ("base", "result")], crcs)
         page = self.output("bfdelta", "--info", "-", stdin=patch).decode()
         self.assertIn(f"patch:   version 1, {len(patch)} bytes, 1 part of 1 pages\n", page)
-        self.assertIn(f"base:    body_crc {report['base']['body_crc']:08x}, header ", page)
+        self.assertIn(f"base:    body_crc {report['base']['body_crc']}, header ", page)
         for cut in 0, 5, 30, len(patch) - 1:
             self.assertIn("the file is truncated (copy it again, or make it anew)",
                           self.trouble("bfdelta", "--info", "-", stdin=patch[:cut]))

@@ -513,6 +513,69 @@ static void who_grows_a_series_that_was_replaced_leaves_the_new_one_alone(void *
     assert_int_equal(access("gone.1", F_OK), -1);
 }
 
+static void lose_name(unsigned how)
+{
+    if (how == 0)
+        assert_int_equal(unlink("lost"), 0);
+    else
+        assert_int_equal(rename("other", "lost"), 0);
+}
+
+/* Whoever opens the name finds none of the keys, also of those that are in a further layer. */
+static void who_writes_to_a_series_that_lost_its_name_is_told(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 3 };
+    for (size_t i = 0; i < ROWS(kinds); i++)
+        for (unsigned how = 0; how < 2; how++) {
+            bloomfile *f = create("lost", kinds[i]), *g;
+            add_numbers_to(f, 0, FIRST + 10, 10);
+            assert_int_equal(bloomfile_layers(f), 2);
+            make_live("other", BLOOMFILE_BLOCKED);
+            assert_error(bloomfile_open(&g, "lost", BLOOMFILE_WRITE), 0);
+            assert_error(bloomfile_sync(f), 0);
+            assert_int_equal(bloomfile_is_stale(g), 0);
+            lose_name(how);
+            add_numbers_to(g, MANY, MANY + 1, 1);
+            assert_int_not_equal(bloomfile_is_stale(g), 0);
+            assert_error(bloomfile_finish(g), BLOOMFILE_EREPLACED);
+            assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+            assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
+            bloomfile_close(g);
+            bloomfile_close(f);
+            assert_int_equal(unlink("lost.1"), 0);
+            unlink("other");
+            unlink("lost");
+        }
+}
+
+/* Also when the file that it led to has been opened anew, as that of a newer generation. */
+static void a_link_that_leads_to_another_series_is_noticed(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 2 };
+    for (size_t i = 0; i < ROWS(kinds); i++) {
+        uint64_t at = 0;
+        finish(create("one", kinds[i]));
+        finish(create("two", kinds[i]));
+        assert_int_equal(symlink("one", "link"), 0);
+        bloomfile *f = opened("link", BLOOMFILE_WRITE);
+        while (info_of(f).layer < 2)
+            assert_error(bloomfile_add_digest(f, number(0, at++), NULL), 0);
+        assert_int_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(f), 0);
+        assert_int_equal(unlink("link"), 0);
+        assert_int_not_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+        assert_int_equal(symlink("two", "link"), 0);
+        assert_int_not_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+        assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
+        bloomfile_close(f);
+        assert_int_equal(system("rm link one* two*"), 0);
+    }
+}
+
 static void a_file_with_two_names_gets_no_successor(void **state)
 {
     (void)state;
@@ -982,6 +1045,8 @@ int main(void)
         TEST(a_successor_that_cannot_be_found_makes_lookups_maybe),
         TEST(an_add_that_finds_no_room_is_refused_and_loses_nothing),
         TEST(who_grows_a_series_that_was_replaced_leaves_the_new_one_alone),
+        TEST(who_writes_to_a_series_that_lost_its_name_is_told),
+        TEST(a_link_that_leads_to_another_series_is_noticed),
         TEST(a_file_with_two_names_gets_no_successor),
         TEST(new_layers_have_the_rights_of_the_first),
         TEST(a_layer_without_the_mark_before_it_is_one_all_the_same),

@@ -14,6 +14,7 @@
 
 #include "format/decode.h"
 #include "handle/changed.h"
+#include "handle/join.h"
 #include "handle/live.h"
 #include "handle/opening.h"
 #include "os/file.h"
@@ -69,10 +70,11 @@ static int open_layer(const struct series *s, const struct header *like, uint64_
     return BLOOMFILE_ESERIES;
 }
 
-int files_look(const struct series *s, const struct header *like, uint64_t layer)
+/* The header of the file in a layer's slot, if it is a live layer of the series. */
+static int read_slot(const struct series *s, const struct header *like, uint64_t layer,
+                     struct header *h)
 {
     uint8_t bytes[HEADER_MAX];
-    struct header h;
     struct header_faults faults = { 0 };
     struct stat status;
     char *path = files_path(s, layer);
@@ -90,13 +92,64 @@ int files_look(const struct series *s, const struct header *like, uint64_t layer
     close(fd);
     if (error != 0)
         return error;
-    decode_header(bytes, (uint64_t)status.st_size, &h, &faults);
+    decode_header(bytes, (uint64_t)status.st_size, h, &faults);
     const bool known = faults.first == 0 || faults.first == BLOOMFILE_ERECORD;
-    if (!known || !header_is_layer(&h) || !files_same_series(&h, like))
-        return BLOOMFILE_ESERIES;
-    if (h.layer == layer)
-        return 0;
+    return known && header_is_layer(h) && files_same_series(h, like) ? 0 : BLOOMFILE_ESERIES;
+}
+
+int files_look(const struct series *s, const struct header *like, uint64_t layer)
+{
+    struct header h;
+    int error = read_slot(s, like, layer, &h);
+    if (error != 0 || h.layer == layer)
+        return error;
     return s->generations != 0 && h.layer + s->generations == layer ? ENOENT : BLOOMFILE_ESERIES;
+}
+
+int files_check_free(const char *path, uint64_t slot)
+{
+    struct stat status;
+    char *name;
+    if (asprintf(&name, "%s.%" PRIu64, path, slot) < 0)
+        return ENOMEM;
+    const int error = lstat(name, &status) == 0 ? BLOOMFILE_ESERIES : errno;
+    free(name);
+    return error == ENOENT ? 0 : error;
+}
+
+/* ---- names */
+
+bool files_passed_on(const struct series *s, const bloomfile *layer)
+{
+    struct header h;
+    const uint64_t number = layer->header.layer;
+    return s->live && s->generations != 0 && read_slot(s, &layer->header, number, &h) == 0 &&
+           h.layer > number && files_slot(s, h.layer) == files_slot(s, number);
+}
+
+/* A link in the name that was given may lead elsewhere by now. A new generation may take the name
+ * between the two looks. */
+static int check_given(const struct series *s)
+{
+    struct stat given, own;
+    for (int tries = 0; tries < AT_ONCE && strcmp(s->given, s->path) != 0; tries++) {
+        if (stat(s->given, &given) != 0 || stat(s->path, &own) != 0)
+            return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
+        if (given.st_dev == own.st_dev && given.st_ino == own.st_ino)
+            return 0;
+    }
+    return strcmp(s->given, s->path) != 0 ? BLOOMFILE_EREPLACED : 0;
+}
+
+int files_check_names(const struct series *s, const struct layers *l)
+{
+    int error = s->path != NULL ? check_given(s) : 0;
+    for (size_t i = 0; i < l->count && error == 0; i++) {
+        error = join_check_path(l->list[i]);
+        if (error == BLOOMFILE_EREPLACED && files_passed_on(s, l->list[i]))
+            error = 0;
+    }
+    return error;
 }
 
 /* One that was missing for so long is not waited for again: each lookup would. */

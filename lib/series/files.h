@@ -22,6 +22,16 @@ int files_find(const struct series *s, const struct layers *known, struct layers
  * or of a forgetting series, only the one that it replaces. BLOOMFILE_ESERIES, an errno. */
 int files_look(const struct series *s, const struct header *like, uint64_t layer);
 
+/* 0 if there is no file of this slot yet; BLOOMFILE_ESERIES, an errno. path: of the first layer. */
+int files_check_free(const char *path, uint64_t slot);
+
+/* Whether a newer generation has the name of a layer by now. */
+bool files_passed_on(const struct series *s, const bloomfile *layer);
+
+/* 0 if all layers have their names, or newer generations have, and if the name by which the series
+ * was opened still leads there; otherwise BLOOMFILE_EREPLACED, an errno. */
+int files_check_names(const struct series *s, const struct layers *l);
+
 /* Whether all headers but for the layer's number, size and rate are the same. */
 bool files_same_series(const struct header *a, const struct header *b);
 

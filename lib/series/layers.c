@@ -79,7 +79,18 @@ static int new_series(struct series **out, const bloomfile *first, const char *p
     s->generations = first->header.generations;
     if (path != NULL && (s->path = realpath(path, NULL)) == NULL)
         return errno;
+    if (path != NULL && (s->given = strdup(first->path)) == NULL)
+        return ENOMEM;
     return new_process(&s->process);
+}
+
+static void free_series(struct series *s)
+{
+    if (s != NULL) {
+        free(s->path);
+        free(s->given);
+    }
+    free(s);
 }
 
 /* Of the handle's own members lookups use none: it is always in doubt. */
@@ -111,10 +122,8 @@ int layers_start(bloomfile **out, bloomfile *first, const char *path, unsigned f
     if (error != 0) {
         opening_close(first);
         free(l);
-        if (f != NULL && f->series != NULL)
-            free(f->series->path);
         if (f != NULL)
-            free(f->series);
+            free_series(f->series);
         free(f);
         return error;
     }
@@ -157,8 +166,7 @@ void layers_close(bloomfile *f)
     struct series *s = f->series;
     free_until(s, NULL);
     wiped_free(s->process, sizeof *s->process);
-    free(s->path);
-    free(s);
+    free_series(s);
     guard_release(f->guard);
     free(f);
 }

@@ -2,7 +2,6 @@
  * From the first layer to all of them. */
 #include <bloomfile_hash.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -54,17 +53,6 @@ int series_open_live(bloomfile **out, const char *path, unsigned flags)
     return opened(out, f, error);
 }
 
-static int check_free(const char *path, unsigned slot)
-{
-    struct stat status;
-    char *name;
-    if (asprintf(&name, "%s.%u", path, slot) < 0)
-        return ENOMEM;
-    const int error = lstat(name, &status) == 0 ? BLOOMFILE_ESERIES : errno;
-    free(name);
-    return error == ENOENT ? 0 : error;
-}
-
 /* Layers of another series, such as one that was replaced, would stand in the way. */
 static int check_names(const char *path, const struct header *h)
 {
@@ -72,7 +60,7 @@ static int check_names(const char *path, const struct header *h)
     const unsigned end = h->generations > 2 ? h->generations : 2;
     int error = 0;
     for (unsigned slot = 1; slot < end && error == 0; slot++)
-        error = check_free(real != NULL ? real : path, slot);
+        error = files_check_free(real != NULL ? real : path, slot);
     free(real);
     return error;
 }

@@ -28,21 +28,12 @@ static int sync_layer(const bloomfile *layer)
     return error != 0 ? error : changed_or_damaged(layer);
 }
 
-/* Of a series that forgets, a newer generation may have the name of an older one by now. */
-static int check_paths(const struct layers *l, bool forgets)
-{
-    int error = 0;
-    for (size_t i = forgets ? l->count - 1 : 0; i < l->count && error == 0; i++)
-        error = join_check_path(l->list[i]);
-    return error;
-}
-
-static int sync_layers(const struct layers *l, bool forgets)
+static int sync_layers(const struct series *s, const struct layers *l)
 {
     int error = join_writable(layers_newest(l));
     for (size_t i = l->count; i-- > 0 && error == 0;)
         error = sync_layer(l->list[i]);
-    return error != 0 ? error : check_paths(l, forgets);
+    return error != 0 ? error : files_check_names(s, l);
 }
 
 int series_sync(bloomfile *f)
@@ -54,8 +45,8 @@ int series_sync(bloomfile *f)
         int error = lookup_enter_all(f, &l);
         if (error != 0)
             return error;
-        error = sync_layers(l, f->series->generations != 0);
-        const bool moved = error == BLOOMFILE_EREPLACED && live_succeeded(layers_newest(l));
+        error = sync_layers(f->series, l);
+        const bool moved = error == 0 && join_check_path(layers_newest(l)) == BLOOMFILE_EREPLACED;
         layers_leave(f, l);
         if (!moved)
             return error;
@@ -73,6 +64,8 @@ int series_finish(bloomfile *f)
         int of_layer = l->list[i]->writing ? writers_leave(l->list[i]) : 0;
         error = error == 0 ? of_layer : error;
     }
+    if (error == 0)
+        error = files_check_names(s, l);
     layers_leave(f, l);
     s->writing = false;
     return s->finished = error;
@@ -98,17 +91,6 @@ int series_status(const bloomfile *f)
     return error;
 }
 
-/* Of a layer that has a path. The next generation gets the name of the oldest before it is said to
- * be there. */
-static bool is_moving(const bloomfile *f, const bloomfile *newest)
-{
-    const struct series *s = f->series;
-    if (!s->live)
-        return false;
-    return live_succeeded(newest) ||
-           (s->generations != 0 && files_look(s, &newest->header, newest->header.layer + 1) == 0);
-}
-
 /* If a further layer cannot be opened, because its writer has died for example, the layers of a
  * growing series still tell: they keep their names. Those of generations do not. */
 bool series_is_stale(const bloomfile *f)
@@ -121,8 +103,9 @@ bool series_is_stale(const bloomfile *f)
         l = layers_enter(f);
     bool stale = false;
     for (size_t i = 0; i < l->count && !stale; i++)
-        stale = changed_is_stale(l->list[i]);
-    stale = stale && !(all && is_moving(f, layers_newest(l)));
+        stale = changed_is_stale(l->list[i]) && !files_passed_on(f->series, l->list[i]);
+    if (f->series->live && !stale)
+        stale = files_check_names(f->series, l) == BLOOMFILE_EREPLACED;
     layers_leave(f, l);
     return stale;
 }

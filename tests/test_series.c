@@ -961,6 +961,35 @@ static void in_memory_a_child_makes_no_layer(void **state)
 }
 
 /* A lookup that was held back may find a newer set where the one it saw was. */
+/* It would be taken for a layer. */
+static void a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 4 };
+    for (size_t i = 0; i < ROWS(kinds); i++) {
+        bloomfile *f = create("two", kinds[i]), *four = create("four", kinds[i]);
+        add_numbers_to(f, 0, FIRST + 10, 10);
+        for (uint64_t at = 0; bloomfile_layers(four) < 4; at++)
+            assert_error(bloomfile_add_digest(four, number(0, at), NULL), 0);
+        finish(four);
+        assert_error(bloomfile_rescue("four", f, BLOOMFILE_REPLACE), BLOOMFILE_ESERIES);
+        four = opened("four", 0);
+        assert_int_equal(bloomfile_layers(four), 4);
+        bloomfile_close(four);
+        write_file("new.2", "x", 1);
+        assert_error(bloomfile_rescue("new", f, 0), BLOOMFILE_ESERIES);
+        assert_int_equal(access("new", F_OK), -1);
+        assert_int_equal(access("new.1", F_OK), -1);
+        assert_int_equal(rename("new.2", "new.3"), 0);
+        assert_error(bloomfile_rescue("new", f, 0), i == 0 ? 0 : BLOOMFILE_ESERIES);
+        assert_int_equal(unlink("new.3"), 0);
+        assert_error(bloomfile_rescue("new", f, BLOOMFILE_REPLACE), 0);
+        bloomfile_close(opened("new", 0));
+        finish(f);
+        assert_int_equal(system("rm two* four* new*"), 0);
+    }
+}
+
 static void a_set_whose_newest_layer_is_the_last_is_followed_by_none(void **state)
 {
     (void)state;
@@ -1058,6 +1087,7 @@ int main(void)
         TEST(a_sealed_series_that_lacks_a_layer_is_refused),
         TEST(damage_in_one_layer_makes_only_its_page_doubtful),
         TEST(a_rescued_series_has_all_keys_and_another_identity),
+        TEST(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer),
         TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
         TEST(a_child_makes_layers_that_its_parent_finds),
         TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),

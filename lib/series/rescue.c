@@ -64,11 +64,23 @@ static int give_names(struct rescued *all, size_t count, bool replace)
     return error;
 }
 
+/* What has the name of a further layer would be taken for one, and the series refused. */
+static int check_further(const struct series *to, size_t count)
+{
+    const size_t end = to->generations != 0 ? to->generations : count + 1;
+    int error = 0;
+    for (size_t slot = count; slot < end && error == 0; slot++)
+        error = files_check_free(to->path, slot);
+    return error;
+}
+
 static int rescue_layers(const struct series *to, const struct layers *l, bool replace)
 {
     uint64_t identity;
     struct rescued *all = calloc(l->count, sizeof *all);
     int error = all == NULL ? ENOMEM : identity_new(&identity);
+    if (error == 0)
+        error = check_further(to, l->count);
     for (size_t i = 0; i < l->count && error == 0; i++)
         error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
     if (error == 0)

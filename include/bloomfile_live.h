@@ -179,7 +179,9 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
  * live and in use: the copy has every key whose add returned before this call, and the source is
- * synced, so that no page of it can have been lost. A sealed source is verified.
+ * synced, so that no page of it can have been lost. A sealed source is verified; of a live one the
+ * ones are counted, and are BLOOMFILE_EBODY as in bloomfile_seal(), if they are known: no other
+ * process writes, and in the layout counting not this handle either.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source, and
  * _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync. */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);

@@ -3,6 +3,7 @@
  * sealed, when its pages got checksums. */
 #include "live_support.h"
 
+#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <fcntl.h>
@@ -284,6 +285,58 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
         }
 }
 
+static int copy_it(const bloomfile *f)
+{
+    return bloomfile_seal_to("copy", f, 0);
+}
+
+static int fold_it(const bloomfile *f)
+{
+    return bloomfile_fold("copy", f, 2, 0);
+}
+
+static int merge_it(const bloomfile *f)
+{
+    return bloomfile_merge("copy", &f, 1, NULL, 0);
+}
+
+static int project_it(const bloomfile *f)
+{
+    return bloomfile_project("copy", f, 0);
+}
+
+/* Checksums would vouch for it from then on. A writer cannot tell bits that nobody has set from
+ * those of keys that are being added, nor those lost from keys that are being removed. */
+static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **state)
+{
+    (void)state;
+    static int (*const ways[])(const bloomfile *f) = { copy_it, fold_it, merge_it, project_it };
+    for (size_t r = 0; r < LIVE; r++)
+        for (unsigned how = 0; how < 3; how++)
+            for (size_t w = 0; w < ROWS(ways); w++) {
+                const bool counts = recipes[r].layout == BLOOMFILE_COUNTING;
+                if (ways[w] == project_it && !counts)
+                    continue;
+                bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+                assert_error(bloomfile_finish(f), 0);
+                bloomfile_close(f);
+                f = opened("filter", 0);
+                assert_error(ways[w](f), 0);
+                assert_int_equal(unlink("copy"), 0);
+                change_page("filter", how);
+                assert_error(ways[w](f), BLOOMFILE_EBODY);
+                assert_int_equal(access("copy", F_OK), -1);
+                assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+                assert_all_may_be_there(f);
+                bloomfile_close(f);
+                f = opened("filter", BLOOMFILE_WRITE);
+                assert_error(ways[w](f), counts || how == 2 ? 0 : BLOOMFILE_EBODY);
+                bloomfile_close(f);
+                unlink("copy");
+                assert_int_equal(unlink("filter"), 0);
+            }
+}
+
 /* It still counts as a one, and no longer as stuck. */
 static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
 {
@@ -320,6 +373,7 @@ int main(void)
         IN_NEW_DIR(the_handle_that_seals_verifies_pages_from_then_on),
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
+        IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied),
         IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

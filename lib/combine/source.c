@@ -39,6 +39,9 @@ int source_start(struct source *s, const bloomfile *f)
     map_expect(&f->map, MAP_SCAN);
     if (f->live == NULL)
         return 0;
+    struct header then;
+    s->counted = source_describe(f, &then) == 0 && (then.record.flags & RECORD_N_ESTIMATED) == 0;
+    s->recorded = then.record;
     s->copy = malloc(SOURCE_STRETCH);
     return s->copy != NULL ? sync_prepare(f) : ENOMEM;
 }
@@ -66,6 +69,8 @@ const uint8_t *source_take(struct source *s, size_t size)
     const uint64_t from = s->at, page = from / CHECKSUM_PAGE;
     if (s->f->live != NULL) {
         const uint8_t *copy = copy_stretch(s, size);
+        const uint64_t need = s->f->geometry.need, used = from < need ? need - from : 0;
+        s->f->kernel->tally(copy, used < size ? (size_t)used : size, &s->tally);
         s->at += size;
         return copy;
     }
@@ -74,20 +79,39 @@ const uint8_t *source_take(struct source *s, size_t size)
     return s->f->view.body + from;
 }
 
+/* Whether the body has other bits than its writers have set. While it was read they may have set
+ * more, or removed keys; unless the same record is in force, of a file that nobody had open. */
+static bool lost_bits(const struct source *s)
+{
+    struct header now;
+    const struct record *then = &s->recorded;
+    if (!s->counted || source_describe(s->f, &now) != 0)
+        return false;
+    if (!s->f->writing && now.record.sequence == then->sequence)
+        return s->tally.ones != then->ones || s->tally.overflow != then->overflow;
+    return !layout_of(s->f->header.layout)->counts && s->tally.ones < then->ones;
+}
+
 /* A page that could not be written may have been dropped while it was read. */
-static int live_verdict(const bloomfile *f)
+static int live_verdict(const struct source *s)
 {
     uint64_t offset;
+    const bloomfile *f = s->f;
     if (!body_padding_is_clean(&f->header, f->view.body, &offset))
         return BLOOMFILE_EBODY;
     int error = sync_source(f);
-    return error != 0 ? error : changed_or_damaged(f);
+    if (error == 0)
+        error = changed_or_damaged(f);
+    if (error != 0 || !lost_bits(s))
+        return error;
+    guard_distrust(f->guard, BLOOMFILE_EBODY);
+    return BLOOMFILE_EBODY;
 }
 
 int source_verdict(struct source *s)
 {
     if (s->f->live != NULL)
-        return live_verdict(s->f);
+        return live_verdict(s);
     int error = body_check_end(&s->check, NULL);
     return changed_or_damaged(s->f) == BLOOMFILE_ECHANGED ? BLOOMFILE_ECHANGED : error;
 }

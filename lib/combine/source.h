@@ -20,6 +20,9 @@ struct source {
     struct body_check check; /* of a sealed one */
     uint64_t at;             /* bytes read */
     uint8_t *copy;           /* of a stretch of a live body, which others may be changing */
+    bool counted;            /* a live one, and its record told all its ones when it began */
+    struct record recorded;
+    struct kernel_tally tally; /* of a live one, as it was read */
 };
 
 /* Describes a file with the same keys and size: the static part, and the record's state, n and
@@ -40,8 +43,9 @@ const uint8_t *source_take(struct source *s, size_t size);
 /* The source's sticky error, or 0: whether it is already known to be unreliable. */
 int source_status(const struct source *s);
 
-/* Once all bytes that m uses are taken: whether they were good all the time. BLOOMFILE_EPAGE,
- * _EBODY, _ECHANGED, _EPOISONED, or an error of msync. */
+/* Once all bytes that m uses are taken: whether they were good all the time, and those of a live
+ * one have the bits that its writers have set, as far as that is known. BLOOMFILE_EPAGE, _EBODY,
+ * _ECHANGED, _EPOISONED, or an error of msync. */
 int source_verdict(struct source *s);
 
 void source_release(struct source *s);

@@ -102,8 +102,10 @@ int bloomfile_seal(bloomfile *f)
         return error;
     /* Before taking the lock of syncs: it would make a reader take an abandoned mark for that of a
      * sync. */
-    const bool clean = body_padding_is_clean(&f->header, f->view.body, &offset);
-    error = clean ? seal_in_turn(f) : BLOOMFILE_EBODY;
+    if (body_padding_is_clean(&f->header, f->view.body, &offset))
+        error = seal_in_turn(f);
+    else
+        guard_distrust(f->guard, error = BLOOMFILE_EBODY);
     if (!f->writing)
         lock_drop(f->fd, LOCK_WRITERS, 1);
     else

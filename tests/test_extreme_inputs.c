@@ -159,12 +159,20 @@ static void bits_beyond_m_are_not_sealed_in(void **state)
     assert_error(bloomfile_create(&f, "spilled", &params, 0), 0);
     int fd = open("spilled", O_RDWR | O_CLOEXEC);
     assert_int_equal(pwrite(fd, "\x80", 1, IN_FILE + 1001 / 8), 1);
+    bloomfile *r = opened("spilled", 0);
+    assert_error(bloomfile_seal_to("copy", r, 0), BLOOMFILE_EBODY);
+    assert_error(bloomfile_status(r), BLOOMFILE_EBODY);
+    assert_true(bloomfile_contains_digest(r, number(0, ABSENT)));
+    bloomfile_close(r);
     assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
     assert_int_equal(info_of(f).state, BLOOMFILE_LIVE);
+    assert_error(bloomfile_status(f), BLOOMFILE_EBODY);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
     assert_int_equal(pwrite(fd, "\0", 1, IN_FILE + 1001 / 8), 1);
-    assert_error(bloomfile_seal(f), 0);
+    assert_error(bloomfile_seal(f), BLOOMFILE_EBODY);
     close(fd);
     bloomfile_close(f);
+    assert_error(bloomfile_open(&f, "spilled", 0), BLOOMFILE_EPOISONED);
 }
 
 /* ---- lookups and removals */

@@ -97,12 +97,11 @@ static int live_verdict(const struct source *s)
 {
     uint64_t offset;
     const bloomfile *f = s->f;
-    if (!body_padding_is_clean(&f->header, f->view.body, &offset))
-        return BLOOMFILE_EBODY;
-    int error = sync_source(f);
-    if (error == 0)
+    const bool clean = body_padding_is_clean(&f->header, f->view.body, &offset);
+    int error = clean ? sync_source(f) : 0;
+    if (clean && error == 0)
         error = changed_or_damaged(f);
-    if (error != 0 || !lost_bits(s))
+    if (error != 0 || (clean && !lost_bits(s)))
         return error;
     guard_distrust(f->guard, BLOOMFILE_EBODY);
     return BLOOMFILE_EBODY;

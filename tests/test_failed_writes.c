@@ -889,10 +889,12 @@ static void a_poison_that_only_one_record_holds_is_seen_by_all(void **state)
 static void file_systems_that_hosts_share_are_refused(void **state)
 {
     (void)state;
-    static const unsigned long shared[] = { 0x6969,     0x517B,     0xFF534D42, 0xFE534D42,
-                                            0x01021997, 0x00C36400, 0x5346414F, 0x6B414653,
-                                            0x73757245, 0x0BD00BD0, 0x47504653, 0x7461636F,
-                                            0x01161970, 0x786F4256, 0xBACBACBC };
+    static const unsigned long shared[] = {
+        0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997, 0x00C36400, 0x5346414F,
+        0x6B414653, 0x73757245, 0x0BD00BD0, 0x47504653, 0x7461636F, 0x01161970, 0x786F4256,
+        0xBACBACBC, 0x7C7C6673, 0x00C0FFEE, 0x20030528, 0x19830326, 0xAAD7AAEA, 0xBEEFDEAD,
+        0x61636673, 0xA501FCF5, 0x013111A8, 0x0000564C, 0x61756673
+    };
     bloomfile *f;
     struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
     assert_error(publish_filter("sealed", 0, LIVE_KEYS), 0);

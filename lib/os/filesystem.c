@@ -11,7 +11,8 @@
 #define OVERLAY 0x794C7630u
 #define FUSE    0x65735546u
 
-/* From statfs(2) and linux/magic.h. FUSE is missing: nothing reveals what is behind it. */
+/* From statfs(2), linux/magic.h, and coreutils' list of remote ones. FUSE is missing: nothing
+ * reveals what is behind it. */
 static const uint32_t shared_by_hosts[] = {
     0x00006969, /* NFS */
     0x0000517B, /* SMB */
@@ -28,6 +29,17 @@ static const uint32_t shared_by_hosts[] = {
     0x01161970, /* GFS2 */
     0x786F4256, /* VirtualBox shared folders */
     0xBACBACBC, /* VMware shared folders */
+    0x7C7C6673, /* Parallels shared folders */
+    0x00C0FFEE, /* hostfs, of User-mode Linux */
+    0x20030528, /* OrangeFS, PVFS2 */
+    0x19830326, /* BeeGFS */
+    0xAAD7AAEA, /* PanFS */
+    0xBEEFDEAD, /* StorNext */
+    0x61636673, /* ACFS */
+    0xA501FCF5, /* VxFS, which a cluster may share */
+    0x013111A8, /* IBRIX */
+    0x0000564C, /* NCP */
+    0x61756673, /* aufs, where a reader may be left with an older copy */
 };
 
 static int type_of(int fd, uint32_t *type)

@@ -50,7 +50,8 @@
  * commits plus what this handle has added since: advisory while other writers are at work. After
  * all have closed they are exact, keys being the number of adds that were new. keys_estimated is 1
  * after a writer was killed. It can also become 1, and overflow too low, when a writer of a
- * counting filter closes before another one has committed counters that both have raised.
+ * counting filter closes before another one has committed counters that both have raised. A series
+ * that forgets counts a key in two layers if a generation began while it was added.
  *
  * Series. With bloomfile_params.series a filter consists of layers. BLOOMFILE_GROW: when a layer
  * is full, the writer that filled it makes the next one, with twice the capacity and a lower rate,

@@ -84,10 +84,7 @@ static const struct row {
 } rows[] = {
 #define VALID                0, NULL, 0
 #define REFUSED(error, name) BLOOMFILE_##error, #name, AT_##name
-#define CHANGE(...)                                                                                \
-    {                                                                                              \
-        __VA_ARGS__                                                                                \
-    }
+#define CHANGE(...)          .changes = { __VA_ARGS__ }
     { "sealed", SEALED, VALID, CHANGE(SET(link, 9)) },
     { "growing", GROWING, VALID, CHANGE(SET(layer, 0)) },
     { "forgetting", FORGETTING, VALID, CHANGE(SET(fpr, 0)) },

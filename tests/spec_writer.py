@@ -493,7 +493,8 @@ def seal(path, accept_unclean=False, until=6):
     writer = Writer(path, accept_unclean)
     try:
         writer.seal(until)
-    except BaseException:
+    except BaseException as error:
+        writer.sync_has_failed |= "EBODY" in str(error)  # L24: it poisons
         writer.leave()
         raise
 

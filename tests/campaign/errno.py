@@ -7,7 +7,6 @@ A point is one run. Exit status 0 may hide no lost key; after an error nothing m
 cause, and the next run must finish the job."""
 
 # Debian: strace util-linux xfsprogs e2fsprogs mount
-# each: no
 # meson: -Dtools=true
 # build: plain
 # targets: tests/campaign/campaign-trace tests/campaign/campaign-calls tests/campaign/campaign-nomem.so tools/bfcreate

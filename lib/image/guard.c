@@ -117,7 +117,7 @@ void guard_distrust(struct guard *g, int error)
 
 bool guard_check(struct guard *g, uint64_t page)
 {
-    if (atomic_load(&g->distrust) || known_bad(g, page))
+    if (known_bad(g, page))
         return false;
     if (g->trust)
         return true;

@@ -8,6 +8,7 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,9 +24,11 @@
 #include "format/header.h"
 #include "handle/live.h"
 #include "image/image.h"
+#include "image/new_image.h"
 #include "os/hugepages.h"
 #include "os/map.h"
 #include "os/spool.h"
+#include "sizing/sizing.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -87,6 +90,58 @@ static void a_full_filter_has_at_least_the_keys_of_one_bit_less(void **state)
         assert_int_equal(full, h.record.n);
         assert_in_range(full, 1000, 1 << 20);
     }
+}
+
+static void keys_are_estimated_to_the_nearest_one(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++) {
+        for (uint64_t ones = 1; ones < 1024; ones++) {
+            struct header h = { .layout = layout, .m = 1024, .k = 5, .record = { .ones = ones } };
+            image_estimate_keys(&h);
+            const double keys = sizing_of(layout)->estimated_keys(h.m, h.k, ones);
+            assert_true(fabs((double)h.record.n - keys) <= 0.5);
+        }
+    }
+}
+
+/* Such as the library does not make: with more ones than m. */
+static int make_wrong_image(struct destination to)
+{
+    static const uint8_t page[CHECKSUM_PAGE] = { 0 };
+    struct bytes image = image_from((struct recipe){ BLOOMFILE_BLOCKED, EMBEDDED, 512, 3, 1, 0 });
+    struct header h;
+    struct header_faults faults = { 0 };
+    struct new_image r;
+    uint8_t bytes[HEADER_MAX];
+    decode_header(image.data, image.size, &h, &faults);
+    assert_error(faults.first, 0);
+    assert_error(image_encode(&h, bytes), 0);
+    assert_error(new_image_start(&r, &h, to), 0);
+    assert_error(new_image_put(&r, page, sizeof page), 0);
+    new_image_record(&r, &h.record);
+    h.record.ones = h.m + 1;
+    const int error = image_encode(&h, bytes);
+    assert_error(new_image_finish(&r, &h), error);
+    new_image_abandon(&r);
+    if (h.header_size == EMBEDDED) {
+        memcpy(image.data, bytes, EMBEDDED);
+        bloomfile *f;
+        assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), error);
+    }
+    free(image.data);
+    return error;
+}
+
+static void what_a_reader_would_refuse_is_not_published(void **state)
+{
+    (void)state;
+    void *image;
+    size_t size;
+    assert_error(make_wrong_image(new_image_to_memory(&image, &size)), BLOOMFILE_ESTATE);
+    assert_null(image);
+    assert_error(make_wrong_image(new_image_to_file("wrong", 0)), BLOOMFILE_ESTATE);
+    assert_int_equal(access("wrong", F_OK), -1);
 }
 
 static void a_seal_is_unfinished_only_if_nothing_else_is_wrong(void **state)
@@ -460,6 +515,8 @@ int main(void)
         cmocka_unit_test(counts_that_leave_their_range_are_estimated),
         cmocka_unit_test(a_sealed_record_names_no_writers_and_no_boot),
         cmocka_unit_test(a_full_filter_has_at_least_the_keys_of_one_bit_less),
+        cmocka_unit_test(keys_are_estimated_to_the_nearest_one),
+        cmocka_unit_test(what_a_reader_would_refuse_is_not_published),
         cmocka_unit_test(a_seal_is_unfinished_only_if_nothing_else_is_wrong),
         cmocka_unit_test(one_byte_of_the_header_makes_it_another),
         cmocka_unit_test(who_does_not_know_how_to_write_it_may_read_it),

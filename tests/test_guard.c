@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ * What is known of the pages of a body, and what follows from that for lookups. */
+#include "support.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "format/bytes.h"
+#include "format/checksum.h"
+#include "image/guard.h"
+
+enum {
+    PAGE = 4096,
+    PAGES = 130, /* more than two words have bits for */
+    BODY = PAGE * PAGES - 100,
+    BODY_CRC = 0x12345678,
+};
+
+static uint8_t body[BODY + 4 * PAGES]; /* and the table behind it */
+
+static int make_body(void **state)
+{
+    uint64_t random = 30;
+    (void)state;
+    for (size_t i = 0; i < BODY; i++)
+        body[i] = (uint8_t)random64(&random);
+    for (size_t page = 0; page < PAGES; page++)
+        put32(body + BODY + 4 * page,
+              checksum(body + page * PAGE, checksum_page_size(BODY, page)) ^ BODY_CRC);
+    return 0;
+}
+
+static struct guard new_guard(bool trust)
+{
+    struct guard g;
+    assert_error(guard_start(&g, body, BODY, BODY_CRC, trust), 0);
+    return g;
+}
+
+static void damage(size_t page)
+{
+    body[page * PAGE + 7] ^= 0x10;
+}
+
+static const size_t some_pages[] = { 0, 1, 63, 64, 127, 128, PAGES - 1 };
+
+/* ---- by one */
+
+static void what_was_found_of_a_page_is_remembered(void **state)
+{
+    struct guard g = new_guard(false);
+    (void)state;
+    for (size_t i = 0; i < ROWS(some_pages); i++) {
+        const size_t page = some_pages[i];
+        const bool good = i % 2 == 0;
+        assert_true(guard_unknown(&g, page * PAGE));
+        for (unsigned look = 0; look < 2; look++) { /* at what it is, and at what it is not */
+            if (good == (look == 1))
+                damage(page);
+            assert_int_equal(guard_ok(&g, page * PAGE), good);
+            assert_false(guard_unknown(&g, page * PAGE));
+            if (good == (look == 1))
+                damage(page);
+        }
+    }
+    assert_int_equal(g.bad, ROWS(some_pages) / 2);
+    guard_release(&g);
+}
+
+static void a_page_taken_for_good_is_not_looked_at(void **state)
+{
+    struct guard g = new_guard(true);
+    (void)state;
+    guard_set(&g, 0, false);
+    damage(1);
+    assert_false(guard_ok(&g, PAGE - 1));
+    assert_true(guard_ok(&g, PAGE));
+    damage(1);
+    assert_int_equal(g.bad, 1);
+    guard_distrust(&g, BLOOMFILE_EBODY);
+    assert_false(guard_ok(&g, PAGE));
+    guard_release(&g);
+}
+
+static void no_page_of_a_wrong_body_is_good(void **state)
+{
+    struct guard g = new_guard(false);
+    (void)state;
+    assert_true(guard_ok(&g, 0));
+    guard_distrust(&g, BLOOMFILE_EBODY);
+    assert_false(guard_ok(&g, 0));
+    assert_false(guard_ok(&g, PAGE));
+    assert_int_equal(g.bad, 0);
+    guard_release(&g);
+}
+
+static void each_reason_to_doubt_counts_once(void **state)
+{
+    (void)state;
+    for (unsigned trust = 0; trust < 2; trust++) {
+        struct guard g = new_guard(trust != 0);
+        for (size_t page = 0; page < PAGES; page++) {
+            assert_int_equal(guard_all_good(&g), trust);
+            guard_set(&g, page, true);
+        }
+        assert_true(guard_all_good(&g) && !guard_only_doubt(&g));
+        guard_doubt(&g);
+        assert_true(guard_only_doubt(&g) && !guard_all_good(&g));
+        guard_undoubt(&g);
+        assert_true(guard_all_good(&g));
+        for (unsigned i = 0; i < 2; i++) {
+            guard_set(&g, 64, false);
+            assert_true(guard_only_doubt(&g) && !guard_all_good(&g));
+        }
+        guard_set(&g, 64, true);
+        assert_true(guard_only_doubt(&g)); /* bad is final */
+        guard_distrust(&g, BLOOMFILE_EBODY);
+        guard_distrust(&g, BLOOMFILE_EBODY);
+        assert_true(!guard_only_doubt(&g) && !guard_all_good(&g));
+        guard_undoubt(&g);
+        assert_true(guard_only_doubt(&g));
+        guard_release(&g);
+    }
+}
+
+/* ---- by two at once: where the one touches memory that is held, the other takes its turn */
+
+enum {
+    MAP = 1 << 16 /* whole pages of any system */
+};
+
+static struct {
+    struct guard *guard;
+    uint8_t *maps;   /* of what is known to be good, and of what is known to be bad */
+    unsigned moment; /* the other finds page 0 bad at that touch */
+    volatile unsigned touches;
+} meanwhile;
+
+static void hold(size_t offset)
+{
+    assert_int_equal(mprotect(meanwhile.maps + offset, MAP, PROT_NONE), 0);
+}
+
+static void on_touch(int number)
+{
+    if (++meanwhile.touches > 2)
+        signal(number, SIG_DFL);
+    mprotect(meanwhile.maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE);
+    if (meanwhile.touches < meanwhile.moment)
+        hold(MAP);
+    else
+        guard_set(meanwhile.guard, 0, false);
+}
+
+/* Page 0 is found good, and by the other one bad. Afterwards all others are good. */
+static void find_good_and_bad(struct guard *g, unsigned moment)
+{
+    struct sigaction action = { .sa_handler = on_touch }, before;
+    uint8_t *maps =
+        mmap(NULL, (size_t)2 * MAP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(maps != MAP_FAILED);
+    _Atomic uint64_t *const good = g->known_good, *const bad = g->known_bad;
+    g->known_good = (void *)maps;
+    g->known_bad = (void *)(maps + MAP);
+    g->known_bad[0] = bad[0];
+    meanwhile.guard = g;
+    meanwhile.maps = maps;
+    meanwhile.moment = moment;
+    meanwhile.touches = 0;
+    assert_int_equal(sigaction(SIGSEGV, &action, &before), 0);
+    hold(0);
+    guard_set(g, 0, true);
+    assert_int_equal(sigaction(SIGSEGV, &before, NULL), 0);
+    assert_int_equal(mprotect(maps, (size_t)2 * MAP, PROT_READ | PROT_WRITE), 0);
+    for (size_t page = 1; page < PAGES; page++)
+        guard_set(g, page, true);
+    assert_false(guard_ok(g, 0));
+    assert_true(guard_ok(g, PAGE));
+    assert_true(guard_only_doubt(g));
+    assert_int_equal(g->bad, 1);
+    g->known_good = good;
+    g->known_bad = bad;
+    assert_int_equal(munmap(maps, (size_t)2 * MAP), 0);
+}
+
+static void a_page_that_is_found_good_and_bad_is_bad(void **state)
+{
+    (void)state;
+    for (unsigned moment = 1; moment <= 2; moment++) {
+        struct guard g = new_guard(false);
+        find_good_and_bad(&g, moment);
+        assert_int_equal(meanwhile.touches, moment);
+        guard_release(&g);
+    }
+}
+
+static void a_bad_page_is_not_good_even_for_a_moment(void **state)
+{
+    struct guard g = new_guard(false);
+    (void)state;
+    guard_set(&g, 0, false);
+    find_good_and_bad(&g, 1);
+    assert_int_equal(meanwhile.touches, 0);
+    guard_release(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_found_of_a_page_is_remembered),
+        cmocka_unit_test(a_page_taken_for_good_is_not_looked_at),
+        cmocka_unit_test(no_page_of_a_wrong_body_is_good),
+        cmocka_unit_test(each_reason_to_doubt_counts_once),
+        cmocka_unit_test(a_page_that_is_found_good_and_bad_is_bad),
+        cmocka_unit_test(a_bad_page_is_not_good_even_for_a_moment),
+    };
+    return cmocka_run_group_tests(tests, make_body, NULL) != 0;
+}

@@ -389,10 +389,30 @@ static void the_map_shows_where_the_ones_are_and_nothing_beyond_m(void **state)
     free(image.data);
 }
 
+/* Section 14.6. */
+static void a_result_has_no_features_but_those_it_was_made_with(void **state)
+{
+    (void)state;
+    struct bytes image = described_image(), made[2];
+    bloomfile *f = open_image(image, 0);
+    const bloomfile *const sources[] = { f };
+    assert_error(bloomfile_project_memory((void **)&made[0].data, &made[0].size, f), 0);
+    assert_error(bloomfile_merge_memory((void **)&made[1].data, &made[1].size, sources, 1, NULL),
+                 0);
+    for (size_t i = 0; i < ROWS(made); i++) {
+        const struct bloomfile_info info = verified_info(made[i]);
+        assert_int_equal(info.compat | info.ro_compat | info.incompat, 0);
+        free(made[i].data);
+    }
+    bloomfile_close(f);
+    free(image.data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_info_is_what_the_header_says),
+        cmocka_unit_test(a_result_has_no_features_but_those_it_was_made_with),
         cmocka_unit_test(a_caller_of_a_later_version_gets_zeros_in_what_is_unknown),
         cmocka_unit_test(a_caller_of_any_version_has_its_own_size_of_a_struct),
         cmocka_unit_test(a_struct_size_that_was_never_set_is_refused_and_nothing_is_written),

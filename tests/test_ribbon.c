@@ -578,6 +578,7 @@ static void assert_contradiction(struct bytes image, const char *field)
     struct bloomfile_fault fault;
     assert_error(bloomfile_verify(f, 0, &fault), BLOOMFILE_EBODY);
     assert_string_equal(fault.field, field);
+    assert_int_equal(fault.offset, EMBEDDED);
     for (uint64_t i = 0; i < 1000; i++)
         assert_true(bloomfile_contains_digest(f, random64(&i)));
     bloomfile_close(f);
@@ -676,19 +677,25 @@ static void pages_tell_of_themselves(void **state)
     free(image.data);
 }
 
+static void set_keys(struct bytes image, uint64_t n)
+{
+    for (unsigned slot = 0; slot < 2; slot++)
+        put64(record_at(image.data, slot) + RECORD_AT_n, n);
+    reseal_body(image.data);
+}
+
 /* Its head tells 2^32 - 1 then, and the sum is at least that of all heads. */
 static void a_page_may_have_more_keys_than_its_head_can_tell(void **state)
 {
     struct bytes image = filter_of(ribbon, 6000);
-    const uint64_t n = 3ULL << 32;
+    const uint64_t sum = UINT32_MAX + (get64(image.data + EMBEDDED + PAGE) >> 32);
     (void)state;
-    for (unsigned slot = 0; slot < 2; slot++)
-        put64(record_at(image.data, slot) + RECORD_AT_n, n);
     change_head(image, image.data + EMBEDDED, (uint64_t)UINT32_MAX << 32);
-    assert_int_equal(verified_info(image).keys, n);
-    for (unsigned slot = 0; slot < 2; slot++)
-        put64(record_at(image.data, slot) + RECORD_AT_n, UINT32_MAX);
-    reseal_body(image.data);
+    set_keys(image, 3ULL << 32);
+    assert_int_equal(verified_info(image).keys, 3ULL << 32);
+    set_keys(image, sum);
+    assert_int_equal(verified_info(image).keys, sum);
+    set_keys(image, sum - 1);
     assert_contradiction(image, "n");
     free(image.data);
 }

@@ -5,6 +5,8 @@
 #include <bloomfile_inspect.h>
 #include <math.h>
 
+#include "image/params.h"
+
 static uint64_t unit_of(uint32_t layout)
 {
     return layout == BLOOMFILE_BLOCKED ? 512 : 1;
@@ -225,6 +227,32 @@ static void more_keys_than_bits_fill_a_filter(void **state)
     }
 }
 
+static uint64_t bits_planned(uint64_t keys, uint32_t header_size)
+{
+    const struct bloomfile_params given = { .struct_size = sizeof given,
+                                            .layout = BLOOMFILE_RIBBON,
+                                            .capacity = keys };
+    struct bloomfile_params p;
+    struct header h;
+    assert_error(params_take(&p, &given), 0);
+    assert_error(params_plan(&p, 0, header_size, &h), 0);
+    return h.m;
+}
+
+static void a_ribbon_file_has_whole_pages_and_none_in_vain(void **state)
+{
+    const uint64_t page = (uint64_t)8 * 4096;
+    unsigned whole_already = 0;
+    (void)state;
+    for (uint64_t keys = 4000; keys < 10000; keys += 20) {
+        const uint64_t least = bits_planned(keys, EMBEDDED), m = bits_planned(keys, IN_FILE);
+        assert_int_equal(m % page, 0);
+        assert_true(m >= least && m - least < page);
+        whole_already += m == least;
+    }
+    assert_int_not_equal(whole_already, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +268,7 @@ int main(void)
         cmocka_unit_test(extreme_arguments_have_answers_that_keep_the_promise),
         cmocka_unit_test(the_most_keys_that_fit_are_not_rounded_out_of_the_limits),
         cmocka_unit_test(more_keys_than_bits_fill_a_filter),
+        cmocka_unit_test(a_ribbon_file_has_whole_pages_and_none_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -5,6 +5,9 @@
 
 #include <bloomfile_inspect.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "image/body.h"
 
 enum {
     KEYS = SMALL_KEYS,
@@ -109,6 +112,12 @@ static void the_status_is_the_first_damage_met(void **state)
     free(image.data);
 }
 
+/* Each of the first and the last, and some between. */
+static size_t next_of(size_t at, size_t first, size_t last)
+{
+    return at < first + 10 || at + 100 > last ? at + 1 : at + 61;
+}
+
 static void ones_beyond_m_are_found(void **state)
 {
     (void)state;
@@ -125,14 +134,42 @@ static void ones_beyond_m_are_found(void **state)
     };
     for (size_t r = 0; r < ROWS(padded); r++) {
         const struct recipe *recipe = &padded[r].recipe;
-        for (size_t at = padded[r].first; at <= padded[r].last; at++) {
+        const size_t first = padded[r].first, last = padded[r].last;
+        for (size_t at = first; at <= last; at = next_of(at, first, last)) {
             struct bytes image = image_from(*recipe);
             image.data[recipe->header_size + at] |= 0x80;
-            if (padded[r].counted && at == padded[r].first)
+            if (padded[r].counted && at == first)
                 for (unsigned slot = 0; slot < 2; slot++)
                     record_at(image.data, slot)[ONES]++;
             reseal_body(image.data);
             assert_contradiction(image, "padding", recipe->header_size + at);
+        }
+    }
+}
+
+/* What is beside it in memory is none of it. */
+static void the_last_page_alone_tells_of_ones_beyond_m(void **state)
+{
+    (void)state;
+    static const uint64_t page_counts[] = { 1, 2, 5000 };
+    static uint8_t room[5 * PAGE];
+    uint8_t *const page = room + PAGE;
+    const size_t last = 70; /* used in part */
+    for (size_t i = 0; i < ROWS(page_counts); i++) {
+        const uint64_t m = 8 * (PAGE * (page_counts[i] - 1) + last) + 7;
+        const struct header h = { .layout = BLOOMFILE_CLASSIC,
+                                  .m = m,
+                                  .header_size = IN_FILE,
+                                  .body_size = PAGE * page_counts[i] };
+        memset(room, 0xFF, sizeof room);
+        memset(page + last + 1, 0, PAGE - last - 1);
+        page[last] = 0x7F;
+        assert_true(body_last_page_is_clean(&h, page));
+        memset(room, 0, sizeof room);
+        for (size_t at = last; at < PAGE; at++) {
+            page[at] = 0x80;
+            assert_false(body_last_page_is_clean(&h, page));
+            page[at] = 0;
         }
     }
 }
@@ -144,6 +181,7 @@ int main(void)
         cmocka_unit_test(the_record_of_another_body_makes_every_page_bad),
         cmocka_unit_test(the_status_is_the_first_damage_met),
         cmocka_unit_test(ones_beyond_m_are_found),
+        cmocka_unit_test(the_last_page_alone_tells_of_ones_beyond_m),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

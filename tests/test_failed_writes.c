@@ -16,6 +16,7 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
+#include "handle/sync.h"
 
 enum {
     RECORDS = 1,
@@ -259,6 +260,33 @@ static void a_child_opens_the_file_anew_before_it_copies_or_syncs(void **state)
     assert_flawless(flaw_of_poisoned_file("filter"));
 }
 
+static enum fault_call poisoned_at;
+static unsigned calls_before;
+
+static void poison_at_call(enum fault_call call)
+{
+    if (call == poisoned_at && calls_before-- == 0)
+        set_in_record("filter", slot_in_force("filter"), RECORD_AT_state, 4, BLOOMFILE_POISONED);
+}
+
+/* By another process, while the lock of records is free. */
+static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
+{
+    (void)state;
+    static const enum fault_call at[] = { ON_fdatasync, ON_unlock, ON_unlock, ON_unlock };
+    for (unsigned i = 0; i < ROWS(at); i++, start_anew()) {
+        bloomfile *f = i == 0 ? reader : writer;
+        poisoned_at = at[i];
+        calls_before = i == 0 ? 0 : i - 1;
+        faults_begin(&(struct faults){ .at_each_call = poison_at_call });
+        int error = sync_source(f);
+        faults_end();
+        assert_int_equal(fault_calls(at[i]), i == 0 ? 1 : 3);
+        assert_error(error, BLOOMFILE_EPOISONED);
+        assert_flawless(flaw_of_doubtful(f));
+    }
+}
+
 /* ---- killed in between */
 
 static unsigned calls_left;
@@ -433,6 +461,55 @@ static void readers_of_then_are_told_that_it_is_unclean_and_rescue_it(void **sta
     assert_true(marked >= 3);
 }
 
+/* It has the file open, and that is enough to look at the lock. */
+static void readers_are_told_where_no_file_can_be_opened(void **state)
+{
+    (void)state;
+    static const int errors[] = { EMFILE, ENOENT };
+    bloomfile_close(writer);
+    writer = NULL;
+    for (size_t i = 0; i < ROWS(errors); i++) {
+        unsigned nth = 1;
+        while (dies_at(nth, bloomfile_sync) && !has_mark())
+            nth++;
+        const struct faults faults = from_then_on(ON_open64, 1, errors[i]);
+        faults_begin(&faults);
+        int error = bloomfile_status(reader);
+        faults_end();
+        assert_error(error, BLOOMFILE_EUNCLEAN);
+        start_anew();
+        bloomfile_close(writer);
+        writer = NULL;
+    }
+}
+
+/* Which takes the mark out. */
+static void accept_it_once_syncs_may_go_on(enum fault_call call)
+{
+    if (call == ON_unlock && writer == NULL)
+        writer = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+}
+
+static void who_accepts_it_meanwhile_does_so_for_no_reader(void **state)
+{
+    (void)state;
+    int (*const ways[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it,
+                                                sync_source };
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        unsigned nth = 1;
+        bloomfile_close(writer);
+        writer = NULL;
+        while (dies_at(nth, bloomfile_sync) && !has_mark())
+            nth++;
+        const struct faults faults = { .at_each_call = accept_it_once_syncs_may_go_on };
+        assert_error(copy_with(ways[i], reader, faults), BLOOMFILE_EUNCLEAN);
+        assert_non_null(writer);
+        assert_false(has_mark());
+        assert_int_equal(access("copy", F_OK), -1);
+        start_anew();
+    }
+}
+
 /* Then only the mark tells of it. */
 static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **state)
 {
@@ -467,6 +544,21 @@ static void one_that_has_finished_is_told_as_readers_are(void **state)
         nth++;
     assert_flawless(flaw_of_reader_of_unclean_file(finished));
     assert_flawless(flaw_of_sound(writer)); /* it will be told by its next sync */
+    bloomfile_close(finished);
+}
+
+/* And poisons by what it wrote with, where no other descriptor can be had. */
+static void one_that_has_finished_poisons_if_it_is_told(void **state)
+{
+    (void)state;
+    bloomfile *finished = opened("filter", BLOOMFILE_WRITE);
+    assert_error(bloomfile_finish(finished), 0);
+    struct faults faults = once(ON_fdatasync, 1, EIO);
+    const struct faults forbidden = from_then_on(ON_open64, 1, EACCES);
+    faults.besides = &forbidden;
+    assert_error(copy_with(sync_source, finished, faults), EIO);
+    assert_flawless(flaw_of_poisoned_file("filter"));
+    assert_flawless(flaw_of_doubtful(writer));
     bloomfile_close(finished);
 }
 
@@ -957,10 +1049,14 @@ int main(void)
         ON_NEW_FILTER(nobody_copies_while_another_one_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
+        ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
         ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
+        ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened),
+        ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader),
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
+        ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
         ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
         ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
         ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),

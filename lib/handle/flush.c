@@ -127,9 +127,8 @@ int flush_as_reader(const bloomfile *f)
     if (error == 0 && will_pass(turn.refused))
         error = turn.refused;
     if (error == 0) {
-        const int fd = turn.refused == 0 ? turn.fd : -1;
         error = file_flush(f->fd);
-        error = error != 0 ? live_poison_as_reader(f, fd, error) : check_mark(f);
+        error = error != 0 ? live_poison_as_reader(f, turn.fd, error) : check_mark(f);
     }
     turn_end(&turn);
     return error;

@@ -103,7 +103,7 @@ static void poison_at(const bloomfile *f, int fd)
 {
     struct map map;
     struct header now;
-    if (lock_wait(fd, LOCK_RECORDS, 1) != 0)
+    if (lock_wait(fd, LOCK_RECORDS, 1) != 0) /* which takes one for writing */
         return;
     if (map_file(&map, fd, 0, HEADER_MAX, (struct map_wish){ .writable = true }) == 0) {
         if (live_load_to_commit(f, &now) == 0)
@@ -116,8 +116,7 @@ static void poison_at(const bloomfile *f, int fd)
 int live_poison_as_reader(const bloomfile *f, int fd, int error)
 {
     guard_distrust(f->guard, BLOOMFILE_EPOISONED);
-    if (fd >= 0)
-        poison_at(f, fd);
+    poison_at(f, fd);
     return error;
 }
 

@@ -8,6 +8,7 @@
 #include <bloomfile_hash.h>
 #include <bloomfile_live.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -177,6 +178,7 @@ static const struct {
     { ON_fcntl64, { EMFILE, ENOLCK } },
     { ON_fstat64, { EIO } },
     { ON_fstatat64, { EACCES, EIO } },
+    { ON_fstatfs64, { EIO, ENOMEM } },
     { ON_fsetxattr, { EIO, ENOSPC } },
     { ON_fremovexattr, { EIO, ENOSPC } },
     { ON_fsync, { EIO, ENOSPC } },
@@ -198,9 +200,13 @@ static const struct {
 };
 
 /* An opening that is a writer's own, for locks, or a reader's for writing, should it have to
- * poison. */
-static bool does_without(const struct operation *op, unsigned nth, int error)
+ * poison. And a folder that is not known to be local is taken for one that is not. */
+static bool does_without(const struct operation *op, enum fault_call call, unsigned nth, int error)
 {
+    if (call == ON_fstatfs64)
+        return nth == 1 && op->run != create_in_memory;
+    if (call != ON_open64)
+        return false;
     if (op->creates)
         return nth == (op->run == create_in_memory ? 1 : 2);
     return nth == 2 && error == EACCES;
@@ -217,7 +223,7 @@ static void fail_each_call(const struct operation *op, struct faults lacking, un
             for (unsigned nth = 1; nth <= count[told[i].call]; nth++) {
                 if (told[i].call == ON_msync && !op->creates)
                     continue; /* the source is not sound any more: see below */
-                const bool needless = told[i].call == ON_open64 && does_without(op, nth, *error);
+                const bool needless = does_without(op, told[i].call, nth, *error);
                 const bool last = nth == count[told[i].call];
                 struct faults faults = once(told[i].call, nth, *error);
                 faults.no_unnamed_files = lacking.no_unnamed_files;
@@ -319,11 +325,61 @@ static void random_names_are_for_when_the_others_are_taken(void **state)
     assert_int_equal(entries_in_dir(), entries);
 }
 
+static long pages_mapped(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%ld", &pages), 1);
+    fclose(file);
+    return pages;
+}
+
+static void what_is_reserved_in_memory_is_given_back(void **state)
+{
+    (void)state;
+    const uint64_t size = (uint64_t)64 << 20;
+    struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    params.bits = 8 * size;
+    const long before = pages_mapped();
+    assert_error(bloomfile_create_memory(&made, &params, 0), 0);
+    bloomfile_close(made);
+    made = NULL;
+    assert_true((uint64_t)(pages_mapped() - before) * (uint64_t)sysconf(_SC_PAGESIZE) < size);
+}
+
 static void a_descriptor_limit_is_told(void **state)
 {
     (void)state;
     assert_told(&operations[0], once(ON_fcntl64, 1, EMFILE), EMFILE);
     assert_told(&operations[2], once(ON_fcntl64, 1, EMFILE), EMFILE);
+}
+
+static bool inherited[64]; /* from the test */
+
+static void find_inherited_descriptor(enum fault_call call)
+{
+    (void)call;
+    for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
+        const int flags = fcntl(fd, F_GETFD);
+        assert_true(flags < 0 || (flags & FD_CLOEXEC) != 0 || inherited[fd]);
+    }
+}
+
+/* That another thread starts at any time. */
+static void a_program_inherits_no_descriptor_of_them(void **state)
+{
+    (void)state;
+    for (int fd = 0; fd < (int)ROWS(inherited); fd++) {
+        const int flags = fcntl(fd, F_GETFD);
+        inherited[fd] = flags >= 0 && (flags & FD_CLOEXEC) == 0;
+    }
+    for (size_t o = 0; o < ROWS(operations); o++)
+        for (unsigned named = 0; named < 2; named++) {
+            const struct faults faults = { .no_unnamed_files = named == 1,
+                                           .at_each_call = find_inherited_descriptor };
+            assert_told(&operations[o], faults, 0);
+        }
 }
 
 static void what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued(void **state)
@@ -395,7 +451,8 @@ static const struct faults fuse = { .no_unnamed_files = true,
                                     .file_system = 0x65735546 };
 
 /* `series`: 0 or 1 */
-static int create_linked(unsigned series, uint32_t hash_id, struct faults faults)
+static int create_linked_for(unsigned series, uint32_t hash_id, unsigned flags,
+                             struct faults faults)
 {
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.capacity = 1000;
@@ -404,9 +461,14 @@ static int create_linked(unsigned series, uint32_t hash_id, struct faults faults
     params.self_test = hash_id != 0 ? 77 : 0;
     made = (bloomfile *)&made;
     faults_begin(&faults);
-    int error = bloomfile_create(&made, "linked", &params, 0);
+    int error = bloomfile_create(&made, "linked", &params, flags);
     faults_end();
     return error;
+}
+
+static int create_linked(unsigned series, uint32_t hash_id, struct faults faults)
+{
+    return create_linked_for(series, hash_id, 0, faults);
 }
 
 static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **state)
@@ -420,6 +482,23 @@ static void where_a_link_is_an_inode_of_its_own_both_see_what_is_added(void **st
         assert_true(has_numbers(made, 0, 20));
         assert_true(has_numbers(other, 0, 20));
         bloomfile_close(other);
+        bloomfile_close(made);
+        assert_int_equal(unlink("linked"), 0);
+    }
+}
+
+/* Which takes a lock, each time. */
+static void there_it_adds_exactly_if_and_only_if_it_was_told_to(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const bool exact = i / 2 == 1;
+        assert_error(create_linked_for(i % 2, 0, exact ? BLOOMFILE_ADD_EXACT : 0, fuse), 0);
+        add_digests_of(made, 0, 10);
+        faults_begin(&(struct faults){ 0 });
+        add_digests_of(made, 10, 11);
+        faults_end();
+        assert_int_equal(fault_calls(ON_fcntl64), exact ? 1 : 0);
         bloomfile_close(made);
         assert_int_equal(unlink("linked"), 0);
     }
@@ -527,10 +606,13 @@ int main(void)
         cmocka_unit_test(interrupted_and_short_writes_are_continued),
         cmocka_unit_test(without_proc_the_access_control_list_is_found_by_the_path),
         cmocka_unit_test(random_names_are_for_when_the_others_are_taken),
+        cmocka_unit_test(what_is_reserved_in_memory_is_given_back),
         cmocka_unit_test(a_descriptor_limit_is_told),
+        cmocka_unit_test(a_program_inherits_no_descriptor_of_them),
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
         cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
         cmocka_unit_test(where_a_link_is_an_inode_of_its_own_both_see_what_is_added),
+        cmocka_unit_test(there_it_adds_exactly_if_and_only_if_it_was_told_to),
         cmocka_unit_test(there_an_application_s_hash_is_known_to_its_creator),
         cmocka_unit_test(there_a_file_that_cannot_be_opened_is_no_filter_s_or_whole),
         cmocka_unit_test(there_another_filter_that_has_got_the_name_is_not_added_to),

@@ -95,22 +95,18 @@ static bool is_like(struct header one, struct header other)
 }
 
 /* The filter was opened before its file had a name, and others will open another inode by that
- * name: opens that one instead, before a key is added. */
+ * name: opens that one instead, before a key is added. A layer joins when it is added to. */
 static int open_by_name(bloomfile **f, const char *path, unsigned flags)
 {
     const struct header made = (*f)->header;
-    if (made.hash_id >= BLOOMFILE_APP_HASH_FIRST)
-        flags |= BLOOMFILE_APP_HASH;
     opening_close(*f);
     *f = NULL;
-    int none, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE, &none);
+    int none, error = opening_by_path(f, path, flags | BLOOMFILE_WRITE | BLOOMFILE_APP_HASH, &none);
     if (error != 0)
         return error;
     error = is_like((*f)->header, made) ? 0 : EBUSY; /* another process has replaced it */
     if (error == 0)
         error = bloomfile_name_hash(*f, made.hash_id, made.self_test);
-    if (error == 0 && !(*f)->writing) /* a layer */
-        error = opening_join(*f, (*f)->fd, flags);
     if (error != 0) {
         opening_close(*f);
         *f = NULL;

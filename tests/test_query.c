@@ -207,6 +207,33 @@ static void nothing_is_read_behind_the_last_key(void **state)
     free(image.data);
 }
 
+/* Of handles in doubt: a page is bad. */
+static void nor_behind_the_last_digest(void **state)
+{
+    (void)state;
+    static const uint32_t layouts[] = { BLOOMFILE_BLOCKED, BLOOMFILE_CLASSIC, BLOOMFILE_COUNTING,
+                                        BLOOMFILE_RIBBON };
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *pages =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(pages != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    uint64_t *digests = (void *)(pages + page);
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        struct bytes image =
+            image_from((struct recipe){ layouts[i], EMBEDDED, 512 * 640, 4, 8192, 0 });
+        image.data[image.size / 2] ^= 1;
+        bloomfile *f = open_image(image, 0);
+        for (size_t n = 1; n <= page / sizeof *digests; n++) {
+            digests[-(ptrdiff_t)n] = number(0, n - 1);
+            assert_int_equal(bloomfile_contains_digests(f, digests - n, n, NULL), n);
+        }
+        bloomfile_close(f);
+        free(image.data);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+}
+
 static void the_empty_key_is_a_key(void **state)
 {
     (void)state;
@@ -389,6 +416,7 @@ int main(void)
         cmocka_unit_test(no_keys_may_be_null),
         cmocka_unit_test(many_keys_may_differ_in_length),
         cmocka_unit_test(nothing_is_read_behind_the_last_key),
+        cmocka_unit_test(nor_behind_the_last_digest),
         cmocka_unit_test(the_empty_key_is_a_key),
         cmocka_unit_test(the_answers_depend_on_the_seed),
         cmocka_unit_test(the_kernel_has_a_name),

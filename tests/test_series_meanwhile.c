@@ -18,7 +18,8 @@
 enum {
     FIRST = 24,       /* capacity of the first layer */
     PERIOD = 1000000, /* seconds: no generation ends while a test runs, but for others */
-    KEY = 1           /* what is added in the middle */
+    KEY = 1,          /* what is added in the middle; */
+    MANY = 5          /* or so many from it on */
 };
 
 static bloomfile *writer, *other, *reader;
@@ -261,6 +262,37 @@ static void an_exact_adder_never_counts_what_the_next_layer_has(void **state)
     assert_true(finds(reader, KEY));
     assert_int_equal(info_of(reader).keys, keys);
     end();
+}
+
+static int add_keys(void)
+{
+    uint64_t digests[MANY];
+    bool was_new[MANY];
+    size_t new_keys = 0;
+    for (uint64_t i = 0; i < MANY; i++)
+        digests[i] = number(0, KEY + i);
+    const int error = bloomfile_add_digests(writer, digests, MANY, was_new, &new_keys);
+    assert_int_equal(new_keys, MANY);
+    for (size_t i = 0; i < MANY; i++)
+        assert_true(was_new[i]);
+    return error;
+}
+
+/* What the layer does not take, since it has a successor by now, the successor does. */
+static void what_an_exact_adder_is_told_is_added_is_there(void **state)
+{
+    (void)state;
+    int (*const ways[])(void) = { add_key, add_keys };
+    for (size_t i = 0; i < ROWS(ways); i++) {
+        begin(BLOOMFILE_GROW, BLOOMFILE_ADD_EXACT);
+        assert_error(with_others(ways[i], ON_fcntl64, 1, make_one), 0);
+        const uint64_t keys = i == 0 ? 1 : MANY;
+        assert_true(has_numbers(reader, KEY, KEY + keys));
+        assert_error(bloomfile_finish(writer), 0);
+        assert_error(bloomfile_finish(other), 0);
+        assert_int_equal(info_of(reader).keys, at - ABSENT + keys);
+        end();
+    }
 }
 
 /* ---- who syncs, finishes and asks */
@@ -690,6 +722,7 @@ int main(void)
         TEST(a_late_key_is_not_added_to_a_poisoned_layer),
         TEST(a_layer_that_is_poisoned_before_the_add_takes_no_key),
         TEST(an_exact_adder_never_counts_what_the_next_layer_has),
+        TEST(what_an_exact_adder_is_told_is_added_is_there),
         TEST(a_sync_goes_on_to_the_layer_that_took_the_name),
         TEST(a_sync_of_what_is_gone_says_so),
         TEST(a_sync_tells_of_older_layers_that_are_bad),

@@ -265,11 +265,14 @@ static unsigned calls_before;
 
 static void poison_at_call(enum fault_call call)
 {
-    if (call == poisoned_at && calls_before-- == 0)
-        set_in_record("filter", slot_in_force("filter"), RECORD_AT_state, 4, BLOOMFILE_POISONED);
+    if (call != poisoned_at || calls_before-- != 0)
+        return;
+    const unsigned slot = slot_in_force("filter");
+    set_in_record("filter", slot, RECORD_AT_flags, 4, RECORD_SYNC_BEGUN);
+    set_in_record("filter", slot, RECORD_AT_state, 4, BLOOMFILE_POISONED);
 }
 
-/* By another process, while the lock of records is free. */
+/* By another process whose sync failed, while the lock of records is free. */
 static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
 {
     (void)state;
@@ -713,6 +716,23 @@ static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
+/* Then there is no lock to look at. */
+static void a_child_needs_no_descriptor_to_tell_that_nobody_syncs(void **state)
+{
+    (void)state;
+    bloomfile_close(writer);
+    set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
+    writer = opened("filter", BLOOMFILE_WRITE);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct faults none_left = from_then_on(ON_open64, 1, EMFILE);
+        faults_begin(&none_left);
+        _exit(bloomfile_status(writer) != 0);
+    }
+    assert_child_succeeds(child);
+}
+
 static int copy_it(bloomfile *f)
 {
     int error = bloomfile_seal_to("copy", f, 0);
@@ -1057,6 +1077,7 @@ int main(void)
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
         ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
+        ON_NEW_FILTER(a_child_needs_no_descriptor_to_tell_that_nobody_syncs),
         ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
         ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
         ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),

@@ -124,7 +124,7 @@ int flush_as_reader(const bloomfile *f)
 {
     struct turn turn;
     int error = turn_read(&turn, f->fd);
-    if (error == 0 && will_pass(turn.refused))
+    if (will_pass(turn.refused))
         error = turn.refused;
     if (error == 0) {
         error = file_flush(f->fd);

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,8 @@
 
 enum {
     RECORDS = 1,
-    SYNCS = 3 /* the bytes */
+    SYNCS = 3, /* the bytes */
+    NOBODY = 65534
 };
 
 static bloomfile *reader, *writer;
@@ -287,6 +290,26 @@ static void what_is_poisoned_in_a_sync_is_not_vouched_for(void **state)
         assert_int_equal(fault_calls(at[i]), i == 0 ? 1 : 3);
         assert_error(error, BLOOMFILE_EPOISONED);
         assert_flawless(flaw_of_doubtful(f));
+    }
+}
+
+static void damage_at_call(enum fault_call call)
+{
+    if (call != poisoned_at || calls_before-- != 0)
+        return;
+    for (off_t slot = 0; slot < 2; slot++)
+        assert_int_equal(pwrite(outsider, "damaged", 7, IN_FILE / 2 + slot * IN_FILE / 4 + 20), 7);
+}
+
+/* Whether a writer was told, no record says any more. */
+static void what_has_no_record_by_then_is_not_vouched_for(void **state)
+{
+    (void)state;
+    for (unsigned writes = 0; writes < 2; writes++, start_anew()) {
+        poisoned_at = writes ? ON_unlock : ON_fdatasync;
+        calls_before = 0;
+        const struct faults faults = { .at_each_call = damage_at_call };
+        assert_error(copy_with(sync_source, writes ? writer : reader, faults), BLOOMFILE_ERECORD);
     }
 }
 
@@ -716,21 +739,52 @@ static void a_child_that_is_unclean_neither_joins_nor_poisons(void **state)
     assert_flawless(flaw_of_clean_file("filter"));
 }
 
-/* Then there is no lock to look at. */
-static void a_child_needs_no_descriptor_to_tell_that_nobody_syncs(void **state)
+/* What a child that has not joined is told where the file cannot be opened. */
+static int status_in_child(void)
+{
+    pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (child == 0) {
+        const struct faults none_left = from_then_on(ON_open64, 1, EMFILE);
+        faults_begin(&none_left);
+        _exit(bloomfile_status(writer));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Only where a sync has begun, there is a lock to look at. */
+static void a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned(void **state)
 {
     (void)state;
     bloomfile_close(writer);
     set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_N_ESTIMATED);
     writer = opened("filter", BLOOMFILE_WRITE);
+    assert_error(status_in_child(), 0);
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_error(status_in_child(), EMFILE);
+}
+
+/* The right to read is enough. */
+static void one_that_may_not_write_any_more_is_told_too(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; dies_at(nth, bloomfile_sync) && !has_mark();)
+        nth++;
+    assert_int_equal(chmod("filter", 0444), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        const struct faults none_left = from_then_on(ON_open64, 1, EMFILE);
-        faults_begin(&none_left);
-        _exit(bloomfile_status(writer) != 0);
+        if ((geteuid() == 0 && setresuid(NOBODY, NOBODY, NOBODY) != 0) ||
+            prctl(PR_SET_DUMPABLE, 1) != 0)
+            _exit(1);
+        _exit(bloomfile_status(writer) != BLOOMFILE_EUNCLEAN);
     }
     assert_child_succeeds(child);
+    assert_int_equal(chmod("filter", 0666), 0);
 }
 
 static int copy_it(bloomfile *f)
@@ -1070,6 +1124,7 @@ int main(void)
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_copies_or_syncs),
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
         ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for),
+        ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
         ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
         ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened),
@@ -1077,7 +1132,8 @@ int main(void)
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
         ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
-        ON_NEW_FILTER(a_child_needs_no_descriptor_to_tell_that_nobody_syncs),
+        ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned),
+        ON_NEW_FILTER(one_that_may_not_write_any_more_is_told_too),
         ON_NEW_FILTER(a_child_that_only_looks_up_keeps_no_lock_of_a_sync),
         ON_NEW_FILTER(a_child_forked_in_a_sync_does_not_wait_for_itself),
         ON_NEW_FILTER(a_child_that_is_unclean_neither_joins_nor_poisons),

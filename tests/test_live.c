@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum {
@@ -246,6 +248,56 @@ static void a_filter_larger_than_all_memory_is_refused(void **state)
     assert_null(f);
 }
 
+/* As malloc() would, though none of it is touched. */
+static void one_that_the_system_would_never_give_is_refused(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    for (uint64_t size = 1ULL << 30; size < 1ULL << 44 && size < SIZE_MAX / 2; size *= 2) {
+        void *memory =
+            mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (memory != MAP_FAILED) {
+            munmap(memory, (size_t)size);
+            continue;
+        }
+        params.bits = 8 * size;
+        assert_error(bloomfile_create_memory(&f, &params, 0), ENOMEM);
+        break;
+    }
+}
+
+static void assert_works(bloomfile *f, int error)
+{
+    const bool works = error == 0 && bloomfile_add_digest(f, number(0, 1), NULL) == 0 &&
+                       bloomfile_contains_digest(f, number(0, 1));
+    bloomfile_close(f);
+    if (!works)
+        _exit(1);
+}
+
+/* Its descriptors are the least ones then. */
+static void who_has_closed_the_standard_streams_can_make_one(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    int status;
+    assert_true(child >= 0);
+    if (child == 0) {
+        bloomfile *f;
+        struct bloomfile_params params = sized(1000);
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        int error = bloomfile_create_memory(&f, &params, 0);
+        assert_works(f, error);
+        error = bloomfile_create(&f, "filter", &params, 0);
+        assert_works(f, error);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 {
     (void)state;
@@ -407,6 +459,8 @@ int main(void)
         IN_NEW_DIR(a_filter_in_memory_is_like_any_other),
         IN_NEW_DIR(a_sole_adder_adds_what_others_would),
         IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
+        IN_NEW_DIR(one_that_the_system_would_never_give_is_refused),
+        IN_NEW_DIR(who_has_closed_the_standard_streams_can_make_one),
         IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),
         IN_NEW_DIR(the_bits_are_those_of_a_filter_that_is_built),

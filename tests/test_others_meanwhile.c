@@ -162,6 +162,24 @@ static void a_filter_that_is_overwritten_while_it_is_verified_is_not_sound(void 
     assert_error(with_others(verify_sealed, ON_madvise, 3, rewrite_label), BLOOMFILE_ECHANGED);
 }
 
+static void rewrite_label_of_live(void)
+{
+    overwrite("live", 130, "other", 5);
+}
+
+static int ask_reader(void)
+{
+    return bloomfile_status(reader);
+}
+
+/* Between two looks at its header. */
+static void a_filter_that_is_overwritten_while_it_is_asked_is_another_one(void **state)
+{
+    (void)state;
+    assert_error(ask_reader(), 0);
+    assert_error(with_others(ask_reader, ON_madvise, 2, rewrite_label_of_live), BLOOMFILE_ECHANGED);
+}
+
 static void a_poison_that_comes_while_it_is_copied_is_told(void **state)
 {
     (void)state;
@@ -783,6 +801,7 @@ int main(void)
         ALONE(keys_that_may_have_come_while_it_was_copied_are_not_counted_as_known),
         ALONE(a_source_that_is_overwritten_while_it_is_read_is_refused),
         ALONE(a_filter_that_is_overwritten_while_it_is_verified_is_not_sound),
+        ALONE(a_filter_that_is_overwritten_while_it_is_asked_is_another_one),
         ALONE(a_poison_that_comes_while_it_is_copied_is_told),
         ALONE(a_poison_that_comes_while_a_reader_asks_its_descriptor_is_told),
         ALONE(records_that_are_damaged_while_it_asks_are_told),

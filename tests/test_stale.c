@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "handle/handle.h"
+
 static const struct recipe in_file = { BLOOMFILE_BLOCKED, IN_FILE, 512 * 100, 6, 500, 0 };
 
 static void a_filter_is_stale_once_its_path_names_another_file_or_none(void **state)
@@ -77,12 +79,29 @@ static void a_symbolic_link_is_stale_when_it_leads_elsewhere(void **state)
     free(image.data);
 }
 
+/* Within a tick of the file system's clock, its times are the same. */
+static void a_size_that_differs_is_a_change_without_another_time(void **state)
+{
+    (void)state;
+    struct bytes image = image_from(in_file);
+    write_file("filter", image.data, image.size);
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", 0), 0);
+    for (int by = -1; by <= 1; by++) {
+        f->file.size = (off_t)image.size + by;
+        assert_int_equal(bloomfile_is_stale(f), by != 0);
+    }
+    bloomfile_close(f);
+    free(image.data);
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
     const struct CMUnitTest tests[] = {
         IN_NEW_DIR(a_filter_is_stale_once_its_path_names_another_file_or_none),
         IN_NEW_DIR(a_relative_path_is_that_of_the_directory_where_it_was_opened),
+        IN_NEW_DIR(a_size_that_differs_is_a_change_without_another_time),
         IN_NEW_DIR(a_symbolic_link_is_stale_when_it_leads_elsewhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

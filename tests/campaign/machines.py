@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Debian: libseccomp-dev e2fsprogs xfsprogs btrfs-progs bindfs ntfs-3g util-linux qemu-user
+# Debian: libseccomp-dev e2fsprogs xfsprogs btrfs-progs bindfs ntfs-3g util-linux qemu-user user-mode-linux kmod dosfstools iproute2
 # build: plain
 # targets: tests/campaign/old-linux
 # alone: scripts/machines
@@ -15,6 +15,7 @@ import os
 import pathlib
 import platform
 import re
+import shlex
 import subprocess
 import sys
 
@@ -25,6 +26,7 @@ SKIPPED = 77
 FAILED_SETUP = 125
 OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
+IN_UML = str(SOURCE_ROOT / "tests" / "campaign" / "in-uml")
 OLD_LINUX = BUILT / "tests" / "campaign" / "old-linux"
 # What cmocka and unittest print for skipped parts, and for a failed part with its messages.
 NOT_RUN = re.compile(rb"^\[  SKIPPED \] (\d+) test|^(?:OK|FAILED) \(.*?skipped=(\d+)", re.MULTILINE)
@@ -121,6 +123,17 @@ class Machine(Environment):
         return super().trouble(folder)
 
 
+class UserModeLinux(Environment):
+    """Debian's kernel as a process of this machine, with $FILES prepared there."""
+
+    def __init__(self, inside, left_out=None, refusal=None):
+        super().__init__(left_out=left_out, refusal=refusal)
+        self.inside = inside
+
+    def command(self, words):
+        return super().command([IN_UML, self.inside, shlex.join(str(word) for word in words)])
+
+
 def image(mkfs, mount):
     """A shell script that makes a file system in a file and mounts it."""
     return f'truncate -s 4G "$FOLDER/image"\n{mkfs} "$FOLDER/image" >/dev/null 2>&1\n{mount}\n'
@@ -141,6 +154,30 @@ OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
 chmod 1777 "$FILES\""""
 
+# Live filters need a local file system.
+NOT_SHARED = b"BLOOMFILE_EFILESYSTEM|cannot be shared|a local disk"
+VFAT = """load vfat nls_cp437 nls_iso8859-1
+mkfs.vfat /dev/ubda >/dev/null
+mount -t vfat -o utf8 /dev/ubda "$FILES\""""
+# NFS 4.2 needs no daemon: what they would tell the kernel of clients, exports and the end of the grace period is given.
+NFS = r"""load nfsd nfsv4
+mkfs.ext4 -q -O ^has_journal /dev/ubda
+mkdir "$FOLDER/disk" "$FOLDER/recovery"
+mount -t ext4 -o init_itable=0 /dev/ubda "$FOLDER/disk"
+mkdir -m 1777 "$FOLDER/disk/served"
+mount -t nfsd nfsd /proc/fs/nfsd
+echo "$FOLDER/recovery" >/proc/fs/nfsd/nfsv4recoverydir
+echo -3 >/proc/fs/nfsd/versions
+echo tcp 2049 >/proc/fs/nfsd/portlist
+echo 4 >/proc/fs/nfsd/threads
+forever=4000000000
+echo "nfsd 127.0.0.1 $forever all" >/proc/net/rpc/auth.unix.ip/channel
+echo "all $FOLDER/disk/served $forever 0x2402 -2 -2 0" >/proc/net/rpc/nfsd.export/channel
+printf '%s\n' "all 1 \x00000000 $forever $FOLDER/disk/served" >/proc/net/rpc/nfsd.fh/channel
+echo Y >/proc/fs/nfsd/v4_end_grace
+mount -i -t nfs4 -o vers=4.2,addr=127.0.0.1,clientaddr=127.0.0.1 127.0.0.1:/ "$FILES"
+"""
+
 ENVIRONMENTS = {
     "Linux 4.14": Environment(prefix=[OLD_LINUX, "4.14"]),
     "Linux 5.10": Environment(prefix=[OLD_LINUX, "5.10"]),
@@ -152,6 +189,8 @@ ENVIRONMENTS = {
     "Btrfs": on_disk("btrfs", "mkfs.btrfs -q"),
     "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"'),
     "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"')),
+    "vfat": UserModeLinux(VFAT),
+    "NFS": UserModeLinux(NFS, refusal=NOT_SHARED),
     "i386": Machine("i386"),
     "musl": Machine("musl"),
     "arm64": Machine("arm64", "qemu-aarch64"),

@@ -65,7 +65,10 @@ def clamp(x, least, most):
 # --- 11 Validity, 12 and 13.0 Reading ---
 
 def present_boot():
-    text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    try:
+        text = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+    except FileNotFoundError:
+        raise ValueError("boot_id: BLOOMFILE_ENOBOOT rule V27") from None
     return bytes.fromhex(text.strip().replace("-", ""))
 
 

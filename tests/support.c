@@ -5,6 +5,7 @@
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <poll.h>
@@ -323,7 +324,7 @@ int enter_temp_dir(void **state)
 static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *ftw)
 {
     (void)status, (void)type, (void)ftw;
-    return remove(path);
+    return remove(path) != 0 && errno != ENOENT; /* .nfs*, by the kernel */
 }
 
 int leave_temp_dir(void **state)
@@ -369,9 +370,41 @@ size_t entries_in_dir(void)
     size_t count = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-                 strncmp(entry->d_name, ".fuse_hidden", 12) != 0; /* removed, and still open */
+                 strncmp(entry->d_name, ".fuse_hidden", 12) != 0 && /* removed, and still open */
+                 strncmp(entry->d_name, ".nfs", 4) != 0;
     closedir(dir);
     return count;
+}
+
+static void made_or_unknown(int result)
+{
+    if (result != 0 && errno == EPERM)
+        skip();
+    assert_int_equal(result, 0);
+}
+
+void make_symlink(const char *target, const char *path)
+{
+    made_or_unknown(symlink(target, path));
+}
+
+void make_hard_link(const char *old, const char *path)
+{
+    made_or_unknown(link(old, path));
+}
+
+void make_pipe(const char *path, mode_t mode)
+{
+    made_or_unknown(mkfifo(path, mode));
+}
+
+void set_mode(const char *path, mode_t mode)
+{
+    struct stat status;
+    made_or_unknown(chmod(path, mode));
+    assert_int_equal(stat(path, &status), 0);
+    if ((status.st_mode & 07777) != mode)
+        skip();
 }
 
 bool has_unnamed_files(void)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <cmocka.h>
 
@@ -125,6 +126,11 @@ struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);
 size_t open_descriptors(void);
+/* These skip the test where the file system knows no such thing, as vfat. */
+void make_symlink(const char *target, const char *path);
+void make_hard_link(const char *old, const char *path);
+void make_pipe(const char *path, mode_t mode);
+void set_mode(const char *path, mode_t mode);
 /* Whether files here can be made without a name, and get one. */
 bool has_unnamed_files(void);
 

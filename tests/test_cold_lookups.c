@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "../bench/harness/residence.h"
@@ -21,6 +22,7 @@ enum {
     TABLE_PAGES = (PAGES * 4 - 1) / PAGE + 1,
     FEW = 10,
     NOBODY = 65534,
+    FUSE = 0x65735546,
     HEADER_AT_MOST = 32, /* pages, that the kernel reads when it is asked for the first */
 };
 
@@ -155,11 +157,20 @@ static long waits_of_many(void)
     return after.ru_majflt - before.ru_majflt;
 }
 
+static bool is_on(long file_system)
+{
+    struct statfs status;
+    assert_int_equal(statfs("filter", &status), 0);
+    return status.f_type == file_system;
+}
+
 /* They are read side by side: asked for before they are needed, by those too who may not write to
- * the file. */
+ * the file. FUSE passes over what it is asked for while a dozen requests are under way. */
 static void many_without_waiting_for_each(void **state)
 {
     (void)state;
+    if (is_on(FUSE))
+        skip();
     assert_in_range(waits_of_many(), 0, LOOKUPS / 4);
 }
 

@@ -502,7 +502,7 @@ static void what_only_looks_like_a_temporary_stays(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(".bloomfile.000000000000.tmp", 0700), 0);
-    assert_int_equal(mkfifo(".bloomfile.000000000001.tmp", 0600), 0);
+    make_pipe(".bloomfile.000000000001.tmp", 0600);
     assert_error(publish_filter("beside", 0, 10), 0);
     assert_int_equal(rmdir(".bloomfile.000000000000.tmp"), 0);
     assert_int_equal(unlink(".bloomfile.000000000001.tmp"), 0);

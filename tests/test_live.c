@@ -80,7 +80,7 @@ static void parameters_that_will_not_do_make_nothing(void **state)
     assert_error(bloomfile_create(&f, "filter", &params, BLOOMFILE_SOLE_ADDER), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create(&f, "", &params, 0), ENOENT);
     assert_error(bloomfile_create(&f, "missing/filter", &params, 0), ENOENT);
-    assert_int_equal(mkfifo("pipe", 0600), 0);
+    make_pipe("pipe", 0600);
     assert_error(bloomfile_create(&f, "pipe", &params, BLOOMFILE_REPLACE), BLOOMFILE_ENOTREGULAR);
     assert_int_equal(unlink("pipe"), 0);
     assert_int_equal(entries_in_dir(), 0);

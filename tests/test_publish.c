@@ -53,6 +53,9 @@ enum {
 static void a_new_file_has_the_permissions_of_the_umask(void **state)
 {
     (void)state;
+    write_file("new", "", 0);
+    set_mode("new", 0640);
+    assert_int_equal(unlink("new"), 0);
     mode_t before = umask(027);
     assert_error(publish_filter("new", 0, 10), 0);
     umask(before);
@@ -89,7 +92,7 @@ static void a_replacement_keeps_the_permissions(void **state)
     static const mode_t modes[] = { 0600, 0644, 0440, 0777, 0000 };
     for (size_t i = 0; i < ROWS(modes); i++) {
         write_file("old", "", 0);
-        assert_int_equal(chmod("old", modes[i]), 0);
+        set_mode("old", modes[i]);
         assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
         assert_int_equal(status_of("old").st_mode, S_IFREG | modes[i]);
         assert_int_equal(unlink("old"), 0);
@@ -121,10 +124,10 @@ static int replace_as_nobody(void)
 static void a_group_s_rights_stay_with_the_group(void **state)
 {
     (void)state;
-    assert_int_equal(chmod(".", 0777), 0);
+    set_mode(".", 0777);
     for (unsigned member = 0; member < 2; member++) {
         write_file("old", "", 0);
-        assert_int_equal(chmod("old", 0664), 0);
+        set_mode("old", 0664);
         if (chown("old", 0, group) != 0)
             skip();
         in_group = member != 0;
@@ -189,7 +192,7 @@ static void a_replacement_gets_no_list_from_its_folder(void **state)
     (void)state;
     uint8_t list[100];
     write_file("old", "", 0);
-    assert_int_equal(chmod("old", 0660), 0);
+    set_mode("old", 0660);
     give_list(".", "system.posix_acl_default", 6, 6);
     assert_error(publish_filter("old", BLOOMFILE_REPLACE, 10), 0);
     assert_int_equal(list_of("old", list), 0);
@@ -203,12 +206,12 @@ static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **
 {
     (void)state;
     uint8_t list[100];
-    assert_int_equal(chmod(".", 0777), 0);
+    set_mode(".", 0777);
     write_file("old", "", 0);
     if (chown("old", 0, group) != 0)
         skip();
     give_list("old", LIST, 6, 4);
-    assert_int_equal(chmod("old", 0666), 0);
+    set_mode("old", 0666);
     in_group = false;
     int result = in_child(replace_as_nobody);
     if (result == CANNOT)
@@ -221,9 +224,9 @@ static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **
 static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
 {
     (void)state;
-    assert_int_equal(chmod(".", 0777), 0);
+    set_mode(".", 0777);
     write_file("old", "", 0);
-    assert_int_equal(chmod("old", 0646), 0);
+    set_mode("old", 0646);
     if (chown("old", 0, group) != 0)
         skip();
     in_group = false;
@@ -238,7 +241,7 @@ static void a_replacement_is_another_file_so_the_old_one_lives_on(void **state)
 {
     (void)state;
     assert_error(publish_filter("name", 0, 10), 0);
-    assert_int_equal(link("name", "old"), 0);
+    make_hard_link("name", "old");
     bloomfile *f;
     assert_error(bloomfile_open(&f, "name", 0), 0);
     assert_error(publish_filter("name", BLOOMFILE_REPLACE, 10000), 0);
@@ -263,8 +266,8 @@ static void a_symbolic_link_is_followed(void **state)
     (void)state;
     assert_int_equal(mkdir("elsewhere", 0777), 0);
     write_file("elsewhere/target", "", 0);
-    assert_int_equal(symlink("elsewhere/target", "link"), 0);
-    assert_int_equal(symlink("link", "link to link"), 0);
+    make_symlink("elsewhere/target", "link");
+    make_symlink("link", "link to link");
     assert_error(publish_filter("link to link", 0, 10), EEXIST);
     assert_error(publish_filter("link to link", BLOOMFILE_REPLACE, 10), 0);
     assert_filter_of("elsewhere/target", 10);
@@ -278,10 +281,10 @@ static void a_symbolic_link_is_followed(void **state)
 static void a_symbolic_link_to_nothing_is_an_error(void **state)
 {
     (void)state;
-    assert_int_equal(symlink("missing", "link"), 0);
+    make_symlink("missing", "link");
     assert_error(publish_filter("link", 0, 10), ENOENT);
     assert_error(publish_filter("link", BLOOMFILE_REPLACE, 10), ENOENT);
-    assert_int_equal(symlink("loop", "loop"), 0);
+    make_symlink("loop", "loop");
     assert_error(publish_filter("loop", BLOOMFILE_REPLACE, 10), ELOOP);
     assert_int_equal(entries_in_dir(), 2);
 }
@@ -304,7 +307,7 @@ static void directories_are_never_replaced(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("dir", 0777), 0);
-    assert_int_equal(symlink("dir", "link"), 0);
+    make_symlink("dir", "link");
     static const char *const paths[] = { "dir", "dir/", "link",  ".",    "..",
                                          "/",   "/usr", "./dir", "dir/." };
     for (size_t i = 0; i < ROWS(paths); i++)
@@ -314,12 +317,12 @@ static void directories_are_never_replaced(void **state)
 static void special_files_are_never_replaced(void **state)
 {
     (void)state;
-    assert_int_equal(mkfifo("fifo", 0666), 0);
+    make_pipe("fifo", 0666);
     assert_never_replaced("fifo", BLOOMFILE_ENOTREGULAR);
     bool own_device = mknod("null", S_IFCHR | 0666, makedev(1, 3)) == 0; /* spares the system's */
     const char *device = own_device ? "null" : "/dev/null";
     assert_never_replaced(device, BLOOMFILE_ENOTREGULAR);
-    assert_int_equal(symlink(device, "link"), 0);
+    make_symlink(device, "link");
     assert_never_replaced("link", BLOOMFILE_ENOTREGULAR);
     struct sockaddr_un address = { .sun_family = AF_UNIX, .sun_path = "socket" };
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -369,10 +372,10 @@ static void a_directory_that_is_not_writable_is_an_error(void **state)
 {
     (void)state;
     write_file("old", "old", 3);
-    assert_int_equal(chmod("old", 0666), 0);
-    assert_int_equal(chmod(".", 0555), 0);
+    set_mode("old", 0666);
+    set_mode(".", 0555);
     int result = in_child(publish_without_permission);
-    assert_int_equal(chmod(".", 0777), 0);
+    set_mode(".", 0777);
     if (result == CANNOT)
         skip();
     assert_int_equal(result, AS_EXPECTED);

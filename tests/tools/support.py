@@ -2,6 +2,7 @@
 """What the tests of the tools share: running a tool as a user does, and looking at what it left."""
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import json
@@ -129,6 +130,16 @@ class ToolTest(unittest.TestCase):
 
     def read(self, name):
         return (self.folder / name).read_bytes()
+
+    def may_be_named(self, name):
+        """NTFS and vfat take only what is UTF-8, vfat not every character of ASCII."""
+        try:
+            (self.folder / name).touch()
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EILSEQ):
+                raise
+            return False
+        return True
 
     def snapshot(self):
         """All that is in the folder: kind, mode and time, and the contents of files."""

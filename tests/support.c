@@ -363,6 +363,27 @@ void assert_file_holds(const char *path, const void *bytes, size_t size)
     free(content.data);
 }
 
+/* What FUSE and NFS call a file that was removed and is still open. */
+static bool is_hidden(const char *name)
+{
+    return strncmp(name, ".fuse_hidden", 12) == 0 || strncmp(name, ".nfs", 4) == 0;
+}
+
+bool has_no_name(int fd)
+{
+    struct stat status, hidden;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return false;
+    bool found = status.st_nlink == 0;
+    DIR *dir = opendir(".");
+    assert_non_null(dir);
+    for (struct dirent *entry; !found && (entry = readdir(dir)) != NULL;)
+        found = is_hidden(entry->d_name) && stat(entry->d_name, &hidden) == 0 &&
+                hidden.st_ino == status.st_ino;
+    closedir(dir);
+    return found;
+}
+
 size_t entries_in_dir(void)
 {
     DIR *dir = opendir(".");
@@ -370,8 +391,7 @@ size_t entries_in_dir(void)
     size_t count = 0;
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
         count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-                 strncmp(entry->d_name, ".fuse_hidden", 12) != 0 && /* removed, and still open */
-                 strncmp(entry->d_name, ".nfs", 4) != 0;
+                 !is_hidden(entry->d_name);
     closedir(dir);
     return count;
 }

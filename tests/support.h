@@ -126,6 +126,9 @@ struct bytes read_file(const char *path);
 void assert_file_holds(const char *path, const void *bytes, size_t size);
 size_t entries_in_dir(void);
 size_t open_descriptors(void);
+/* Whether it is a regular file that was made in the current directory without a name, or has none
+ * any more. */
+bool has_no_name(int fd);
 /* These skip the test where the file system knows no such thing, as vfat. */
 void make_symlink(const char *target, const char *path);
 void make_hard_link(const char *old, const char *path);

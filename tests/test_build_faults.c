@@ -271,9 +271,8 @@ static void a_temporary_file_that_keeps_its_name_is_given_up(void **state)
 /* The number of the unnamed file that is open. */
 static int temporary_file(void)
 {
-    struct stat status;
     for (int fd = 3; fd < 100; fd++)
-        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0)
+        if (has_no_name(fd))
             return fd;
     fail_msg("no unnamed file is open");
     return -1;
@@ -434,6 +433,8 @@ static bool killed_at(unsigned call)
 static void a_kill_leaves_nothing_behind(void **state)
 {
     (void)state;
+    if (!has_unnamed_files())
+        skip();
     unsigned call = 0;
     for (; killed_at(call); call += 1 + call / 16) {
         if (access("built", F_OK) == 0) {

@@ -197,10 +197,9 @@ static bool result_has_no_name;
  */
 static int file_of_positions(void)
 {
-    struct stat status;
     int last = -1, count = 0;
     for (int fd = 3; fd < 100; fd++) {
-        if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0) {
+        if (has_no_name(fd)) {
             last = fd;
             count++;
         }

@@ -168,6 +168,21 @@ static void seal(struct kind *kind, uint32_t layout)
     bloomfile_close(f);
 }
 
+/* vfat has one time of two seconds. */
+static bool time_of_change_is_kept(void)
+{
+    struct stat before, after;
+    write_file("probe", "", 0);
+    assert_int_equal(stat("probe", &before), 0);
+    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    const struct timespec times[] = { before.st_atim, before.st_mtim };
+    assert_int_equal(utimensat(AT_FDCWD, "probe", times, 0), 0);
+    assert_int_equal(stat("probe", &after), 0);
+    assert_int_equal(unlink("probe"), 0);
+    return after.st_ctim.tv_sec != before.st_ctim.tv_sec ||
+           after.st_ctim.tv_nsec != before.st_ctim.tv_nsec;
+}
+
 /* ---- the table */
 
 static const struct opening {
@@ -263,10 +278,12 @@ static void check_rule(const struct opening *o, const struct change *c, uint32_t
 static void every_open_flag_times_every_change(void **state)
 {
     (void)state;
+    const bool kept = time_of_change_is_kept();
     for (size_t o = 0; o < ROWS(openings); o++)
         for (size_t c = 0; c < ROWS(changes); c++)
             for (unsigned i = 0; i < changes[c].rounds; i++)
-                if ((changes[c].who & who_opens(&openings[o])) != 0)
+                if ((changes[c].who & who_opens(&openings[o])) != 0 &&
+                    (changes[c].make != copy_damaged_over || kept))
                     check_rule(&openings[o], &changes[c],
                                BLOOMFILE_BLOCKED + (uint32_t)(o + c) % 3);
 }

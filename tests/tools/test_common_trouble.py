@@ -139,10 +139,10 @@ class Trouble(ToolTest):
 
     @needs(*UNPRIVILEGED)
     def test_permissions(self):
-        os.chmod(self.folder / "b", 0)
+        (self.folder / "b").chmod(0)
         self.trouble("bfcommon", "a", "b", before=UNPRIVILEGED,
                      names=["cannot open b", "Permission denied"])
-        os.chmod(self.folder / "b", 0o600)
+        (self.folder / "b").chmod(0o600)
         os.mkdir(self.folder / "closed", 0o500)
         self.trouble("bfcommon", "--temp", "closed", "a", "b", before=UNPRIVILEGED,
                      names=["temporary file in closed", "--temp", "Permission denied"])

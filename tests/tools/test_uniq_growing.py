@@ -273,7 +273,7 @@ class Trouble(UniqTest):
     def test_the_layers_need_no_rights_of_their_own(self):
         """They have those of the first file, whatever the umask is."""
         self.uniq(*self.WORDS)
-        os.chmod(self.folder / "seen", 0o662)
+        (self.folder / "seen").chmod(0o662)
         self.uniq(*self.WORDS, stdin=lines(*numbered(500)))
         self.assertEqual({os.stat(self.folder / f"seen{end}").st_mode & 0o777 for end in self.layers()}, {0o662})
 

@@ -28,6 +28,7 @@ extern const struct scenario scenarios[SCENARIOS];
 
 extern const char target[], link_to_target[];
 extern bool unnamed_files; /* has_unnamed_files() */
+extern bool has_links;     /* vfat has none of either kind */
 
 /* Whether the target is what another process has made of it in the meantime; NULL: none has. */
 extern bool (*target_is_taken)(void);

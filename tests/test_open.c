@@ -70,7 +70,8 @@ static unsigned mappings_of(const char *name)
     char line[5000];
     unsigned count = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
-    assert_non_null(maps);
+    if (maps == NULL)
+        skip(); /* there is no /proc */
     while (fgets(line, sizeof line, maps) != NULL)
         count += strstr(line, name) != NULL;
     fclose(maps);

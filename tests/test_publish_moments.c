@@ -65,6 +65,9 @@ static void a_kill_at_any_call_leaves_the_old_file_or_the_new_one(void **state)
 static void what_replaces_a_private_file_is_private_from_the_start(void **state)
 {
     (void)state;
+    write_file("probe", "", 0);
+    set_mode("probe", 0600);
+    assert_int_equal(unlink("probe"), 0);
     for (size_t s = 0; s < SCENARIOS; s++) {
         watch(&scenarios[s]);
         if (watched->replace)

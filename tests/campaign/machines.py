@@ -21,7 +21,6 @@ import sys
 
 from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
-TIMES = 10  # the limit of a test, as a multiple of the usual one
 SKIPPED = 77
 FAILED_SETUP = 125
 OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
@@ -46,7 +45,10 @@ class Environment:
     """This machine, with mounts and processes of its own, which end with the test.
 
     setup: a shell script that prepares $FILES, the folder for the files of tests, below $FOLDER, which is in memory.
-    refusal: matches the message of what is refused here because it cannot work."""
+    refusal: matches the message of what is refused here because it cannot work.
+    times: the limit of a test, as a multiple of the usual one."""
+
+    times = 10
 
     def __init__(self, setup="", prefix=(), left_out=None, refusal=None):
         self.setup, self.prefix, self.built = setup, [str(word) for word in prefix], BUILT
@@ -125,6 +127,8 @@ class Machine(Environment):
 
 class UserModeLinux(Environment):
     """Debian's kernel as a process of this machine, with $FILES prepared there."""
+
+    times = 60  # its system calls are slow
 
     def __init__(self, inside, left_out=None, refusal=None):
         super().__init__(left_out=left_out, refusal=refusal)
@@ -233,7 +237,7 @@ class Machines(Campaign):
             return {name: {"left out": 1}}
         environment.make(test)
         try:
-            result = environment.run(test["cmd"], folder, test["workdir"], test["env"], TIMES * test["timeout"])
+            result = environment.run(test["cmd"], folder, test["workdir"], test["env"], environment.times * test["timeout"])
         except subprocess.TimeoutExpired as expired:
             raise Found(f"{self.describe(case)} takes too long", {"output.txt": expired.stdout or b""}) from None
         if result.returncode == FAILED_SETUP:

@@ -79,7 +79,7 @@ class Environment:
         return ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script, "sh",
                 *self.prefix, *words]
 
-    def run(self, words, folder, workdir=None, variables=(), timeout=60):
+    def run(self, words, folder, workdir=None, variables=(), timeout=600):
         files = folder / "files"
         return subprocess.run(self.command(words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                               stdin=subprocess.DEVNULL, cwd=workdir or self.built, timeout=timeout,

@@ -171,16 +171,15 @@ static void seal(struct kind *kind, uint32_t layout)
 /* vfat has one time of two seconds. */
 static bool time_of_change_is_kept(void)
 {
-    struct stat before, after;
+    struct stat was, is;
     write_file("probe", "", 0);
-    assert_int_equal(stat("probe", &before), 0);
+    assert_int_equal(stat("probe", &was), 0);
     nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
-    const struct timespec times[] = { before.st_atim, before.st_mtim };
+    const struct timespec times[] = { was.st_atim, was.st_mtim };
     assert_int_equal(utimensat(AT_FDCWD, "probe", times, 0), 0);
-    assert_int_equal(stat("probe", &after), 0);
+    assert_int_equal(stat("probe", &is), 0);
     assert_int_equal(unlink("probe"), 0);
-    return after.st_ctim.tv_sec != before.st_ctim.tv_sec ||
-           after.st_ctim.tv_nsec != before.st_ctim.tv_nsec;
+    return is.st_ctim.tv_sec != was.st_ctim.tv_sec || is.st_ctim.tv_nsec != was.st_ctim.tv_nsec;
 }
 
 /* ---- the table */

@@ -126,7 +126,13 @@ WRAP_PLAIN(int, -1, mlock2, (const void *at, size_t size, unsigned flags), (at, 
 WRAP_PLAIN(int, -1, memfd_create, (const char *name, unsigned flags), (name, flags))
 WRAP_LARGE_PLAIN(int, -1, lstat, (const char *path, struct stat *status), (path, status))
 WRAP_LARGE_PLAIN(int, -1, stat, (const char *path, struct stat *status), (path, status))
-WRAP_LARGE_PLAIN(int, -1, fstat, (int fd, struct stat *status), (fd, status))
+WRAP_LARGE(int, fstat, (int fd, struct stat *status))
+{
+    const int result = fails(ON_fstat64) ? -1 : __real_fstat(fd, status);
+    if (result == 0 && active && now.other_device)
+        status->st_dev++;
+    return result;
+}
 WRAP_LARGE_PLAIN(int, -1, fstatat, (int dir, const char *path, struct stat *status, int flags),
                  (dir, path, status, flags))
 WRAP_LARGE_PLAIN(int, -1, fallocate, (int fd, int mode, off_t offset, off_t size),

@@ -24,6 +24,7 @@ struct faults {
     /* The system lacks something, besides. */
     bool no_unnamed_files, no_proc, no_renameat2;
     bool links_are_copies;     /* inodes of their own */
+    bool other_device;         /* fstat says */
     unsigned long file_system; /* what fstatfs says; 0: what it is */
     size_t transfer_at_most;   /* bytes a read or write; 0: no limit */
     size_t file_ends_at;       /* for reading; 0: where it does */

@@ -319,6 +319,12 @@ static void a_live_file_without_a_header_has_no_record(void **state)
     bloomfile *f = opened("filter", 0);
     struct header now;
     assert_error(live_load(f, &now), 0);
+    assert_int_equal(truncate("filter", IN_FILE), 0);
+    assert_error(live_load(f, &now), 0);
+    uint8_t other[IN_FILE];
+    memset(other, 0x55, sizeof other);
+    overwrite("filter", other, sizeof other, 0);
+    assert_error(live_load(f, &now), BLOOMFILE_EMAGIC);
     assert_int_equal(truncate("filter", 0), 0);
     assert_error(live_load(f, &now), BLOOMFILE_ETRUNCATED);
     bloomfile_close(f);

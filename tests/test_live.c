@@ -143,6 +143,10 @@ static void what_each_of_many_threads_adds_is_counted_once(void **state)
     }
     bloomfile_close(line.f);
     bloomfile_close(alone);
+    line.f = open_for("filter", 0);
+    assert_int_equal(info_of(line.f).keys, expected.keys);
+    assert_int_equal(info_of(line.f).ones, expected.ones);
+    bloomfile_close(line.f);
 }
 
 static void a_filter_is_replaced_only_if_asked(void **state)

@@ -6,7 +6,12 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -92,6 +97,59 @@ static void a_child_that_failed_to_join_is_in_nobodys_way(void **state)
     assert_flawless(flaw_of_sealed_file("filter"));
     close(ready[0]);
     close(go[0]);
+}
+
+static bloomfile *inherited;
+static pthread_t second;
+static atomic_int second_id;
+static atomic_bool second_started;
+
+static bool second_sleeps(void)
+{
+    char path[64], text[256] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", second_id);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool known = fd >= 0 && read(fd, text, sizeof text - 1) > 0;
+    close(fd);
+    return known && strstr(text, ") S ") != NULL;
+}
+
+static void *add_as_second(void *nothing)
+{
+    (void)nothing;
+    second_id = (int)syscall(SYS_gettid);
+    return (void *)(intptr_t)bloomfile_add_digest(inherited, number(0, 501), NULL);
+}
+
+/* It has found that nobody has joined, and waits for this one. */
+static void have_a_second_thread_wait(enum fault_call call)
+{
+    if (call != ON_pwrite64 || atomic_exchange(&second_started, true))
+        return;
+    if (pthread_create(&second, NULL, add_as_second, NULL) != 0)
+        _exit(1);
+    for (unsigned i = 0; i < 2000 && (second_id == 0 || !second_sleeps()); i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000 * 1000 }, NULL);
+}
+
+static void of_two_threads_of_a_child_one_joins_for_both(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(20);
+        void *failed;
+        faults_begin(&(struct faults){ .at_each_call = have_a_second_thread_wait });
+        bool added = bloomfile_add_digest(inherited, number(0, 500), NULL) == 0;
+        faults_end();
+        added = added && pthread_join(second, &failed) == 0 && failed == NULL;
+        const struct bloomfile_info info = info_of(inherited);
+        _exit(!added || info.writers != 2 || info.keys_estimated != 0);
+    }
+    assert_child_succeeds(child);
+    bloomfile_close(inherited);
 }
 
 /* A writer that is about to join holds byte 0 already when the last one leaves. */
@@ -287,6 +345,7 @@ int main(void)
         ON_NEW_FILTER(of_two_that_leave_one_after_the_other_the_last_leaves_it_clean),
         ON_NEW_FILTER(nor_does_one_that_failed_to_join_keep_it_from_that),
         ON_NEW_FILTER(a_child_that_failed_to_join_is_in_nobodys_way),
+        ON_NEW_FILTER(of_two_threads_of_a_child_one_joins_for_both),
         ON_NEW_FILTER(no_count_is_lost_between_one_that_leaves_and_one_that_joins),
         ON_NEW_FILTER(no_count_is_missing_while_it_goes_to_the_record),
         ON_NEW_FILTER(a_writer_ends_up_in_the_new_file),

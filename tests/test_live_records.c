@@ -14,6 +14,8 @@
 #include "faults.h"
 #include "format/bytes.h"
 #include "format/header.h"
+#include "handle/live.h"
+#include "meanwhile.h"
 
 #define RECORD_SIZE (IN_FILE / 4)
 
@@ -219,6 +221,49 @@ static void both_records_damaged_are_refused(void **state)
     free(bytes.data);
 }
 
+/* Whoever writes one knows of it, without having read it. */
+static void a_record_of_one_s_own_is_the_least_that_may_be_there(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    const struct bytes before = read_file("filter");
+    assert_error(bloomfile_finish(f), 0);
+    overwrite("filter", 0, before.data, IN_FILE);
+    assert_error(bloomfile_status(f), BLOOMFILE_ECHANGED);
+    bloomfile_close(f);
+    free(before.data);
+}
+
+/* ---- on disk */
+
+static unsigned flushes_to_make_durable(const bloomfile *f)
+{
+    faults_begin(&(struct faults){ 0 });
+    int error = live_make_durable(f);
+    faults_end();
+    assert_error(error, 0);
+    return fault_calls(ON_msync);
+}
+
+/* Others may be killed before they have flushed theirs. */
+static void the_record_in_force_is_flushed_once_whoever_wrote_it(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    assert_int_equal(flushes_to_make_durable(f), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        const unsigned slot = slot_in_force("filter");
+        const uint64_t sequence = info_of_file("filter").sequence;
+        const struct bytes bytes = read_file("filter");
+        overwrite("filter", place_of(1 - slot), record_at(bytes.data, slot), RECORD_SIZE);
+        change_record("filter", 1 - slot, RECORD_AT_sequence, 8, sequence + 1);
+        free(bytes.data);
+        assert_int_equal(flushes_to_make_durable(f), 1);
+        assert_int_equal(flushes_to_make_durable(f), 0);
+    }
+    bloomfile_close(f);
+}
+
 /* ---- the last sequences */
 
 static void at_the_last_sequence_a_writer_fails_and_harms_nothing(void **state)
@@ -377,6 +422,19 @@ static void commits_keep_what_they_do_not_know(void **state)
     assert_unknown_kept("filter", 1 - slot_in_force("filter"), RECORD_SYNC_BEGUN);
 }
 
+/* Only in a layer is it known, and kept wherever it is. */
+static void the_successor_bit_of_a_filter_that_is_no_layer_is_unknown(void **state)
+{
+    (void)state;
+    set_in_record("filter", 1 - slot_in_force("filter"), RECORD_AT_flags, 4, RECORD_SUCCEEDED);
+    bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+    struct bytes bytes = read_file("filter");
+    const uint8_t *record = record_at(bytes.data, slot_in_force("filter"));
+    assert_int_equal(get32(record + RECORD_AT_flags), 0);
+    free(bytes.data);
+    bloomfile_close(f);
+}
+
 static void sealing_in_place_keeps_it_too(void **state)
 {
     (void)state;
@@ -409,12 +467,15 @@ int main(void)
         ON_NEW_FILTER(a_torn_commit_leaves_the_one_before_in_force),
         ON_NEW_FILTER(a_torn_first_commit_leaves_a_file_as_it_was_created),
         ON_NEW_FILTER(both_records_damaged_are_refused),
+        ON_NEW_FILTER(a_record_of_one_s_own_is_the_least_that_may_be_there),
+        ON_NEW_FILTER(the_record_in_force_is_flushed_once_whoever_wrote_it),
         ON_NEW_FILTER(at_the_last_sequence_a_writer_fails_and_harms_nothing),
         ON_NEW_FILTER(with_one_sequence_left_a_writer_can_add_but_neither_sync_nor_seal),
         ON_NEW_FILTER(with_two_sequences_left_no_mark_is_written),
         ON_NEW_FILTER(a_writer_that_cannot_tell_that_it_leaves_loses_no_key),
         ON_NEW_FILTER(whatever_a_writer_may_do_leaves_two_sequences_to_poison_with),
         ON_NEW_FILTER(commits_keep_what_they_do_not_know),
+        ON_NEW_FILTER(the_successor_bit_of_a_filter_that_is_no_layer_is_unknown),
         ON_NEW_FILTER(sealing_in_place_keeps_it_too),
         ON_NEW_FILTER(copies_do_not_have_it),
     };

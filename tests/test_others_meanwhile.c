@@ -624,6 +624,17 @@ static void a_path_that_cannot_be_followed_names_no_other_file(void **state)
     assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
 }
 
+/* Numbers of inodes are those of one file system. */
+static void the_same_inode_of_another_device_is_another_file(void **state)
+{
+    (void)state;
+    assert_error(bloomfile_sync(writer), 0);
+    faults_begin(&(struct faults){ .other_device = true });
+    const int error = bloomfile_sync(writer);
+    faults_end();
+    assert_error(error, BLOOMFILE_EREPLACED);
+}
+
 static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **state)
 {
     (void)state;
@@ -828,6 +839,7 @@ int main(void)
         ALONE(a_time_that_differs_in_any_digit_tells),
         ALONE(each_of_its_times_tells),
         ALONE(a_path_that_cannot_be_followed_names_no_other_file),
+        ALONE(the_same_inode_of_another_device_is_another_file),
         ALONE(a_child_that_never_wrote_is_told_that_the_file_is_another),
         ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
         ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),

@@ -281,7 +281,7 @@ static void assert_doubts_after(int (*run)(void), struct faults faults, struct f
     assert_error(error, EIO);
     assert_flawless(flaw_of_doubtful(writer));
     assert_flawless(flaw_of_rescued(writer));
-    close_writer();
+    assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);
     assert_flawless(flaw_of_poisoned_file("filter"));
     assert_flawless(flaw_of_doubtful(reader));
 }

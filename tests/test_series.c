@@ -638,6 +638,8 @@ static void a_writer_leaves_the_layers_before_the_newest_as_they_are(void **stat
     add_numbers_to(f, 0, FIRST + 10, 10);
     finish(f);
     const struct bytes before = read_file("left");
+    const uint8_t *record = record_at(before.data, slot_in_force("left"));
+    assert_int_equal(get32(record + RECORD_AT_flags), RECORD_SUCCEEDED);
     f = opened("left", BLOOMFILE_WRITE);
     assert_int_equal(bloomfile_layers(f), 2);
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);

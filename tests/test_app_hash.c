@@ -233,6 +233,7 @@ static void only_the_right_name_gets_answers(void **state)
         f = open_image(image, BLOOMFILE_APP_HASH | flags[i / ROWS(layouts)]);
         assert_error(bloomfile_name_hash(f, 1, TEST), BLOOMFILE_EHASH);
         assert_int_equal(by_digest(f), BATCH);
+        assert_error(bloomfile_status(f), BLOOMFILE_EHASH);
         assert_error(bloomfile_name_hash(f, OURS, TEST), 0);
         assert_answers(f);
         bloomfile_close(f);

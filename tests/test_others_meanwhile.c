@@ -17,7 +17,7 @@
 
 #include "format/bytes.h"
 #include "format/header.h"
-#include "handle/handle.h"
+#include "handle/join.h"
 #include "meanwhile.h"
 #include "os/boot.h"
 
@@ -330,6 +330,59 @@ static void a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive(void **state)
     close(other);
 }
 
+static int status_of_reader(void)
+{
+    return bloomfile_status(reader);
+}
+
+static void take_its_sync_over(void)
+{
+    assert_error(bloomfile_sync(writer), 0);
+}
+
+/* It has another sequence. */
+static void take_its_sync_over_and_be_killed(void)
+{
+    take_its_sync_over();
+    mark_sync_begun();
+}
+
+static void poison_it(void)
+{
+    const unsigned slot = slot_in_force("live");
+    const uint64_t sequence = info_of_file("live").sequence;
+    poison_records("live");
+    change_record("live", slot, RECORD_AT_sequence, 8, sequence + 2);
+    change_record("live", 1 - slot, RECORD_AT_sequence, 8, sequence + 1);
+}
+
+/* Each is the record in force after it was seen that nobody syncs (R5). */
+static void a_record_that_replaces_a_marked_one_is_looked_at_anew(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over), 0);
+    mark_sync_begun();
+    assert_error(with_others(status_of_reader, ON_pread64, 1, poison_it), 0);
+    assert_error(bloomfile_status(reader), BLOOMFILE_EPOISONED);
+}
+
+static void and_may_be_a_marked_one_itself(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    assert_error(with_others(status_of_reader, ON_pread64, 1, take_its_sync_over_and_be_killed),
+                 BLOOMFILE_EUNCLEAN);
+}
+
+static void a_filter_without_a_mark_has_no_abandoned_sync(void **state)
+{
+    (void)state;
+    bool abandoned = true;
+    assert_error(join_find_abandoned(reader->fd, &reader->header, &abandoned), 0);
+    assert_false(abandoned);
+}
+
 static struct bytes saved;
 static unsigned times;
 
@@ -372,11 +425,28 @@ static void writers_that_others_did_not_count_leave_all_the_same(void **state)
 static void counts_that_killed_writers_took_along_are_flagged(void **state)
 {
     (void)state;
-    change_record("live", slot_in_force("live"), 64, 4, 3); /* two are gone */
-    add_one();
-    assert_error(bloomfile_finish(writer), 0);
-    assert_int_equal(info_of_file("live").writers, 0);
-    assert_int_equal(info_of_file("live").keys_estimated, 1);
+    for (unsigned gone = 0; gone < 3; gone++) {
+        change_record("live", slot_in_force("live"), 64, 4, 1 + gone);
+        assert_error(bloomfile_sync(writer), 0);
+        assert_error(bloomfile_finish(writer), 0);
+        assert_int_equal(info_of_file("live").writers, 0);
+        assert_int_equal(info_of_file("live").keys_estimated, gone > 0);
+        close_all();
+        assert_int_equal(unlink("live"), 0);
+        make_live("live", BLOOMFILE_COUNTING);
+        writer = opened("live", BLOOMFILE_WRITE);
+    }
+}
+
+/* A clean file has none, whatever their number. */
+static void a_clean_file_has_its_counts(void **state)
+{
+    (void)state;
+    close_all();
+    change_record("live", slot_in_force("live"), 64, 4, 3);
+    writer = opened("live", BLOOMFILE_WRITE);
+    assert_int_equal(info_of(writer).keys_estimated, 0);
+    assert_int_equal(info_of(writer).writers, 1);
 }
 
 /* The last writer has left, and its adds are not on disk. */
@@ -428,6 +498,16 @@ static void a_record_that_is_half_written_is_read_once_more(void **state)
     }
     assert_error(bloomfile_status(reader), 0);
     free(whole.data);
+}
+
+static void a_record_that_is_whole_is_read_once(void **state)
+{
+    (void)state;
+    at_yield = damage_live;
+    assert_error(bloomfile_status(reader), 0);
+    assert_error(bloomfile_status(writer), 0);
+    assert_non_null(at_yield);
+    at_yield = NULL;
 }
 
 /* One was read before it was written, and the other after it. */
@@ -703,6 +783,19 @@ static void descriptor_0_is_one_like_any_other(void **state)
     assert_child_succeeds(child);
 }
 
+static void a_reader_poisons_through_it(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        close(0);
+        _exit(open("live", O_RDWR | O_CLOEXEC) != 0 ||
+              live_poison_as_reader(reader, 0, EIO) != EIO);
+    }
+    assert_child_succeeds(child);
+    assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
+}
+
 static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
 {
     (void)state;
@@ -824,11 +917,16 @@ int main(void)
         ALONE(a_sync_that_is_abandoned_before_it_joins_is_unclean),
         ALONE(who_cannot_look_whether_a_sync_is_abandoned_does_not_open_it),
         ALONE(a_mark_is_that_of_a_sync_only_if_its_lock_is_exclusive),
+        ALONE(a_record_that_replaces_a_marked_one_is_looked_at_anew),
+        ALONE(and_may_be_a_marked_one_itself),
+        ALONE(a_filter_without_a_mark_has_no_abandoned_sync),
         ALONE(a_record_that_is_being_written_is_read_again),
         ALONE(writers_that_others_did_not_count_leave_all_the_same),
         ALONE(counts_that_killed_writers_took_along_are_flagged),
+        ALONE(a_clean_file_has_its_counts),
         ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts),
         ALONE(a_record_that_is_half_written_is_read_once_more),
+        ALONE(a_record_that_is_whole_is_read_once),
         ALONE(a_record_that_seems_to_go_back_is_read_once_more),
         ALONE(a_seal_that_another_one_has_completed_is_left_alone),
         ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
@@ -844,6 +942,7 @@ int main(void)
         ALONE(a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well),
         ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),
         ALONE(descriptor_0_is_one_like_any_other),
+        ALONE(a_reader_poisons_through_it),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
+#include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "handle/live.h"
@@ -136,6 +137,54 @@ static void a_record_lacks_what_it_was_written_before(void **state)
     assert_counts(session_missing(session, 8), 2, 40, 300);
     session_taken(session, true);
     assert_counts(session_missing(session, 8), 2, 40, 300);
+}
+
+static bloomfile *filter;
+
+static void take_counts(void)
+{
+    session_take(filter->session, UINT64_MAX);
+}
+
+static void give_counts_back(void)
+{
+    session_taken(filter->session, false);
+}
+
+static void read_counts(void)
+{
+    info_of(filter);
+}
+
+struct task {
+    void (*run)(void);
+    atomic_bool done;
+};
+
+static void *run_task(void *task)
+{
+    ((struct task *)task)->run();
+    ((struct task *)task)->done = true;
+    return NULL;
+}
+
+/* Otherwise somebody would see them in both places, or in none. */
+static void nobody_looks_at_counts_while_others_move_them(void **state)
+{
+    (void)state;
+    struct task tasks[] = { { take_counts }, { give_counts_back }, { read_counts } };
+    filter = opened("filter", BLOOMFILE_WRITE);
+    for (size_t i = 0; i < ROWS(tasks); i++) {
+        pthread_t thread;
+        pthread_mutex_lock(&filter->session->counts);
+        assert_int_equal(pthread_create(&thread, NULL, run_task, &tasks[i]), 0);
+        nanosleep(&(struct timespec){ .tv_nsec = 50 * 1000 * 1000 }, NULL);
+        assert_false(tasks[i].done);
+        pthread_mutex_unlock(&filter->session->counts);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_true(tasks[i].done);
+    }
+    bloomfile_close(filter);
 }
 
 static void assert_added(struct record before, struct kernel_change counted, struct record expected)
@@ -274,6 +323,7 @@ int main(void)
         WITH_SESSION(each_of_the_counts_counts),
         WITH_SESSION(what_was_not_committed_is_given_back),
         WITH_SESSION(a_record_lacks_what_it_was_written_before),
+        WITH_SESSION(nobody_looks_at_counts_while_others_move_them),
         WITH_SESSION(counts_of_a_record_keep_to_their_limits),
         WITH_SESSION(who_holds_a_stripe_keeps_out_other_threads),
         WITH_SESSION(who_holds_all_stripes_keeps_out_other_threads),

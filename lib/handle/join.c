@@ -204,7 +204,7 @@ static int resign(const bloomfile *f)
         const bool not_ours = error == BLOOMFILE_ECHANGED || error == BLOOMFILE_EUNCLEAN;
         return not_ours ? error : live_poison(f, &now, BLOOMFILE_EPOISONED);
     }
-    struct kernel_change counted = session_take(f->session, now.record.sequence);
+    struct kernel_change counted = session_counted(f->session);
     struct record next = live_add_counts(&now, now.record, &counted);
     if (next.writers > 0)
         next.writers--;
@@ -214,9 +214,7 @@ static int resign(const bloomfile *f)
      * under way. So do not leave the mark there; whoever removes it must sync. */
     const bool marked = (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* leave 5: the counts, and whether it is clean. */
-    error = others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
-    session_taken(f->session, error == 0);
-    return error;
+    return others && !marked ? live_commit(f, &now, next) : leave_synced(f, &now, next);
 }
 
 int join_leave(const bloomfile *f)

@@ -325,6 +325,7 @@ static void a_live_file_without_a_header_has_no_record(void **state)
     memset(other, 0x55, sizeof other);
     overwrite("filter", other, sizeof other, 0);
     assert_error(live_load(f, &now), BLOOMFILE_EMAGIC);
+    assert_error(live_load_to_commit(f, &now), BLOOMFILE_EMAGIC);
     assert_int_equal(truncate("filter", 0), 0);
     assert_error(live_load(f, &now), BLOOMFILE_ETRUNCATED);
     bloomfile_close(f);

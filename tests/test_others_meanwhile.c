@@ -242,6 +242,7 @@ static void records_that_are_both_damaged_are_told_and_not_written_over(void **s
     assert_error(copy_as_reader(), BLOOMFILE_ERECORD);
     assert_error(project_writer(), BLOOMFILE_ERECORD);
     assert_int_equal(info_of(reader).keys, LIVE_KEYS); /* as it was */
+    assert_int_equal(info_of(writer).keys, LIVE_KEYS);
     assert_true(has_numbers(reader, 0, LIVE_KEYS));
     assert_error(bloomfile_finish(writer), BLOOMFILE_ERECORD);
     assert_error(bloomfile_status(reader), BLOOMFILE_ERECORD);
@@ -449,6 +450,43 @@ static void a_clean_file_has_its_counts(void **state)
     assert_int_equal(info_of(writer).writers, 1);
 }
 
+static void nor_has_it_a_sync(void **state)
+{
+    (void)state;
+    close_all();
+    change_record("live", slot_in_force("live"), 12, 4, RECORD_SYNC_BEGUN);
+    writer = opened("live", BLOOMFILE_WRITE);
+    assert_error(bloomfile_status(writer), 0);
+}
+
+static void one_of_many_leaves_by_a_commit_alone(void **state)
+{
+    (void)state;
+    join_them();
+    change_record("live", slot_in_force("live"), 12, 4, RECORD_N_ESTIMATED);
+    faults_begin(&(struct faults){ 0 });
+    int error = bloomfile_finish(writer);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(fault_calls(ON_pwrite64), 1);
+}
+
+/* Others have ended the sync. */
+static void a_child_that_is_in_doubt_does_not_join(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    pid_t child = fork();
+    if (child == 0) {
+        bool failed = bloomfile_status(writer) != BLOOMFILE_EUNCLEAN;
+        change_record("live", slot_in_force("live"), 12, 4, 0);
+        const uint64_t before = info_of_file("live").sequence;
+        failed |= bloomfile_add_digest(writer, number(0, ABSENT), NULL) != BLOOMFILE_EUNCLEAN;
+        _exit(failed || info_of_file("live").sequence != before);
+    }
+    assert_child_succeeds(child);
+}
+
 /* The last writer has left, and its adds are not on disk. */
 static void a_file_of_another_boot_that_is_accepted_has_no_exact_counts(void **state)
 {
@@ -510,10 +548,34 @@ static void a_record_that_is_whole_is_read_once(void **state)
     at_yield = NULL;
 }
 
+static void wait_once_more(void)
+{
+    at_yield = write_it_to_its_end;
+}
+
+static void overwrite_records(void)
+{
+    static const uint8_t zeros[IN_FILE / 2];
+    overwrite("live", IN_FILE / 2, zeros, sizeof zeros);
+    at_yield = wait_once_more;
+}
+
+static void so_is_one_with_a_mark(void **state)
+{
+    (void)state;
+    mark_sync_begun();
+    whole = read_file("live");
+    assert_error(with_others(status_of_reader, ON_pread64, 1, overwrite_records),
+                 BLOOMFILE_EUNCLEAN);
+    assert_null(at_yield);
+    free(whole.data);
+}
+
 /* One was read before it was written, and the other after it. */
 static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
 {
     (void)state;
+    add_one();
     struct bytes before = read_file("live");
     add_one();
     assert_error(bloomfile_status(writer), 0);
@@ -522,9 +584,27 @@ static void a_record_that_seems_to_go_back_is_read_once_more(void **state)
     at_yield = write_it_to_its_end;
     assert_error(bloomfile_status(writer), 0);
     assert_null(at_yield);
+    assert_error(bloomfile_status(reader), 0);
     overwrite("live", 0, before.data, IN_FILE);
     assert_error(bloomfile_status(writer), BLOOMFILE_ECHANGED);
+    assert_error(bloomfile_status(reader), BLOOMFILE_ECHANGED);
     free(whole.data);
+    free(before.data);
+}
+
+static void the_sequence_of_another_filter_says_nothing_of_this_one(void **state)
+{
+    (void)state;
+    struct header now;
+    struct bytes before = read_file("live"), other = read_file("live");
+    other.data[AT_tag] ^= 1;
+    put64(record_at(other.data, slot_in_force("live")) + RECORD_AT_sequence, 1000);
+    reseal_header(other.data);
+    overwrite("live", 0, other.data, IN_FILE);
+    assert_error(live_load(reader, &now), BLOOMFILE_EHEADER);
+    overwrite("live", 0, before.data, IN_FILE);
+    assert_error(live_load(reader, &now), 0);
+    free(other.data);
     free(before.data);
 }
 
@@ -796,6 +876,15 @@ static void a_reader_poisons_through_it(void **state)
     assert_error(bloomfile_status(writer), BLOOMFILE_EPOISONED);
 }
 
+static void a_reader_that_opens_it_anew_opens_it_for_reading(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(copy_as_reader() != 0 || (fcntl(reader->fd, F_GETFL) & O_ACCMODE) != O_RDONLY);
+    assert_child_succeeds(child);
+}
+
 static void a_child_that_cannot_open_the_file_anew_copies_nothing(void **state)
 {
     (void)state;
@@ -924,10 +1013,15 @@ int main(void)
         ALONE(writers_that_others_did_not_count_leave_all_the_same),
         ALONE(counts_that_killed_writers_took_along_are_flagged),
         ALONE(a_clean_file_has_its_counts),
+        ALONE(nor_has_it_a_sync),
+        ALONE(one_of_many_leaves_by_a_commit_alone),
+        ALONE(a_child_that_is_in_doubt_does_not_join),
         ALONE(a_file_of_another_boot_that_is_accepted_has_no_exact_counts),
         ALONE(a_record_that_is_half_written_is_read_once_more),
+        ALONE(so_is_one_with_a_mark),
         ALONE(a_record_that_is_whole_is_read_once),
         ALONE(a_record_that_seems_to_go_back_is_read_once_more),
+        ALONE(the_sequence_of_another_filter_says_nothing_of_this_one),
         ALONE(a_seal_that_another_one_has_completed_is_left_alone),
         ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
         ALONE(a_link_that_leads_to_another_file_is_stale),
@@ -943,6 +1037,7 @@ int main(void)
         ALONE(a_child_that_looks_for_a_mark_keeps_no_descriptor),
         ALONE(descriptor_0_is_one_like_any_other),
         ALONE(a_reader_poisons_through_it),
+        ALONE(a_reader_that_opens_it_anew_opens_it_for_reading),
         ALONE(a_child_that_cannot_open_the_file_anew_copies_nothing),
         ALONE(a_temporary_that_others_have_removed_is_not_published),
         ALONE(what_takes_the_place_of_a_temporary_left_behind_stays),

@@ -40,7 +40,8 @@ static void assert_counts(struct kernel_change got, int64_t keys, int64_t ones, 
 /* ---- counts */
 
 enum {
-    THREADS = 4 * SESSION_SHARDS
+    THREADS = 4 * SESSION_SHARDS,
+    OFTEN = 300000,
 };
 
 static pthread_barrier_t all_have_counted;
@@ -92,6 +93,28 @@ static void no_two_threads_count_in_one_place(void **state)
     }
     assert_true(own > 0);
     assert_int_equal(own + others, 2 * THREADS);
+}
+
+static void *count_often(void *nothing)
+{
+    for (unsigned i = 0; i < OFTEN; i++)
+        count(1, 30, 200);
+    return nothing;
+}
+
+/* More threads than places, and none owns its place. */
+static void those_that_share_a_place_lose_no_count(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    const int64_t all = (int64_t)OFTEN * THREADS;
+    for (unsigned i = 0; i < SESSION_SHARDS; i++)
+        session->shards[i].owner = 1;
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, count_often, NULL), 0);
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    assert_counts(session_counted(session), all, 30 * all, 200 * all);
 }
 
 static void each_of_the_counts_counts(void **state)
@@ -172,7 +195,9 @@ static void *run_task(void *task)
 static void nobody_looks_at_counts_while_others_move_them(void **state)
 {
     (void)state;
-    struct task tasks[] = { { take_counts }, { give_counts_back }, { read_counts } };
+    struct task tasks[] = { { .run = take_counts },
+                            { .run = give_counts_back },
+                            { .run = read_counts } };
     filter = opened("filter", BLOOMFILE_WRITE);
     for (size_t i = 0; i < ROWS(tasks); i++) {
         pthread_t thread;
@@ -308,7 +333,9 @@ static void who_removes_keeps_out_other_threads(void **state)
     assert_error(session_lock_removal(session, fd), 0);
     assert_true(is_busy(&session->removal));
     assert_int_equal(lock_on_byte(outsider, LOCK_REMOVERS), F_WRLCK);
+    assert_error(lock_wait(fd, LOCK_SYNCS, 1), 0);
     session_unlock_removal(session, fd);
+    assert_int_equal(lock_on_byte(outsider, LOCK_SYNCS), F_WRLCK);
     assert_false(is_busy(&session->removal));
     assert_int_equal(lock_on_byte(outsider, LOCK_REMOVERS), F_UNLCK);
     close(fd);
@@ -320,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SESSION(what_many_threads_count_is_taken_once),
         WITH_SESSION(no_two_threads_count_in_one_place),
+        WITH_SESSION(those_that_share_a_place_lose_no_count),
         WITH_SESSION(each_of_the_counts_counts),
         WITH_SESSION(what_was_not_committed_is_given_back),
         WITH_SESSION(a_record_lacks_what_it_was_written_before),

@@ -110,7 +110,6 @@ static void poison_at(const bloomfile *f, int fd)
             poison((struct place){ fd, &map }, &now);
         map_release(&map);
     }
-    lock_drop(fd, LOCK_RECORDS, 1);
 }
 
 int live_poison_as_reader(const bloomfile *f, int fd, int error)

@@ -127,15 +127,21 @@ static int read_header(int fd, uint64_t offset, uint64_t length, unsigned flags,
     return faults->first;
 }
 
-static int map_filter(bloomfile **out, int fd, uint64_t offset, uint64_t length,
-                      const struct header *h, unsigned flags)
+/* Of a series, the first layer. */
+static uint64_t size_of_image(const struct header *h)
+{
+    return geometry_of(h->layout, h->m, h->header_size).image_size;
+}
+
+static int map_filter(bloomfile **out, int fd, uint64_t offset, const struct header *h,
+                      unsigned flags)
 {
     const struct map_wish wish = { .writable = (flags & BLOOMFILE_WRITE) != 0,
                                    .copied = (flags & BLOOMFILE_COPY) != 0,
                                    .resident = (flags & BLOOMFILE_PREFAULT) != 0,
                                    .locked = (flags & BLOOMFILE_LOCK) != 0 };
     struct map map;
-    int error = map_file(&map, fd, offset, length, wish);
+    int error = map_file(&map, fd, offset, size_of_image(h), wish);
     return error != 0 ? error : opening_new(out, h, &map, flags);
 }
 
@@ -145,12 +151,13 @@ static int own_descriptor(int fd, int *own)
 {
     bool layered;
     int error = filesystem_check(fd, &layered);
-    if (error == 0 && layered && file_open_again(fd, true, own) != 0)
-        error = BLOOMFILE_EFILESYSTEM;
-    else if (error == 0 && layered)
-        close(*own);
     if (error != 0)
         return error;
+    if (layered) {
+        if (file_open_again(fd, true, own) != 0)
+            return BLOOMFILE_EFILESYSTEM;
+        close(*own);
+    }
     error = file_open_again(fd, false, own);
     if (error != EACCES && (error != ENOENT || layered))
         return error;
@@ -166,7 +173,7 @@ static int map_own(bloomfile **out, int own, uint64_t length, unsigned flags)
     if (error == 0)
         error = check_state(own, &header, flags);
     if (error == 0)
-        error = map_filter(out, own, 0, length, &header, flags);
+        error = map_filter(out, own, 0, &header, flags);
     return error;
 }
 
@@ -203,15 +210,11 @@ int opening_range(bloomfile **out, int fd, const struct stat *status, uint64_t o
     if (writing && was_read && header.ro_compat == 0 && decode_seal_unfinished(&header, &faults))
         error = sealing_complete(fd, &header);
     const bool whole_file = length == file_size;
-    if (error == 0 && header.layers != 0)
-        length = geometry_of(header.layout, header.m, header.header_size).image_size;
     if (error == 0 && header.record.state == BLOOMFILE_LIVE && whole_file && !writing)
         return open_live(out, fd, length, flags);
     if (error == 0)
         error = check_state(whole_file ? fd : -1, &header, flags);
-    if (error != 0)
-        return error;
-    return map_filter(out, fd, offset, length, &header, flags);
+    return error != 0 ? error : map_filter(out, fd, offset, &header, flags);
 }
 
 static int open_once(bloomfile **out, const char *path, unsigned flags, int *rest)
@@ -251,10 +254,6 @@ int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest
     *rest = -1;
     for (int tries = 0; tries < OPEN_TRIES; tries++) {
         int error = open_once(out, path, flags, rest);
-        if (error != 0 && *rest >= 0) {
-            close(*rest);
-            *rest = -1;
-        }
         if (error != 0 || (flags & BLOOMFILE_WRITE) == 0 || !changed_is_stale(*out))
             return error;
         /* Replaced before it was locked: what is added must go to the new one. */
@@ -276,11 +275,9 @@ int opening_memory(bloomfile **out, const void *image, size_t size, unsigned fla
     int error = faults.first != 0 ? faults.first : check_state(-1, &header, flags);
     if (error != 0)
         return error;
-    if (header.layers != 0)
-        size = (size_t)geometry_of(header.layout, header.m, header.header_size).image_size;
     struct map map = { .bytes = image };
     if (copied)
-        error = map_copy(&map, image, size, locked);
+        error = map_copy(&map, image, (size_t)size_of_image(&header), locked);
     return error != 0 ? error : opening_new(out, &header, &map, flags);
 }
 

@@ -14,8 +14,8 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
 /* Makes it a writer of a live file; it owns fd from here on, also on failure. */
 int opening_join(bloomfile *f, int fd, unsigned flags);
 
-/* *rest: a descriptor of the file for the caller to close, if other layers are behind the image;
- * else -1. */
+/* *rest: a descriptor of the file for the caller to close, also on failure, if other layers are
+ * behind the image, which takes a sealed file; else -1. */
 int opening_by_path(bloomfile **out, const char *path, unsigned flags, int *rest);
 
 /* The image at `offset`, which must end `length` bytes behind that, or the series that it begins.

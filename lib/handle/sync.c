@@ -20,8 +20,8 @@ int sync_source(const bloomfile *f)
 {
     pthread_mutex_lock(&f->session->syncs);
     int error = join_open_own(f);
-    if (error == 0 && live_in_doubt(f))
-        error = atomic_load(&f->guard->error);
+    if (error == 0)
+        error = changed_or_damaged_so_far(f);
     if (error == 0)
         error = atomic_load(&f->session->joined) ? flush_and_commit(f) : flush_as_reader(f);
     pthread_mutex_unlock(&f->session->syncs);

@@ -173,6 +173,11 @@ WRAP(int, pthread_create,
                                     : __real_pthread_create(id, attributes, start, argument);
 }
 
+WRAP(int, pthread_atfork, (void (*before)(void), void (*after)(void), void (*in_child)(void)))
+{
+    return fails(ON_pthread_atfork) ? errno : __real_pthread_atfork(before, after, in_child);
+}
+
 WRAP(int, access, (const char *path, int mode))
 {
     return fails(ON_access) || lacks(now.no_proc, ENOENT) ? -1 : __real_access(path, mode);
@@ -261,7 +266,9 @@ WRAP_LARGE(int, open, (const char *path, int flags, ...))
     va_start(rest, flags);
     const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, mode_t) : 0;
     va_end(rest);
-    return fails(ON_open64) ? -1 : __real_open(path, flags, mode);
+    if (fails(ON_open64) || lacks(now.read_only && (flags & O_ACCMODE) != O_RDONLY, EACCES))
+        return -1;
+    return __real_open(path, flags, mode);
 }
 
 WRAP_LARGE(int, openat, (int dir, const char *path, int flags, ...))

@@ -23,6 +23,7 @@ struct faults {
 
     /* The system lacks something, besides. */
     bool no_unnamed_files, no_proc, no_renameat2;
+    bool read_only;            /* open() for writing is refused */
     bool links_are_copies;     /* inodes of their own */
     bool other_device;         /* fstat says */
     unsigned long file_system; /* what fstatfs says; 0: what it is */

@@ -242,6 +242,22 @@ static void a_child_opens_the_file_anew_before_it_reads_what_it_copies(void **st
     }
 }
 
+static void a_child_in_doubt_opens_nothing_anew_and_rescues_it(void **state)
+{
+    (void)state;
+    assert_error(copy_with(seal_it_to, reader, once(ON_fdatasync, 1, EIO)), EIO);
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20);
+            int error = copy_with(copies[i], reader, once(ON_dup3, 1, EMFILE));
+            _exit(error != (copies[i] == rescue_it ? 0 : BLOOMFILE_EPOISONED));
+        }
+        assert_child_succeeds(child);
+    }
+}
+
 static int sync_the_writer(const bloomfile *f)
 {
     (void)f;
@@ -323,10 +339,13 @@ static void die_at_last_call(enum fault_call call)
         _exit(0);
 }
 
+static struct faults until_death; /* what goes wrong before */
+
 static _Noreturn void run_and_die_at(bloomfile *f, unsigned nth, int (*run)(bloomfile *f))
 {
     calls_left = nth;
-    faults_begin(&(struct faults){ .at_each_call = die_at_last_call });
+    until_death.at_each_call = die_at_last_call;
+    faults_begin(&until_death);
     int error = run(f);
     faults_end();
     _exit(error == 0 ? 1 : 2);
@@ -554,6 +573,37 @@ static void a_reader_is_told_if_not_even_the_poison_could_be_written(void **stat
             assert_error(bloomfile_seal_to("copy", reader, 0), BLOOMFILE_EUNCLEAN);
             assert_true(has_numbers(reader, ABSENT, ABSENT + 10));
         }
+        assert_flawless(flaw_of_reader_of_unclean_file(reader));
+        start_anew();
+    }
+}
+
+static void fail_to_sync_beside(enum fault_call call);
+static const struct faults beside = { .at_each_call = fail_to_sync_beside };
+
+/* As another thread may do, and the poison cannot be written. */
+static void fail_to_sync_beside(enum fault_call call)
+{
+    if (call != ON_pwrite64 || has_mark())
+        return;
+    struct faults faults = once(ON_msync, 1, EIO);
+    const struct faults full = from_then_on(ON_pwrite64, 2, EIO);
+    faults.besides = &full;
+    faults_begin(&faults);
+    int error = bloomfile_sync(writer);
+    faults_begin(&beside);
+    assert_error(error, EIO);
+}
+
+/* The kernel would say that all is well, as it has told before. */
+static void a_copy_does_not_commit_after_a_sync_that_failed(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(copies); i++) {
+        assert_error(copy_with(copies[i], writer, beside), BLOOMFILE_EPOISONED);
+        assert_int_equal(access("copy", F_OK), -1);
+        assert_true(has_mark());
+        assert_flawless(flaw_of_doubtful(writer));
         assert_flawless(flaw_of_reader_of_unclean_file(reader));
         start_anew();
     }
@@ -802,15 +852,18 @@ static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
     static const struct {
         int (*run)(bloomfile *f);
         unsigned flags;
-    } ways[] = { { bloomfile_sync, BLOOMFILE_WRITE },
-                 { bloomfile_finish, BLOOMFILE_WRITE },
-                 { bloomfile_seal, BLOOMFILE_WRITE },
-                 { copy_it, BLOOMFILE_WRITE },
-                 { copy_it, 0 } };
+        bool read_only;
+    } ways[] = { { bloomfile_sync, BLOOMFILE_WRITE, false },
+                 { bloomfile_finish, BLOOMFILE_WRITE, false },
+                 { bloomfile_seal, BLOOMFILE_WRITE, false },
+                 { copy_it, BLOOMFILE_WRITE, false },
+                 { copy_it, 0, false },
+                 { copy_it, 0, true } };
     unsigned marked = 0;
     alarm(120); /* for who waits for ever */
     for (size_t i = 0; i < ROWS(ways); i++) {
         const bool seals = ways[i].run == bloomfile_seal;
+        until_death.read_only = ways[i].read_only;
         for (unsigned nth = 1;; nth++, start_anew()) {
             if (seals) {
                 bloomfile_close(writer);
@@ -836,6 +889,7 @@ static void a_child_that_only_looks_up_keeps_no_lock_of_a_sync(void **state)
         start_anew();
     }
     alarm(0);
+    until_death = (struct faults){ 0 };
     assert_true(marked >= 9);
 }
 
@@ -1125,11 +1179,13 @@ int main(void)
         ON_NEW_FILTER(a_child_opens_the_file_anew_before_it_reads_what_it_copies),
         ON_NEW_FILTER(what_is_poisoned_in_a_sync_is_not_vouched_for),
         ON_NEW_FILTER(what_has_no_record_by_then_is_not_vouched_for),
+        ON_NEW_FILTER(a_child_in_doubt_opens_nothing_anew_and_rescues_it),
         ON_NEW_FILTER(a_writer_that_is_killed_while_it_syncs_leaves_the_file_unclean),
         ON_NEW_FILTER(readers_of_then_are_told_that_it_is_unclean_and_rescue_it),
         ON_NEW_FILTER(readers_are_told_where_no_file_can_be_opened),
         ON_NEW_FILTER(who_accepts_it_meanwhile_does_so_for_no_reader),
         ON_NEW_FILTER(a_reader_is_told_if_not_even_the_poison_could_be_written),
+        ON_NEW_FILTER(a_copy_does_not_commit_after_a_sync_that_failed),
         ON_NEW_FILTER(one_that_has_finished_is_told_as_readers_are),
         ON_NEW_FILTER(one_that_has_finished_poisons_if_it_is_told),
         ON_NEW_FILTER(a_child_needs_a_descriptor_of_its_own_to_tell_whether_a_sync_was_abandoned),

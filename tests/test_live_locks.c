@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -262,6 +263,38 @@ static void who_lets_go_of_one_byte_keeps_the_others(void **state)
     bloomfile_close(inherited);
 }
 
+static const struct faults syncs_beside;
+
+/* Where its file cannot be opened anew, it is synced under locks of the same opening. */
+static void sync_beside(enum fault_call call)
+{
+    if (call != ON_unlock || ++looks > 1)
+        return;
+    const struct faults faults = from_then_on(ON_open64, 1, EMFILE);
+    faults_begin(&faults);
+    int error = bloomfile_sync(inherited);
+    faults_begin(&syncs_beside);
+    assert_error(error, 0);
+    look();
+}
+
+static const struct faults syncs_beside = { .at_each_call = sync_beside };
+
+static void a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    for (int byte = REMOVERS; byte <= STRIPES; byte += STRIPES - REMOVERS) {
+        looks = 0;
+        faults_begin(&syncs_beside);
+        int error = byte == REMOVERS ? remove_next() : bloomfile_add_digest(inherited, 0, NULL);
+        faults_end();
+        assert_error(error, 0);
+        assert_seen(F_RDLCK, F_UNLCK, byte, byte);
+    }
+    bloomfile_close(inherited);
+}
+
 /* ---- others hold them */
 
 static void byte_0_held_by_others_is_busy_at_once(void **state)
@@ -506,6 +539,11 @@ static void fork_while_it_syncs(enum fault_call call)
         return;
     forked = true;
     middle = fork();
+    for (int i = 0; middle == 0 && i < 20; i++) { /* that of the turn is taken again, too */
+        int fd = open("filter", O_RDWR);
+        if (i < 2)
+            dup2(fd, i);
+    }
 }
 
 /* As a handler of signals may do. The child knows nothing of the turn that its parent has. */
@@ -520,7 +558,7 @@ static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
     assert_true(forked && middle >= 0);
     if (middle == 0) {
         alarm(20);
-        bool failed = bloomfile_sync(inherited) != 0;
+        bool failed = error == 0 || bloomfile_sync(inherited) != 0;
         pid_t child = fork();
         if (child == 0)
             _exit(0);
@@ -534,6 +572,96 @@ static void a_child_that_is_made_in_a_sync_syncs_and_forks(void **state)
     assert_child_succeeds(middle);
     bloomfile_close(inherited);
     assert_flawless(flaw_of_clean_file("filter"));
+}
+
+/* Who is asked meanwhile, and whether that came to an end. */
+static atomic_bool has_run;
+static pthread_t asked;
+static bool waited;
+
+static void *sync_it_too(void *unused)
+{
+    (void)unused;
+    int error = sync_it();
+    atomic_store(&has_run, true);
+    return (void *)(intptr_t)error;
+}
+
+static void *copy_it_too(void *unused)
+{
+    (void)unused;
+    int error = bloomfile_seal_to("another", inherited, 0);
+    atomic_store(&has_run, true);
+    return (void *)(intptr_t)error;
+}
+
+static void ask_meanwhile(void *(*run)(void *))
+{
+    assert_int_equal(pthread_create(&asked, NULL, run, NULL), 0);
+    usleep(100000);
+    waited = !atomic_load(&has_run);
+}
+
+/* Whether it waited, and then succeeded. */
+static bool asked_in_turn(void)
+{
+    void *failed;
+    return pthread_join(asked, &failed) == 0 && failed == NULL && waited;
+}
+
+static void sync_meanwhile(enum fault_call call)
+{
+    struct rlimit limit;
+    if (call != ON_msync || fault_calls(call) != 0)
+        return;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = 0; /* no opening of its own for the other one either */
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    atomic_store(&has_run, false);
+    ask_meanwhile(sync_it_too);
+    limit.rlim_cur = before;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+/* The locks of the file are those of one opening, which do not keep its threads apart. */
+static void threads_sync_one_after_the_other(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    struct faults faults = once(ON_open64, 1, EMFILE);
+    faults.at_each_call = sync_meanwhile;
+    faults_begin(&faults);
+    int error = bloomfile_sync(inherited);
+    faults_end();
+    assert_error(error, 0);
+    assert_true(asked_in_turn());
+    bloomfile_close(inherited);
+}
+
+static void copy_meanwhile(enum fault_call call)
+{
+    if (call != ON_dup3)
+        return;
+    atomic_store(&has_run, false);
+    ask_meanwhile(copy_it_too);
+}
+
+/* Else the one may read what the other one's opening has replaced. */
+static void threads_of_a_child_open_the_file_anew_one_after_the_other(void **state)
+{
+    (void)state;
+    inherited = opened("filter", 0);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        faults_begin(&(struct faults){ .at_each_call = copy_meanwhile });
+        int error = bloomfile_seal_to("copy", inherited, 0);
+        faults_end();
+        _exit(!asked_in_turn() || error != 0);
+    }
+    assert_child_succeeds(child);
+    bloomfile_close(inherited);
 }
 
 static atomic_bool opening, has_forked;
@@ -569,6 +697,139 @@ static void a_fork_waits_until_an_opening_is_known(void **state)
     assert_child_succeeds(child);
     assert_true(fork_waited);
     bloomfile_close(inherited);
+}
+
+static bool ends_in_fork;
+static atomic_bool in_sync, in_fork;
+
+static void wait_for_fork(enum fault_call call)
+{
+    if (call != ON_msync || atomic_exchange(&in_sync, true))
+        return;
+    while (!atomic_load(&in_fork))
+        usleep(1000);
+}
+
+/* Runs after what the library does before a fork, as it is registered earlier. */
+static void before_fork(void)
+{
+    if (!ends_in_fork)
+        return;
+    atomic_store(&in_fork, true);
+    usleep(100000);
+    waited = !atomic_load(&has_run);
+}
+
+/* Else the child might close another descriptor of that number. */
+static void an_opening_is_not_closed_during_a_fork(void **state)
+{
+    (void)state;
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    atomic_store(&has_run, false);
+    faults_begin(&(struct faults){ .at_each_call = wait_for_fork });
+    assert_int_equal(pthread_create(&asked, NULL, sync_it_too, NULL), 0);
+    while (!atomic_load(&in_sync))
+        usleep(1000);
+    ends_in_fork = true;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    ends_in_fork = false;
+    assert_true(asked_in_turn());
+    faults_end();
+    assert_child_succeeds(child);
+    bloomfile_close(inherited);
+}
+
+/* ---- openings of several threads */
+
+static int blocked_sync; /* a descriptor that keeps a sync of the other file waiting */
+static bloomfile *others;
+static pthread_t waiting;
+
+static void *sync_the_other_file(void *unused)
+{
+    (void)unused;
+    return (void *)(intptr_t)bloomfile_sync(others);
+}
+
+/* Begins after the sync that calls it, and ends after it. */
+static void begin_another_sync(enum fault_call call)
+{
+    if (call != ON_msync || fault_calls(call) != 0)
+        return;
+    const size_t descriptors = open_descriptors();
+    assert_int_equal(lock_byte(blocked_sync, F_WRLCK, SYNCS), 0);
+    assert_int_equal(pthread_create(&waiting, NULL, sync_the_other_file, NULL), 0);
+    while (open_descriptors() == descriptors)
+        usleep(1000);
+}
+
+static void a_child_has_no_opening_of_any_sync(void **state)
+{
+    (void)state;
+    make_live("other", BLOOMFILE_BLOCKED);
+    blocked_sync = open("other", O_RDWR | O_CLOEXEC);
+    inherited = opened("filter", BLOOMFILE_WRITE);
+    others = opened("other", BLOOMFILE_WRITE);
+    const size_t descriptors = open_descriptors();
+    alarm(20);
+    faults_begin(&(struct faults){ .at_each_call = begin_another_sync });
+    int error = bloomfile_sync(inherited);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(open_descriptors(), descriptors + 1);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(open_descriptors() != descriptors);
+    assert_child_succeeds(child);
+    assert_int_equal(lock_byte(blocked_sync, F_UNLCK, SYNCS), 0);
+    void *failed;
+    assert_int_equal(pthread_join(waiting, &failed), 0);
+    assert_null(failed);
+    alarm(0);
+    assert_int_equal(open_descriptors(), descriptors);
+    bloomfile_close(others);
+    bloomfile_close(inherited);
+    close(blocked_sync);
+}
+
+static size_t descriptors_in_sync;
+
+static void count_descriptors(enum fault_call call)
+{
+    if (call == ON_msync || call == ON_fdatasync)
+        descriptors_in_sync = open_descriptors();
+}
+
+/* Before anything else is done with live files. */
+static int where_forks_cannot_be_watched(void)
+{
+    bloomfile *f;
+    const struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
+    struct faults faults = once(ON_pthread_atfork, 1, ENOMEM);
+    faults.at_each_call = count_descriptors;
+    faults_begin(&faults);
+    bool right = bloomfile_create(&f, "filter", &params, 0) == 0;
+    const size_t descriptors = open_descriptors();
+    right = right && fault_calls(ON_pthread_atfork) == 1 && bloomfile_sync(f) == 0 &&
+            descriptors_in_sync == descriptors;
+    bloomfile_close(f);
+    right =
+        right && bloomfile_open(&f, "filter", 0) == 0 && bloomfile_seal_to("copy", f, 0) == ENOMEM;
+    bloomfile_close(f);
+    faults_end();
+    return !right;
+}
+
+/* A child would have an opening that it does not know of. */
+static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(where_forks_cannot_be_watched());
+    assert_child_succeeds(child);
 }
 
 /* ---- death */
@@ -621,6 +882,10 @@ int main(void)
 #define ON_NEW_FILTER(test)                                                                        \
     cmocka_unit_test_setup_teardown(test, begin_with_outsider, end_with_outsider)
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(where_forks_cannot_be_watched_nothing_is_opened_for_a_sync,
+                                        enter_temp_dir, leave_temp_dir),
+        ON_NEW_FILTER(an_opening_is_not_closed_during_a_fork),
+        ON_NEW_FILTER(a_child_has_no_opening_of_any_sync),
         ON_NEW_FILTER(a_writer_at_rest_holds_byte_0_shared_and_a_reader_none),
         ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),
         ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced),
@@ -629,11 +894,14 @@ int main(void)
         ON_NEW_FILTER(a_remover_holds_byte_2),
         ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),
         ON_NEW_FILTER(who_lets_go_of_one_byte_keeps_the_others),
+        ON_NEW_FILTER(a_sync_lets_go_of_no_adder_s_and_no_remover_s_byte),
         ON_NEW_FILTER(exact_adders_of_keys_that_are_there_wait_for_nobody),
         ON_NEW_FILTER(an_exact_batch_of_which_some_keys_are_there_adds_the_others),
         ON_NEW_FILTER(a_lock_that_is_not_had_is_not_held_in_the_process),
         ON_NEW_FILTER(a_child_that_is_made_in_a_sync_syncs_and_forks),
         ON_NEW_FILTER(a_fork_waits_until_an_opening_is_known),
+        ON_NEW_FILTER(threads_sync_one_after_the_other),
+        ON_NEW_FILTER(threads_of_a_child_open_the_file_anew_one_after_the_other),
         ON_NEW_FILTER(byte_0_held_by_others_is_busy_at_once),
         ON_NEW_FILTER(whoever_changes_records_waits_for_byte_1),
         ON_NEW_FILTER(sealing_and_closing_wait_for_byte_1),
@@ -641,5 +909,6 @@ int main(void)
         ON_NEW_FILTER(exact_adders_wait_for_their_stripe_and_others_do_not),
         ON_NEW_FILTER(a_killed_holder_lets_go),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL) != 0;
+    return pthread_atfork(before_fork, NULL, NULL) != 0 ||
+           cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -439,6 +440,35 @@ static void a_number_that_is_interrupted_is_asked_for_again(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
+/* ---- children of fork */
+
+static int sync_in_child(bloomfile *f, struct faults faults)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        faults_begin(&faults);
+        int error = bloomfile_sync(f);
+        const bool told = fault_calls(ON_dup3) == (faults.nth != 0 ? faults.nth : 3);
+        faults_end();
+        _exit(told && error == faults.error ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+/* What the kernel tells it of a failed write, it does not tell the parent. */
+static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
+{
+    (void)state;
+    bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+    assert_int_equal(sync_in_child(f, (struct faults){ 0 }), 0);
+    for (unsigned nth = 1; nth <= 3; nth++)
+        assert_int_equal(sync_in_child(f, once(ON_dup3, nth, EMFILE)), 0);
+    finish(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +485,7 @@ int main(void)
         TEST(a_rate_that_the_next_layer_cannot_reach_ends_a_series),
         TEST(a_body_without_a_zero_takes_keys_all_the_same),
         TEST(a_number_that_is_interrupted_is_asked_for_again),
+        TEST(a_child_opens_each_layer_anew_before_it_syncs_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

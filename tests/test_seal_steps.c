@@ -7,6 +7,7 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -313,6 +314,152 @@ static void a_file_with_an_unknown_feature_is_not_completed(void **state)
     assert_int_equal(unlink("filter"), 0);
 }
 
+static unsigned writes_before[4], flushes;
+
+static void note_flush(enum fault_call call)
+{
+    if (call == ON_msync && flushes < ROWS(writes_before))
+        writes_before[flushes++] = fault_calls(ON_pwrite64);
+}
+
+static int open_to_complete(void (*at_each_call)(enum fault_call call))
+{
+    bloomfile *f;
+    faults_begin(&(struct faults){ .at_each_call = at_each_call });
+    int error = bloomfile_open(&f, "filter", BLOOMFILE_WRITE);
+    faults_end();
+    return error;
+}
+
+/* Else a crash in between leaves no record that is whole. */
+static void the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after(void **state)
+{
+    (void)state;
+    leave_torn(5);
+    flushes = 0;
+    assert_error(open_to_complete(note_flush), BLOOMFILE_ESEALED);
+    assert_int_equal(flushes, 2);
+    assert_int_equal(writes_before[0], 0);
+    assert_int_equal(writes_before[1], fault_calls(ON_pwrite64));
+    assert_sealed_whole();
+    assert_int_equal(unlink("filter"), 0);
+}
+
+/* The other one is the first where the second one is in force, and the other way round. */
+static void either_record_is_completed(void **state)
+{
+    (void)state;
+    for (unsigned slot = 0; slot < 2; slot++) {
+        leave_torn(0);
+        struct bytes bytes = read_file("filter");
+        uint8_t records[2][RECORD_SIZE];
+        const unsigned in_force = slot_in_force("filter");
+        for (unsigned i = 0; i < 2; i++)
+            memcpy(records[i], record_at(bytes.data, i), RECORD_SIZE);
+        memcpy(record_at(bytes.data, slot), records[in_force], RECORD_SIZE);
+        memcpy(record_at(bytes.data, 1 - slot), records[1 - in_force], RECORD_SIZE);
+        write_file("filter", bytes.data, bytes.size);
+        free(bytes.data);
+        assert_int_equal(slot_in_force("filter"), slot);
+        assert_sealed_whole();
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+static int outside, held[128];
+
+static void look_at_locks(enum fault_call call)
+{
+    for (off_t byte = 0; call == ON_pwrite64 && byte < (off_t)ROWS(held); byte++)
+        held[byte] = lock_on_byte(outside, byte);
+}
+
+/* As who seals does, but nobody has joined that syncs. */
+static void it_is_completed_under_bytes_0_and_1(void **state)
+{
+    (void)state;
+    leave_torn(0);
+    outside = open("filter", O_RDWR);
+    assert_error(open_to_complete(look_at_locks), BLOOMFILE_ESEALED);
+    close(outside);
+    for (size_t byte = 0; byte < ROWS(held); byte++)
+        assert_int_equal(held[byte], byte < 2 ? F_WRLCK : F_UNLCK);
+    assert_int_equal(unlink("filter"), 0);
+}
+
+static void (*act_before_lock)(void);
+
+static void act_before_the_lock(enum fault_call call)
+{
+    if (call == ON_fcntl64 && fault_calls(call) == 0)
+        act_before_lock();
+}
+
+static void complete_it(void)
+{
+    bloomfile *f;
+    assert_error(bloomfile_open(&f, "filter", BLOOMFILE_WRITE), BLOOMFILE_ESEALED);
+}
+
+static void damage_magic(void)
+{
+    change_file("filter", 0, 0x01);
+}
+
+static void damage_live_record(void)
+{
+    change_file("filter", IN_FILE / 2, 0x01);
+    change_file("filter", IN_FILE / 4 * 3, 0x01);
+}
+
+static void what_others_did_before_the_lock_is_seen(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*act)(void);
+        int error;
+    } rows[] = {
+        { complete_it, BLOOMFILE_ESEALED },
+        { damage_magic, BLOOMFILE_EMAGIC },
+        { damage_live_record, BLOOMFILE_ERECORD },
+    };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        leave_torn(0);
+        act_before_lock = rows[i].act;
+        assert_error(open_to_complete(act_before_the_lock), rows[i].error);
+        assert_int_equal(unlink("filter"), 0);
+    }
+}
+
+static pid_t made_meanwhile;
+
+static void fork_before_the_write(enum fault_call call)
+{
+    if (call != ON_pwrite64 || (made_meanwhile = fork()) != 0)
+        return;
+    alarm(60);
+    for (;;)
+        pause();
+}
+
+/* It shares the opening that holds the locks. */
+static void a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it(void **state)
+{
+    (void)state;
+    leave_torn(0);
+    assert_error(open_to_complete(fork_before_the_write), BLOOMFILE_ESEALED);
+    assert_true(made_meanwhile > 0);
+    outside = open("filter", O_RDWR);
+    look_at_locks(ON_pwrite64);
+    close(outside);
+    kill(made_meanwhile, SIGKILL);
+    assert_int_equal(waitpid(made_meanwhile, NULL, 0), made_meanwhile);
+    for (size_t byte = 0; byte < ROWS(held); byte++)
+        assert_int_equal(held[byte], F_UNLCK);
+    assert_sealed_whole();
+    assert_int_equal(unlink("filter"), 0);
+}
+
 static void whatever_fails_in_completing_it_can_be_completed_later(void **state)
 {
     (void)state;
@@ -356,6 +503,11 @@ int main(void)
         IN_NEW_DIR(a_body_that_does_not_verify_is_not_completed),
         IN_NEW_DIR(counts_that_contradict_the_body_are_not_completed),
         IN_NEW_DIR(one_that_is_under_way_is_not_completed),
+        IN_NEW_DIR(the_record_in_force_is_on_disk_before_it_is_copied_and_the_copy_after),
+        IN_NEW_DIR(either_record_is_completed),
+        IN_NEW_DIR(it_is_completed_under_bytes_0_and_1),
+        IN_NEW_DIR(what_others_did_before_the_lock_is_seen),
+        IN_NEW_DIR(a_child_that_is_made_meanwhile_keeps_no_lock_of_who_completes_it),
         IN_NEW_DIR(whatever_fails_in_completing_it_can_be_completed_later),
         IN_NEW_DIR(a_file_with_an_unknown_feature_is_not_completed),
     };

@@ -334,7 +334,8 @@ static void a_live_file_without_a_header_has_no_record(void **state)
 static void a_part_of_a_file_tells_by_its_status_that_it_was_changed(void **state)
 {
     (void)state;
-    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_NONE, BLOOMFILE_LOCK, BLOOMFILE_COPY };
+    static const unsigned flags[] = { 0, BLOOMFILE_VERIFY_FULL, BLOOMFILE_VERIFY_NONE,
+                                      BLOOMFILE_LOCK, BLOOMFILE_COPY };
     static const enum {
         OVERWRITTEN,
         TRUNCATED

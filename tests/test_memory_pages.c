@@ -144,21 +144,65 @@ static size_t locked_kilobytes(void)
     return locked;
 }
 
+/* Those of each layer, or of a single filter. */
+static size_t pages_of(const bloomfile *f)
+{
+    const size_t layers = bloomfile_layers(f);
+    size_t pages = 0;
+    for (size_t i = 0; i == 0 || i < layers; i++) {
+        const bloomfile *one = layers == 0 ? f : bloomfile_layer(f, i);
+        pages += (size_t)((one->geometry.image_size + PAGE - 1) / PAGE);
+    }
+    return pages;
+}
+
 static void locked_pages_are_those_of_the_image_until_it_is_closed(void **state)
 {
     (void)state;
     static const unsigned locking[] = { LOCK, LOCK | COPY };
+    struct bytes series = series_image(BLOOMFILE_BLOCKED, 9000);
     write_filter();
+    write_file("series", series.data, series.size);
     const size_t before = locked_kilobytes();
-    for (size_t i = 0; i < ROWS(locking); i++) {
-        bloomfile *f = opened("filter", locking[i]);
-        const size_t pages = (size_t)((f->geometry.image_size + PAGE - 1) / PAGE);
+    for (size_t i = 0; i < 5; i++) {
+        bloomfile *f = i < 4 ? opened(i < 2 ? "filter" : "series", locking[i % 2])
+                             : open_image(series, locking[1]);
+        assert_int_equal(bloomfile_layers(f) > 1, i >= 2);
         if (sysconf(_SC_PAGESIZE) == PAGE)
-            assert_int_equal(locked_kilobytes() - before, pages * PAGE / 1024);
+            assert_int_equal(locked_kilobytes() - before, pages_of(f) * PAGE / 1024);
         assert_true(locked_kilobytes() > before);
         bloomfile_close(f);
         assert_int_equal(locked_kilobytes(), before);
     }
+    free(series.data);
+}
+
+static void only_what_is_to_be_locked_or_copied_is(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = {
+        0,    BLOOMFILE_VERIFY_FULL,        BLOOMFILE_VERIFY_NONE, PREFAULT,
+        COPY, COPY | BLOOMFILE_VERIFY_FULL, COPY | PREFAULT,       COPY | LOCK
+    };
+    write_filter();
+    struct bytes image = read_file("filter");
+    for (size_t i = 0; i < 2 * ROWS(flags); i++) {
+        const unsigned how = flags[i / 2];
+        const bool in_memory = i % 2 == 1;
+        bloomfile *f;
+        if (in_memory && how == PREFAULT)
+            continue;
+        faults_begin(&(struct faults){ 0 });
+        int error = in_memory ? bloomfile_open_memory(&f, image.data, image.size, how)
+                              : bloomfile_open(&f, "filter", how);
+        faults_end();
+        assert_error(error, 0);
+        assert_int_equal(fault_calls(ON_mlock2), (how & LOCK) != 0);
+        if (in_memory)
+            assert_int_equal(f->map.bytes != image.data, (how & COPY) != 0);
+        bloomfile_close(f);
+    }
+    free(image.data);
 }
 
 /* ---- what may go wrong */
@@ -300,6 +344,7 @@ int main(void)
         IN_NEW_DIR(pages_are_there_before_they_are_used),
         IN_NEW_DIR(an_old_kernel_gets_its_pages_touched),
         IN_NEW_DIR(locked_pages_are_those_of_the_image_until_it_is_closed),
+        IN_NEW_DIR(only_what_is_to_be_locked_or_copied_is),
         IN_NEW_DIR(what_must_not_be_locked_is_not_opened),
         IN_NEW_DIR(what_fails_is_told),
         IN_NEW_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error),

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "faults.h"
+#include "handle/opening.h"
 
 static struct bytes image, ribbon;
 static int descriptor;
@@ -61,6 +63,11 @@ static int open_in_memory(bloomfile **f)
     return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_VERIFY_NONE);
 }
 
+static int open_copied_from_memory(bloomfile **f)
+{
+    return bloomfile_open_memory(f, image.data, image.size, BLOOMFILE_COPY | BLOOMFILE_LOCK);
+}
+
 static int open_ribbon(bloomfile **f)
 {
     return bloomfile_open_memory(f, ribbon.data, ribbon.size, 0);
@@ -86,11 +93,11 @@ static int open_series(bloomfile **f)
     return bloomfile_open(f, "series", 0);
 }
 
-static int (*const openings[])(bloomfile **f) = {
-    open_by_path, open_by_descriptor, open_by_absolute_path,
-    open_locked,  open_copied,        open_in_memory,
-    open_ribbon,  open_live,          open_series
-};
+static int (*const openings[])(bloomfile **f) = { open_by_path,          open_by_descriptor,
+                                                  open_by_absolute_path, open_locked,
+                                                  open_copied,           open_in_memory,
+                                                  open_ribbon,           open_live,
+                                                  open_series,           open_copied_from_memory };
 
 static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 {
@@ -225,6 +232,97 @@ static void a_live_file_of_a_layered_file_system_is_opened_for_writing_first(voi
     assert_error(open_with(open_live, faults), ENOENT);
 }
 
+static void a_live_file_of_a_layer_below_that_nobody_may_write_is_refused(void **state)
+{
+    (void)state;
+    assert_error(open_with(open_live, (struct faults){ .read_only = true }), 0);
+    assert_error(
+        open_with(open_live, (struct faults){ .read_only = true, .file_system = 0x794c7630 }),
+        BLOOMFILE_EFILESYSTEM);
+}
+
+static int seen_below; /* the descriptor of the layer below */
+
+/* As overlayfs does, when a file of the layer below is opened for writing. */
+static void copy_up(enum fault_call call)
+{
+    if (call != ON_open64 || fault_calls(call) != 1)
+        return;
+    struct bytes below = read_file("layered");
+    write_file("above", below.data, below.size);
+    free(below.data);
+    int fd = open("above", O_RDWR);
+    assert_int_equal(dup2(fd, seen_below), seen_below);
+    close(fd);
+    assert_int_equal(rename("above", "layered"), 0);
+}
+
+static void a_file_that_its_opening_copies_up_is_not_stale(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    make_live("layered", BLOOMFILE_BLOCKED);
+    seen_below = dup(descriptor); /* the next one */
+    close(seen_below);
+    faults_begin(&(struct faults){ .file_system = 0x794c7630, .at_each_call = copy_up });
+    int error = bloomfile_open(&f, "layered", 0);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(bloomfile_is_stale(f), 0);
+    assert_flawless(flaw_of_sound(f));
+    bloomfile_close(f);
+    assert_int_equal(unlink("layered"), 0);
+}
+
+static void a_reader_does_not_have_a_live_file_open_for_writing(void **state)
+{
+    (void)state;
+    bloomfile *f = opened("live", 0);
+    assert_int_equal(fcntl(f->fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+    bloomfile_close(f);
+}
+
+/* Without /proc: a copy of the descriptor there is. */
+static void descriptor_0_is_one_like_others(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        bloomfile *f;
+        int fd = open("live", O_RDONLY);
+        close(0);
+        faults_begin(&(struct faults){ .call = ON_open64, .nth = 1, .error = ENOENT });
+        int error = bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_ACCEPT_UNCLEAN);
+        faults_end();
+        const bool has_it = error == 0 && fcntl(0, F_GETFD) >= 0 && has_numbers(f, 0, LIVE_KEYS) &&
+                            bloomfile_status(f) == 0;
+        bloomfile_close(f);
+        _exit(!has_it || fcntl(0, F_GETFD) >= 0);
+    }
+    assert_child_succeeds(child);
+}
+
+static int rest_of(uint64_t keys)
+{
+    bloomfile *f;
+    struct bytes series = series_image(BLOOMFILE_BLOCKED, keys);
+    write_file("short", series.data, series.size);
+    free(series.data);
+    int rest;
+    assert_error(opening_by_path(&f, "short", 0, &rest), 0);
+    opening_close(f);
+    assert_int_equal(unlink("short"), 0);
+    return rest;
+}
+
+static void only_a_file_with_layers_behind_is_kept_open_for_them(void **state)
+{
+    (void)state;
+    assert_int_equal(rest_of(100), -1);
+    const int rest = rest_of(9000);
+    assert_int_equal(close(rest), 0);
+}
+
 static void hints_may_be_refused(void **state)
 {
     (void)state;
@@ -260,6 +358,11 @@ int main(void)
         cmocka_unit_test(a_file_that_shrinks_meanwhile_is_truncated),
         cmocka_unit_test(a_live_file_is_refused_if_the_boot_cannot_be_told),
         cmocka_unit_test(a_live_file_of_a_layered_file_system_is_opened_for_writing_first),
+        cmocka_unit_test(a_live_file_of_a_layer_below_that_nobody_may_write_is_refused),
+        cmocka_unit_test(a_file_that_its_opening_copies_up_is_not_stale),
+        cmocka_unit_test(a_reader_does_not_have_a_live_file_open_for_writing),
+        cmocka_unit_test(descriptor_0_is_one_like_others),
+        cmocka_unit_test(only_a_file_with_layers_behind_is_kept_open_for_them),
         cmocka_unit_test(hints_may_be_refused),
         cmocka_unit_test(
             it_cannot_be_told_whether_a_filter_is_stale_if_its_path_cannot_be_looked_at),

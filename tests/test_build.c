@@ -4,6 +4,7 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* Releases both. */
@@ -53,6 +54,45 @@ static void equal_keys_count_once(void **state)
     }
 }
 
+/* So many that they are not sorted as they come. */
+static void many_equal_keys_that_were_counted_count_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(layouts); i++) {
+        bloomfile_builder *once = new_builder(layouts[i]), *often = new_builder(layouts[i]);
+        uint64_t count;
+        add_numbers(once, 0, 20000);
+        for (unsigned round = 0; round < 2; round++)
+            add_numbers(often, 0, 20000);
+        assert_error(bloomfile_builder_count(often, &count), 0);
+        assert_int_equal(count, 20000);
+        assert_same(last_image(once), last_image(often));
+    }
+}
+
+static void *add_one_more(void *context)
+{
+    static uint64_t last;
+    const uint64_t digest = ++last << 32;
+    assert_error(bloomfile_builder_add_digests(context, &digest, 1), 0);
+    return NULL;
+}
+
+static void keys_are_counted_whichever_thread_adds_them(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = 2 });
+    for (uint64_t added = 1; added <= 5; added++) {
+        pthread_t thread;
+        uint64_t count;
+        assert_int_equal(pthread_create(&thread, NULL, add_one_more, b), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_error(bloomfile_builder_count(b, &count), 0);
+        assert_int_equal(count, added);
+    }
+    bloomfile_builder_free(b);
+}
+
 static void a_builder_makes_the_same_bytes_twice(void **state)
 {
     (void)state;
@@ -70,6 +110,19 @@ static void keys_may_be_added_after_finishing(void **state)
     free(finish_image(b).data);
     add_numbers(b, 500, 1500);
     add_numbers(at_once, 0, 1500);
+    assert_same(last_image(b), last_image(at_once));
+}
+
+/* So many that they are partitioned, behind those that have been sorted. */
+static void many_keys_may_be_added_after_counting(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(layouts[1]), *at_once = new_builder(layouts[1]);
+    uint64_t count;
+    add_numbers(b, 0, 5000);
+    assert_error(bloomfile_builder_count(b, &count), 0);
+    add_numbers(b, 5000, 300000);
+    add_numbers(at_once, 0, 300000);
     assert_same(last_image(b), last_image(at_once));
 }
 
@@ -230,8 +283,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_order_of_keys_does_not_matter),
         cmocka_unit_test(equal_keys_count_once),
+        cmocka_unit_test(many_equal_keys_that_were_counted_count_once),
+        cmocka_unit_test(keys_are_counted_whichever_thread_adds_them),
         cmocka_unit_test(a_builder_makes_the_same_bytes_twice),
         cmocka_unit_test(keys_may_be_added_after_finishing),
+        cmocka_unit_test(many_keys_may_be_added_after_counting),
         cmocka_unit_test(digests_stand_for_their_keys),
         cmocka_unit_test(many_keys_are_added_at_once),
         cmocka_unit_test(more_digests_than_memory_holds_are_refused_and_change_nothing),

@@ -106,9 +106,9 @@ static const struct {
     enum fault_call call;
     int error;
 } rows[] = {
-    { ON_calloc, ENOMEM },   { ON_malloc, ENOMEM },   { ON_realloc, ENOMEM },
-    { ON_strdup, ENOMEM },   { ON_openat64, EMFILE }, { ON_openat64, EROFS },
-    { ON_pwrite64, ENOSPC }, { ON_pwrite64, EIO },    { ON_pread64, EIO },
+    { ON_calloc, ENOMEM },   { ON_malloc, ENOMEM },  { ON_realloc, ENOMEM },  { ON_strdup, ENOMEM },
+    { ON_openat64, EMFILE }, { ON_openat64, EROFS }, { ON_pwrite64, ENOSPC }, { ON_pwrite64, EIO },
+    { ON_pread64, ENXIO }, /* EIO is told of what is damaged, too */
 };
 
 enum {
@@ -309,6 +309,25 @@ static void assert_noticed(bloomfile_builder *b, int fd, size_t at,
     assert_int_equal(pwrite(fd, before, sizeof before, offset), sizeof before);
 }
 
+/* Digests that are as many, and in order: only their sum tells. */
+static void nor_are_changed_digests_counted(void **state)
+{
+    (void)state;
+    bloomfile_builder *b = new_builder(params);
+    uint64_t count = UINT64_MAX;
+    uint8_t byte;
+    assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+    const int fd = temporary_file();
+    for (unsigned twice = 0; twice < 2; twice++) {
+        assert_int_equal(pread(fd, &byte, 1, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 7 : 0), 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 7 : 0), 1);
+        assert_error(bloomfile_builder_count(b, &count), twice == 0 ? EIO : 0);
+        assert_true(count == (twice == 0 ? UINT64_MAX : KEYS));
+    }
+    bloomfile_builder_free(b);
+}
+
 /* As after an error of writing to the disk, which comes later than the write. */
 static void what_changes_in_a_temporary_file_is_noticed(void **state)
 {
@@ -459,6 +478,7 @@ int main(void)
         cmocka_unit_test(without_unnamed_files_a_name_for_a_moment_serves),
         cmocka_unit_test(a_temporary_file_that_keeps_its_name_is_given_up),
         cmocka_unit_test(what_changes_in_a_temporary_file_is_noticed),
+        cmocka_unit_test(nor_are_changed_digests_counted),
         cmocka_unit_test(a_folder_that_does_not_serve_is_an_error),
         cmocka_unit_test(the_environment_is_read_when_a_builder_is_made),
         cmocka_unit_test(without_threads_the_caller_does_the_work),

@@ -4,7 +4,11 @@
  * what goes wrong with the file of positions is told. */
 #include "support.h"
 
+#include "build/aside.h"
+#include "build/lane.h"
 #include "build/parts.h"
+#include "build/reader.h"
+#include "build/solver.h"
 #include "faults.h"
 
 #include <errno.h>
@@ -156,7 +160,7 @@ static const struct {
 } rows[] = {
     { ON_calloc, ENOMEM },  { ON_malloc, ENOMEM },   { ON_aligned_alloc, ENOMEM },
     { ON_realloc, ENOMEM }, { ON_openat64, EMFILE }, { ON_pwrite64, ENOSPC },
-    { ON_pread64, EIO },
+    { ON_pread64, ENXIO }, /* EIO would be told if the bytes were not what was written, too */
 };
 
 static void whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds(void **state)
@@ -284,6 +288,67 @@ static void parts_of_the_largest_bodies_fit_into_the_address_space(void **state)
     }
 }
 
+static struct parts local_parts(uint32_t layout, unsigned threads, uint64_t memory)
+{
+    const struct header h = { .layout = layout, .m = 8 * 64 * MIB, .k = 7, .header_size = IN_FILE };
+    const struct fill_plan plan = { .threads = threads, .room = 1000, .part = (size_t)memory };
+    return parts_plan(&h, 64 * MIB, &plan, false);
+}
+
+/* Whose memory is that of all threads. */
+static void parts_of_layouts_with_local_positions_fit_into_the_memory(void **state)
+{
+    (void)state;
+    const uint64_t keys_of_page = 64 * MIB / (64 * MIB / 4096);
+    for (unsigned threads = 1; threads <= 4; threads++) {
+        const struct parts blocked = local_parts(BLOOMFILE_BLOCKED, threads, 0);
+        assert_true(blocked.window == 0 && blocked.size >= 32 * KIB);
+        for (uint64_t memory = 32 * KIB; memory <= 4 * MIB; memory *= 2) {
+            const struct parts p = local_parts(BLOOMFILE_BLOCKED, threads, memory);
+            assert_true(p.window == 0 && p.size <= memory && p.threads == threads);
+            const struct parts r = local_parts(BLOOMFILE_RIBBON, threads, memory);
+            const uint64_t all = threads * (memory + 1000 * READER_EACH), least = 4096;
+            const uint64_t each = solver_needs(keys_of_page, r.size / 4096) + 1000 * READER_EACH;
+            assert_true(r.window == 0 && r.size >= least);
+            assert_true(r.threads * each <= all || (r.threads == 1 && r.size == least));
+        }
+    }
+    assert_true(solver_needs(10, 1) < solver_needs(keys_of_page, 1));
+    assert_true(solver_needs(keys_of_page, 1) < solver_needs(keys_of_page, 2));
+    assert_true(solver_needs(1 << 20, 1) == solver_needs(1 << 30, 1));
+}
+
+static void windows_have_no_more_parts_and_no_larger_buffers_than_serve(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ROWS(kinds); k++)
+        for (uint64_t memory = MIB; memory <= 32 * MIB; memory *= 2) {
+            const struct parts p = parts_of(kinds[k], (struct how){ 1, memory });
+            assert_true(p.window <= p.count && p.size <= memory / 2);
+            if (p.window > 0)
+                assert_in_range(p.buffer, ASIDE_BUFFER_LEAST, ASIDE_BUFFER_MOST);
+        }
+}
+
+static void a_lane_takes_no_more_memory_than_it_may(void **state)
+{
+    (void)state;
+    const struct lane_plan plan = { .most = 5000 };
+    struct lane lane = { 0 };
+    assert_error(lane_reserve(&lane, &plan, 3000), 0);
+    lane_add(&lane, digests, 3000);
+    assert_error(lane_reserve(&lane, &plan, 2000), 0);
+    lane_add(&lane, digests + 3000, 2000);
+    assert_int_equal(lane.room, 5000);
+    assert_memory_equal(lane.values, digests, 5000 * sizeof *digests);
+    lane_free(&lane);
+
+    lane = (struct lane){ 0 };
+    assert_error(lane_reserve(&lane, &(struct lane_plan){ .most = 20000 }, 20000), 0);
+    assert_null(lane.partitioner); /* whose buffers take a megabyte */
+    lane_free(&lane);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +359,9 @@ int main(void)
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_the_next_attempt_succeeds),
         cmocka_unit_test(positions_that_change_in_the_file_are_noticed),
         cmocka_unit_test(parts_of_the_largest_bodies_fit_into_the_address_space),
+        cmocka_unit_test(parts_of_layouts_with_local_positions_fit_into_the_memory),
+        cmocka_unit_test(windows_have_no_more_parts_and_no_larger_buffers_than_serve),
+        cmocka_unit_test(a_lane_takes_no_more_memory_than_it_may),
     };
     return cmocka_run_group_tests(tests, fill_digests, leave_temp_dir) != 0;
 }

@@ -90,6 +90,12 @@ static uint64_t equal_but_in_the_last_byte(uint64_t i, uint64_t *random)
     return 0xF1F2F3F4F5F6F700 | (random64(random) & 0xFF);
 }
 
+static uint64_t equal_but_in_the_last_bit(uint64_t i, uint64_t *random)
+{
+    (void)i;
+    return 0xF1F2F3F4F5F6F7F6 | (random64(random) & 1);
+}
+
 static uint64_t equal_in_the_top_byte(uint64_t i, uint64_t *random)
 {
     (void)i;
@@ -128,6 +134,7 @@ static void values_that_share_their_top_bytes_are_sorted(void **state)
     (void)state;
     assert_sorts(equal_in_the_top_byte);
     assert_sorts(equal_but_in_the_last_byte);
+    assert_sorts(equal_but_in_the_last_bit);
 }
 
 static void nothing_is_sorted_without_memory(void **state)

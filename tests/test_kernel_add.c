@@ -101,11 +101,38 @@ static void digests_that_set_no_bit_are_noted(void **state)
     }
 }
 
+/* Positions outside are ignored. */
+static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
+{
+    (void)state;
+    enum {
+        SIZE = 4096,
+        PARTS = 4,
+        STEP = SIZE / PARTS
+    };
+    static const unsigned units_per_byte[] = { [BLOOMFILE_CLASSIC] = 8, [BLOOMFILE_COUNTING] = 2 };
+    static uint8_t whole[SIZE], parts[SIZE + 1];
+    for (uint32_t layout = BLOOMFILE_CLASSIC; layout <= BLOOMFILE_COUNTING; layout++) {
+        const struct kernel *kernel = kernel_named(layout, "scalar");
+        const uint64_t units = (uint64_t)SIZE * units_per_byte[layout], some = units / PARTS;
+        memset(whole, 0, sizeof whole);
+        kernel->add_part(whole, 0, units, units, 7, digests, KEYS, NULL);
+        for (unsigned p = PARTS; p-- > 0;) { /* so that what follows a part shows what it wrote */
+            memset(parts + p * STEP, 0, STEP);
+            kernel->add_part(parts + p * STEP, p * some, (p + 1) * some, units, 7, digests, KEYS,
+                             NULL);
+        }
+        assert_memory_equal(parts, whole, SIZE);
+        assert_int_equal(parts[SIZE], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_keys_set_what_each_sets),
         cmocka_unit_test(digests_that_set_no_bit_are_noted),
+        cmocka_unit_test(a_part_of_a_scattered_layout_gets_what_is_its_own),
     };
     return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;
 }

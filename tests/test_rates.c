@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sizing/sizing.h"
+
 static void assert_close(double value, double expected, double tolerance, const char *what)
 {
     if (!(fabs(value - expected) <= tolerance * fabs(expected)))
@@ -137,6 +139,17 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
             "blocked");
 }
 
+static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
+{
+    (void)state;
+    const uint64_t blocks[513] = { [0] = 100 };
+    for (uint32_t k = 1; k <= 20; k += 5)
+        for (uint64_t n = 1; n < 20000; n *= 6)
+            assert_close(with_equal_digests(
+                             sizing_of(BLOOMFILE_BLOCKED)->after(512 * 100, k, 0, blocks, n), n),
+                         bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 100, k, n), 1e-7, "after");
+}
+
 static void large_filters_have_the_limit_s_rate(void **state)
 {
     (void)state;
@@ -234,6 +247,7 @@ int main(void)
         cmocka_unit_test(tiny_filters_have_the_enumerated_rate),
         cmocka_unit_test(classic_rates_are_the_mean_over_the_ones),
         cmocka_unit_test(blocked_rates_are_the_mean_over_the_keys_of_a_block),
+        cmocka_unit_test(further_keys_of_an_empty_body_are_all_its_keys),
         cmocka_unit_test(large_filters_have_the_limit_s_rate),
         cmocka_unit_test(no_rate_is_above_1),
         cmocka_unit_test(tiny_rates_are_not_lost_in_rounding),

@@ -190,6 +190,21 @@ static void as_many_rows_go_on_as_can(void **state)
     }
 }
 
+/* More keys of the first block than there is room for do no harm to the others. */
+static void a_block_of_far_too_many_keys_is_given_up(void **state)
+{
+    enum {
+        CROWD = 400 /* in 13 blocks */
+    };
+    uint64_t random = 25, digests[CROWD];
+    (void)state;
+    for (size_t i = 0; i < CROWD;) {
+        digests[i] = random64(&random);
+        i += plain_key_of(digests[i], 13, 0).b == 0;
+    }
+    assert_solution(2, digests, CROWD);
+}
+
 /* Too many of 93 keys begin in the first of three blocks, but with the last seed. */
 static void the_last_seed_is_tried(void **state)
 {
@@ -770,6 +785,27 @@ static void sizes_keep_the_rate_and_are_least(void **state)
     /* A line, three blocks of 4, 5 and 5 columns, and keys whose first block is one of the first
      * two. */
     assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
+    /* As ever, so that the same keys make the same bytes. */
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 10942651, 0.2, 0), 53808 * 512);
+    /* Seven blocks of 2 columns, as many as a line has room for. */
+    assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
+}
+
+/* Over a binomial distribution of the keys. */
+static void the_rate_of_several_pages_is_the_mean_of_theirs(void **state)
+{
+    static const uint64_t keys[] = { 1, 2, 300, 2600 };
+    const uint64_t page = 64 * 512;
+    (void)state;
+    for (size_t i = 0; i < ROWS(keys); i++) {
+        const double n = (double)keys[i];
+        double mean = 0;
+        for (double j = 0; j <= n; j++)
+            mean += exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) - n * log(2)) *
+                    bloomfile_fpr_for(BLOOMFILE_RIBBON, page, 0, (uint64_t)j);
+        const double rate = bloomfile_fpr_for(BLOOMFILE_RIBBON, 2 * page, 0, keys[i]);
+        assert_true(fabs(rate - mean) <= 1e-8 * mean + ldexp(n, -64));
+    }
 }
 
 int main(void)
@@ -777,6 +813,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_finds_the_one_solution),
         cmocka_unit_test(as_many_rows_go_on_as_can),
+        cmocka_unit_test(a_block_of_far_too_many_keys_is_given_up),
         cmocka_unit_test(the_last_seed_is_tried),
         cmocka_unit_test(more_keys_are_not_counted_than_a_head_can_tell),
         cmocka_unit_test(a_page_that_has_not_its_keys_is_noticed),
@@ -797,6 +834,7 @@ int main(void)
         cmocka_unit_test(what_needs_the_keys_is_refused),
         cmocka_unit_test(k_is_none),
         cmocka_unit_test(sizes_keep_the_rate_and_are_least),
+        cmocka_unit_test(the_rate_of_several_pages_is_the_mean_of_theirs),
     };
     return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
 }

@@ -65,6 +65,21 @@ static void the_hashes_chosen_have_the_lowest_rate(void **state)
                             best_rate(layout, m, n) * 1.000001);
 }
 
+/* Where the size has more than one valley over the hashes. */
+static void no_other_number_of_hashes_needs_fewer_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t n;
+        double fpr;
+    } rows[] = { { 52, 0.0124 }, { 115, 0.01493 } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        const uint64_t m = bloomfile_bits_for(BLOOMFILE_BLOCKED, rows[i].n, rows[i].fpr, 0);
+        for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)
+            assert_true(bloomfile_bits_for(BLOOMFILE_BLOCKED, rows[i].n, rows[i].fpr, k) >= m);
+    }
+}
+
 static void counters_are_as_many_as_classic_bits(void **state)
 {
     (void)state;
@@ -126,6 +141,8 @@ static void large_sizes_have_many_divisors(void **state)
                 step++;
             if (step < ROWS(steps))
                 assert_true(divisors(units) >= steps[step].divisors);
+            if (units >= 200 * 720720) /* the largest number that is tried */
+                assert_int_equal(units % 720720, 0);
         }
     }
 }
@@ -259,6 +276,7 @@ int main(void)
         cmocka_unit_test(as_many_bits_as_said_keep_the_rate_and_fewer_do_not),
         cmocka_unit_test(as_many_bits_as_said_keep_the_rate_for_given_hashes),
         cmocka_unit_test(the_hashes_chosen_have_the_lowest_rate),
+        cmocka_unit_test(no_other_number_of_hashes_needs_fewer_bits),
         cmocka_unit_test(counters_are_as_many_as_classic_bits),
         cmocka_unit_test(ten_bits_a_key_are_about_one_percent),
         cmocka_unit_test(more_keys_or_a_lower_rate_need_no_fewer_bits),

@@ -35,7 +35,7 @@ struct fill {
     struct aside *aside;        /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
     atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
-    bool each_once;             /* digests must be distinct: to be counted, or by the layout */
+    bool each_once;             /* digests must be distinct: to be counted, or for counters */
     atomic_uint_least64_t n, ones, overflow;
     atomic_uint_least64_t sum; /* of the digests read from a file */
     atomic_int error;
@@ -342,7 +342,7 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .body = body,
         .fd = fd,
         .table = table,
-        .each_once = !runs->counted || layout_of(h->layout)->counts || layout_of(h->layout)->solved,
+        .each_once = !runs->counted || layout_of(h->layout)->counts,
     };
     int error = 0;
     if (f.parts.window > 0) {

@@ -116,12 +116,12 @@ KERNEL_INLINE unsigned eliminate(struct ribbon_room *r, unsigned block, unsigned
 }
 
 /* Whether the rows are independent; then each has its slot. */
-KERNEL_INLINE bool triangulate(struct ribbon_room *r, size_t n, unsigned blocks)
+KERNEL_INLINE bool triangulate(struct ribbon_room *r, unsigned blocks)
 {
     unsigned rows = 0;
     size_t next = 0;
     for (unsigned b = 0; b < blocks; b++) {
-        for (const size_t end = b + 1 < blocks ? r->counts[b] : n; next < end; next++) {
+        for (const size_t end = r->counts[b]; next < end; next++) {
             r->rows[rows] = ribbon_row(r->hashes[next]);
             r->rights[rows++] = r->hashes[next];
         }
@@ -190,7 +190,7 @@ KERNEL_TARGET static bool solve(uint8_t *page, unsigned lines, const uint64_t *d
             if (!may_fit(r, blocks))
                 continue;
             sort_hashes(r, n, blocks, seed);
-            if (!triangulate(r, n, blocks))
+            if (!triangulate(r, blocks))
                 continue;
             const uint32_t shape = ribbon_shape(blocks, seed, words);
             for (unsigned j = 0; j < ribbon_columns(shape, blocks - 1).count; j += GROUP)

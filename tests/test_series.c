@@ -715,6 +715,10 @@ static void what_needs_one_filter_refuses_a_series(void **state)
     assert_error(bloomfile_merge("x", both, 2, &merge, 0), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_seal_to("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_rescue("x", bloomfile_layer(f, 1), 0), BLOOMFILE_ENOTONE);
+    assert_error(bloomfile_seal_to(NULL, f, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_seal_to("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_rescue(NULL, f, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_rescue("x", f, BLOOMFILE_WRITE), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_seal(f), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_measure_map(f, fill, 3), BLOOMFILE_ENOTONE);
     assert_error(bloomfile_measure_page(f, 0, &solution), BLOOMFILE_EPARAMS);
@@ -724,6 +728,30 @@ static void what_needs_one_filter_refuses_a_series(void **state)
     assert_int_equal(size, 0);
     finish(f);
     assert_int_not_equal(access("x", F_OK), 0);
+}
+
+static void a_handle_without_writing_says_why_it_cannot_add(void **state)
+{
+    (void)state;
+    const struct {
+        const char *path;
+        int expected;
+    } rows[] = { { "many", BLOOMFILE_EREADONLY }, { "sealed", BLOOMFILE_ESEALED } };
+    make_grown("many");
+    bloomfile *f = opened("many", BLOOMFILE_WRITE);
+    const uint64_t keys = info_of(f).keys;
+    size_t added = 0;
+    assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added), 0);
+    assert_int_equal(added, 0);
+    assert_int_equal(info_of(f).keys, keys);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    finish(f);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        f = opened(rows[i].path, 0);
+        assert_error(bloomfile_add_digests(f, NULL, 0, NULL, &added), rows[i].expected);
+        assert_error(bloomfile_sync(f), rows[i].expected);
+        bloomfile_close(f);
+    }
 }
 
 static void parameters_that_contradict_a_series_are_refused(void **state)
@@ -789,7 +817,11 @@ static void assert_sealed_series(bloomfile *f)
     assert_error(bloomfile_verify(f, 2, NULL), 0);
     assert_error(bloomfile_status(f), 0);
     assert_int_equal(info_of(f).state, BLOOMFILE_SEALED);
+    struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+    assert_error(bloomfile_measure(f, &m), 0);
+    assert_int_equal(m.ones, info_of(f).ones);
     assert_error(bloomfile_add_digest(f, 1, NULL), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue("x", f, 0), BLOOMFILE_ESEALED);
     bloomfile_close(f);
 }
 
@@ -874,6 +906,35 @@ static void damage_in_one_layer_makes_only_its_page_doubtful(void **state)
 
 /* ---- processes */
 
+static void assert_all_marked_but_the_last(const char *path, size_t layers)
+{
+    char name[64];
+    for (size_t i = 0; i < layers; i++) {
+        snprintf(name, sizeof name, i == 0 ? "%s" : "%s.%zu", path, i);
+        struct bytes image = read_file(name);
+        const uint32_t flags = get32(record_at(image.data, slot_in_force(name)) + RECORD_AT_flags);
+        assert_int_equal((flags & RECORD_SUCCEEDED) != 0, i + 1 < layers);
+        free(image.data);
+    }
+}
+
+static void a_series_is_rescued_to_where_a_link_leads(void **state)
+{
+    (void)state;
+    make_grown("old");
+    assert_int_equal(mkdir("there", 0700), 0);
+    finish(create("there/new", BLOOMFILE_GROW));
+    assert_int_equal(symlink("there/new", "link"), 0);
+    bloomfile *f = opened("old", BLOOMFILE_WRITE);
+    assert_error(bloomfile_rescue("link", f, BLOOMFILE_REPLACE), 0);
+    finish(f);
+    assert_int_equal(access("there/new.1", F_OK), 0);
+    assert_int_equal(access("link.1", F_OK), -1);
+    f = opened("link", 0);
+    assert_int_equal(absent_of(f, 0, MANY), 0);
+    bloomfile_close(f);
+}
+
 static void a_rescued_series_has_all_keys_and_another_identity(void **state)
 {
     (void)state;
@@ -882,6 +943,7 @@ static void a_rescued_series_has_all_keys_and_another_identity(void **state)
     assert_error(bloomfile_rescue("new", f, 0), 0);
     assert_error(bloomfile_rescue("new", f, 0), EEXIST);
     assert_error(bloomfile_rescue("new", f, BLOOMFILE_REPLACE), 0);
+    assert_all_marked_but_the_last("new", bloomfile_layers(f));
     const uint64_t identity = info_of(f).series;
     finish(f);
     f = opened("new", BLOOMFILE_WRITE);
@@ -906,6 +968,34 @@ static void a_child_makes_layers_that_its_parent_finds(void **state)
     assert_int_equal(absent_of(f, 0, MANY), 0);
     assert_true(add_numbers_to(f, 0, MANY + 500, 100) < 500 + 1);
     finish(f);
+}
+
+/* Before they are synced, only the ones tell of them: of the whole body, or of a sample. */
+static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
+{
+    (void)state;
+    static const uint64_t capacities[] = { 20000, 600000 };
+    for (size_t i = 0; i < ROWS(capacities); i++) {
+        bloomfile *f;
+        const uint64_t full = capacities[i] / 200 * 199, more = capacities[i] / 20;
+        struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+        params.capacity = capacities[i];
+        params.fpr = 0.1;
+        assert_error(bloomfile_create(&f, "shared", &params, BLOOMFILE_REPLACE), 0);
+        add_numbers_to(f, 0, full, 5000);
+        assert_int_equal(bloomfile_layers(f), 1);
+        pid_t child = fork();
+        if (child == 0) {
+            bloomfile *other = opened("shared", BLOOMFILE_WRITE);
+            add_numbers_to(other, full, full + more, 1000);
+            _exit(bloomfile_layers(other) != 2 || bloomfile_finish(other) != 0);
+        }
+        wait_for(child);
+        assert_int_equal(absent_of(f, full, full + more), 0);
+        finish(f);
+        assert_int_equal(unlink("shared"), 0);
+        assert_int_equal(unlink("shared.1"), 0);
+    }
 }
 
 static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
@@ -1084,14 +1174,17 @@ int main(void)
         TEST(a_writer_leaves_the_layers_before_the_newest_as_they_are),
         TEST(a_mark_in_a_record_that_was_torn_stays),
         TEST(what_needs_one_filter_refuses_a_series),
+        TEST(a_handle_without_writing_says_why_it_cannot_add),
         TEST(parameters_that_contradict_a_series_are_refused),
         TEST(a_sealed_series_is_one_file_or_a_part_of_one),
         TEST(a_sealed_series_that_lacks_a_layer_is_refused),
         TEST(damage_in_one_layer_makes_only_its_page_doubtful),
+        TEST(a_series_is_rescued_to_where_a_link_leads),
         TEST(a_rescued_series_has_all_keys_and_another_identity),
         TEST(a_series_is_not_rescued_beside_what_is_in_the_way_of_a_layer),
         TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
         TEST(a_child_makes_layers_that_its_parent_finds),
+        TEST(a_layer_has_no_room_for_what_another_writer_has_added),
         TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
         TEST(in_memory_a_child_makes_no_layer),
         TEST(an_application_s_hash_is_named_once_for_all_layers),

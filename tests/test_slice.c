@@ -531,6 +531,16 @@ static void test_incomplete(void **state)
     assert_error(join("joined", with_whole, 6), BLOOMFILE_EINCOMPLETE);
     assert_error(join("joined", with_whole + 5, 1), BLOOMFILE_EINCOMPLETE);
     bloomfile_close(with_whole[5]);
+    struct bloomfile_params tiny = BLOOMFILE_PARAMS_INIT; /* of not even one block */
+    tiny.layout = BLOOMFILE_CLASSIC;
+    tiny.bits = 64;
+    tiny.hashes = 1;
+    bloomfile_builder *no_slice = new_builder(tiny);
+    assert_error(bloomfile_builder_finish(no_slice, "tiny", 0), 0);
+    bloomfile_builder_free(no_slice);
+    bloomfile *alone = opened("tiny", 0);
+    assert_error(join("joined", &alone, 1), BLOOMFILE_EINCOMPLETE);
+    bloomfile_close(alone);
 
     /* Those of other filters, in each thing that a whole has. */
     for (int what = 0; what < 8; what++) {
@@ -574,14 +584,15 @@ static void test_incomplete(void **state)
     close_all(list, 5);
 }
 
-/* Joins two slices, of which the second one has another value in its header, or in its records. */
-static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfile_info *whole)
+/* Joins two slices, which from this one on have another value in their headers, or records. */
+static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t value,
+                            struct bloomfile_info *whole)
 {
     struct bytes images[2];
     bloomfile *list[2];
     for (uint32_t i = 0; i < 2; i++) {
         images[i] = read_file(slice_path(i));
-        for (unsigned slot = 0; i == 1 && slot < (at < PAGE / 2 ? 1 : 2); slot++)
+        for (unsigned slot = 0; i >= first && slot < (at < PAGE / 2 ? 1 : 2); slot++)
             for (unsigned byte = 0; byte < size; byte++)
                 images[i].data[at + PAGE / 4 * slot + byte] = (uint8_t)(value >> 8 * byte);
         reseal_header(images[i].data);
@@ -612,6 +623,11 @@ static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfil
     return error;
 }
 
+static int join_edited(size_t at, unsigned size, uint64_t value, struct bloomfile_info *whole)
+{
+    return join_edited_from(1, at, size, value, whole);
+}
+
 /* With an application's own function self_test does not tell the seed. */
 static void test_other_functions_and_origins(void **state)
 {
@@ -636,6 +652,8 @@ static void test_other_functions_and_origins(void **state)
     assert_error(join_edited(AT_tag + 15, 1, 1, &whole), BLOOMFILE_EINCOMPLETE);
     assert_error(join_edited(AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole),
                  BLOOMFILE_EINCOMPLETE);
+    assert_error(join_edited_from(0, AT_provenance, 4, BLOOMFILE_FROM_MERGE, &whole), 0);
+    assert_int_equal(whole.provenance, BLOOMFILE_FROM_MERGE);
     assert_error(join_edited(AT_provenance, 4, 0xFFFFFFF8, &whole), 0);
     assert_int_equal(whole.provenance, 0);
 }
@@ -688,6 +706,11 @@ static void test_what_needs_a_whole(void **state)
     assert_error(bloomfile_merge("out", srcs, 2, NULL, 0), BLOOMFILE_ENOTWHOLE);
     assert_error(bloomfile_merge("out", srcs, 1, NULL, 0), BLOOMFILE_ENOTWHOLE);
     assert_error(bloomfile_compatible(list[0], list[1]), BLOOMFILE_ENOTWHOLE);
+    build("whole", 0, 0);
+    bloomfile *whole = opened("whole", 0);
+    assert_error(bloomfile_compatible(list[0], whole), BLOOMFILE_ENOTWHOLE);
+    assert_error(bloomfile_compatible(whole, list[0]), BLOOMFILE_ENOTWHOLE);
+    bloomfile_close(whole);
     assert_error(bloomfile_project("out", list[0], 0), BLOOMFILE_ENOTCOUNTING);
     void *image;
     size_t size;

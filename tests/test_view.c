@@ -79,6 +79,24 @@ static void a_shape_keeps_the_rate(void **state)
     }
 }
 
+/* From 1 KiB on a body is of whole blocks, and as if that layout had been asked for. */
+static void a_shape_that_is_chosen_is_one_that_can_be_asked_for(void **state)
+{
+    (void)state;
+    static const double rates[] = { 0.3, 0.1, 0.05, 0.03, 0.01, 0.001 };
+    for (uint64_t n = 2; n < 3000; n++) {
+        struct bloomfile_view chosen, asked;
+        const double fpr = rates[n % ROWS(rates)];
+        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_CLASSIC, n, fpr, 0);
+        const uint32_t layout = bits < 8192 ? BLOOMFILE_CLASSIC : BLOOMFILE_BLOCKED;
+        assert_error(bloomfile_view_for(&chosen, 0, n, fpr), 0);
+        assert_error(bloomfile_view_for(&asked, layout, n, fpr), 0);
+        assert_int_equal(chosen.layout, layout);
+        assert_int_equal(chosen.bits, asked.bits);
+        assert_int_equal(chosen.hashes, asked.hashes);
+    }
+}
+
 static void a_shape_that_is_not_possible_is_an_error_and_answers_maybe(void **state)
 {
     (void)state;
@@ -406,6 +424,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_keeps_the_rate),
+        cmocka_unit_test(a_shape_that_is_chosen_is_one_that_can_be_asked_for),
         cmocka_unit_test(a_shape_that_is_not_possible_is_an_error_and_answers_maybe),
         cmocka_unit_test(a_view_that_nobody_made_answers_maybe_and_adds_nothing),
         cmocka_unit_test(answers_are_those_of_the_specification_at_any_alignment),

@@ -787,6 +787,8 @@ static void sizes_keep_the_rate_and_are_least(void **state)
     assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 70) - 0.046875) < 1e-6);
     /* As ever, so that the same keys make the same bytes. */
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 10942651, 0.2, 0), 53808 * 512);
+    /* Pages of 15000 to 16000 keys take more blocks than those of 15000. */
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_RIBBON, 1215847, 0.25, 0), 5095 * 512);
     /* Seven blocks of 2 columns, as many as a line has room for. */
     assert_true(fabs(bloomfile_fpr_for(BLOOMFILE_RIBBON, 512, 0, 215) - 0.25) < 1e-6);
 }

@@ -29,8 +29,8 @@ static double further_blocks(double keys)
     static const double measured[] = { 0,    0,   0.008, 0.05, 0.23, 0.58, 1.07, 1.75, 2.8,
                                        3.75, 4.4, 5.5,   6.8,  8.2,  9.6,  11,   12.4 };
     const double places = sizeof measured / sizeof measured[0] - 1;
-    const double place = fmin(keys / 1000, places - 1);
-    const unsigned i = (unsigned)place;
+    const double place = fmin(keys / 1000, places);
+    const unsigned i = (unsigned)fmin(place, places - 1);
     return measured[i] + (measured[i + 1] - measured[i]) * (place - i);
 }
 

@@ -118,7 +118,7 @@ class Test:
 
     def run(self, folder, extra, seconds, wall):
         """(what killed it or None, seconds of the processor, of the clock)."""
-        environment = dict(os.environ, **SANITIZERS, **self.environment, TMPDIR=str(folder), **extra)
+        environment = {**os.environ, **SANITIZERS, **self.environment, "TMPDIR": str(folder), **extra}
 
         def limits():
             os.setpgrp()

@@ -83,9 +83,11 @@ class Leaks(Case):
     def test_memory_does_not_grow(self):
         for i, work in enumerate(self.works()):
             with self.subTest(i):
-                # A leak is in every round; caches of Python are full after some.
-                rounds = (self.growth(work, 40) for _ in range(20))
-                self.assertTrue(any(blocks < 20 and size < 1 << 16 for blocks, size in rounds), "memory grows")
+                # A leak is in every round. Caches of Python are full after some, and the system may take and give pages back.
+                rounds = []
+                while not any(blocks < 20 and size < 1 << 16 for blocks, size in rounds[-1:]):
+                    self.assertLess(len(rounds), 60, f"memory grows: {rounds[-5:]}")
+                    rounds.append(self.growth(work, 40))
 
     def growth(self, work, times):
         gc.collect()

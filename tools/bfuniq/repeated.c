@@ -36,12 +36,13 @@ void repeated_check_name(const struct repeated *r, const char *filter)
     char *first = strndup(r->path, (size_t)(dot - r->path));
     if (first == NULL)
         cli_fail(ENOMEM, "cannot start");
-    if (output_are_same(first, filter))
+    const bool same = output_are_same(first, filter);
+    free(first);
+    if (same)
         cli_fail(0,
                  "cannot write repeated lines to %s: with --filter %s it is a name of its files"
                  " (write to another file)",
                  r->path, filter);
-    free(first);
 }
 
 void repeated_open(struct repeated *r)

@@ -7,7 +7,8 @@
 """Runs the suites under older system calls, without /proc, on other file systems, and for other machines.
 
 A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
-Other architectures and C libraries take part if scripts/machines has built for them."""
+Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick leaves out the
+slow tests, which take most of the time."""
 
 import fcntl
 import json
@@ -23,6 +24,7 @@ from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
 SKIPPED = 77
 FAILED_SETUP = 125
+QUICK = os.environ.get("MACHINES_TESTS") == "quick"
 OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
 IN_UML = str(SOURCE_ROOT / "tests" / "campaign" / "in-uml")
@@ -220,8 +222,9 @@ class Machines(Campaign):
             if self.troubles[name]:
                 print(f"without {name}: {self.troubles[name]}", file=sys.stderr)
         # The numbers of cases do not depend on which environments work.
-        tests = json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
-        self.cases = [(name, test) for name in ENVIRONMENTS for test in sorted(test["name"] for test in tests)]
+        names = sorted(test["name"] for test in json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
+                       if not QUICK or any(suite.endswith(":quick") for suite in test["suite"]))
+        self.cases = [(environment, name) for environment in ENVIRONMENTS for name in names]
         self.total = len(self.cases)
 
     def describe(self, case):

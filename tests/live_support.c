@@ -2,6 +2,7 @@
  * What tests of live filters share. */
 #include "live_support.h"
 
+#include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 #include <errno.h>
@@ -246,6 +247,28 @@ size_t mapped_sessions(void)
 {
     static const char *const wiped_on_fork[] = { " wf " };
     return lines_with("/proc/self/smaps", wiped_on_fork, ROWS(wiped_on_fork));
+}
+
+/* ---- copies */
+
+int seal_it_to(const bloomfile *f)
+{
+    return bloomfile_seal_to("copy", f, 0);
+}
+
+int fold_it(const bloomfile *f)
+{
+    return bloomfile_fold("copy", f, 2, 0);
+}
+
+int merge_it(const bloomfile *f)
+{
+    return bloomfile_merge("copy", &f, 1, NULL, 0);
+}
+
+int project_it(const bloomfile *f)
+{
+    return bloomfile_project("copy", f, 0);
 }
 
 /* ---- locks and processes */

@@ -54,6 +54,12 @@ unsigned slot_in_force(const char *path);
 size_t mapped_files(void);
 size_t mapped_sessions(void);
 
+/* A copy of it as the file "copy": sealed, folded by 2, merged of it alone, projected. */
+int seal_it_to(const bloomfile *f);
+int fold_it(const bloomfile *f);
+int merge_it(const bloomfile *f);
+int project_it(const bloomfile *f);
+
 /* ---- a test's own folder with the live filter "filter", and a descriptor of it that the library
  * knows nothing of */
 

@@ -285,32 +285,12 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_sealed(void **
         }
 }
 
-static int copy_it(const bloomfile *f)
-{
-    return bloomfile_seal_to("copy", f, 0);
-}
-
-static int fold_it(const bloomfile *f)
-{
-    return bloomfile_fold("copy", f, 2, 0);
-}
-
-static int merge_it(const bloomfile *f)
-{
-    return bloomfile_merge("copy", &f, 1, NULL, 0);
-}
-
-static int project_it(const bloomfile *f)
-{
-    return bloomfile_project("copy", f, 0);
-}
-
 /* Checksums would vouch for it from then on. A writer cannot tell bits that nobody has set from
  * those of keys that are being added, nor those lost from keys that are being removed. */
 static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **state)
 {
     (void)state;
-    static int (*const ways[])(const bloomfile *f) = { copy_it, fold_it, merge_it, project_it };
+    static int (*const ways[])(const bloomfile *f) = { seal_it_to, fold_it, merge_it, project_it };
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++)
             for (size_t w = 0; w < ROWS(ways); w++) {

@@ -45,26 +45,6 @@ static int end(void **state)
 
 /* ---- copies */
 
-static int seal_it_to(const bloomfile *f)
-{
-    return bloomfile_seal_to("copy", f, 0);
-}
-
-static int fold_it(const bloomfile *f)
-{
-    return bloomfile_fold("copy", f, 2, 0);
-}
-
-static int merge_it(const bloomfile *f)
-{
-    return bloomfile_merge("copy", &f, 1, NULL, 0);
-}
-
-static int project_it(const bloomfile *f)
-{
-    return bloomfile_project("copy", f, 0);
-}
-
 static int rescue_it(const bloomfile *f)
 {
     return bloomfile_rescue("copy", f, 0);

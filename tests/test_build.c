@@ -151,15 +151,16 @@ static void many_keys_are_added_at_once(void **state)
     enum {
         N = 3000
     };
-    static uint8_t rooms[N][8];
-    static struct bloomfile_key keys[N];
-    for (uint64_t i = 0; i < N; i++) {
+    static uint8_t rooms[N + 1][8];
+    static struct bloomfile_key keys[N + 1]; /* one more than is added */
+    for (uint64_t i = 0; i <= N; i++) {
         struct bytes key = number_key(i, rooms[i]);
         keys[i] = (struct bloomfile_key){ .data = key.data, .size = key.size };
     }
     bloomfile_builder *b = new_builder(layouts[1]), *by_key = new_builder(layouts[1]);
     assert_error(bloomfile_builder_add_many(b, keys, 3), 0);
-    assert_error(bloomfile_builder_add_many(b, keys + 3, N - 3), 0);
+    assert_error(bloomfile_builder_add_many(b, keys + 3, N - 1024 - 3), 0);
+    assert_error(bloomfile_builder_add_many(b, keys + N - 1024, 1024), 0); /* hashed in one go */
     assert_error(bloomfile_builder_add_many(b, NULL, 0), 0);
     add_numbers(by_key, 0, N);
     assert_same(last_image(b), last_image(by_key));

@@ -317,6 +317,23 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **
             }
 }
 
+/* Since all of it may be wrong, not only that page. */
+static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **state)
+{
+    (void)state;
+    bloomfile *f = open_live(recipes[0].layout, recipes[0].m);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+    f = opened("filter", 0);
+    change_page("filter", 1);
+    int fd = open("filter", O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_int_equal(write(fd, "", 1), 1);
+    assert_int_equal(close(fd), 0);
+    assert_error(copy_it(f), BLOOMFILE_ECHANGED);
+    assert_int_equal(access("copy", F_OK), -1);
+    bloomfile_close(f);
+}
+
 /* It still counts as a one, and no longer as stuck. */
 static void a_counter_that_is_stuck_no_more_is_not_sealed(void **state)
 {
@@ -354,6 +371,7 @@ int main(void)
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied),
+        IN_NEW_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told),
         IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -275,6 +275,38 @@ static void files_that_change_meanwhile_have_no_patch(void **state)
     assert_told(apply, "base", ON_calloc, 1, IN_FILE, 64, BLOOMFILE_EPAGE);
 }
 
+static const char *changed_path;
+
+/* Another label from when the patch is begun until its head is written. */
+static void change_label_for_a_while(enum fault_call call)
+{
+    static uint8_t label[8];
+    const bool begins = call == ON_openat64 && fault_calls(call) == 0;
+    const bool ends = call == ON_pwrite64 && fault_calls(call) == 0;
+    if (!begins && !ends)
+        return;
+    const int fd = open(changed_path, O_RDWR);
+    if (fd < 0 || (begins && pread(fd, label, sizeof label, 128) != sizeof label) ||
+        pwrite(fd, begins ? "xxxxxxxx" : (const char *)label, sizeof label, 128) != sizeof label)
+        abort();
+    close(fd);
+}
+
+/* Otherwise a patch would name a header that none of both files had. */
+static void nor_have_those_that_are_as_before_in_the_end(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { "base", "result" };
+    const struct faults faults = { .at_each_call = change_label_for_a_while };
+    for (size_t i = 0; i < ROWS(paths); i++) {
+        begin(BLOOMFILE_CLASSIC);
+        changed_path = paths[i];
+        assert_error(with(&faults, make, 1), BLOOMFILE_ECHANGED);
+        assert_int_equal(access("made", F_OK), -1);
+        end();
+    }
+}
+
 /* ---- damage */
 
 /* One thread finds it, and the others stop. */
@@ -291,7 +323,9 @@ static void all_threads_stop_at_the_first_bad_page(void **state)
     patch_fd = open("patch", O_RDONLY);
     for (unsigned round = 0; round < 20; round++) {
         assert_error(apply(SHARES), BLOOMFILE_EPAGE);
-        assert_error(make(SHARES), BLOOMFILE_EPAGE);
+        const struct faults none = { 0 };
+        assert_error(with(&none, make, SHARES), BLOOMFILE_EPAGE);
+        assert_int_equal(fault_calls(ON_openat64), 0); /* before anything is made */
         assert_int_equal(access("made", F_OK), -1);
     }
     end();
@@ -321,6 +355,7 @@ int main(void)
         IN_DIR(threads_that_cannot_be_had_are_not_missed),
         IN_DIR(an_end_that_cannot_be_read_is_an_error),
         IN_DIR(files_that_change_meanwhile_have_no_patch),
+        IN_DIR(nor_have_those_that_are_as_before_in_the_end),
         IN_DIR(all_threads_stop_at_the_first_bad_page),
         IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
     };

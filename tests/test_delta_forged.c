@@ -234,18 +234,25 @@ static void another_body(uint8_t *image)
                    4);
 }
 
-/* A bit behind the last one that keys have. */
-static void unclean(uint8_t *image)
+/* A bit behind the last one that keys have: in the same byte, so that it is counted; */
+static void unclean_byte(uint8_t *image)
+{
+    image[get64(image + AT_body_offset) + get64(image + AT_m) / 8] |= 0x80;
+    reseal_body(image);
+    more_ones(image);
+}
+
+/* and in the last byte of all. */
+static void unclean_end(uint8_t *image)
 {
     image[get64(image + AT_body_offset) + get64(image + AT_body_size) - 1] |= 0x80;
     reseal_body(image);
-    more_ones(image);
 }
 
 static void the_result_agrees_with_its_base(void **state)
 {
     (void)state;
-    const struct recipe classic = { BLOOMFILE_CLASSIC, EMBEDDED, 40000, 3, 60, 0 },
+    const struct recipe classic = { BLOOMFILE_CLASSIC, EMBEDDED, 39998, 3, 60, 0 },
                         counting = { BLOOMFILE_COUNTING, EMBEDDED, 10000, 3, 60, 0 };
     const struct {
         struct recipe recipe;
@@ -256,7 +263,8 @@ static void the_result_agrees_with_its_base(void **state)
         { classic, false, fewer_bits },     { blocked, true, live },
         { blocked, true, one_layer },       { blocked, false, more_ones },
         { counting, false, more_overflow }, { counting, true, another_body },
-        { classic, false, unclean },        { classic, true, unclean },
+        { classic, false, unclean_byte },   { classic, false, unclean_end },
+        { classic, true, unclean_byte },    { classic, true, unclean_end },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bytes base = image_from(rows[i].recipe);
@@ -324,6 +332,35 @@ static void a_block_has_no_more_changes_than_bits(void **state)
     }
     free(base.data);
     free(result.data);
+}
+
+/* The head of a part of one change in one block, and nothing behind it. */
+static void assert_part_head_refused(const uint8_t *typical, size_t typical_size, uint64_t size,
+                                     int expected)
+{
+    struct bytes base = image_from(blocked);
+    uint8_t patch[PATCH_HEAD_MOST + 100] = { 0 };
+    uint8_t *to = put_head(patch, base.data, base.data, &(struct twist){ .layout = 0 });
+    to += patch_put_number(to, 0);
+    to += patch_put_number(to, checksum_pages(get64(base.data + AT_body_size)));
+    to += patch_put_number(to, 1);
+    *to++ = 0;
+    memcpy(to, typical, typical_size);
+    to += typical_size;
+    *to++ = 3;
+    to += patch_put_number(to, size);
+    to += patch_put_number(to, 0);
+    assert_patched(base, (struct bytes){ patch, (size_t)(to - patch) }, base, expected);
+    free(base.data);
+}
+
+static void the_head_of_a_part_is_refused_before_its_strings_are_read(void **state)
+{
+    (void)state;
+    assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST, BLOOMFILE_ETRUNCATED);
+    assert_part_head_refused((const uint8_t[]){ 1 }, 1, PART_STRINGS_MOST + 1, BLOOMFILE_EPATCH);
+    assert_part_head_refused((const uint8_t[]){ 0 }, 1, 1, BLOOMFILE_EPATCH);
+    assert_part_head_refused((const uint8_t[]){ 0x81, 0 }, 2, 1, BLOOMFILE_EPATCH); /* not short */
 }
 
 static void a_slice_stays_where_it_is(void **state)
@@ -516,6 +553,22 @@ static void numbers_of_any_size_are_coded(void **state)
     }
 }
 
+/* Where one look at the string does not show all of its zeros. */
+static void a_number_may_end_with_its_string(void **state)
+{
+    (void)state;
+    static uint8_t room[64 + BITS_SLACK];
+    for (unsigned zeros = 0; zeros < 400; zeros++) {
+        struct bits_writer w = { .at = room };
+        bits_put_rice(&w, zeros, 0);
+        assert_int_equal(bits_end(&w) - room, (zeros + 8) / 8);
+        struct bits_reader r = { .bytes = room, .end = zeros + 1 };
+        assert_int_equal(bits_get_rice(&r, 0), zeros);
+        assert_false(r.wrong);
+        assert_int_equal(r.at, r.end);
+    }
+}
+
 /* A number of more than BITS_VALUE_MOST bits, and strings that end within one. */
 static void what_is_no_number_is_wrong(void **state)
 {
@@ -550,12 +603,14 @@ int main(void)
         cmocka_unit_test(there_are_no_more_edits_than_a_head_holds),
         cmocka_unit_test(the_result_agrees_with_its_base),
         cmocka_unit_test(a_block_has_no_more_changes_than_bits),
+        cmocka_unit_test(the_head_of_a_part_is_refused_before_its_strings_are_read),
         cmocka_unit_test_setup_teardown(a_slice_stays_where_it_is, enter_temp_dir, leave_temp_dir),
         cmocka_unit_test(a_layer_stays_where_it_is),
         cmocka_unit_test(what_follows_a_layer_is_a_layer),
         cmocka_unit_test(a_layer_is_no_filter),
         cmocka_unit_test_setup_teardown(threads_have_a_limit, enter_temp_dir, leave_temp_dir),
         cmocka_unit_test(numbers_of_any_size_are_coded),
+        cmocka_unit_test(a_number_may_end_with_its_string),
         cmocka_unit_test(what_is_no_number_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

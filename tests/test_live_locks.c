@@ -153,6 +153,22 @@ static void a_sealer_holds_bytes_0_1_and_3_exclusively(void **state)
     }
 }
 
+/* So others can join again. */
+static void a_sealer_that_fails_shares_byte_0_again(void **state)
+{
+    (void)state;
+    bloomfile *writer = opened("filter", BLOOMFILE_WRITE);
+    const struct faults faults = once(ON_pwrite64, 1, ENOSPC);
+    faults_begin(&faults);
+    int error = bloomfile_seal(writer);
+    faults_end();
+    assert_error(error, ENOSPC);
+    look();
+    assert_seen(F_RDLCK, F_UNLCK, 1, 0);
+    bloomfile_close(opened("filter", BLOOMFILE_WRITE));
+    bloomfile_close(writer);
+}
+
 static void a_reader_poisons_under_byte_1(void **state)
 {
     (void)state;
@@ -890,6 +906,7 @@ int main(void)
         ON_NEW_FILTER(records_are_written_and_synced_under_byte_1),
         ON_NEW_FILTER(adders_are_not_held_up_while_the_body_is_synced),
         ON_NEW_FILTER(a_sealer_holds_bytes_0_1_and_3_exclusively),
+        ON_NEW_FILTER(a_sealer_that_fails_shares_byte_0_again),
         ON_NEW_FILTER(a_reader_poisons_under_byte_1),
         ON_NEW_FILTER(a_remover_holds_byte_2),
         ON_NEW_FILTER(an_exact_adder_holds_its_stripe_or_all),

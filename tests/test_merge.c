@@ -310,6 +310,8 @@ static void wrong_parameters_are_refused(void **state)
 {
     (void)state;
     static const char *const aa[] = { "a", "a", NULL };
+    char too_long[BLOOMFILE_MAX_LABEL + 2] = "";
+    memset(too_long, 'x', sizeof too_long - 1);
     unlink("union");
     build("a", BLOOMFILE_COUNTING, 1000, 0, 10);
     const struct {
@@ -323,6 +325,7 @@ static void wrong_parameters_are_refused(void **state)
         { { .max_fpr = 1.1 }, BLOOMFILE_ERATE },
         { { .max_fpr = NAN }, BLOOMFILE_ERATE },
         { { .label = "\n" }, BLOOMFILE_ELABEL },
+        { { .label = too_long }, BLOOMFILE_ELABEL },
         { { .op = 2 }, BLOOMFILE_ECOUNTING },
     };
     for (size_t i = 0; i < ROWS(rows); i++)
@@ -495,8 +498,11 @@ static void a_body_that_cannot_be_is_refused(void **state)
     params.hashes = 5;
     params.bits = 0;
     assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
-    assert_int_equal(access("made", F_OK), -1);
     params.bits = 101;
+    params.period = 60;
+    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    params.period = 0;
+    assert_int_equal(access("made", F_OK), -1);
     assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), 0);
 }
 

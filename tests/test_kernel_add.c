@@ -101,6 +101,28 @@ static void digests_that_set_no_bit_are_noted(void **state)
     }
 }
 
+/* One at a time, among others who add. */
+static void a_key_is_new_if_it_sets_a_bit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        static _Alignas(64) uint8_t body[BLOCKS * 64], before[BLOCKS * 64];
+        struct kernel_change change = { 0 };
+        int64_t keys = 0;
+        memset(body, 0, sizeof body);
+        for (size_t d = 0; kernel != NULL && d < KEYS; d++) {
+            bool is_new;
+            memcpy(before, body, sizeof body);
+            kernel->add_shared(body, BLOCKS, 3, &digests[d], 1, &is_new, &change);
+            assert_int_equal(is_new, memcmp(before, body, sizeof body) != 0);
+            keys += is_new;
+            assert_int_equal(change.keys, keys);
+        }
+        assert_true(kernel == NULL || (keys > 0 && keys < KEYS));
+    }
+}
+
 /* Positions outside are ignored. */
 static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
 {
@@ -132,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_keys_set_what_each_sets),
         cmocka_unit_test(digests_that_set_no_bit_are_noted),
+        cmocka_unit_test(a_key_is_new_if_it_sets_a_bit),
         cmocka_unit_test(a_part_of_a_scattered_layout_gets_what_is_its_own),
     };
     return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;

@@ -825,6 +825,27 @@ static void assert_sealed_series(bloomfile *f)
     bloomfile_close(f);
 }
 
+/* Where that of one layer is. */
+static void the_number_of_keys_of_a_series_is_estimated(void **state)
+{
+    (void)state;
+    struct bytes image = sealed_series();
+    bloomfile *f = open_image(image, 0);
+    const uint64_t rest = info_of(bloomfile_layer(f, 0)).rest_size;
+    const size_t second = (size_t)(rest - info_of(bloomfile_layer(f, 1)).rest_size);
+    assert_int_equal(info_of(f).keys_estimated, 0);
+    bloomfile_close(f);
+    for (unsigned slot = 0; slot < 2; slot++)
+        record_at(image.data + second, slot)[RECORD_AT_flags] |= RECORD_N_ESTIMATED;
+    reseal_header(image.data + second);
+    f = open_image(image, 0);
+    assert_int_equal(info_of(bloomfile_layer(f, 0)).keys_estimated, 0);
+    assert_int_equal(info_of(bloomfile_layer(f, 1)).keys_estimated, 1);
+    assert_int_equal(info_of(f).keys_estimated, 1);
+    bloomfile_close(f);
+    free(image.data);
+}
+
 static void a_sealed_series_is_one_file_or_a_part_of_one(void **state)
 {
     (void)state;
@@ -1176,6 +1197,7 @@ int main(void)
         TEST(what_needs_one_filter_refuses_a_series),
         TEST(a_handle_without_writing_says_why_it_cannot_add),
         TEST(parameters_that_contradict_a_series_are_refused),
+        TEST(the_number_of_keys_of_a_series_is_estimated),
         TEST(a_sealed_series_is_one_file_or_a_part_of_one),
         TEST(a_sealed_series_that_lacks_a_layer_is_refused),
         TEST(damage_in_one_layer_makes_only_its_page_doubtful),

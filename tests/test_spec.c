@@ -53,6 +53,8 @@ static void assert_table(const char *section, uint32_t header_size, uint32_t sta
         assert_int_equal(offset + start, fields[found].offset);
         assert_int_equal(size, fields[found].size);
         assert_kind(&fields[found], meaning);
+        if (strstr(name, "_crc") != NULL)
+            assert_int_equal(fields[found].kind, BLOOMFILE_FIELD_HEX);
         found++;
     }
     assert_int_equal(found, count);
@@ -91,6 +93,8 @@ static void assert_added_fields(uint32_t incompat, const char *section)
     while (strcmp(plain[first].name, "header_crc") != 0)
         first++;
     assert_true(more > count);
+    for (size_t i = first; i < first + more - count; i++)
+        assert_int_equal(fields[i].record, -1);
     assert_table(section, 4096, 0, fields + first, more - count);
     assert_int_equal(bloomfile_fields(512, incompat, fields, 0),
                      bloomfile_fields(512, 0, fields, 0));

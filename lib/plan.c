@@ -101,7 +101,7 @@ static int plant(struct plan *plan, uint64_t units)
     uint64_t *factors = divisors_of(units, &plan->count);
     if (factors != NULL)
         plan->nodes = calloc(plan->count, sizeof *plan->nodes);
-    if (factors == NULL || plan->nodes == NULL) {
+    if (plan->nodes == NULL) {
         free(factors);
         plan->count = 0;
         return ENOMEM;

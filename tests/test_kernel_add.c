@@ -3,6 +3,8 @@
 #include "support.h"
 
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "format/probe.h"
 #include "kernel/dispatch.h"
@@ -123,6 +125,32 @@ static void a_key_is_new_if_it_sets_a_bit(void **state)
     }
 }
 
+/* Not even to request its line, in a part that is larger than the cache. */
+static void nothing_is_read_behind_the_last_digest(void **state)
+{
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), part = (size_t)1 << 25;
+    const int private = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, private, -1, 0);
+    uint8_t *body = mmap(NULL, part, PROT_READ | PROT_WRITE, private, -1, 0);
+    assert_true(pages != MAP_FAILED && body != MAP_FAILED);
+    assert_int_equal(mprotect(pages + page, page, PROT_NONE), 0);
+    uint64_t *const end = (void *)(pages + page), random = 45;
+    const size_t most = page / sizeof *end < KEYS ? page / sizeof *end : KEYS;
+    for (size_t i = 1; i <= most; i++)
+        end[-(ptrdiff_t)i] = random64(&random);
+    for (size_t i = 0; i < ROWS(names); i++) {
+        const struct kernel *kernel = kernel_named(BLOOMFILE_BLOCKED, names[i]);
+        struct kernel_change change = { 0 };
+        for (size_t n = 1; kernel != NULL && n <= most; n++)
+            kernel->add_shared(body, part / 64, 3, end - n, n, NULL, &change);
+        for (size_t n = most - 70; kernel != NULL && n <= most; n++)
+            kernel->add_part(body, 0, part / 64, part / 64, 3, end - n, n, NULL);
+    }
+    assert_int_equal(munmap(pages, 2 * page), 0);
+    assert_int_equal(munmap(body, part), 0);
+}
+
 /* Positions outside are ignored. */
 static void a_part_of_a_scattered_layout_gets_what_is_its_own(void **state)
 {
@@ -155,6 +183,7 @@ int main(void)
         cmocka_unit_test(many_keys_set_what_each_sets),
         cmocka_unit_test(digests_that_set_no_bit_are_noted),
         cmocka_unit_test(a_key_is_new_if_it_sets_a_bit),
+        cmocka_unit_test(nothing_is_read_behind_the_last_digest),
         cmocka_unit_test(a_part_of_a_scattered_layout_gets_what_is_its_own),
     };
     return cmocka_run_group_tests(tests, choose_digests, NULL) != 0;

@@ -72,7 +72,7 @@ static void no_other_number_of_hashes_needs_fewer_bits(void **state)
     static const struct {
         uint64_t n;
         double fpr;
-    } rows[] = { { 52, 0.0124 }, { 115, 0.01493 } };
+    } rows[] = { { 52, 0.0124 }, { 115, 0.01493 }, { 5, 2.95e-12 }, { 7, 8.89e-10 } };
     for (size_t i = 0; i < ROWS(rows); i++) {
         const uint64_t m = bloomfile_bits_for(BLOOMFILE_BLOCKED, rows[i].n, rows[i].fpr, 0);
         for (uint32_t k = 1; k <= BLOOMFILE_MAX_HASHES; k++)

@@ -80,6 +80,28 @@ static void no_other_number_of_hashes_needs_fewer_bits(void **state)
     }
 }
 
+/* So that all of what the next call does not set is that. */
+static __attribute__((noinline)) void fill_stack(uint32_t value)
+{
+    volatile uint32_t room[1 << 14];
+    for (size_t i = 0; i < ROWS(room); i++)
+        room[i] = value;
+}
+
+static void sizes_do_not_depend_on_what_was_in_memory(void **state)
+{
+    (void)state;
+    for (uint32_t k = 1; k <= 20; k++) {
+        fill_stack(0);
+        const uint64_t bits = bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, k);
+        const double rate = bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 30, k, 1000);
+        fill_stack(k);
+        assert_int_equal(bloomfile_bits_for(BLOOMFILE_BLOCKED, 1000, 0.01, k), bits);
+        fill_stack(k);
+        assert_true(bloomfile_fpr_for(BLOOMFILE_BLOCKED, 512 * 30, k, 1000) == rate);
+    }
+}
+
 static void counters_are_as_many_as_classic_bits(void **state)
 {
     (void)state;
@@ -277,6 +299,7 @@ int main(void)
         cmocka_unit_test(as_many_bits_as_said_keep_the_rate_for_given_hashes),
         cmocka_unit_test(the_hashes_chosen_have_the_lowest_rate),
         cmocka_unit_test(no_other_number_of_hashes_needs_fewer_bits),
+        cmocka_unit_test(sizes_do_not_depend_on_what_was_in_memory),
         cmocka_unit_test(counters_are_as_many_as_classic_bits),
         cmocka_unit_test(ten_bits_a_key_are_about_one_percent),
         cmocka_unit_test(more_keys_or_a_lower_rate_need_no_fewer_bits),

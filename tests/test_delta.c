@@ -201,6 +201,60 @@ static void keys_come_and_go(void **state)
 }
 
 /* Bytes of a header that no field names come along, and the record that is not in force. */
+enum {
+    PAGES_OF_PARTS = 1060 /* more than a part has that changes little */
+};
+
+/* In each of the first pages so many bits are set; and one in another page, unless that is 0. */
+static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
+{
+    const struct bloomfile_params params = { .struct_size = sizeof params,
+                                             .layout = BLOOMFILE_CLASSIC,
+                                             .bits = PAGES_OF_PARTS * 32768,
+                                             .hashes = 1 };
+    struct bytes image;
+    void *made;
+    uint8_t *body = calloc(PAGES_OF_PARTS, 4096);
+    assert_non_null(body);
+    for (size_t i = 0; i < pages * 4096; i += 4096)
+        for (unsigned bit = 0; bit < ones; bit++)
+            body[i + bit / 8] |= (uint8_t)(1u << bit % 8);
+    body[another * 4096] |= another != 0;
+    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, 0, 1), 0);
+    free(body);
+    image.data = made;
+    return image;
+}
+
+/* Annex E.5, "The same bytes". */
+static void parts_end_where_the_specification_says(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t pages;
+        unsigned ones;
+        size_t another;
+        uint64_t parts;
+    } rows[] = {
+        { 1, 32767, 1, 1 },   { 1, 32768, 1, 2 },   /* after so many cells, */
+        { 1023, 1, 1050, 1 }, { 1024, 1, 1050, 2 }, /* or some in so many pages */
+        { 1000, 2, 1020, 1 }, { 1000, 2, 1050, 2 },
+    };
+    const struct bytes none = image_with_ones(0, 0, 0);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct bytes some = image_with_ones(rows[i].pages, rows[i].ones, rows[i].another);
+        struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
+        struct bytes patch = delta(none, some);
+        const int fd = new_fd(patch);
+        assert_error(bloomfile_get_patch_info(&info, fd), 0);
+        assert_int_equal(info.parts, rows[i].parts);
+        close(fd);
+        free(patch.data);
+        free(some.data);
+    }
+    free(none.data);
+}
+
 static void every_byte_of_the_header_comes_out(void **state)
 {
     (void)state;
@@ -676,6 +730,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(series_of_other_shapes_have_no_patch),
         cmocka_unit_test(any_two_bodies_make_a_patch),
         cmocka_unit_test(keys_come_and_go),
+        cmocka_unit_test(parts_end_where_the_specification_says),
         cmocka_unit_test(every_byte_of_the_header_comes_out),
         cmocka_unit_test(all_processors_find_and_make_the_same),
         cmocka_unit_test(bodies_that_change_meanwhile_have_no_patch),

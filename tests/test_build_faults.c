@@ -425,6 +425,21 @@ static void no_more_threads_are_started_than_there_is_work_for(void **state)
     }
 }
 
+static void two_threads_are_the_fewest_that_share_the_work(void **state)
+{
+    (void)state;
+    for (uint32_t threads = 0; threads <= 2; threads++) {
+        faults_begin(&(struct faults){ 0 });
+        bloomfile_builder *b = new_builder((struct bloomfile_params){ .threads = threads });
+        assert_error(bloomfile_builder_add_digests(b, digests, KEYS), 0);
+        assert_error(bloomfile_builder_finish(b, "built", 0), 0);
+        faults_end();
+        assert_int_equal(fault_calls(ON_pthread_create) > 0, threads == 2);
+        bloomfile_builder_free(b);
+        assert_int_equal(unlink("built"), 0);
+    }
+}
+
 /* ---- killed */
 
 static unsigned until_kill;
@@ -483,6 +498,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_read_when_a_builder_is_made),
         cmocka_unit_test(without_threads_the_caller_does_the_work),
         cmocka_unit_test(no_more_threads_are_started_than_there_is_work_for),
+        cmocka_unit_test(two_threads_are_the_fewest_that_share_the_work),
         cmocka_unit_test(a_kill_leaves_nothing_behind),
     };
     return cmocka_run_group_tests(tests, build_plainly, clean_up) != 0;

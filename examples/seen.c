@@ -60,7 +60,7 @@ int main(int argc, char **argv)
             (fwrite(line, 1, (size_t)size, stdout) != (size_t)size || putchar('\n') == EOF))
             err(2, "cannot write to standard output");
     }
-    if (ferror(stdin))
+    if (!feof(stdin)) /* nor is there memory for every line */
         err(2, "cannot read standard input");
     free(line);
     if (fflush(stdout) != 0)

@@ -4,6 +4,7 @@
 import fnmatch
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -225,6 +226,14 @@ class Seen(ToolTest):
         self.trouble("seen", ".", names=["directory"])
         self.trouble("seen", "/dev/null", names=["/dev/null", "not a regular file"])
         self.assertEqual(self.run_tool("seen").returncode, 2)
+
+    @unittest.skipIf(SANITIZED, "the sanitizer reserves more addresses than that")
+    def test_little_memory(self):
+        """A line for which there is none does not end the input as if it were the last."""
+        result = self.run_tool("seen", "seen.bloom", stdin=lines(b"first", b"x" * 2**26, b"last"), preexec_fn=lambda:
+                               resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
+        self.assertEqual((result.returncode, result.stdout), (2, b"first\n"))
+        self.check_message("seen", result.stderr, "standard input")
 
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:

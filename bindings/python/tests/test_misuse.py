@@ -50,6 +50,23 @@ class Misuse(Case):
                         with self.assertRaisesRegex(TypeError, "many keys are wanted"):
                             take(one)
 
+    def test_a_list_that_iterates_otherwise(self):
+        """As for list() itself, the keys are what it yields."""
+
+        class Lowered(list):
+            def __iter__(self):
+                return map(str.lower, super().__iter__())
+
+        class Pair(tuple):
+            def __iter__(self):
+                return iter(["left", "right"])
+
+        with bloomfile.LiveFilter.in_memory(10, 1e-9) as live:
+            live.add_many(Lowered(["APPLE", "PEAR"]))
+            live.add_many(Pair((1, 2)))
+            self.assertEqual(live.contains_many(["apple", "pear", "left", "right"]), b"\1" * 4)
+            self.assertEqual(live.contains_many(Lowered(["APPLE"])), b"\1")
+
     def test_lines_of_a_file_have_ends(self):
         for file in io.StringIO("apple\npear\n"), io.BytesIO(b"apple\npear\n"):
             with self.assertRaisesRegex(TypeError, "newlines"):

@@ -115,9 +115,9 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
 PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
 {
     struct objects o = { 0 };
-    if (PyList_Check(keys) || PyTuple_Check(keys)) {
+    if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys)) { /* others may iterate otherwise */
         o.list = keys;
-        o.tuple = PyTuple_Check(keys);
+        o.tuple = PyTuple_CheckExact(keys);
         o.size = o.tuple ? PyTuple_Size(keys) : PyList_Size(keys);
         return batch_objects(taker, &o, out);
     }

@@ -50,6 +50,19 @@ class Adding(Case):
         with bloomfile.Filter(self.folder / "classic.bloom") as g:
             self.assertEqual((g.info().layout, "b" in g, "a" in g), ("classic", True, False))
 
+    def test_answers_after_an_error(self):
+        """No key that was not added has the answer that it was there."""
+        keys = [b"%d" % i for i in range(10_000)]
+        for number, how in enumerate((lambda f, out: f.add_many(keys, out=out), lambda f, out: f.add_many(iter(keys), out=out),
+                                      lambda f, out: f.add_digests(bloomfile.hash_many(keys, f.seed), out=out))):
+            path = self.folder / f"grows{number}"
+            with self.subTest(number), bloomfile.LiveFilter.create(path, 100, 0.001, grow=True) as f:
+                (self.folder / f"grows{number}.1").write_bytes(b"in the way of its next layer")
+                out = bytearray(b"\7" * len(keys))
+                self.assertRaises(errors.ESERIES, how, f, out)
+                self.assertEqual([key for key, answer in zip(keys, out) if answer == 0 and key not in f], [])
+                self.assertIn(1, out)
+
     def test_in_memory(self):
         f = bloomfile.LiveFilter.in_memory(1000, 0.001, layout="classic")
         f.add("a")

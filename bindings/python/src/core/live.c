@@ -3,6 +3,7 @@
 #include "live.h"
 
 #include <bloomfile_live.h>
+#include <string.h>
 
 #include "batch.h"
 #include "convert.h"
@@ -165,9 +166,13 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
                : NULL;
 }
 
+/* After an error all count as new, added or not, so that nothing is left undone. */
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
 {
-    return bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL);
+    const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL);
+    if (error != 0)
+        memset(answers, true, n);
+    return error;
 }
 
 static struct taker taker_of(struct filter *self)

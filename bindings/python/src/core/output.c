@@ -65,6 +65,8 @@ bool output_keep_apart(struct output *o)
     o->bytes = o->apart = PyMem_Malloc(o->room * o->width);
     if (o->apart == NULL)
         PyErr_NoMemory();
+    else /* what gets no answer stays as it is */
+        memcpy(o->apart, o->view.buf, o->room * o->width);
     return o->apart != NULL;
 }
 

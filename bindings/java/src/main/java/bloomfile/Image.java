@@ -5,6 +5,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.zip.CRC32;
 
@@ -39,6 +40,13 @@ final class Image {
     private static final VarHandle MODE = field(MethodHandles.lookup(), "mode", int.class);
     private static final byte RIGHT = 1;
     private static final byte WRONG = 2;
+
+    /** Of a block that cannot be read, all bits count as one. */
+    private static final byte[] ONES = new byte[64];
+
+    static {
+        Arrays.fill(ONES, (byte) -1);
+    }
 
     final Header header;
     /** Body and page checksums. Little-endian, from index 0 on. */
@@ -196,6 +204,60 @@ final class Image {
         return layout == Layout.BLOCKED ? blocked(digest) : layout == Layout.RIBBON ? ribbon(digest) : scattered(digest);
     }
 
+    /**
+     * Whether the answer "no" to a digest holds. Compiled code that reads from a page that has become unreadable goes on with
+     * whatever is in a register, so what the answer depends on is looked at once more, in a copy.
+     */
+    boolean isAbsent(long digest) {
+        if (layout == Layout.BLOCKED) {
+            return isAbsentInBlock(copy(reduce(digest, blocks) - firstBlock << 6, ONES.clone()), digest);
+        }
+        if (layout == Layout.RIBBON) {
+            long page = reduce(digest, blocks) >>> 6 << 12;
+            return !columns(page, digest, Header.u64(copy(page, new byte[8]), 0), true);
+        }
+        long g = digest;
+        for (int i = 0; i < k; i++) {
+            long x = reduce(g, m);
+            if (!isSet(x) && isZero(x)) {
+                return true;
+            }
+            g *= C;
+        }
+        return false;
+    }
+
+    private boolean isAbsentInBlock(byte[] block, long digest) {
+        long g = digest;
+        for (int i = 0, shift = 0; i < k; i++, shift -= 9) {
+            if (i % 6 == 0) {
+                g *= C;
+                shift = 55;
+            }
+            int s = (int) (g >>> shift) & 511;
+            if ((block[s >>> 3] >>> (s & 7) & 1) == 0) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether a bit or counter is zero in a copy. */
+    private boolean isZero(long x) {
+        boolean counts = layout == Layout.COUNTING;
+        long offset = counts ? x >>> 1 : x >>> 3;
+        int near = copy(offset & -64, ONES.clone())[(int) offset & 63];
+        return (counts ? near >>> ((x & 1) << 2) & 15 : near >>> (x & 7) & 1) == 0;
+    }
+
+    /** Copies bytes of one page over others. A copy that fails leaves these: see {@link Tail}. */
+    private byte[] copy(long offset, byte[] over) {
+        ByteBuffer from = chunk(offset).duplicate();
+        from.position((int) offset & CHUNK_MASK);
+        from.get(over);
+        return over;
+    }
+
     /** Where the block of a digest begins in the body, or -1 if nothing can be said of it. */
     private long blockOf(long digest) {
         long b = reduce(digest, blocks) - firstBlock;
@@ -269,7 +331,7 @@ final class Image {
     private boolean ribbon(long digest) {
         long line = reduce(digest, blocks);
         long page = line >>> 6 << 12;
-        return !relies(page) || columns(page, digest, headAt(page));
+        return !relies(page) || columns(page, digest, headAt(page), false);
     }
 
     private long headAt(long page) {
@@ -277,7 +339,7 @@ final class Image {
     }
 
     /** Whether a digest fulfils its equations in the page of this offset and head: section 22.7. */
-    private boolean columns(long page, long digest, long head) {
+    private boolean columns(long page, long digest, long head, boolean copied) {
         int words = words(page >>> 12);
         if (!isHead(head, words)) {
             return true;
@@ -292,11 +354,32 @@ final class Image {
         int r = Math.min(32, words / q);
         int few = r == 32 ? q : q * (r + 1) - words;
         int c = b < few ? r : r + 1;
+        int place = 8 + 4 * (b * r + Math.max(0, b - few));
+        if (copied) {
+            return fulfils(page + place, c, a, h);
+        }
         ByteBuffer bytes = chunk(page);
-        int x = ((int) page & CHUNK_MASK) + 8 + 4 * (b * r + Math.max(0, b - few));
+        int x = ((int) page & CHUNK_MASK) + place;
         int next = x + 4 * c;
         for (int j = 0; j < c; j++) {
             long pair = bytes.getInt(x + 4 * j) & 0xFFFFFFFFL | (long) bytes.getInt(next + 4 * j) << 32;
+            if (((Long.bitCount(pair & a) ^ h >>> j) & 1) != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** The same by a copy. Of bytes that cannot be read, two copies differ. */
+    private boolean fulfils(long offset, int c, long a, long h) {
+        byte[] columns = copy(offset, new byte[8 * c]);
+        byte[] again = new byte[8 * c];
+        Arrays.fill(again, (byte) -1);
+        if (!Arrays.equals(columns, copy(offset, again))) {
+            return true;
+        }
+        for (int j = 0; j < c; j++) {
+            long pair = Header.u32(columns, 4 * j) & 0xFFFFFFFFL | (long) Header.u32(columns, 4 * (c + j)) << 32;
             if (((Long.bitCount(pair & a) ^ h >>> j) & 1) != 0) {
                 return false;
             }
@@ -434,7 +517,7 @@ final class Image {
             heads[i] = pages[i] < 0 ? 0 : headAt(page);
         }
         for (int i = 0; i < length; i++) {
-            if (pages[i] < 0 || columns(pages[i], in[off + i], heads[i])) {
+            if (pages[i] < 0 || columns(pages[i], in[off + i], heads[i], false)) {
                 out[outOff + i] = true;
             }
         }

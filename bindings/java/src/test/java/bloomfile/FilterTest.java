@@ -7,6 +7,7 @@ import static org.junit.Assert.assertFalse;
 import static org.junit.Assert.assertNull;
 import static org.junit.Assert.assertThrows;
 import static org.junit.Assert.assertTrue;
+import static org.junit.Assume.assumeTrue;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -284,6 +285,67 @@ public class FilterTest {
             cutter.join();
         }
         assertEquals(30, cut);
+    }
+
+    /** Makes pages unreadable; how many mappings of files named "unreadable". */
+    private static native int lose();
+
+    private static boolean hears() {
+        try {
+            return Filter.hearOfFaults() > 0;
+        } catch (InternalError late) {
+            return false;
+        }
+    }
+
+    /** As long as an error of a lookup may come, here or elsewhere in the thread, it is no answer. */
+    private static int denied(Filter f, long[] digests, boolean single) {
+        boolean[] maybe = new boolean[digests.length];
+        int denied = 0;
+        for (int i = 0; i < digests.length; i++) {
+            try {
+                if (single) {
+                    denied += f.mayContainDigest(digests[i]) ? 0 : 1;
+                } else if (i % 1000 == 0) {
+                    denied += 1000 - f.mayContainDigests(digests, i, 1000, maybe, i);
+                }
+            } catch (InternalError e) {
+                assertTrue(e.getMessage(), e.getMessage().contains("unsafe memory access"));
+            }
+        }
+        assertTrue(hears() || hears());
+        return denied;
+    }
+
+    /** A page that was read before, and that the disk does not give again. */
+    @Test
+    public void aPageThatCannotBeReadIsMaybe() throws Exception {
+        assumeTrue(System.getProperty("bloomfile.unreadable") != null);
+        System.load(System.getProperty("bloomfile.unreadable"));
+        Path path = folder.getRoot().toPath().resolve("unreadable");
+        long[] digests = digests(50000, 6);
+        long[] others = digests(50000, 7);
+        for (Layout layout : Layout.values()) {
+            Params params = new Params().layout(layout);
+            try (Builder builder = new Builder(layout == Layout.RIBBON ? params.bits(512 * 1000) : params.capacity(50000))) {
+                builder.addDigests(digests);
+                builder.finish(path);
+            }
+            for (boolean single : new boolean[] {true, false}) {
+                try (Filter f = Filter.open(path)) {
+                    for (int i = 0; i < 5; i++) {
+                        assertEquals(0, denied(f, digests, single));
+                        assertTrue(denied(f, others, single) > 40000);
+                    }
+                    assertEquals(1, lose());
+                    assertEquals(0, denied(f, digests, single));
+                    if (!single) { // one by one, what was read may happen to be ones each time
+                        assertEquals(ErrorCode.ECHANGED, f.error().code());
+                    }
+                }
+            }
+            Files.delete(path);
+        }
     }
 
     @Test

@@ -569,8 +569,9 @@ final class Image {
         if (what == null) {
             return null;
         }
-        change(TRUSTED, BROKEN);
-        change(CHECKING, BROKEN);
+        synchronized (this) { // not by change(): another thread may be changing it the other way
+            mode = BROKEN;
+        }
         doubts.found(ErrorCode.EBODY, what + where());
         return new BloomfileException(ErrorCode.EBODY, attempted, what + where());
     }

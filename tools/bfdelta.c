@@ -324,6 +324,8 @@ static void describe(const struct request *r)
 {
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     struct cli_page page;
+    if (output_is("-", r->patch))
+        cli_fail(0, "cannot write to standard output: it is the patch");
     int error = bloomfile_get_patch_info(&info, open_patch(r->patch));
     check_patch(r->patch, error);
     if (error != 0)

@@ -164,8 +164,8 @@ static void seal_copy(const struct request *r)
     int error = bloomfile_open(&f, r->path, BLOOMFILE_APP_HASH | r->open_flags);
     if (error != 0)
         say_cannot_open(r->path, error);
-    bool same = output_is(r->dest, r->path);
-    if (same && sink_is_stdout(r->dest))
+    const bool same = output_is(r->dest, r->path);
+    if (sink_is_stdout(r->dest) && output_is_filter(r->dest, r->path))
         cli_fail(0, "cannot write to standard output: it is the filter to seal");
     if (same)
         cli_fail(0, "cannot create %s: it is the filter to seal (%s)", r->dest,

@@ -55,6 +55,42 @@ class Output(ToolTest):
             name = "live" if "live" in words else "filter"
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
+    def test_no_file_of_a_series_is_written_to(self):
+        """Those that it has, and those that it will have; a filter that is no series has one file."""
+        self.create_live("--grow", "-n", 100, name="grown")
+        self.output("bfadd", "-q", "grown", "keys")
+        self.create_live("--generations", 3, "--every", 1000, name="ring")
+        os.symlink("grown", self.folder / "link")
+        for name in "link.1", "grown.9", "ring.2", "ring.3", "filter.1":
+            self.write(name, b"")
+        for tool, *words in (("bfadd", "grown", "keys"), ("bfquery", "link", "keys"), ("bfinspect", "grown"),
+                             ("bfquery", "--filter", "filter", "--filter", "grown", "keys"),
+                             ("bfuniq", "--filter", "grown", "keys"), ("bfseal", "grown", "-")):
+            for name in "grown", "grown.1", "grown.9":
+                self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
+        self.assertIn("it is the filter", self.refused("bfquery", "ring", "keys", how="ab", name="ring.2"))
+        for words in ["link", "link.1"], ["ring", "ring.3"], ["filter", "filter.1"]:
+            with open(self.folder / words[1], "wb") as out:
+                self.run_tool("bfinspect", words[0], stdout=out)
+            self.assertIn(words[0].encode(), self.read(words[1]))
+
+    def test_one_of_several_filters(self):
+        """Nothing is printed of those before it."""
+        self.create("-q", stdin=lines(*KEYS), name="other")
+        for words in ["filter", "other"], ["--json", "filter", "other"]:
+            self.assertIn("it is the filter", self.refused("bfinspect", *words, how="ab", name="other"))
+
+    def test_a_patch_is_not_written_to(self):
+        self.create("-q", "-m", 16384, "-k", 5, "keys", name="old")
+        self.create("-q", "-m", 16384, "-k", 5, "others", name="new")
+        self.output("bfdelta", "old", "new", "patch")
+        for options in [], ["--json"]:
+            self.assertIn("it is the patch", self.refused("bfdelta", "--info", *options, "patch", how="ab",
+                                                          name="patch"))
+            with open(self.folder / "patch", "rb") as stdin:
+                self.assertIn("it is the patch", self.refused("bfdelta", "--info", *options, "-", how="ab",
+                                                              name="patch", stdin=stdin))
+
     def test_a_list_that_is_the_output_is_refused(self):
         """Appended to or overwritten, whether it lists keys or filters."""
         self.write("list", lines(*KEYS[:990]))

@@ -273,7 +273,7 @@ static void finish(struct work *w)
 int add_all(const struct add *a)
 {
     struct work w = { .add = a };
-    if (output_is("-", a->path))
+    if (output_is_filter("-", a->path))
         cli_fail(0, "cannot write to standard output: it is the filter to add to");
     w.f = open_filter(a);
     framing_compare(a->path, w.f, &a->keys);

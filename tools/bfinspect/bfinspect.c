@@ -36,9 +36,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "map", NULL, "also a picture of how full the body is, for the terminal",
            OPTIONS_FLAG(struct inspect_options, map)),
     OPTION(0, "svg", "IMAGE", "that picture as an SVG image ('-': standard output)",
-           OPTIONS_STRING(struct inspect_options, svg, NULL), .value = OPTIONS_A_FILE),
+           OPTIONS_STRING(struct inspect_options, svg, NULL),
+           .value = OPTIONS_A_FILE),
     OPTION(0, "png", "IMAGE", "that picture as a PNG image",
-           OPTIONS_STRING(struct inspect_options, png, NULL), .value = OPTIONS_A_FILE),
+           OPTIONS_STRING(struct inspect_options, png, NULL),
+           .value = OPTIONS_A_FILE),
     OPTION('f', "force", NULL, "replace IMAGE if it exists",
            OPTIONS_FLAG(struct inspect_options, force)),
     OPTION('q', "quiet", NULL, "print nothing but messages about unusable files",
@@ -112,13 +114,18 @@ static void check_options(const struct inspect_options *o, int files)
         picture_check_target(o->png, o->force);
 }
 
-/* Pages, JSON and images go to files of their own, which are not the list of keys. */
-static void check_outputs(const struct inspect_options *o)
+/* Pages, JSON and images go to files of their own, which are neither filters nor the list of keys.
+ */
+static void check_outputs(const struct inspect_options *o, char *const *files, int count)
 {
     const char *const outputs[] = { o->quiet ? NULL : "-", o->svg, o->png };
     enum {
         OUTPUTS = sizeof(outputs) / sizeof(outputs[0])
     };
+    for (int i = 0; i < count; i++) {
+        if (output_is_filter("-", files[i]))
+            cli_fail(0, "cannot write to standard output: it is the filter to inspect");
+    }
     for (int i = 0; i < OUTPUTS; i++) {
         if (outputs[i] != NULL && o->keys != NULL)
             output_check_inputs(outputs[i], &o->keys, 1);
@@ -200,8 +207,6 @@ static void warn_of(const struct inspect_report *r)
 static int inspect(const char *path, const struct inspect_options *o, bool *printed)
 {
     struct inspect_report r = { .path = path };
-    if (output_is("-", path))
-        cli_fail(0, "cannot write to standard output: it is the filter to inspect");
     if (access(path, F_OK) != 0)
         say_check_name(path);
     inspect_read(&r, o);
@@ -233,7 +238,7 @@ int main(int argc, char **argv)
     bool printed = false;
     cli_start(argv[0]);
     const int first = parse(&wish, argc, argv);
-    check_outputs(&wish);
+    check_outputs(&wish, argv + first, argc - first);
     for (int i = first; i < argc; i++) {
         int status = inspect(argv[i], &wish, &printed);
         if (status > worst)

@@ -169,7 +169,7 @@ static void parse(struct request *r, int argc, char **argv)
 static void check_output(const struct request *r)
 {
     for (size_t i = 0; i < r->filters.count; i++) {
-        if (output_is("-", r->filters.list[i].path))
+        if (output_is_filter("-", r->filters.list[i].path))
             cli_fail(0, "cannot write to standard output: it is the filter to ask");
     }
     output_check_inputs("-", r->inputs, r->inputs_count);

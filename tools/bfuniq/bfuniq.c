@@ -275,7 +275,7 @@ int main(int argc, char **argv)
     r.threads = params_default_threads();
     parse(&r, argc, argv);
     check_output_file(&r);
-    if (r.seen.path != NULL && output_is("-", r.seen.path))
+    if (r.seen.path != NULL && output_is_filter("-", r.seen.path))
         cli_fail(0, "cannot write to standard output: it is the filter");
     repeated_open(&r.others);
     stop_catch();

@@ -2,6 +2,7 @@
  * Device and inode, or the path of what is not there yet. */
 #include "shared/output.h"
 #include "shared/cli.h"
+#include "shared/layers_look.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -26,6 +27,30 @@ bool output_is(const char *output, const char *input)
     struct stat in, out;
     return identify(output, STDOUT_FILENO, &out) && identify(input, STDIN_FILENO, &in) &&
            are_same(&in, &out);
+}
+
+/* How many files the filter may have. */
+static uint64_t files_of(const char *filter)
+{
+    const struct layers_one first = layers_look(filter, 0);
+    if (first.error != 0 || !layers_is_live(&first.info))
+        return 1;
+    return first.info.generations > 0 ? first.info.generations : LAYERS_MOST;
+}
+
+bool output_is_filter(const char *output, const char *filter)
+{
+    struct stat out;
+    bool is = output_is(output, filter);
+    if (is || !identify(output, STDOUT_FILENO, &out))
+        return is;
+    const uint64_t files = files_of(filter);
+    for (uint64_t slot = 1; slot < files && !is; slot++) {
+        char *name = layers_path(filter, slot);
+        is = output_is(output, name);
+        free(name);
+    }
+    return is;
 }
 
 static void check_input(const char *output, const char *path)

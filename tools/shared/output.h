@@ -13,6 +13,10 @@
  * place. */
 bool output_is(const char *output, const char *input);
 
+/* The same for a filter, which may be a live series: each of its files, and those with the names of
+ * layers that are yet to make. */
+bool output_is_filter(const char *output, const char *filter);
+
 /* Ends the program if one of the inputs is also the output (count 0: standard input): answers that
  * are appended to it are read as input again, without end; if the shell has emptied it (>), there
  * is nothing to answer any more; and a file that takes its place loses it. To be called before

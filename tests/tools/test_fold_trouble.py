@@ -124,6 +124,15 @@ class Targets(TroubleTest):
         self.assertIn("it is a filter",
                       self.trouble("bffold", "-f", "--svg", "big", "big", "new"))
 
+    def test_no_image_of_what_was_not_made(self):
+        for words in ["--svg", "curve.svg", "big", "new"], ["--svg", "-", "big", "new"]:
+            message = self.trouble("bffold", "-q", "--factor", 1, *words, before=["prlimit", "--fsize=8192"])
+            self.assertIn("cannot create new: File too large", message)
+
+    def test_no_filter_where_its_image_cannot_be(self):
+        for name in "no-folder/curve.svg", "":
+            self.trouble("bffold", "--svg", name, "big", "new", names=[name])
+
     def test_no_folder_for_temporary_files(self):
         message = self.trouble("bffold", "big", "-", env={"TMPDIR": str(self.folder / "no")})
         self.assertEqual(message, f"bffold: cannot write a temporary file in {self.folder}/no "

@@ -44,7 +44,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "all", NULL, "useless factors too, with a rate above 50 %",
            OPTIONS_FLAG(struct request, wish.all)),
     OPTION(0, "svg", "FILE", "draw rate against size ('-': on standard output)",
-           OPTIONS_STRING(struct request, svg, NULL), .value = OPTIONS_A_FILE),
+           OPTIONS_STRING(struct request, svg, "the name of a file"), .value = OPTIONS_A_FILE),
     OPTION(0, "more", "N", "tell the rate after N more keys (default: as many again)",
            OPTIONS_COUNT(struct request, wish.more, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("Other:"),
@@ -230,7 +230,6 @@ int main(int argc, char **argv)
         show(&r, &plan);
     fold_plan_check(&plan, &r.wish, r.quiet);
     if (!r.dry_run) {
-        show(&r, &plan);
         step(&r, &progress, "folding ...");
         uint64_t factor = plan.choices[plan.chosen].factor;
         error = fold(&r, f, factor);
@@ -240,6 +239,7 @@ int main(int argc, char **argv)
             sink_fail(r.dest, error);
         cli_progress_end(&progress);
         report(&r, &plan);
+        show(&r, &plan);
     }
     bloomfile_close(f);
     free(plan.choices);

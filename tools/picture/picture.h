@@ -92,7 +92,7 @@ unsigned picture_cell_colour(const struct picture *p, size_t cell);
 unsigned picture_cell_edge(const struct picture *p);
 
 /* Ends the program by cli_fail() if there is a file at `path` that picture_save() would not
- * replace. */
+ * replace, or no folder for it. */
 void picture_check_target(const char *path, bool replace);
 
 /* Writes a file that appears whole or not at all; "-" is standard output. Without `replace` an

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,13 +47,27 @@ static void check_existing(const char *path, const struct stat *now, bool replac
         cli_fail(0, "cannot write %s: it is a filter (take another name for the image)", path);
 }
 
+static void check_folder(const char *path)
+{
+    char *copy = strdup(path);
+    if (copy == NULL)
+        cli_fail(ENOMEM, "cannot write %s", path);
+    if (faccessat(AT_FDCWD, dirname(copy), W_OK | X_OK, AT_EACCESS) != 0)
+        cli_fail(errno, "cannot write %s", path);
+    free(copy);
+}
+
 void picture_check_target(const char *path, bool replace)
 {
     struct stat now;
     if (is_stdout(path) && isatty(STDOUT_FILENO))
         cli_usage("an image is not written to a terminal");
-    if (!is_stdout(path) && stat(path, &now) == 0)
+    if (is_stdout(path))
+        return;
+    if (stat(path, &now) == 0)
         check_existing(path, &now, replace, NULL);
+    else
+        check_folder(path);
 }
 
 static bool write_all(int fd, const char *bytes, size_t size)

@@ -119,6 +119,11 @@ static void seal_in_place(const struct request *r)
                  "cannot seal %s in place: it is a series of layers, each a file: seal it to one"
                  " file (bfseal %s DEST)",
                  r->path, r->path);
+    if (error == BLOOMFILE_EREPLACED)
+        cli_fail(0,
+                 "%s was replaced or removed while it was sealed, and what has the name now is not"
+                 " what was sealed",
+                 r->path);
     if (error != 0 && info.state == BLOOMFILE_SEALED && !is_poisoned)
         cli_fail(
             0,

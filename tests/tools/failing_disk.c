@@ -4,7 +4,8 @@
  * could not be written, but for the first DISK_WORKS calls; if DISK_KILLS is set, it kills. If
  * DISK_FORGETS is set, what is read from files without a name begins with a zero byte, as after a
  * page that could not be written. The file named by DISK_SHRINKS loses what it has beyond 4096
- * bytes when it is about to be scanned.
+ * bytes when it is about to be scanned, and the one named by DISK_REMOVES its name in the third
+ * call of msync().
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,6 +27,10 @@ int msync(void *address, size_t size, int flags)
         errno = EIO;
         return -1;
     }
+    static int synced;
+    const char *removes = getenv("DISK_REMOVES");
+    if (removes != NULL && synced++ == 2 && unlink(removes) != 0)
+        return -1;
     return (int)syscall(SYS_msync, address, size, flags);
 }
 

@@ -3,8 +3,9 @@
 
 import contextlib
 import os
+import unittest
 
-from support import TIMEOUT, ToolTest, lines, main, numbered
+from support import SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
 
 KEYS = numbered(30)
 ADVICE = ("live was replaced or removed while it was open for writing: add the {} keys read here "
@@ -120,6 +121,16 @@ class Uniq(ReplacedTest):
         process = self.uniq(*words)
         self.output("bfuniq", "--filter", *words, stdin=lines(*numbered(35)))
         self.assertEqual(self.result(process), (0, b"", b""))
+
+
+class Sealing(ReplacedTest):
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_bfseal_tells_what_was_not_sealed(self):
+        message = self.trouble("bfseal", "live", changes=True,
+                               env={"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_REMOVES": "live"})
+        self.assertEqual(message, "bfseal: live was replaced or removed while it was sealed, and what has the"
+                                  " name now is not what was sealed\n")
+        self.assertFalse((self.folder / "live").exists())
 
 
 class Replacing(ReplacedTest):

@@ -117,6 +117,16 @@ class Answers(UnlessTest):
             message = self.trouble("bfquery", "--unless", "-", "filter", *words, stdin=lines(*IN))
             self.assertIn("--help", message)
 
+    def test_one_pipe_is_not_both(self):
+        """By another name too: the list would be all of it, and no key be asked."""
+        for words in (["--unless", "/dev/stdin", "filter"], ["--unless", "/dev/stdin", "filter", "-"],
+                      ["--unless", "-", "filter", "/dev/stdin"],
+                      ["--unless", "list", "--unless", "/dev/stdin", "filter", "list", "/dev/fd/0"]):
+            message = self.trouble("bfquery", *words, stdin=lines(*IN))
+            self.assertIn("a pipe cannot be both a list and the keys: ", message)
+        with open(self.folder / "list", "rb") as stdin:  # can be read twice
+            self.assertEqual(self.query("--unless", "/dev/stdin", "filter", stdin=stdin, status=1), [])
+
 
 class Trouble(UnlessTest):
     def test_a_list_that_cannot_be_read(self):

@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -125,6 +126,11 @@ static bool is_standard_input(const char *path)
     return strcmp(path, "-") == 0;
 }
 
+static bool status_of(const char *path, struct stat *st)
+{
+    return (is_standard_input(path) ? fstat(STDIN_FILENO, st) : stat(path, st)) == 0;
+}
+
 static void check_standard_input(const struct request *r)
 {
     int uses = r->inputs_count == 0;
@@ -134,6 +140,25 @@ static void check_standard_input(const struct request *r)
         uses += is_standard_input(r->lists.list[i]);
     if (uses > 1)
         cli_usage("standard input cannot be both a list and the keys, nor two lists");
+}
+
+/* A list is read first, and a pipe that is both would have no keys left. */
+static void check_pipe(const char *list, const char *input)
+{
+    struct stat a, b;
+    const bool is_pipe = status_of(list, &a) && status_of(input, &b) && S_ISFIFO(a.st_mode);
+    if (is_pipe && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+        cli_usage("a pipe cannot be both a list and the keys: %s", list);
+}
+
+static void check_pipes(const struct request *r)
+{
+    for (int i = 0; i < r->lists.count; i++) {
+        for (int j = 0; j < r->inputs_count; j++)
+            check_pipe(r->lists.list[i], r->inputs[j]);
+        if (r->inputs_count == 0)
+            check_pipe(r->lists.list[i], "-");
+    }
 }
 
 /* Lines begin with text then, which records of one size cannot. */
@@ -163,6 +188,7 @@ static void parse(struct request *r, int argc, char **argv)
     r->inputs = argv + first;
     r->inputs_count = argc - first;
     check_standard_input(r);
+    check_pipes(r);
     check_print(r);
 }
 

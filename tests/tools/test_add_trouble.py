@@ -30,7 +30,7 @@ class CommandLine(TroubleTest):
         self.trouble("bfadd")
         for words in (["-Y"], ["--nonsense"], ["-x"], ["-x0"], ["-0", "-x4"], ["--crlf", "-0"],
                       ["--sync"], ["--sync", "0"], ["--sync", "-1"], ["--sync=x"], ["--sync="],
-                      ["--sync", "1.5"], ["--remove", "--exact"], ["--rescue"], ["--remove=1"]):
+                      ["--sync", "1.5"], ["--remove", "--exact"], ["--remove", "--overfull"], ["--rescue"], ["--remove=1"]):
             self.assertIn("--help", self.trouble("bfadd", "live", *words, stdin=lines("a")))
         self.trouble("bfadd", "", stdin=lines("a"))
 

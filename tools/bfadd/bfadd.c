@@ -62,6 +62,8 @@ static void parse(struct add *a, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     if (a->remove && (a->open_flags & BLOOMFILE_ADD_EXACT) != 0)
         cli_usage("--exact is about adding, which --remove does not do");
+    if (a->remove && a->overfull)
+        cli_usage("--overfull is about adding, which --remove does not do");
     keys_options_check(&a->keys);
     a->path = argv[first];
     a->inputs = argv + first + 1;

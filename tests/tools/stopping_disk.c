@@ -3,6 +3,7 @@
  * For LD_PRELOAD: of the calls that sync or rename or remove files, the one with the number
  * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails.
  * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
+ * With LACKS_LINKS there are no links, and no renaming that replaces nothing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +54,20 @@ int rename(const char *from, const char *to)
 
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
+    if (getenv("LACKS_LINKS") != NULL) {
+        errno = EPERM;
+        return -1;
+    }
     return stops("linkat", to) ? -1 : (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+}
+
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)
+{
+    if (getenv("LACKS_LINKS") != NULL && flags != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return (int)syscall(SYS_renameat2, from_fd, from, to_fd, to, flags);
 }
 
 int unlinkat(int fd, const char *path, int flags)

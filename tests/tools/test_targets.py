@@ -103,6 +103,16 @@ class Names(TargetTest):
 
         self.each(check, FILTERS, IMAGES)
 
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_where_there_are_no_links(self):
+        """Nothing else keeps a new file from replacing another."""
+        def check(_, command):
+            self.refused(command, "new", "cannot create new: Operation not permitted (where a file system has no"
+                         " hard links, --force makes files without them)\n", [()],
+                         env={"LD_PRELOAD": os.environ["STOPPING_DISK"], "LACKS_LINKS": "1"})
+
+        self.each(check, FILTERS)
+
     def test_force_replaces_filters_only(self):
         """A list of keys in the place of DEST, because its name was left away, is not lost."""
         damaged = craft.flip(self.read("a"), 40), self.read("a")[:-1], OLD[:16]

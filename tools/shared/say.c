@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *say_advice(int error)
 {
@@ -76,6 +77,11 @@ void say_cannot_create(const char *path, int error)
 {
     if (error == EEXIST)
         cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
+    if (error == EPERM && access(path, F_OK) != 0)
+        cli_fail(0,
+                 "cannot create %s: %s (where a file system has no hard links, --force makes files"
+                 " without them)",
+                 path, bloomfile_strerror(error));
     char others[LAYERS_TEXT];
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,

@@ -51,7 +51,7 @@ publish() { # BUILD NAME SITE
     put "$3/.sum" "$3/$2.sha256"
     echo "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
-    builds "$3" | tail -n "+$((keep + 2))" | while read -r old; do
+    builds "$3" | grep -vx "$2" | tail -n "+$((keep + 1))" | while read -r old; do
         rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"-*.patch
     done
 }

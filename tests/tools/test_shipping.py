@@ -77,6 +77,18 @@ class Shipping(ToolTest):
         self.assertIn("all of saturday", self.ship("update", "site", "other"))
         self.assertEqual(self.current("other"), self.builds["saturday"])
 
+    def test_a_clock_that_was_put_back(self):
+        """The new build is none of the old ones, whatever its time."""
+        self.restart()
+        for day in DAYS[1:4]:
+            self.ship("publish", f"{day}.bloom", day, "site")
+        for path in (self.folder / "site").glob("*.bloom"):
+            os.utime(path, (2**32, 2**32))
+        self.ship("publish", "friday.bloom", "friday", "site")
+        self.assertEqual(len(list((self.folder / "site").glob("*.bloom"))), 4)
+        self.ship("update", "site", "server")
+        self.assertEqual(self.current(), self.builds["friday"])
+
     def test_a_server_that_slept_takes_one_patch(self):
         self.restart()
         for day in DAYS[1:4]:

@@ -241,6 +241,13 @@ class Trouble(UniqTest):
         (self.folder / "seen.1").unlink()
         self.assertEqual(self.uniq(*self.WORDS, stdin=lines(*keys)), keys[100:])
 
+    def test_a_name_that_another_one_will_need(self):
+        self.output("bfuniq", "--filter", "seen", stdin=b"a\n")
+        self.assertEqual(self.trouble("bfuniq", "--filter", "seen.3", stdin=b"b\n"),
+                         "bfuniq: cannot make seen.3: that is the name of a further layer of the series seen (take"
+                         " another name)\n")
+        self.assertEqual(self.output("bfuniq", "--filter", "seen.x", stdin=b"a\n"), b"a\n")
+
     def test_layers_that_go_away_in_use(self):
         """Found at the end, or when the next one is to be made."""
         for gone in "seen", "seen.1", "seen.2":

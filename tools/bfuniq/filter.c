@@ -241,6 +241,8 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     const struct bloomfile_params params = with_defaults(plan);
     if (target_leads_nowhere(path))
         cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
+    if (layers_claim(path, others))
+        cli_fail(0, "cannot make %s: %s", path, others);
     int error = bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT);
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """bfuniq with its filter in memory: which lines it prints, how it counts, what trouble gets."""
 
+import os
 import random
 import re
 import subprocess
+import time
 import unittest
 
 from support import BFUNIQ, SANITIZED, TIMEOUT, lines, main, numbered
@@ -202,6 +204,19 @@ class Trouble(UniqTest):
                                 env=self.environment())
         self.assertEqual(result.returncode, 2)
         self.assertEqual(self.snapshot(), {})
+
+    def test_output_that_does_not_wait(self):
+        """A pipe that another program has made so: what is marked as seen is printed all the same."""
+        keys = numbered(50_000)
+        self.write("keys", lines(*keys))
+        source, sink = os.pipe()
+        os.set_blocking(sink, False)
+        process = self.start(*EXACT, "keys", stdout=sink)
+        os.close(sink)
+        time.sleep(0.2)
+        with open(source, "rb") as out:
+            self.assertEqual(out.read(), lines(*keys))
+        self.assertEqual(process.wait(TIMEOUT), 0)
 
     def test_output_that_is_an_input(self):
         self.write("log", lines("a", "a"))

@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -140,7 +141,9 @@ bool batch_write_bytes(int fd, const uint8_t *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = write(fd, bytes + done, size - done);
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (n < 0 && errno != EINTR)
             return false;
         done += n > 0 ? (size_t)n : 0;
     }

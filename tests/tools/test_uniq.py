@@ -218,6 +218,16 @@ class Trouble(UniqTest):
             self.assertEqual(out.read(), lines(*keys))
         self.assertEqual(process.wait(TIMEOUT), 0)
 
+    def test_an_input_that_becomes_shorter(self):
+        """Some of its keys may never have been read."""
+        self.write("keys", lines(*numbered(300_000)))
+        process = self.start("-j1", "keys")
+        process.stdout.readline()
+        os.truncate(self.folder / "keys", 2**20)
+        _, message = process.communicate(timeout=TIMEOUT)
+        self.assertEqual((process.returncode, message),
+                         (2, b"bfuniq: cannot read keys: it has become shorter meanwhile\n"))
+
     def test_output_that_is_an_input(self):
         self.write("log", lines("a", "a"))
         before = self.read("log")

@@ -67,11 +67,18 @@ static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
     return n;
 }
 
+static off_t size_of(const struct source *s)
+{
+    struct stat st;
+    return fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
 int source_open(struct source *s, const char *path)
 {
     s->fd = is_standard_input(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (s->fd < 0)
         return errno;
+    s->size = size_of(s);
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     if (s->packed)
         s->unpack = unpack_new(read_bytes, s);
@@ -88,6 +95,10 @@ ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **rea
         return -1;
     if (n < 0)
         *reason = bloomfile_strerror(error);
+    if (n == 0 && size_of(s) < s->size) {
+        *reason = "it has become shorter meanwhile";
+        return -1;
+    }
     return n;
 }
 

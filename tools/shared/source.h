@@ -25,6 +25,7 @@ struct source {
     bool stoppable; /* a stop_signal (stop.h) ends each wait */
     bool is_open;
     int fd;
+    off_t size; /* of a regular file, when it was opened; of others 0 */
     struct unpack *unpack;
     uint64_t bytes; /* read so far, of all inputs, as they are */
 };
@@ -32,7 +33,8 @@ struct source {
 /* Returns 0 or an errno. */
 int source_open(struct source *s, const char *path);
 
-/* As read(2); -1 too if there is a stop_signal, or what is packed is damaged: then the reason. */
+/* As read(2); -1 too if there is a stop_signal, or what is packed is damaged, or at the end if the
+ * file has become shorter, so that keys may have gone unread: then the reason. */
 ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **reason);
 
 void source_close(struct source *s);

@@ -329,7 +329,7 @@ static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **st
     int fd = open("filter", O_WRONLY | O_APPEND | O_CLOEXEC);
     assert_int_equal(write(fd, "", 1), 1);
     assert_int_equal(close(fd), 0);
-    assert_error(copy_it(f), BLOOMFILE_ECHANGED);
+    assert_error(seal_it_to(f), BLOOMFILE_ECHANGED);
     assert_int_equal(access("copy", F_OK), -1);
     bloomfile_close(f);
 }

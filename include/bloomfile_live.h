@@ -153,8 +153,9 @@ BLOOMFILE_API int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
  * writing waits for one that is under way. An error of msync poisons the file (see above); any
  * other may be tried again. BLOOMFILE_EREPLACED: all is on disk, but in a file that the path does
  * not name any more, so that nobody will open it again; what was added belongs into the one that is
- * there now. BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was
- * added is lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
+ * there now. A process that may not look at the path notices only that its file has no name left.
+ * BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was added is
+ * lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
  * _ECHANGED; those of msync, fcntl and write. */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
 

@@ -149,6 +149,29 @@ static void a_writer_is_told_that_its_file_was_replaced(void **state)
     }
 }
 
+/* As a daemon is that has given up its rights since it opened the file. */
+static void a_writer_that_may_not_look_is_told_of_a_file_without_a_name(void **state)
+{
+    (void)state;
+    const struct faults no_right = from_then_on(ON_stat64, 1, EACCES);
+    bloomfile *reader = opened("filter", 0);
+    for (unsigned removed = 0; removed < 2; removed++) {
+        const int expected = removed ? BLOOMFILE_EREPLACED : 0;
+        if (removed)
+            replace_it();
+        add_digests_of(writer, LIVE_KEYS, LIVE_KEYS + 10);
+        faults_begin(&no_right);
+        const int synced = bloomfile_sync(writer);
+        const int stale = bloomfile_is_stale(writer) + bloomfile_is_stale(reader);
+        const int finished = removed ? bloomfile_finish(writer) : 0;
+        faults_end();
+        assert_error(synced, expected);
+        assert_int_equal(stale, removed ? 2 : 0);
+        assert_error(finished, expected);
+    }
+    bloomfile_close(reader);
+}
+
 /* As cp does with a backup. The file that is there then is nobody's to poison. */
 static void a_writer_is_told_that_an_older_copy_was_put_over_its_file(void **state)
 {
@@ -220,6 +243,7 @@ int main(void)
         ON_NEW_FILTER(finishing_tells_what_failed),
         ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing),
         ON_NEW_FILTER(a_writer_is_told_that_its_file_was_replaced),
+        ON_NEW_FILTER(a_writer_that_may_not_look_is_told_of_a_file_without_a_name),
         ON_NEW_FILTER(a_writer_is_told_that_an_older_copy_was_put_over_its_file),
         ON_NEW_FILTER(a_writer_is_told_that_its_file_was_cut),
         ON_NEW_FILTER(a_writer_of_memory_is_never_replaced),

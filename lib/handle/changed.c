@@ -98,7 +98,7 @@ bool changed_is_stale(const bloomfile *f)
     if (f->path == NULL)
         return false;
     if (stat(f->path, &now) != 0)
-        return errno == ENOENT || errno == ENOTDIR;
+        return file_name_is_gone(errno, f->fd);
     return file_changed(&f->file, &now) || changed_header(f) || changed_behind_copy(f) ||
            sealed_since(f);
 }

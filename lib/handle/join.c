@@ -238,7 +238,7 @@ int join_check_path(const bloomfile *f)
     if (f->path == NULL)
         return 0;
     if (stat(f->path, &now) != 0)
-        return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
+        return file_name_is_gone(errno, f->fd) ? BLOOMFILE_EREPLACED : 0;
     int error = file_stat(f->fd, &own);
     bool same = error != 0 || (own.st_dev == now.st_dev && own.st_ino == now.st_ino);
     return same ? error : BLOOMFILE_EREPLACED;

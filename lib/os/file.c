@@ -32,6 +32,14 @@ int file_stat(int fd, struct stat *status)
     return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
 }
 
+bool file_name_is_gone(int error, int fd)
+{
+    struct stat status;
+    if (error == ENOENT || error == ENOTDIR)
+        return true;
+    return fd >= 0 && fstat(fd, &status) == 0 && status.st_nlink == 0;
+}
+
 int file_read(int fd, uint64_t offset, void *buffer, size_t size)
 {
     for (size_t done = 0; done < size;) {

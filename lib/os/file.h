@@ -14,6 +14,10 @@ int file_open(const char *path, bool writable, int *fd);
 /* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
 int file_stat(int fd, struct stat *status);
 
+/* After stat() of a path has failed with `error`: whether it leads to no file any more. fd: of the
+ * file that it led to, or -1; where nobody may look, that one may be without any name. */
+bool file_name_is_gone(int error, int fd);
+
 /* Exactly `size` bytes at `offset`; BLOOMFILE_ETRUNCATED if there are fewer by now. */
 int file_read(int fd, uint64_t offset, void *buffer, size_t size);
 

@@ -134,7 +134,7 @@ static int check_given(const struct series *s)
     struct stat given, own;
     for (int tries = 0; tries < AT_ONCE && strcmp(s->given, s->path) != 0; tries++) {
         if (stat(s->given, &given) != 0 || stat(s->path, &own) != 0)
-            return errno == ENOENT || errno == ENOTDIR ? BLOOMFILE_EREPLACED : 0;
+            return file_name_is_gone(errno, -1) ? BLOOMFILE_EREPLACED : 0;
         if (given.st_dev == own.st_dev && given.st_ino == own.st_ino)
             return 0;
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
@@ -52,6 +53,23 @@ static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
     assert_error(bloomfile_seal(next), 0); /* nothing of the first one's is held */
     assert_error(bloomfile_finish(next), 0);
     bloomfile_close(next);
+}
+
+static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
+{
+    (void)state;
+    assert_error(bloomfile_finish(writer), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct faults faults = { .read_only = true };
+        faults_begin(&faults);
+        const int error = bloomfile_seal_to("copy", writer, 0);
+        faults_end();
+        _exit(error == 0 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
 }
 
 static void a_handle_for_reading_has_nothing_to_finish(void **state)
@@ -239,6 +257,7 @@ int main(void)
 #define ON_NEW_FILTER(test) cmocka_unit_test_setup_teardown(test, begin, end)
     const struct CMUnitTest tests[] = {
         ON_NEW_FILTER(finishing_leaves_a_clean_file_and_a_handle_for_reading),
+        ON_NEW_FILTER(a_child_of_a_finished_writer_needs_no_right_to_write),
         ON_NEW_FILTER(a_handle_for_reading_has_nothing_to_finish),
         ON_NEW_FILTER(finishing_tells_what_failed),
         ON_NEW_FILTER(what_could_not_be_written_can_be_rescued_after_finishing),

@@ -469,6 +469,60 @@ static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
     finish(f);
 }
 
+/* Adds until there is one more layer. Returns the error. *reopened: how often a layer was opened
+ * anew. */
+static int grow(bloomfile *f, const struct faults *faults, unsigned *reopened)
+{
+    const size_t layers = bloomfile_layers(f);
+    int error = 0;
+    faults_begin(faults);
+    for (uint64_t i = 1 << 20; error == 0 && bloomfile_layers(f) == layers; i++)
+        error = bloomfile_add_digest(f, number(0, i), NULL);
+    *reopened = fault_calls(ON_dup3);
+    faults_end();
+    return error;
+}
+
+static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **state)
+{
+    (void)state;
+    bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(20);
+        unsigned reopened;
+        const int error = grow(f, &(struct faults){ 0 }, &reopened);
+        _exit(error == 0 && reopened == 2 ? 0 : 1); /* the newest, and the one before it */
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    finish(f);
+}
+
+/* A layer that it never wrote to, since that was full when its parent opened it. */
+static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **state)
+{
+    (void)state;
+    bloomfile *other = create("series", BLOOMFILE_GROW, 3), *f = open_writer("series");
+    const pid_t child = fork();
+    if (child == 0) {
+        const struct faults faults = once(ON_msync, 1, EIO); /* of the mark in that layer */
+        unsigned reopened;
+        alarm(20);
+        if (bloomfile_sync(f) != 0)
+            _exit(1);
+        _exit(grow(f, &faults, &reopened) == EIO ? 0 : 2);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_error(open_error("series", 0), BLOOMFILE_EPOISONED);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EPOISONED);
+    bloomfile_close(f);
+    bloomfile_close(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +540,8 @@ int main(void)
         TEST(a_body_without_a_zero_takes_keys_all_the_same),
         TEST(a_number_that_is_interrupted_is_asked_for_again),
         TEST(a_child_opens_each_layer_anew_before_it_syncs_it),
+        TEST(a_child_opens_the_layer_anew_whose_mark_it_makes_durable),
+        TEST(a_child_that_is_told_of_a_failed_write_poisons_the_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

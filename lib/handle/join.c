@@ -141,7 +141,11 @@ int join_open_own(const bloomfile *f)
 {
     if (f->session->own)
         return 0;
-    int error = f->writing ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
+    /* Whoever has not joined a layer, or left it, may yet poison it. */
+    const bool writable = f->writing || file_is_writable(f->fd);
+    int error = writable ? map_reopen(&f->map, f->fd) : file_reopen(f->fd);
+    if (error == EACCES && !f->writing)
+        error = file_reopen(f->fd);
     f->session->own = error == 0;
     return error;
 }

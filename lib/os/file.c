@@ -32,6 +32,11 @@ int file_stat(int fd, struct stat *status)
     return S_ISREG(status->st_mode) ? 0 : BLOOMFILE_ENOTREGULAR;
 }
 
+bool file_is_writable(int fd)
+{
+    return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR;
+}
+
 bool file_name_is_gone(int error, int fd)
 {
     struct stat status;

@@ -14,6 +14,9 @@ int file_open(const char *path, bool writable, int *fd);
 /* The state of a regular file; else EISDIR, BLOOMFILE_ENOTREGULAR, or an errno. */
 int file_stat(int fd, struct stat *status);
 
+/* Whether a descriptor was opened for writing. */
+bool file_is_writable(int fd);
+
 /* After stat() of a path has failed with `error`: whether it leads to no file any more. fd: of the
  * file that it led to, or -1; where nobody may look, that one may be without any name. */
 bool file_name_is_gone(int error, int fd);

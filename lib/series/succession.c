@@ -226,10 +226,13 @@ static int make_mark_durable(const bloomfile *before)
 {
     struct turn turn;
     pthread_mutex_lock(&before->session->syncs);
-    int error = turn_commit(&turn, before->fd);
-    if (error == 0)
-        error = live_make_durable(before);
-    turn_end(&turn);
+    int error = join_open_own(before);
+    if (error == 0) {
+        error = turn_commit(&turn, before->fd);
+        if (error == 0)
+            error = live_make_durable(before);
+        turn_end(&turn);
+    }
     pthread_mutex_unlock(&before->session->syncs);
     return error;
 }

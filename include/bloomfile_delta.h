@@ -63,6 +63,7 @@ struct bloomfile_patch_info {
     uint64_t parts;         /* that can be applied side by side */
     uint64_t changed_pages; /* that these parts cover, of 4096 bytes */
     uint32_t layers;        /* of a series, whose first layers the checksums name; 0: one filter */
+    uint32_t reserved;      /* 0 */
 };
 #define BLOOMFILE_PATCH_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_patch_info)
 

@@ -32,7 +32,12 @@
  * Threads. Functions that take a const bloomfile, the adds, the removals and bloomfile_sync() may
  * run on one handle in any number of threads at once; anything else needs its handle to itself. The
  * library starts threads only where a parameter says how many, never prints, aborts or catches
- * signals.
+ * signals. No call may be cut short, by pthread_cancel() or by longjmp() out of a signal handler,
+ * nor be made in such a handler: locks would stay, and adds uncounted, for which bloomfile_seal()
+ * takes a filter for damaged. Only a lookup in one sealed filter may, as after SIGBUS.
+ *
+ * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
+ * temporary files are shared: if both go on adding to it, finishing it may be EIO.
  *
  * Structs that begin with struct_size may grow: initialise them with their *_INIT macro (a size
  * that no version has is BLOOMFILE_EPARAMS). Structs without it never change.
@@ -339,8 +344,8 @@ BLOOMFILE_API int bloomfile_open(bloomfile **out, const char *path, unsigned fla
 
 /* Opens a filter that occupies exactly `length` bytes at `offset` (any alignment) of an open
  * regular file, for reading. The descriptor stays the caller's and may be closed at once. A live
- * filter must be the whole file, else it is BLOOMFILE_ELIVE. The handle has no path, so it never
- * goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
+ * filter must be the whole file, and no series, else it is BLOOMFILE_ELIVE. The handle has no path,
+ * so it never goes stale. Errors as bloomfile_open; BLOOMFILE_EPARAMS for BLOOMFILE_WRITE. */
 BLOOMFILE_API int bloomfile_open_fd(bloomfile **out, int fd, uint64_t offset, uint64_t length,
                                     unsigned flags);
 

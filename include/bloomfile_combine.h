@@ -43,7 +43,8 @@ struct bloomfile_fold_choice {
 /* Computes what folding by each possible factor would make, from the bits, in one pass over the
  * body: all factors in ascending order, the first *count of them in choices[] (which may be NULL).
  * Sets *count to how many there are; with choices NULL that is all.
- * Errors: ENOMEM; BLOOMFILE_ESOLVED; BLOOMFILE_EPAGE, _EBODY, _EPOISONED; those of msync. */
+ * Errors: BLOOMFILE_ESOLVED, _ENOTONE, _ENOTWHOLE; those that bloomfile_seal_to() returns for the
+ * source; ENOMEM. */
 BLOOMFILE_API int bloomfile_fold_plan(const bloomfile *src, uint64_t more,
                                       struct bloomfile_fold_choice *choices, size_t *count);
 
@@ -98,8 +99,8 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
  *
  * bloomfile_join() puts the slices together, in whatever order they come: byte for byte the filter
  * that one build of all keys makes. All must be there, and agree in everything but their keys;
- * otherwise the error is BLOOMFILE_EINCOMPLETE. Others as bloomfile_seal_to(); bloomfile_status()
- * tells which slice is damaged. */
+ * otherwise the error is BLOOMFILE_EINCOMPLETE. Others as bloomfile_seal_to(); BLOOMFILE_EPARAMS
+ * (count is 0); bloomfile_status() tells which slice is damaged. */
 BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count,
                                  unsigned flags);
 BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count,

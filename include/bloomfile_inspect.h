@@ -155,7 +155,7 @@ BLOOMFILE_API int bloomfile_measure(const bloomfile *f, struct bloomfile_measure
 
 /* Splits the body into `cells` equal stretches and sets fill[i] to the fraction of one bits
  * (nonzero counters) in stretch i, 0 to 1; a cell with no bit of its own takes its neighbour's.
- * Reads the whole body. Error: BLOOMFILE_EPARAMS if cells is 0. */
+ * Reads the whole body. Errors: BLOOMFILE_EPARAMS if cells is 0, _ENOTONE of a series. */
 BLOOMFILE_API int bloomfile_measure_map(const bloomfile *f, double *fill, size_t cells);
 
 /* A page of a layout that is solved, by its head. This struct never changes. */

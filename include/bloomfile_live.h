@@ -27,7 +27,10 @@
  * Where. All who use a live file must be on one host and see one page cache: network and cluster
  * file systems are BLOOMFILE_EFILESYSTEM. On overlayfs a reader must be allowed to open the file
  * for writing, which gets it out of the layers below, where it would not see what writers add. A
- * system without /proc is BLOOMFILE_ENOBOOT, unless the file is clean and only read.
+ * system without /proc is BLOOMFILE_ENOBOOT, unless the file is clean and only read. A container
+ * that is shown a boot_id of its own (as by systemd-nspawn) takes the files that its host has open
+ * for writing for unclean, and the host those of the container; one that is shown the same after
+ * each boot does not notice that the machine died.
  *
  * Disks. A live file never changes its size, and all of it is allocated when it is made: a full
  * disk is ENOSPC then, and never a SIGBUS later (but for what copies on write, such as Btrfs, files
@@ -118,10 +121,11 @@ BLOOMFILE_API int bloomfile_create_memory(bloomfile **out, const struct bloomfil
 
 /* Adds a key; *was_new (may be NULL) tells whether that changed the filter. In the counting layout
  * every add counts, of a key that is there too.
- * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; with BLOOMFILE_ADD_EXACT those of fcntl; the
- * first time in a child of fork those of bloomfile_open(); when a series needs a further layer,
- * those of making a file, and BLOOMFILE_EREPLACED if its path is that of another one by now. After
- * an error the key may or may not have been added. */
+ * Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED; what bloomfile_status() tells; _EHASH
+ * (bloomfile_hash.h); with BLOOMFILE_ADD_EXACT those of fcntl; the first time in a child of fork
+ * those of bloomfile_open(); when a series needs a further layer, those of making a file, EMLINK,
+ * and BLOOMFILE_EREPLACED if its path is that of another one by now. After an error the key may or
+ * may not have been added. */
 BLOOMFILE_API int bloomfile_add(bloomfile *f, const void *key, size_t size, bool *was_new);
 
 /* The same for a digest, made by bloomfile_hash() WITH THE FILTER'S SEED. */
@@ -129,7 +133,7 @@ BLOOMFILE_API int bloomfile_add_digest(bloomfile *f, bloomfile_digest digest, bo
 
 /* n keys, one after the other, several times faster than one by one on filters larger than the
  * caches. was_new[i] is set for each, *new_keys to how many were; both may be NULL. Errors as
- * bloomfile_add(). */
+ * bloomfile_add(); was_new[] is then set in part, which tells nothing. */
 BLOOMFILE_API int bloomfile_add_many(bloomfile *f, const struct bloomfile_key *keys, size_t n,
                                      bool *was_new, size_t *new_keys);
 BLOOMFILE_API int bloomfile_add_digests(bloomfile *f, const bloomfile_digest *digests, size_t n,
@@ -156,7 +160,8 @@ BLOOMFILE_API int bloomfile_remove_digest(bloomfile *f, bloomfile_digest digest)
  * there now. A process that may not look at the path notices only that its file has no name left.
  * BLOOMFILE_ECHANGED: somebody has copied another file over it or cut it, and what was added is
  * lost with what was there. Errors: BLOOMFILE_EREADONLY, _EPOISONED, _ESEALED, _EREPLACED,
- * _ECHANGED; those of msync, fcntl and write. */
+ * _ECHANGED; what else bloomfile_status() tells; those of msync, fcntl and write; the first time in
+ * a child of fork, and for a series, those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_sync(bloomfile *f);
 
 /* Ends writing: what the handle counted is recorded, and the last writer of a file writes all of it
@@ -184,8 +189,9 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
  * synced, so that no page of it can have been lost. A sealed source is verified; of a live one the
  * ones are counted, and are BLOOMFILE_EBODY as in bloomfile_seal(), if they are known: no other
  * process writes, and in the layout counting not this handle either.
- * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED for the source, and
- * _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync. */
+ * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
+ * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
+ * of a live series, and in a child of fork, those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_seal_to(const char *path, const bloomfile *f, unsigned flags);
 
 /* The same to a descriptor, as bloomfile_builder_finish_fd(), by way of a temporary file in the

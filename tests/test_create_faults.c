@@ -443,6 +443,63 @@ static void a_child_that_copies_does_not_take_its_count_for_exact(void **state)
     assert_int_equal(unlink("new") | unlink("other"), 0);
 }
 
+/* ---- a program that has closed its standard streams, and writes to them */
+
+static int null;
+static bool apart; /* no message could have gone to a file of the library so far */
+
+static int open_to_add(void)
+{
+    return bloomfile_open(&made, "filter", BLOOMFILE_WRITE);
+}
+
+static int seal_to_stream(void)
+{
+    return bloomfile_seal_to_fd(null, source, NULL);
+}
+
+static void look_at_streams(enum fault_call call)
+{
+    for (int fd = STDIN_FILENO; call == ON_pwrite64 && fd <= STDERR_FILENO; fd++) {
+        const int flags = fcntl(fd, F_GETFL);
+        apart = apart && (flags < 0 || (flags & O_ACCMODE) == O_RDONLY);
+    }
+}
+
+static bool stays_apart(int (*make)(void), struct faults faults)
+{
+    faults.at_each_call = look_at_streams;
+    apart = true;
+    faults_begin(&faults);
+    int error = make();
+    if (error == 0 && made != NULL)
+        error = bloomfile_sync(made);
+    const unsigned writes = fault_calls(ON_pwrite64);
+    faults_end();
+    bloomfile_close(made);
+    made = NULL;
+    unlink("new");
+    return error == 0 && writes > 0 && apart;
+}
+
+static void no_file_gets_the_descriptor_of_a_standard_stream(void **state)
+{
+    (void)state;
+    static int (*const ways[])(void) = { create_new, create_in_memory, seal_to_new,
+                                         project,    seal_to_stream,   open_to_add };
+    for (size_t i = 0; i < 2 * ROWS(ways); i++) {
+        const struct faults faults = { .no_unnamed_files = i % 2 != 0 };
+        const pid_t child = fork();
+        if (child == 0) {
+            null = open("/dev/null", O_WRONLY);
+            for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+                close(fd);
+            _exit(stays_apart(ways[i / 2], faults) ? 0 : 1);
+        }
+        assert_child_succeeds(child);
+    }
+}
+
 /* ---- as libfuse has it: what is mapped of the file by its first name is not what others map */
 
 static const struct faults fuse = { .no_unnamed_files = true,
@@ -609,6 +666,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_in_memory_is_given_back),
         cmocka_unit_test(a_descriptor_limit_is_told),
         cmocka_unit_test(a_program_inherits_no_descriptor_of_them),
+        cmocka_unit_test(no_file_gets_the_descriptor_of_a_standard_stream),
         cmocka_unit_test(what_was_sealed_by_another_meanwhile_is_copied_but_not_rescued),
         cmocka_unit_test(a_source_that_cannot_be_synced_is_not_relied_on_any_more),
         cmocka_unit_test(where_a_link_is_an_inode_of_its_own_both_see_what_is_added),

@@ -72,7 +72,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
         error = bloomfile_name_hash(f, h->hash_id, h->self_test);
     if (error != 0)
         return error;
-    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);
     error = own < 0 ? errno : opening_join(f, own, flags);
     if (error == 0 && path != NULL)
         error = file_stat(own, &status);
@@ -142,7 +142,7 @@ int creating_file(bloomfile **out, const char *path, const char *like, struct he
 
 int creating_memory(bloomfile **out, struct header *h, unsigned flags)
 {
-    int fd = memfd_create("bloomfile", MFD_CLOEXEC);
+    int fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
     if (fd < 0)
         return errno;
     int error = open_new(out, fd, NULL, h, flags);

@@ -161,7 +161,7 @@ static int own_descriptor(int fd, int *own)
     error = file_open_again(fd, false, own);
     if (error != EACCES && (error != ENOENT || layered))
         return error;
-    *own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    *own = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);
     return *own < 0 ? errno : 0;
 }
 
@@ -228,7 +228,7 @@ static int open_once(bloomfile **out, const char *path, unsigned flags, int *res
     error = file_stat(fd, &status);
     if (error == 0)
         error = opening_range(&f, fd, &status, 0, BLOOMFILE_TO_END, flags);
-    if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, 0)) < 0)
+    if (error == 0 && f->header.layers > 1 && (*rest = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST)) < 0)
         error = errno;
     const bool layer =
         error == 0 && header_is_layer(&f->header); /* which joins when it is added to */

@@ -14,12 +14,23 @@
 
 #define WRITE_AT_ONCE ((size_t)1 << 30)
 
+int file_apart(int fd)
+{
+    if (fd < 0 || fd >= FILE_LEAST)
+        return fd;
+    const int apart = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST), error = errno;
+    close(fd);
+    errno = error;
+    return apart;
+}
+
 int file_open(const char *path, bool writable, int *fd)
 {
     int mode = writable ? O_RDWR : O_RDONLY;
     do
         *fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     while (*fd < 0 && errno == EINTR);
+    *fd = file_apart(*fd);
     return *fd < 0 ? errno : 0;
 }
 

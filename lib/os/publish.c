@@ -133,6 +133,12 @@ static int create_named(struct publication *p, unsigned attempt)
                    is_private(p) ? 0600 : 0666);
     if (p->fd < 0)
         return errno;
+    p->fd = file_apart(p->fd);
+    if (p->fd < 0) {
+        const int error = errno;
+        unlinkat(p->directory, p->temporary, 0);
+        return error;
+    }
     int error = hold_created(p, attempt);
     if (error != 0) {
         close(p->fd);
@@ -156,7 +162,7 @@ static int link_temporary(struct publication *p, unsigned attempt)
 static int open_temporary(struct publication *p)
 {
     if (access("/proc/self/fd", X_OK) == 0) {
-        p->fd = openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+        p->fd = file_apart(openat(p->directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666));
         if (p->fd >= 0)
             return 0;
         if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)

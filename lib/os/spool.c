@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "os/file.h"
+
 /* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
  * behind. */
 static int open_and_unlink(const char *folder, int *fd)
@@ -27,6 +29,8 @@ static int open_and_unlink(const char *folder, int *fd)
         close(*fd);
         *fd = -1;
     }
+    if (error == 0 && (*fd = file_apart(*fd)) < 0)
+        error = errno;
     return error;
 }
 
@@ -41,6 +45,7 @@ int spool_file(const char *folder, int *fd)
     do
         *fd = openat(AT_FDCWD, folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     while (*fd < 0 && errno == EINTR);
+    *fd = file_apart(*fd);
     if (*fd >= 0)
         return 0;
     if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)

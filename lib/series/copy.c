@@ -76,7 +76,7 @@ static int copy_to_memory(const struct layers *l, struct destination to, uint64_
 {
     if (size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
-    int fd = memfd_create("bloomfile", MFD_CLOEXEC);
+    int fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
     if (fd < 0)
         return errno;
     void *image = NULL;

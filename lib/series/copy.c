@@ -20,9 +20,8 @@ static uint64_t image_size(const bloomfile *layer)
 
 static uint64_t stride(const struct layers *l, size_t i)
 {
-    struct header h = l->list[i]->header;
-    h.header_size = GEOMETRY_FILE_HEADER;
-    return i + 1 < l->count ? header_layer_stride(&h) : image_size(l->list[i]);
+    const bloomfile *layer = l->list[i];
+    return i + 1 < l->count ? header_layer_stride(&layer->header) : image_size(layer);
 }
 
 static void describe(struct header *h, const struct layers *l, size_t i, uint64_t rest)

@@ -8,12 +8,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "faults.h"
 #include "handle/handle.h"
+#include "os/map.h"
 
 enum {
     PREFAULT = BLOOMFILE_PREFAULT,
@@ -337,6 +339,25 @@ static void a_truncated_file_is_told_and_no_signal(void **state)
     }
 }
 
+/* Wherever in memory it is: also at an address in which all low digits are 0. */
+static void a_page_that_the_file_has_lost_is_not_there(void **state)
+{
+    (void)state;
+    const size_t grain = (size_t)PAGE * PAGE;
+    const int fd = open("pages", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    uint8_t *wide = mmap(NULL, 2 * grain, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(fd >= 0 && wide != MAP_FAILED);
+    uint8_t *page = wide + -(uintptr_t)wide % grain;
+    const struct map map = { page, PAGE, page };
+    assert_int_equal(ftruncate(fd, PAGE), 0);
+    assert_ptr_equal(mmap(page, PAGE, PROT_READ, MAP_SHARED | MAP_FIXED, fd, 0), page);
+    assert_true(map_is_there(&map, page, PAGE));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_false(map_is_there(&map, page, PAGE));
+    munmap(wide, 2 * grain);
+    close(fd);
+}
+
 int main(void)
 {
 #define IN_NEW_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -350,6 +371,7 @@ int main(void)
         IN_NEW_DIR(a_disk_that_fails_under_an_old_kernel_is_an_error),
         IN_NEW_DIR(a_file_that_shrinks_while_it_is_fetched_is_an_error),
         IN_NEW_DIR(a_truncated_file_is_told_and_no_signal),
+        IN_NEW_DIR(a_page_that_the_file_has_lost_is_not_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

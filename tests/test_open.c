@@ -146,6 +146,11 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
         assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EPARAMS);
         assert_null(f);
     }
+    bloomfile *none;
+    assert_error(bloomfile_open_memory(&none, image.data, image.size, BLOOMFILE_WRITE),
+                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_open_fd(&none, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_WRITE),
+                 BLOOMFILE_EPARAMS);
     close(fd);
     free(image.data);
 }
@@ -273,6 +278,7 @@ static void a_descriptor_that_cannot_be_read_is_refused(void **state)
     int write_only = open("filter", O_WRONLY), directory = open(".", O_RDONLY), pipes[2];
     assert_error(bloomfile_open_fd(&f, write_only, 0, BLOOMFILE_TO_END, 0), EBADF);
     assert_error(bloomfile_open_fd(&f, directory, 0, BLOOMFILE_TO_END, 0), EISDIR);
+    assert_error(bloomfile_open_fd(&f, directory, 1 << 30, BLOOMFILE_TO_END, 0), EISDIR);
     assert_int_equal(pipe(pipes), 0);
     assert_error(bloomfile_open_fd(&f, pipes[0], 0, BLOOMFILE_TO_END, 0), BLOOMFILE_ENOTREGULAR);
     assert_null(f);

@@ -104,6 +104,7 @@ static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
     size_t descriptors = open_descriptors();
     bloomfile *f = (bloomfile *)&f;
     faults_begin(&faults);
+    errno = 0;
     int error = open_it(&f);
     faults_end();
     assert_int_equal(f == NULL, error != 0);
@@ -202,8 +203,11 @@ static void a_live_file_is_refused_if_the_boot_cannot_be_told(void **state)
 {
     (void)state;
     bloomfile *f;
-    assert_error(open_with(open_live, (struct faults){ .text_read = "01234567-89ab" }),
-                 BLOOMFILE_ENOBOOT);
+    static const char *const texts[] = { "01234567-89ab", "0123456:-89ab-cdef-0123-456789abcdef",
+                                         "g1234567-89ab-cdef-0123-456789abcdef0" };
+    for (size_t i = 0; i < ROWS(texts); i++)
+        assert_error(open_with(open_live, (struct faults){ .text_read = texts[i] }),
+                     BLOOMFILE_ENOBOOT);
     assert_error(open_with(open_live, once(ON_open64, 3, ENOENT)), BLOOMFILE_ENOBOOT);
     assert_error(open_with(open_live, from_then_on(ON_open64, 2, ENOENT)), BLOOMFILE_ENOBOOT);
     struct faults faults = from_then_on(ON_open64, 2, ENOENT);

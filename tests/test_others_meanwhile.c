@@ -651,6 +651,41 @@ static void an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed(void *
     free(before.data);
 }
 
+/* ---- children of fork */
+
+static pid_t forked;
+
+static void fork_in_the_middle(void)
+{
+    forked = fork();
+}
+
+static void use_the_stack_again(void)
+{
+    volatile char bytes[1 << 16];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = 'x';
+}
+
+/* Where a sync was at work in the parent, other things are in the child's memory by now. */
+static void a_child_that_was_made_during_a_sync_has_children_too(void **state)
+{
+    (void)state;
+    const int error = with_others(sync_writer, ON_msync, 1, fork_in_the_middle);
+    if (forked == 0) {
+        alarm(20);
+        use_the_stack_again();
+        pid_t grandchild = fork();
+        alarm(20);
+        int status = 0;
+        if (grandchild > 0)
+            waitpid(grandchild, &status, 0);
+        _exit(grandchild < 0 || status != 0);
+    }
+    assert_error(error, 0);
+    assert_child_succeeds(forked);
+}
+
 /* ---- paths */
 
 /* On another file system, where there is one. */
@@ -810,16 +845,19 @@ static void a_child_that_never_wrote_is_told_that_the_file_is_another(void **sta
 static void a_child_that_cannot_open_the_file_anew_does_not_say_that_all_is_well(void **state)
 {
     (void)state;
+    const struct faults rows[] = { once(ON_open64, 1, EMFILE), once(ON_fcntl64, 1, EINVAL),
+                                   once(ON_pread64, 1, EIO) };
     mark_sync_begun();
-    pid_t child = fork();
-    if (child == 0) {
-        const struct faults faults = once(ON_open64, 1, EMFILE);
-        faults_begin(&faults);
-        int error = bloomfile_status(writer);
-        faults_end();
-        _exit(error != EMFILE);
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            faults_begin(&rows[i]);
+            int error = bloomfile_status(writer);
+            faults_end();
+            _exit(error != rows[i].error);
+        }
+        assert_child_succeeds(child);
     }
-    assert_child_succeeds(child);
 }
 
 /* Nor does it open anything where no mark is, and what it opens it closes. */
@@ -1024,6 +1062,7 @@ int main(void)
         ALONE(the_sequence_of_another_filter_says_nothing_of_this_one),
         ALONE(a_seal_that_another_one_has_completed_is_left_alone),
         ALONE(an_unfinished_seal_that_is_damaged_meanwhile_is_not_completed),
+        ALONE(a_child_that_was_made_during_a_sync_has_children_too),
         ALONE(a_link_that_leads_to_another_file_is_stale),
         ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
         ALONE(a_directory_without_a_name_leaves_the_path_as_it_was_given),

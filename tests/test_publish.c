@@ -18,6 +18,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "os/publish.h"
+
 enum {
     NOBODY = 65534
 };
@@ -97,6 +99,23 @@ static void a_replacement_keeps_the_permissions(void **state)
         assert_int_equal(status_of("old").st_mode, S_IFREG | modes[i]);
         assert_int_equal(unlink("old"), 0);
     }
+}
+
+/* Others never see more of it than of what it replaces, as that is at the moment. */
+static void a_replacement_has_the_permissions_from_the_start_and_those_of_the_end(void **state)
+{
+    (void)state;
+    struct publication *p;
+    struct stat status;
+    int fd;
+    write_file("old", "", 0);
+    set_mode("old", 0600);
+    assert_error(publish_start(&p, "old", true, &fd), 0);
+    assert_int_equal(fstat(fd, &status), 0);
+    assert_int_equal(status.st_mode, S_IFREG | 0600);
+    set_mode("old", 0640);
+    assert_error(publish_finish(p), 0);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0640);
 }
 
 static void a_replacement_keeps_the_owner_where_that_is_allowed(void **state)
@@ -211,14 +230,14 @@ static void without_its_group_a_list_is_dropped_and_nobody_gains_by_that(void **
     if (chown("old", 0, group) != 0)
         skip();
     give_list("old", LIST, 6, 4);
-    set_mode("old", 0666);
+    set_mode("old", 0777);
     in_group = false;
     int result = in_child(replace_as_nobody);
     if (result == CANNOT)
         skip();
     assert_int_equal(result, AS_EXPECTED);
     assert_int_equal(list_of("old", list), 0);
-    assert_int_equal(status_of("old").st_mode, S_IFREG | 0600);
+    assert_int_equal(status_of("old").st_mode, S_IFREG | 0700);
 }
 
 static void who_had_less_by_the_group_than_others_does_not_gain(void **state)
@@ -410,6 +429,7 @@ int main(void)
         IN_NEW_DIR(an_existing_file_is_kept_unless_told_otherwise),
         IN_NEW_DIR(replacing_what_is_not_there_makes_it),
         IN_NEW_DIR(a_replacement_keeps_the_permissions),
+        IN_NEW_DIR(a_replacement_has_the_permissions_from_the_start_and_those_of_the_end),
         IN_NEW_DIR(a_replacement_keeps_the_owner_where_that_is_allowed),
         IN_NEW_DIR(a_group_s_rights_stay_with_the_group),
         IN_NEW_DIR(a_replacement_keeps_the_access_control_list),

@@ -213,6 +213,38 @@ static void a_key_is_new_only_if_no_layer_has_it(void **state)
     finish(f);
 }
 
+/* There is room in the one that it knows as the newest. */
+static void a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new(void **state)
+{
+    (void)state;
+    bloomfile *f = create("two", BLOOMFILE_GROW), *other = opened("two", BLOOMFILE_WRITE);
+    bool was_new = true;
+    for (int i = 0; i < 2; i++)
+        assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
+    uint64_t at = 0;
+    while (!(was_new && bloomfile_layers(other) == 2))
+        assert_error(bloomfile_add_digest(other, number(0, at++), &was_new), 0);
+    assert_error(bloomfile_add_digest(f, number(0, at - 1), &was_new), 0);
+    assert_false(was_new);
+    finish(other);
+    finish(f);
+}
+
+static void one_writer_fills_a_layer_to_the_last_key(void **state)
+{
+    (void)state;
+    static const uint64_t capacities[] = { 599, 999, 1001 };
+    for (size_t i = 0; i < ROWS(capacities); i++) {
+        bloomfile *f;
+        struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+        params.capacity = capacities[i];
+        assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+        add_numbers_to(f, 0, 2 * capacities[i], 1);
+        assert_int_equal(info_of(bloomfile_layer(f, 0)).keys, capacities[i]);
+        bloomfile_close(f);
+    }
+}
+
 static void a_reader_finds_what_was_added_to_layers_it_does_not_know(void **state)
 {
     (void)state;
@@ -258,6 +290,7 @@ static void a_key_stays_for_its_generations(void **state)
         snprintf(path, sizeof path, "forget-%zu", g);
         const uint32_t all = generations[g];
         bloomfile *f = create(path, all), *r = opened(path, 0);
+        assert_true(info_of(bloomfile_layer(f, 0)).fpr == 0.01 / all); /* and all keep the rate */
         const size_t least = (all - 1) * FIRST, end = 10 * all * FIRST;
         bool *was_new = calloc(end, sizeof *was_new);
         for (uint64_t i = 0; i < end; i++) {
@@ -822,6 +855,7 @@ static void assert_sealed_series(bloomfile *f)
     assert_int_equal(m.ones, info_of(f).ones);
     assert_error(bloomfile_add_digest(f, 1, NULL), BLOOMFILE_ESEALED);
     assert_error(bloomfile_rescue("x", f, 0), BLOOMFILE_ESEALED);
+    assert_error(bloomfile_rescue("missing/x", f, 0), BLOOMFILE_ESEALED);
     bloomfile_close(f);
 }
 
@@ -1019,6 +1053,28 @@ static void a_layer_has_no_room_for_what_another_writer_has_added(void **state)
     }
 }
 
+/* As the sample tells. */
+static void two_writers_fill_a_layer_but_for_a_few_keys(void **state)
+{
+    (void)state;
+    enum {
+        CAPACITY = 600000
+    };
+    bloomfile *f, *other;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    params.capacity = CAPACITY;
+    params.fpr = 0.1;
+    assert_error(bloomfile_create(&f, "shared", &params, 0), 0);
+    other = opened("shared", BLOOMFILE_WRITE);
+    size_t new_keys = 0;
+    uint64_t at = 0;
+    for (; bloomfile_layers(f) == 1; at += 1000)
+        new_keys += add_numbers_to(f, at, at + 1000, 1000);
+    assert_in_range(new_keys, CAPACITY / 1000 * 995, CAPACITY);
+    finish(other);
+    finish(f);
+}
+
 static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 {
     (void)state;
@@ -1128,7 +1184,13 @@ static void an_application_s_hash_is_named_once_for_all_layers(void **state)
     assert_error(bloomfile_create(&f, "hash", &params, 0), 0);
     add_numbers_to(f, 0, MANY, 100);
     assert_int_equal(absent_of(f, 0, MANY), 0);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
     finish(f);
+    f = opened("sealed", BLOOMFILE_APP_HASH);
+    assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
+    assert_error(bloomfile_name_hash(f, 0x80000005, 77), 0);
+    assert_false(bloomfile_contains_digest(f, number(0, ABSENT)));
+    bloomfile_close(f);
     assert_error(open_error("hash", 0), BLOOMFILE_EHASH);
     f = opened("hash", BLOOMFILE_APP_HASH);
     assert_true(bloomfile_contains_digest(f, number(0, ABSENT)));
@@ -1174,6 +1236,8 @@ int main(void)
         TEST(each_layer_is_twice_as_large_and_all_keep_the_rate),
         TEST(what_is_made_does_not_depend_on_batches_or_on_where),
         TEST(a_key_is_new_only_if_no_layer_has_it),
+        TEST(a_key_that_another_writer_has_added_to_a_newer_layer_is_not_new),
+        TEST(one_writer_fills_a_layer_to_the_last_key),
         TEST(a_reader_finds_what_was_added_to_layers_it_does_not_know),
         TEST(the_next_run_goes_on),
         TEST(a_key_stays_for_its_generations),
@@ -1207,6 +1271,7 @@ int main(void)
         TEST(a_set_whose_newest_layer_is_the_last_is_followed_by_none),
         TEST(a_child_makes_layers_that_its_parent_finds),
         TEST(a_layer_has_no_room_for_what_another_writer_has_added),
+        TEST(two_writers_fill_a_layer_but_for_a_few_keys),
         TEST(in_memory_a_child_never_says_no_to_its_parent_s_keys),
         TEST(in_memory_a_child_makes_no_layer),
         TEST(an_application_s_hash_is_named_once_for_all_layers),

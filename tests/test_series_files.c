@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -438,6 +439,136 @@ static void a_number_that_is_interrupted_is_asked_for_again(void **state)
     finish(f);
 }
 
+static void without_an_identity_no_series_is_made(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    const struct faults faults = once(ON_getrandom, 1, EIO);
+    faults_begin(&faults);
+    const int error = bloomfile_create(&f, "grow", &params, 0);
+    faults_end();
+    assert_error(error, EIO);
+    assert_int_equal(entries_in_dir(), 0);
+}
+
+static void why_there_is_no_memory_for_a_copy_is_told(void **state)
+{
+    (void)state;
+    void *image;
+    size_t size;
+    bloomfile *f = create("grow", BLOOMFILE_GROW, 2);
+    const struct faults faults = once(ON_memfd_create, 1, EMFILE);
+    faults_begin(&faults);
+    const int error = bloomfile_seal_to_memory(&image, &size, f);
+    faults_end();
+    assert_error(error, EMFILE);
+    finish(f);
+}
+
+/* ---- the name that was given */
+
+/* By which no layer was opened that there still is. */
+static void a_link_in_a_folder_that_is_none_any_more_leads_nowhere(void **state)
+{
+    (void)state;
+    finish(create("ring", 2, 2));
+    assert_int_equal(mkdir("folder", 0700), 0);
+    make_symlink("../ring", "folder/link");
+    bloomfile *f = open_writer("folder/link");
+    for (uint64_t i = 0; info_of(f).layer < 3; i++)
+        assert_error(bloomfile_add_digest(f, number(1, i), NULL), 0);
+    assert_error(bloomfile_sync(f), 0);
+    assert_int_equal(rename("folder", "away"), 0);
+    write_file("folder", "", 0);
+    assert_int_equal(bloomfile_is_stale(f), 1);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    bloomfile_close(f);
+}
+
+static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
+{
+    (void)state;
+    finish(create("grow", BLOOMFILE_GROW, 2));
+    make_symlink("grow", "link");
+    bloomfile *f = open_writer("link");
+    const struct faults faults = from_then_on(ON_stat64, 1, EACCES);
+    faults_begin(&faults);
+    const int error = bloomfile_sync(f), stale = bloomfile_is_stale(f);
+    faults_end();
+    assert_true(fault_calls(ON_stat64) > 0);
+    assert_error(error, 0);
+    assert_int_equal(stale, 0);
+    finish(f);
+}
+
+/* ---- what a handle keeps */
+
+/* What was found wrong with a layer is known to the handle of it. */
+static void a_layer_that_is_known_is_not_opened_again(void **state)
+{
+    (void)state;
+    enum {
+        GENERATIONS = 5
+    };
+    bloomfile *f = create("ring", GENERATIONS, GENERATIONS), *r;
+    r = opened("ring", BLOOMFILE_APP_HASH);
+    const bloomfile *known[GENERATIONS];
+    for (size_t i = 0; i < GENERATIONS; i++)
+        known[i] = bloomfile_layer(r, i);
+    assert_error(fill(f), 0);
+    assert_error(bloomfile_status(r), 0);
+    assert_int_equal(info_of(r).layer, GENERATIONS);
+    for (size_t i = 0; i + 1 < GENERATIONS; i++)
+        assert_ptr_equal(bloomfile_layer(r, i), known[i + 1]);
+    bloomfile_close(r);
+    finish(f);
+}
+
+static int save(const bloomfile *f)
+{
+    return bloomfile_rescue("saved", f, 0);
+}
+
+/* Of the layers that the handle had then. */
+static void a_question_that_was_answered_holds_no_layer_open(void **state)
+{
+    (void)state;
+    int (*const questions[])(const bloomfile *f) = { bloomfile_status, bloomfile_is_stale, save };
+    for (size_t i = 0; i < ROWS(questions); i++) {
+        bloomfile *f = create("ring", 2, 2), *r = opened("ring", BLOOMFILE_APP_HASH);
+        const struct bloomfile_info info = info_of(f);
+        assert_error(bloomfile_name_hash(r, info.hash_id, info.self_test), 0);
+        assert_error(questions[i](r), 0);
+        const size_t before = open_descriptors();
+        for (uint64_t at = 0; info_of(f).layer < 12; at++) {
+            assert_error(bloomfile_add_digest(f, number(1, at), NULL), 0);
+            assert_true(bloomfile_contains_digest(r, number(1, at)));
+        }
+        assert_int_equal(info_of(r).layer, 12);
+        assert_true(open_descriptors() < before + 6);
+        bloomfile_close(r);
+        finish(f);
+        assert_int_equal(system("rm -f ring* saved*"), 0);
+    }
+}
+
+/* ---- syncing */
+
+static void a_sync_flushes_no_layer_that_is_clean(void **state)
+{
+    (void)state;
+    finish(create("grow", BLOOMFILE_GROW, 4));
+    bloomfile *f = open_writer("grow");
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);
+    faults_begin(&(struct faults){ 0 });
+    const int error = bloomfile_sync(f);
+    faults_end();
+    assert_error(error, 0);
+    assert_int_equal(fault_calls(ON_fdatasync), 0);
+    finish(f);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 /* ---- children of fork */
@@ -539,6 +670,13 @@ int main(void)
         TEST(a_rate_that_the_next_layer_cannot_reach_ends_a_series),
         TEST(a_body_without_a_zero_takes_keys_all_the_same),
         TEST(a_number_that_is_interrupted_is_asked_for_again),
+        TEST(without_an_identity_no_series_is_made),
+        TEST(why_there_is_no_memory_for_a_copy_is_told),
+        TEST(a_link_in_a_folder_that_is_none_any_more_leads_nowhere),
+        TEST(a_name_that_cannot_be_looked_at_is_not_gone),
+        TEST(a_layer_that_is_known_is_not_opened_again),
+        TEST(a_question_that_was_answered_holds_no_layer_open),
+        TEST(a_sync_flushes_no_layer_that_is_clean),
         TEST(a_child_opens_each_layer_anew_before_it_syncs_it),
         TEST(a_child_opens_the_layer_anew_whose_mark_it_makes_durable),
         TEST(a_child_that_is_told_of_a_failed_write_poisons_the_layer),

@@ -229,6 +229,36 @@ static void a_late_key_is_not_added_to_a_poisoned_layer(void **state)
     end();
 }
 
+/* Until there is no room; and nobody can make another one. */
+static void make_one_and_fill_the_disk(void)
+{
+    static const struct faults disk_full = {
+        .call = ON_fallocate64, .nth = 1, .error = ENOSPC, .for_ever = true
+    };
+    make_one();
+    faults_begin(&disk_full);
+    while (bloomfile_add_digest(other, number(0, at), NULL) == 0)
+        at++;
+}
+
+/* The first of them follows to the next layer, in which there is no room for more. */
+static void a_batch_with_a_late_key_is_added_as_a_whole_or_refused(void **state)
+{
+    (void)state;
+    uint64_t digests[MANY];
+    for (uint64_t i = 0; i < MANY; i++)
+        digests[i] = number(0, KEY + i);
+    begin(2, 0);
+    looks_left = 2;
+    at_the_look = make_one_and_fill_the_disk;
+    const int error = bloomfile_add_digests(writer, digests, MANY, NULL, NULL);
+    faults_end();
+    assert_int_equal(looks_left, 0);
+    assert_error(error, ENOSPC);
+    assert_false(finds(reader, KEY + MANY - 1));
+    end();
+}
+
 static void poison_first(void)
 {
     poison_records("series");
@@ -568,7 +598,15 @@ static void clear_mark(const char *path)
         change_record(path, slot, RECORD_AT_flags, 4, 0);
 }
 
-/* Opens it to write with that fault; afterwards it has all its keys. */
+static bool first_has_mark(void)
+{
+    struct bytes first = read_file("series");
+    const bool has = header_has_successor(first.data);
+    free(first.data);
+    return has;
+}
+
+/* Opens it to write with that fault, or is told; afterwards it has all its keys. */
 static int open_without_mark(struct faults faults)
 {
     begin(BLOOMFILE_GROW, 0);
@@ -579,6 +617,7 @@ static int open_without_mark(struct faults faults)
     faults_begin(&faults);
     const int error = open_to_write();
     faults_end();
+    assert_true(error != 0 || first_has_mark());
     bloomfile *f = opened("series", 0);
     assert_true(has_numbers(f, ABSENT, at));
     bloomfile_close(f);
@@ -593,6 +632,11 @@ static void who_cannot_set_a_missing_mark_does_not_open_the_series(void **state)
     assert_error(open_without_mark(once(ON_pwrite64, 1, EIO)), EIO);
     for (unsigned nth = 2; open_without_mark(once(ON_pwrite64, nth, EIO)) != 0; nth++)
         ;
+    unsigned calls = 1;
+    for (unsigned nth = 0; nth <= calls; nth++) {
+        open_without_mark(once(ON_fcntl64, nth, ENOLCK)); /* also those of exact adders */
+        calls = nth == 0 ? fault_calls(ON_fcntl64) : calls;
+    }
 }
 
 /* The name of the next layer may not be on disk yet. */
@@ -604,13 +648,17 @@ static void nor_who_cannot_sync_the_folder_before(void **state)
         int error;
     } rows[] = { { ON_strdup, ENOMEM }, { ON_open64, EMFILE }, { ON_fsync, EIO } };
     for (size_t i = 0; i < ROWS(rows); i++) {
-        unsigned calls = 1, failed = 0;
+        unsigned calls = 1, failed = 0, syncs = 0;
         for (unsigned nth = 0; nth <= calls; nth++) {
             const int error = open_without_mark(once(rows[i].call, nth, rows[i].error));
             assert_error(error, error != 0 ? rows[i].error : 0);
             failed += error != 0;
-            if (nth == 0)
+            if (nth == 0) {
                 calls = fault_calls(rows[i].call);
+                syncs = fault_calls(ON_fsync);
+            }
+            if (error == 0)
+                assert_int_equal(fault_calls(ON_fsync), syncs);
         }
         assert_true(failed > 0);
     }
@@ -646,9 +694,7 @@ static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(voi
     assert_error(with_others(create_it, ON_open64, fault_calls(ON_open64), grow_and_be_killed), 0);
     assert_true(has_numbers(writer, 0, FIRST + 2));
     assert_error(bloomfile_add_digest(writer, number(0, KEY), NULL), 0);
-    struct bytes first = read_file("series");
-    assert_true(header_has_successor(first.data));
-    free(first.data);
+    assert_true(first_has_mark());
     end();
 }
 
@@ -710,6 +756,19 @@ static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
     }
 }
 
+static void a_generation_that_began_by_a_wrong_clock_ends_all_the_same(void **state)
+{
+    (void)state;
+    struct timespec now;
+    assert_int_equal(__real_clock_gettime(CLOCK_REALTIME, &now), 0);
+    seconds_gone = -now.tv_sec - 100;
+    begin(2, 0);
+    seconds_gone = 0;
+    assert_error(add_key(), 0);
+    assert_true(info_of(writer).layer > 0);
+    end();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, enter_temp_dir, leave_temp_dir)
 
 int main(void)
@@ -720,6 +779,7 @@ int main(void)
         TEST(a_late_key_follows_as_far_as_others_go),
         TEST(a_late_key_that_cannot_follow_is_refused),
         TEST(a_late_key_is_not_added_to_a_poisoned_layer),
+        TEST(a_batch_with_a_late_key_is_added_as_a_whole_or_refused),
         TEST(a_layer_that_is_poisoned_before_the_add_takes_no_key),
         TEST(an_exact_adder_never_counts_what_the_next_layer_has),
         TEST(what_an_exact_adder_is_told_is_added_is_there),
@@ -741,6 +801,7 @@ int main(void)
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
         TEST(a_rescue_that_fails_takes_nothing_of_others_away),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
+        TEST(a_generation_that_began_by_a_wrong_clock_ends_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -14,6 +14,7 @@
 #include "handle/opening.h"
 #include "image/image.h"
 #include "image/params.h"
+#include "os/apart.h"
 #include "os/file.h"
 #include "os/filesystem.h"
 #include "os/publish.h"

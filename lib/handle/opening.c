@@ -18,6 +18,7 @@
 #include "handle/sealing.h"
 #include "image/body.h"
 #include "kernel/dispatch.h"
+#include "os/apart.h"
 #include "os/file.h"
 #include "os/filesystem.h"
 

@@ -12,17 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WRITE_AT_ONCE ((size_t)1 << 30)
+#include "os/apart.h"
 
-int file_apart(int fd)
-{
-    if (fd < 0 || fd >= FILE_LEAST)
-        return fd;
-    const int apart = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST), error = errno;
-    close(fd);
-    errno = error;
-    return apart;
-}
+#define WRITE_AT_ONCE ((size_t)1 << 30)
 
 int file_open(const char *path, bool writable, int *fd)
 {

@@ -8,14 +8,6 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* The descriptors below this one are the standard streams, even while a program has closed them:
- * what it then writes to them must not go to a file of ours. */
-#define FILE_LEAST 3
-
-/* Takes over a new descriptor, and returns one that is none of these; -1 and errno: it is closed,
- * or was -1. */
-int file_apart(int fd);
-
 /* Opens without ever blocking, on a FIFO for example. 0 or an errno. */
 int file_open(const char *path, bool writable, int *fd);
 

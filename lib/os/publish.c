@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/apart.h"
 #include "os/file.h"
 #include "os/filesystem.h"
 #include "os/rename.h"

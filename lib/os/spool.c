@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "os/file.h"
+#include "os/apart.h"
 
 /* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
  * behind. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "combine/combine.h"
+#include "os/apart.h"
 #include "os/file.h"
 #include "os/hugepages.h"
 #include "series/lookup.h"

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ * By fcntl(F_DUPFD). */
 #include "os/apart.h"
 
 #include <errno.h>

@@ -274,6 +274,49 @@ static void one_that_the_system_would_never_give_is_refused(void **state)
     }
 }
 
+static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
+{
+    (void)state;
+    for (uint32_t layout = BLOOMFILE_BLOCKED; layout <= BLOOMFILE_COUNTING; layout++)
+        for (uint32_t hashes = 0; hashes <= 3; hashes += 3)
+            for (size_t r = 0; r < 2; r++) {
+                struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+                struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+                bloomfile *f;
+                params.layout = layout;
+                params.bits = 512 * 100;
+                params.hashes = hashes;
+                params.fpr = r == 0 ? 0 : 0.0001;
+                assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+                bloomfile_get_info(f, &info);
+                bloomfile_close(f);
+                const uint64_t n = info.capacity;
+                const double rate = r == 0 ? 0.01 : 0.0001;
+                const uint32_t next =
+                    hashes != 0 ? hashes : bloomfile_hashes_for(layout, params.bits, n + 1);
+                assert_int_equal(info.hashes, hashes != 0
+                                                  ? hashes
+                                                  : bloomfile_hashes_for(layout, params.bits, n));
+                assert_true(bloomfile_fpr_for(layout, params.bits, info.hashes, n) <= rate);
+                assert_true(bloomfile_fpr_for(layout, params.bits, next, n + 1) > rate);
+            }
+}
+
+/* Of which none keeps any rate. */
+static void one_bit_has_room_for_a_key(void **state)
+{
+    (void)state;
+    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    bloomfile *f;
+    params.layout = BLOOMFILE_CLASSIC;
+    params.bits = 1;
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    bloomfile_get_info(f, &info);
+    assert_int_equal(info.capacity, 1);
+    bloomfile_close(f);
+}
+
 static void assert_works(bloomfile *f, int error)
 {
     const bool works = error == 0 && bloomfile_add_digest(f, number(0, 1), NULL) == 0 &&
@@ -467,6 +510,8 @@ int main(void)
         IN_NEW_DIR(a_sole_adder_adds_what_others_would),
         IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
         IN_NEW_DIR(one_that_the_system_would_never_give_is_refused),
+        IN_NEW_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate),
+        IN_NEW_DIR(one_bit_has_room_for_a_key),
         IN_NEW_DIR(who_has_closed_the_standard_streams_can_make_one),
         IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),

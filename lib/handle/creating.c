@@ -19,11 +19,14 @@
 #include "os/filesystem.h"
 #include "os/publish.h"
 
-int creating_plan(const struct bloomfile_params *p, struct header *h)
+int creating_plan(const struct bloomfile_params *given, struct header *h)
 {
-    if (p->capacity == 0 && p->bits == 0)
+    struct bloomfile_params p = *given;
+    if (p.capacity == 0 && p.bits == 0)
         return BLOOMFILE_ECAPACITY;
-    int error = params_plan(p, 0, GEOMETRY_FILE_HEADER, h);
+    if (p.capacity == 0)
+        params_fill(&p);
+    int error = params_plan(&p, 0, GEOMETRY_FILE_HEADER, h);
     if (error == 0)
         creating_describe(h);
     return error;

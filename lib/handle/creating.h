@@ -6,7 +6,7 @@
 #include "handle/handle.h"
 
 /* The header for parameters that params_take() has checked. */
-int creating_plan(const struct bloomfile_params *p, struct header *h);
+int creating_plan(const struct bloomfile_params *given, struct header *h);
 
 /* Completes a header that says what the filter is like. */
 void creating_describe(struct header *h);

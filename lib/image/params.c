@@ -70,6 +70,26 @@ int params_refuse_of_live(const struct bloomfile_params *p)
     return p->series != 0 || p->period != 0 ? BLOOMFILE_EPARAMS : 0;
 }
 
+static double rate_of(const struct bloomfile_params *p, uint64_t keys)
+{
+    const uint32_t k = p->hashes != 0 ? p->hashes : bloomfile_hashes_for(p->layout, p->bits, keys);
+    return bloomfile_fpr_for(p->layout, p->bits, k, keys);
+}
+
+void params_fill(struct bloomfile_params *p)
+{
+    const double fpr = p->fpr != 0 ? p->fpr : SIZING_DEFAULT_FPR;
+    uint64_t fit = 1, too_many = p->bits + 1;
+    while (too_many - fit > 1) {
+        const uint64_t middle = fit + (too_many - fit) / 2;
+        if (rate_of(p, middle) <= fpr)
+            fit = middle;
+        else
+            too_many = middle;
+    }
+    p->capacity = fit;
+}
+
 bool params_need_keys(const struct bloomfile_params *p)
 {
     const bool hashes_depend = p->hashes == 0 && !layout_of(p->layout)->solved;

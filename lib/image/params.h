@@ -20,6 +20,9 @@ int params_refuse_of_live(const struct bloomfile_params *p);
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);
 
+/* Of bits without a capacity: sets it to as many keys as keep the rate. */
+void params_fill(struct bloomfile_params *p);
+
 /* Whether layout, k and m depend on the number of keys. */
 bool params_need_keys(const struct bloomfile_params *p);
 

@@ -26,27 +26,6 @@ static void summarize(const struct create *c, const struct bloomfile_info *info)
              forgets ? " each" : "");
 }
 
-static double rate_of(const struct bloomfile_params *p, uint64_t keys)
-{
-    uint32_t hashes = p->hashes > 0 ? p->hashes : bloomfile_hashes_for(p->layout, p->bits, keys);
-    return bloomfile_fpr_for(p->layout, p->bits, hashes, keys);
-}
-
-/* The most keys, at least 1, with which so many bits keep the rate. */
-static uint64_t room_for(const struct bloomfile_params *p)
-{
-    double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
-    uint64_t fits = 1, too_many = p->bits + 1;
-    while (too_many - fits > 1) {
-        uint64_t middle = fits + (too_many - fits) / 2;
-        if (rate_of(p, middle) <= fpr)
-            fits = middle;
-        else
-            too_many = middle;
-    }
-    return fits;
-}
-
 void create_live(const struct create *c)
 {
     bloomfile *f;
@@ -56,8 +35,6 @@ void create_live(const struct create *c)
                                      .shown_ns = c->quiet ? -1 : 0 };
     target_check(c->path, c->force);
     framing_record(&params, &c->keys);
-    if (params.capacity == 0 && params.series == 0)
-        params.capacity = room_for(&params);
     cli_progress_step(&progress);
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
     if (error != 0)

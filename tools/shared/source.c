@@ -67,10 +67,24 @@ static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
     return n;
 }
 
+/* 0 of what is no regular file; -1 and errno. */
 static off_t size_of(const struct source *s)
 {
     struct stat st;
-    return fstat(s->fd, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+    if (fstat(s->fd, &st) != 0)
+        return -1;
+    return S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
+/* Whether all of it was there until its end. */
+static bool has_all(const struct source *s, const char **reason)
+{
+    const off_t size = size_of(s);
+    if (size < 0)
+        *reason = bloomfile_strerror(errno);
+    else if (size < s->size)
+        *reason = "it has become shorter meanwhile";
+    return size >= s->size;
 }
 
 int source_open(struct source *s, const char *path)
@@ -78,11 +92,16 @@ int source_open(struct source *s, const char *path)
     s->fd = is_standard_input(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (s->fd < 0)
         return errno;
+    s->is_open = true;
     s->size = size_of(s);
+    if (s->size < 0) {
+        const int error = errno;
+        source_close(s);
+        return error;
+    }
     (void)posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     if (s->packed)
         s->unpack = unpack_new(read_bytes, s);
-    s->is_open = true;
     return 0;
 }
 
@@ -95,11 +114,7 @@ ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **rea
         return -1;
     if (n < 0)
         *reason = bloomfile_strerror(error);
-    if (n == 0 && size_of(s) < s->size) {
-        *reason = "it has become shorter meanwhile";
-        return -1;
-    }
-    return n;
+    return n == 0 && !has_all(s, reason) ? -1 : n;
 }
 
 void source_close(struct source *s)

@@ -64,8 +64,9 @@ static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
         const struct faults faults = { .read_only = true };
         faults_begin(&faults);
         const int error = bloomfile_seal_to("copy", writer, 0);
+        const unsigned reopened = fault_calls(ON_dup3);
         faults_end();
-        _exit(error == 0 ? 0 : 1);
+        _exit(error == 0 && reopened == 1 ? 0 : 1);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);

@@ -302,19 +302,22 @@ static void of_bits_alone_the_capacity_is_what_keeps_the_rate(void **state)
             }
 }
 
-/* Of which none keeps any rate. */
-static void one_bit_has_room_for_a_key(void **state)
+/* Of which none keeps the first rate; and more would keep the second. */
+static void bits_alone_have_a_key_at_least_and_one_for_each_at_most(void **state)
 {
     (void)state;
-    struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    bloomfile *f;
-    params.layout = BLOOMFILE_CLASSIC;
-    params.bits = 1;
-    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
-    bloomfile_get_info(f, &info);
-    assert_int_equal(info.capacity, 1);
-    bloomfile_close(f);
+    for (uint64_t bits = 1; bits <= 1000; bits += 999) {
+        struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
+        struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+        bloomfile *f;
+        params.layout = BLOOMFILE_CLASSIC;
+        params.bits = bits;
+        params.fpr = bits == 1 ? 0.01 : 0.9;
+        assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+        bloomfile_get_info(f, &info);
+        assert_int_equal(info.capacity, bits);
+        bloomfile_close(f);
+    }
 }
 
 static void assert_works(bloomfile *f, int error)
@@ -511,7 +514,7 @@ int main(void)
         IN_NEW_DIR(a_filter_larger_than_all_memory_is_refused),
         IN_NEW_DIR(one_that_the_system_would_never_give_is_refused),
         IN_NEW_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate),
-        IN_NEW_DIR(one_bit_has_room_for_a_key),
+        IN_NEW_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most),
         IN_NEW_DIR(who_has_closed_the_standard_streams_can_make_one),
         IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),

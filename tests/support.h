@@ -134,6 +134,7 @@ void make_symlink(const char *target, const char *path);
 void make_hard_link(const char *old, const char *path);
 void make_pipe(const char *path, mode_t mode);
 void set_mode(const char *path, mode_t mode);
+bool takes_mode(const char *path, mode_t mode); /* does not skip it */
 /* Whether files here can be made without a name, and get one. */
 bool has_unnamed_files(void);
 

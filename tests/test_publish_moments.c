@@ -66,8 +66,10 @@ static void what_replaces_a_private_file_is_private_from_the_start(void **state)
 {
     (void)state;
     write_file("probe", "", 0);
-    set_mode("probe", 0600);
+    const bool has_modes = takes_mode("probe", 0600);
     assert_int_equal(unlink("probe"), 0);
+    if (!has_modes)
+        skip();
     for (size_t s = 0; s < SCENARIOS; s++) {
         watch(&scenarios[s]);
         if (watched->replace)

@@ -631,6 +631,27 @@ static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **stat
     finish(f);
 }
 
+/* In whichever of the two. */
+static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
+{
+    (void)state;
+    for (unsigned nth = 1; nth <= 2; nth++) {
+        bloomfile *f = create("series", BLOOMFILE_GROW, 3);
+        const pid_t child = fork();
+        if (child == 0) {
+            const struct faults faults = once(ON_dup3, nth, EMFILE);
+            unsigned tried;
+            alarm(20);
+            _exit(grow(f, &faults, &tried) == EMFILE && tried == nth ? 0 : 1);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        finish(f);
+        assert_int_equal(unlink("series") | unlink("series.1") | unlink("series.2"), 0);
+    }
+}
+
 /* A layer that it never wrote to, since that was full when its parent opened it. */
 static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **state)
 {
@@ -679,6 +700,7 @@ int main(void)
         TEST(a_sync_flushes_no_layer_that_is_clean),
         TEST(a_child_opens_each_layer_anew_before_it_syncs_it),
         TEST(a_child_opens_the_layer_anew_whose_mark_it_makes_durable),
+        TEST(a_child_that_cannot_open_a_layer_anew_does_not_grow),
         TEST(a_child_that_is_told_of_a_failed_write_poisons_the_layer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -99,8 +99,8 @@ extern "C" {
 #define BLOOMFILE_GROW 1u /* for bloomfile_params.series */
 
 /* Makes a live filter at `path`, atomically, and opens it for writing; params say how large:
- * `capacity` or `bits` must be given. Of bits alone the capacity is the most keys with which they
- * keep the rate `fpr`, or 0.01 if that is 0; at least 1, and at most as many as there are bits.
+ * `capacity` or `bits` must be given. Given bits alone, capacity becomes the largest number of
+ * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
  * the old one (bloomfile_is_stale). params.series: capacity is that of the first layer; a series
  * that grows must have it, and takes neither bits nor hashes. Errors as bloomfile_builder_new() and

@@ -20,7 +20,7 @@ int params_refuse_of_live(const struct bloomfile_params *p);
 int params_plan(const struct bloomfile_params *p, uint64_t n, uint32_t header_size,
                 struct header *h);
 
-/* Of bits without a capacity: sets it to as many keys as keep the rate. */
+/* For bits without a capacity: sets it to the largest number of keys that keeps the rate. */
 void params_fill(struct bloomfile_params *p);
 
 /* Whether layout, k and m depend on the number of keys. */

@@ -32,9 +32,9 @@
  * Threads. Functions that take a const bloomfile, the adds, the removals and bloomfile_sync() may
  * run on one handle in any number of threads at once; anything else needs its handle to itself. The
  * library starts threads only where a parameter says how many, never prints, aborts or catches
- * signals. No call may be cut short, by pthread_cancel() or by longjmp() out of a signal handler,
- * nor be made in such a handler: locks would stay, and adds uncounted, for which bloomfile_seal()
- * takes a filter for damaged. Only a lookup in one sealed filter may, as after SIGBUS.
+ * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
+ * and make none in such a handler: locks would stay held and adds uncounted, and bloomfile_seal()
+ * would take the filter for damaged. Lookups in a single sealed filter are exempt, as after SIGBUS.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.

@@ -42,7 +42,7 @@ publish() { # BUILD NAME SITE
     [ ! -e "$3/$2.bloom" ] || cmp -s "$1" "$3/$2.bloom" || { say "$3 has another build of that name: $2"; exit 2; }
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"
-    for old in $(builds "$3" | grep -vx "$2" | head -n "$keep"); do
+    for old in $(builds "$3" | grep -vxF -e "$2" | head -n "$keep"); do
         bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old-$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
@@ -51,7 +51,7 @@ publish() { # BUILD NAME SITE
     put "$3/.sum" "$3/$2.sha256"
     echo "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
-    builds "$3" | grep -vx "$2" | tail -n "+$((keep + 1))" | while read -r old; do
+    builds "$3" | grep -vxF -e "$2" | tail -n "+$((keep + 1))" | while read -r old; do
         rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"-*.patch
     done
 }

@@ -84,8 +84,8 @@ static void assert_asked_for(const uint64_t *pages, size_t n)
     const uintptr_t body = (uintptr_t)filter->view.body;
     assert_int_equal(count, 2 * n);
     for (size_t i = 0; i < n; i++) {
-        const uintptr_t start = body + pages[i] * PAGE;
-        const uintptr_t entry = (uintptr_t)filter->guard->checksums + 4 * pages[i];
+        const uintptr_t start = body + (uintptr_t)pages[i] * PAGE;
+        const uintptr_t entry = (uintptr_t)filter->guard->checksums + 4 * (uintptr_t)pages[i];
         assert_int_equal(requests[2 * i].start, start);
         assert_int_equal(requests[2 * i].end, start + PAGE);
         assert_in_range(requests[2 * i + 1].start, entry - entry % PAGE, entry);

@@ -157,11 +157,11 @@ static long waits_of_many(void)
     return after.ru_majflt - before.ru_majflt;
 }
 
-static bool is_on(long file_system)
+static bool is_on(unsigned long file_system)
 {
     struct statfs status;
     assert_int_equal(statfs("filter", &status), 0);
-    return status.f_type == file_system;
+    return (unsigned long)status.f_type == file_system;
 }
 
 /* They are read side by side: asked for before they are needed, by those too who may not write to

@@ -31,7 +31,7 @@ bloomfile *open_for(const char *path, unsigned flags)
 
 void assert_not_opened(const char *path, unsigned flags, int error)
 {
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     assert_error(bloomfile_open(&f, path, flags), error);
     assert_null(f);
 }

@@ -36,7 +36,7 @@ void assert_verdict(const char *what, struct bytes image, int error, const char 
     struct bloomfile_fault fault = { 0 };
     size_t count = 1;
     int inspected = bloomfile_inspect(image.data, image.size, NULL, &fault, &count);
-    bloomfile *f = (bloomfile *)&fault;
+    bloomfile *f = (void *)&fault;
     int opened = bloomfile_open_memory(&f, image.data, image.size, 0);
     if (inspected != error || opened != error)
         fail_msg("%s: inspected %s, opened %s, expected %s", what, bloomfile_errname(inspected),

@@ -142,7 +142,7 @@ static const char *run(const struct operation *op, struct faults faults, int exp
 {
     prepare_target(op);
     const size_t descriptors = open_descriptors(), mappings = mapped_files();
-    made = (bloomfile *)&made;
+    made = (void *)&made;
     if (!op->creates)
         made = NULL;
     faults_begin(&faults);
@@ -516,7 +516,7 @@ static int create_linked_for(unsigned series, uint32_t hash_id, unsigned flags,
     params.series = series == 0 ? 0 : BLOOMFILE_GROW;
     params.hash_id = hash_id;
     params.self_test = hash_id != 0 ? 77 : 0;
-    made = (bloomfile *)&made;
+    made = (void *)&made;
     faults_begin(&faults);
     int error = bloomfile_create(&made, "linked", &params, flags);
     faults_end();

@@ -98,7 +98,7 @@ static void assert_answers_follow_section_12(const struct recipe *recipe, struct
 static void assert_verification_names(const struct recipe *recipe, struct bytes image,
                                       uint64_t bad_page)
 {
-    bloomfile *f = (bloomfile *)&image;
+    bloomfile *f = (void *)&image;
     assert_error(bloomfile_open_memory(&f, image.data, image.size, BLOOMFILE_VERIFY_FULL),
                  BLOOMFILE_EPAGE);
     assert_null(f);

@@ -60,7 +60,7 @@ static void a_new_filter_is_empty_whole_and_clean_once_closed(void **state)
 static void parameters_that_will_not_do_make_nothing(void **state)
 {
     (void)state;
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     struct bloomfile_params params = sized(0);
     assert_error(bloomfile_create(&f, "filter", &params, 0), BLOOMFILE_ECAPACITY);
     assert_null(f);
@@ -247,7 +247,7 @@ static void a_sole_adder_adds_what_others_would(void **state)
 static void a_filter_larger_than_all_memory_is_refused(void **state)
 {
     (void)state;
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     struct bloomfile_params params = BLOOMFILE_PARAMS_INIT;
     params.bits = 1ULL << 59;
     assert_error(bloomfile_create_memory(&f, &params, 0),

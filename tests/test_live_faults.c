@@ -448,7 +448,7 @@ static void operations_write_and_flush_what_the_protocol_wants(void **state)
     for (size_t i = 0; i < ROWS(operations); i++) {
         for (unsigned failing = 0; failing < 2; failing++) {
             begin(&operations[i]);
-            const size_t whole = info_of(writer).image_size;
+            const uint64_t whole = info_of(writer).image_size;
             const struct faults faults = once(ON_msync, failing, EIO);
             faults_begin(&faults);
             operations[i].run();

@@ -93,7 +93,7 @@ static void a_filter_is_mapped_until_it_is_closed(void **state)
 
 static void assert_not_opened(const char *path, unsigned flags, int error)
 {
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     assert_error(bloomfile_open(&f, path, flags), error);
     assert_null(f);
 }
@@ -138,11 +138,11 @@ static void unknown_and_contradictory_flags_are_refused(void **state)
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(flags); i++) {
         assert_not_opened("filter", flags[i], BLOOMFILE_EPARAMS);
-        bloomfile *f = (bloomfile *)&f;
+        bloomfile *f = (void *)&f;
         assert_error(bloomfile_open_memory(&f, image.data, image.size, flags[i]),
                      BLOOMFILE_EPARAMS);
         assert_null(f);
-        f = (bloomfile *)&f;
+        f = (void *)&f;
         assert_error(bloomfile_open_fd(&f, fd, 0, BLOOMFILE_TO_END, flags[i]), BLOOMFILE_EPARAMS);
         assert_null(f);
     }
@@ -259,7 +259,7 @@ static void a_range_outside_of_the_file_is_refused(void **state)
     };
     int fd = open("filter", O_RDONLY);
     for (size_t i = 0; i < ROWS(rows); i++) {
-        bloomfile *f = (bloomfile *)&f;
+        bloomfile *f = (void *)&f;
         assert_error(bloomfile_open_fd(&f, fd, rows[i].offset, rows[i].length, 0), rows[i].error);
         assert_null(f);
     }
@@ -319,7 +319,7 @@ static void an_image_in_memory_is_opened_at_any_alignment(void **state)
 static void no_bytes_in_memory_are_an_empty_image(void **state)
 {
     (void)state;
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     assert_error(bloomfile_open_memory(&f, NULL, 0, 0), BLOOMFILE_EEMPTY);
     assert_null(f);
 }

@@ -102,7 +102,7 @@ static int (*const openings[])(bloomfile **f) = { open_by_path,          open_by
 static int open_with(int (*open_it)(bloomfile **f), struct faults faults)
 {
     size_t descriptors = open_descriptors();
-    bloomfile *f = (bloomfile *)&f;
+    bloomfile *f = (void *)&f;
     faults_begin(&faults);
     errno = 0;
     int error = open_it(&f);

@@ -15,6 +15,9 @@
 #define GOING_DOWN      _IOR('X', 125, uint32_t) /* XFS_IOC_GOINGDOWN and EXT4_IOC_SHUTDOWN */
 #define WITHOUT_JOURNAL 2
 
+/* musl declares none. */
+int renameat2(int from_folder, const char *from, int folder, const char *to, unsigned flags);
+
 static int named(int result, int folder, const char *path)
 {
     const char *wanted = getenv("SHUTDOWN_NAME"), *slash = strrchr(path, '/');
@@ -22,7 +25,7 @@ static int named(int result, int folder, const char *path)
     if (result != 0 || wanted == NULL || strcmp(slash == NULL ? path : slash + 1, wanted) != 0)
         return result;
     int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || ioctl(fd, GOING_DOWN, &how) != 0) {
+    if (fd < 0 || ioctl(fd, (int)GOING_DOWN, &how) != 0) {
         perror("cannot shut the file system down");
         _exit(99);
     }

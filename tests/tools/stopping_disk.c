@@ -52,6 +52,9 @@ int rename(const char *from, const char *to)
     return stops("rename", to) ? -1 : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 
+/* musl declares none. */
+int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags);
+
 int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
 {
     if (getenv("LACKS_LINKS") != NULL) {

@@ -8,7 +8,7 @@
 
 A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
 Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick leaves out the
-slow tests, which take most of the time."""
+slow tests, which take most of the time; MACHINES=PATTERN runs only in environments whose names match."""
 
 import fcntl
 import json
@@ -25,6 +25,7 @@ from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 SKIPPED = 77
 FAILED_SETUP = 125
 QUICK = os.environ.get("MACHINES_TESTS") == "quick"
+CHOSEN = re.compile(os.environ.get("MACHINES", ".*"))
 OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
 IN_UML = str(SOURCE_ROOT / "tests" / "campaign" / "in-uml")
@@ -215,7 +216,10 @@ class Machines(Campaign):
         if platform.machine() != "x86_64" or os.geteuid() != 0:
             cannot("it is for x86-64, and mounts file systems: run it as root")
         self.troubles = {}
-        for number, (name, environment) in enumerate(ENVIRONMENTS.items()):
+        chosen = {name: environment for name, environment in ENVIRONMENTS.items() if CHOSEN.fullmatch(name)}
+        if not chosen:
+            cannot(f"MACHINES={CHOSEN.pattern} matches none of {', '.join(ENVIRONMENTS)}")
+        for number, (name, environment) in enumerate(chosen.items()):
             own = folder / str(number)
             own.mkdir()
             self.troubles[name] = environment.trouble(own)
@@ -224,7 +228,7 @@ class Machines(Campaign):
         # The numbers of cases do not depend on which environments work.
         names = sorted(test["name"] for test in json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
                        if not QUICK or any(suite.endswith(":quick") for suite in test["suite"]))
-        self.cases = [(environment, name) for environment in ENVIRONMENTS for name in names]
+        self.cases = [(environment, name) for environment in chosen for name in names]
         self.total = len(self.cases)
 
     def describe(self, case):
@@ -254,7 +258,7 @@ class Machines(Campaign):
                        "skipped": int(result.returncode == SKIPPED), "parts skipped": not_run}}
 
     def finish(self, rows):
-        return [f"{name}: nothing ran. {self.troubles[name]}" for name in ENVIRONMENTS if rows[name]["passed"] == 0]
+        return [f"{name}: nothing ran. {self.troubles[name]}" for name in self.troubles if rows[name]["passed"] == 0]
 
 
 if __name__ == "__main__":

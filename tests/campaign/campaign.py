@@ -164,7 +164,8 @@ class Progress:
 
     def __init__(self, folder, seed, greatest):
         self.path, self.greatest = folder / "state.json", greatest
-        self.seed, self.seconds, self.next, self.undone, self.found = seed, 0.0, 0, [], []
+        self.seed, self.seconds, self.undone, self.found = seed, 0.0, [], []
+        self.skipped = self.next = 0
         self.rows = collections.defaultdict(collections.Counter)
         self.commits = []
         self.saved = 0.0
@@ -175,6 +176,7 @@ class Progress:
             cannot(f"there are {total} cases now, and were {state['total']}: a resumed run would leave some out")
         self.seed, self.seconds, self.next = state["seed"], state["seconds"], state["next"]
         self.undone, self.found, self.commits = state["undone"], state["found"], state["commits"]
+        self.skipped = state["skipped"]
         for row, columns in state["rows"].items():
             self.rows[row].update(columns)
 
@@ -185,8 +187,8 @@ class Progress:
 
     def save(self, running, total):
         state = {"seed": self.seed, "total": total, "seconds": round(self.seconds, 1), "next": self.next,
-                 "commits": self.commits, "undone": sorted([*self.undone, *running]), "found": self.found,
-                 "rows": self.rows}
+                 "skipped": self.skipped, "commits": self.commits, "undone": sorted([*self.undone, *running]),
+                 "found": self.found, "rows": self.rows}
         new = self.path.with_suffix(".new")
         new.write_text(json.dumps(state, indent=1))
         os.replace(new, self.path)
@@ -258,6 +260,7 @@ class Run:
             self.progress.resume(campaign.total)
         else:
             self.progress.begin()
+            self.progress.skipped = self.progress.next = options.skip
         if commit() not in self.progress.commits:
             self.progress.commits.append(commit())
 
@@ -332,11 +335,13 @@ class Run:
 
     def report(self):
         progress = self.progress
-        complete = self.campaign.total is not None and progress.next >= self.campaign.total and not progress.undone
+        whole = self.campaign.total is not None and progress.skipped == 0
+        complete = whole and progress.next >= self.campaign.total and not progress.undone
         faults = self.campaign.finish(progress.rows) if complete or self.campaign.total is None else []
         table(self.campaign, progress)
         of = f" of {self.campaign.total:,} cases" if self.campaign.total is not None else ""
-        done = f", {progress.next - len(progress.undone):,}{of}" if of else ""
+        done = f", {progress.next - progress.skipped - len(progress.undone):,}{of}" if of else ""
+        done += f" behind the first {progress.skipped:,}" if progress.skipped else ""
         print(f"\n{self.options.name}: {progress.count(self.campaign.unit):,} {self.campaign.unit} in "
               f"{progress.seconds:,.0f} s{done}; seed {progress.seed}, commit {', '.join(progress.commits)}; "
               + (f"FOUND {len(progress.found) + len(faults)}" if progress.found or faults else "nothing found"))
@@ -355,12 +360,16 @@ def main(campaign_class):
     parser.add_argument("--count", type=number, metavar="N", help=f"start no case after N {campaign_class.unit}")
     parser.add_argument("--seed", type=int, metavar="S", help="repeats a run: the same seed, the same cases")
     parser.add_argument("--resume", action="store_true", help="continue the last run")
+    parser.add_argument("--skip", type=number, default=0, metavar="N",
+                        help="leave out the first N cases of the seed, which ran elsewhere")
     parser.add_argument("--only", type=int, nargs="+", metavar="CASE", help="run these cases, as reports name them")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="J", help="cases that run at once")
     options = parser.parse_args()
     options.name = name
     if options.resume and options.seed is not None:
         parser.error("--resume goes on with the seed that it began with")
+    if options.skip and (options.resume or options.seed is None):
+        parser.error("--skip needs the --seed of the run that had those cases, and no --resume")
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(10**6)
     state = pathlib.Path(os.environ.get("STATE", SOURCE_ROOT / "build" / "campaign")) / name

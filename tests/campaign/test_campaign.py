@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What all campaigns share: a seed repeats, a stopped one goes on, and what is found is kept and can be found again."""
 
+import collections
 import json
 import os
 import pathlib
@@ -103,6 +104,20 @@ class Framework(unittest.TestCase):
         output, _ = self.run_toy("toy", "--resume")
         self.assertEqual(self.rows("toy")[0], rows, output)
 
+    def test_another_machine_goes_on(self):
+        self.run_toy("toy", "--seed", "5")
+        whole = self.rows("toy")[0]
+        sums = collections.Counter()
+        for arguments in ["--count", "15", "--jobs", "1"], ["--skip", "15"]:
+            output, _ = self.run_toy("toy", "--seed", "5", *arguments)
+            for name, columns in self.rows("toy")[0].items():
+                sums.update({(name, column): count for column, count in columns.items()})
+        self.assertEqual(sums, {(name, column): count for name, row in whole.items() for column, count in row.items()})
+        self.assertIn("25 of 40 cases behind the first 15", output)
+        self.run_toy("slow", "--seed", "5", "--skip", "15", "--count", "5")
+        self.run_toy("slow", "--resume")
+        self.assertEqual(self.rows("slow")[0], self.rows("toy")[0])
+
     def test_stopped_one_goes_on_and_no_case_is_counted_twice(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
             run = self.begin("slow", "--seed", "9", "--jobs", "2")
@@ -161,7 +176,7 @@ class Framework(unittest.TestCase):
         self.assertEqual((self.folder / "toy" / "state.old").read_bytes(), old)
 
     def test_wrong_arguments(self):
-        for arguments in ["--time", "ten"], ["--count", "0"], ["--count", "1.5"], ["--resume", "--seed", "1"], ["--resume"]:
+        for arguments in ["--time", "ten"], ["--count", "0"], ["--count", "1.5"], ["--resume", "--seed", "1"], ["--resume"], ["--skip", "3"]:
             self.run_toy("toy", *arguments, status=2)
 
 

@@ -156,7 +156,7 @@ umount -l /proc
 mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
-WAITS_FOR_LIVE = "live-fork|cplusplus"
+WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
 LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"

@@ -143,7 +143,8 @@ class Trouble(ToolTest):
         self.trouble("bfcommon", "a", "b", before=UNPRIVILEGED,
                      names=["cannot open b", "Permission denied"])
         (self.folder / "b").chmod(0o600)
-        os.mkdir(self.folder / "closed", 0o500)
+        (self.folder / "closed").mkdir()
+        (self.folder / "closed").chmod(0o500)
         self.trouble("bfcommon", "--temp", "closed", "a", "b", before=UNPRIVILEGED,
                      names=["temporary file in closed", "--temp", "Permission denied"])
 

@@ -256,7 +256,8 @@ class Trouble(Shipped):
     @needs(*UNPRIVILEGED)
     def test_read_only_folder(self):
         self.ship(rows(SEVERAL))
-        (self.folder / "closed").mkdir(mode=0o555)
+        (self.folder / "closed").mkdir()
+        (self.folder / "closed").chmod(0o555)
         self.trouble("shipped", "ship", "closed/set", stdin=b"a\tb\n", before=UNPRIVILEGED,
                      names=["closed/set", "Permission denied"])
         self.trouble("shipped", "ingest", "set", "closed/db", before=UNPRIVILEGED,

@@ -157,7 +157,8 @@ class Guard(ToolTest):
 
     @needs(*UNPRIVILEGED)
     def test_read_only_folder(self):
-        (self.folder / "closed").mkdir(mode=0o555)
+        (self.folder / "closed").mkdir()
+        (self.folder / "closed").chmod(0o555)
         self.trouble("guard", "closed", before=UNPRIVILEGED,
                      names=["guard.orders", "Permission denied"])
 

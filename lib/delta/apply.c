@@ -356,6 +356,7 @@ static int apply_one(struct target *t, const bloomfile *base, uint32_t features,
         error = begin(t);
     if (error != 0)
         return error;
+    in->made = t->publication;
     w.fd = t->fd;
     map_expect(&base->map, MAP_SCAN);
     error = make_image(&w, threads);

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +19,7 @@
 #include "os/filesystem.h"
 #include "os/rename.h"
 #include "os/rights.h"
+#include "os/signals.h"
 #include "os/spool.h"
 #include "os/temporary.h"
 
@@ -37,8 +36,7 @@ struct publication {
     bool target_exists; /* and is `target` */
     struct stat target;
     const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
-    bool signals_held;
-    sigset_t signals_before;
+    struct signals signals;
 };
 
 /* Sets path, name and directory. */
@@ -78,21 +76,11 @@ static int check_target(struct publication *p)
     return p->replace ? 0 : EEXIST;
 }
 
-/* From here on the temporary has a name, and only a kill may leave it behind. The SIGBUS of a
- * source that is truncated while it is read cannot be held back: blocked, it would kill without
- * asking its handler. */
-static void hold_signals(struct publication *p)
-{
-    sigset_t all;
-    sigfillset(&all);
-    sigdelset(&all, SIGBUS);
-    p->signals_held = pthread_sigmask(SIG_BLOCK, &all, &p->signals_before) == 0;
-}
-
-/* A named temporary: a new file, or the unnamed one given a name. */
+/* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may leave
+ * it behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
-    hold_signals(p);
+    signals_hold(&p->signals);
     int error = EEXIST;
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
     for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
@@ -252,15 +240,20 @@ static int give_name(struct publication *p)
     return 0;
 }
 
+int publish_wait(const struct publication *p, int fd)
+{
+    return p == NULL ? 0 : signals_wait(&p->signals, fd);
+}
+
 void publish_abandon(struct publication *p)
 {
     if (p == NULL)
         return;
     if (p->temporary[0] != '\0')
         unlinkat(p->directory, p->temporary, 0);
-    if (p->signals_held) {
+    if (p->signals.held) {
         temporary_let_go(p->fd);
-        pthread_sigmask(SIG_SETMASK, &p->signals_before, NULL);
+        signals_let_go(&p->signals);
     }
     if (p->fd >= 0)
         close(p->fd);

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import threading
 
-from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, ToolTest, craft, lines, main,
-                     numbered, once, sha256, table)
+from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, WITHOUT_PROC, ToolTest, craft, lines, main,
+                     needs, numbered, once, sha256, table)
 
 KEYS = numbered(2000)
 GOOD = table(GOLDEN / "patches.tsv")
@@ -299,8 +299,8 @@ class Meanwhile(DeltaTest):
         super().setUp()
         self.patch = self.delta()
 
-    def apply_slowly(self, *options):
-        process = self.start("bfdelta", "--apply", *options)
+    def apply_slowly(self, *options, before=()):
+        process = self.start("bfdelta", "--apply", *options, before=before)
         process.stdin.write(self.patch[:60])
         process.stdin.flush()
         self.until_read(process)
@@ -323,15 +323,32 @@ class Meanwhile(DeltaTest):
         self.assertRegex(message, rb"^bfdelta: cannot (read old|apply standard input to old): ")
         self.assertFalse((self.folder / "made").exists())
 
+    def temporaries(self):
+        return [name for name in os.listdir(self.folder) if name.startswith(".bloomfile.")]
+
+    def check_that_it_ends(self, number, *options, before=()):
+        old = self.snapshot()
+        process = self.apply_slowly(*options, before=before)
+        if before:
+            self.until(self.temporaries, process)
+        process.send_signal(number)
+        process.wait(TIMEOUT)
+        self.assertEqual(process.returncode, -number)
+        if number == signal.SIGKILL:
+            for name in self.temporaries():  # where they need names
+                (self.folder / name).unlink()
+        self.assertEqual(self.snapshot(), old)
+
     def test_signals_leave_nothing(self):
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGKILL:
-            before = self.snapshot()
             for options in ["old", "-", "made"], ["-f", "old", "-", "old"]:
-                process = self.apply_slowly(*options)
-                process.send_signal(number)
-                process.wait(TIMEOUT)
-                self.assertEqual(process.returncode, -number)
-                self.assertEqual(self.snapshot(), before)
+                self.check_that_it_ends(number, *options)
+
+    @needs(*WITHOUT_PROC)
+    def test_signals_leave_nothing_that_has_a_name(self):
+        for number in signal.SIGHUP, signal.SIGINT, signal.SIGTERM:
+            for options in ["old", "-", "made"], ["-f", "-j2", "old", "-", "old"]:
+                self.check_that_it_ends(number, *options, before=WITHOUT_PROC)
 
     def test_nothing_is_made_before_the_base_is_known(self):
         os.chmod(self.folder, 0o700)

@@ -333,12 +333,14 @@ static void assert_works(bloomfile *f, int error)
 static void who_has_closed_the_standard_streams_can_make_one(void **state)
 {
     (void)state;
+    bloomfile *f;
+    struct bloomfile_params params = sized(1000);
+    assert_error(bloomfile_create_memory(&f, &params, 0), 0);
+    bloomfile_close(f);
     pid_t child = fork();
     int status;
     assert_true(child >= 0);
     if (child == 0) {
-        bloomfile *f;
-        struct bloomfile_params params = sized(1000);
         for (int fd = 0; fd < 3; fd++)
             close(fd);
         int error = bloomfile_create_memory(&f, &params, 0);

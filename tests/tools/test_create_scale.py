@@ -134,7 +134,8 @@ class Memory(ToolTest):
         process = self.start("bfcreate", "-j2", "--memory", LITTLE, "new.bloom")
         process.stdin.write(self.many)
         process.stdin.flush()
-        self.assertEqual(self.snapshot(), {})
+        seen = [name for name in self.snapshot() if not name.startswith(".nfs")]  # NFS renames what is removed while open
+        self.assertEqual(seen, [])
         status, out, message = self.result(process)
         self.assertEqual((status, out, message), (0, b"", b""))
         self.assertEqual(list(self.snapshot()), ["new.bloom"])

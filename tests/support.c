@@ -12,7 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -430,6 +432,24 @@ bool takes_mode(const char *path, mode_t mode)
 void set_mode(const char *path, mode_t mode)
 {
     if (!takes_mode(path, mode))
+        skip();
+}
+
+void need_wipe_on_fork(void)
+{
+    const int anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
+    const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, anonymous, -1, 0);
+    int status;
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    assert_int_equal(madvise(memory, size, MADV_WIPEONFORK), 0);
+    *memory = 1;
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(*memory);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    munmap(memory, size);
+    if (status != 0)
         skip();
 }
 

@@ -135,6 +135,9 @@ void make_hard_link(const char *old, const char *path);
 void make_pipe(const char *path, mode_t mode);
 void set_mode(const char *path, mode_t mode);
 bool takes_mode(const char *path, mode_t mode); /* does not skip it */
+
+/* Skips the test where a child cannot tell that it is one: an emulator ignores MADV_WIPEONFORK. */
+void need_wipe_on_fork(void);
 /* Whether files here can be made without a name, and get one. */
 bool has_unnamed_files(void);
 

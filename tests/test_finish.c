@@ -58,6 +58,7 @@ static void finishing_leaves_a_clean_file_and_a_handle_for_reading(void **state)
 static void a_child_of_a_finished_writer_needs_no_right_to_write(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     assert_error(bloomfile_finish(writer), 0);
     const pid_t child = fork();
     if (child == 0) {

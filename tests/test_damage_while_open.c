@@ -317,6 +317,49 @@ static void a_body_that_has_not_the_bits_that_were_counted_is_not_copied(void **
             }
 }
 
+/* It has had the bits that were counted before, and has others that were not. */
+static void add_and_be_killed(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        bloomfile *f = opened("filter", BLOOMFILE_WRITE);
+        for (uint64_t i = 0; i < 10; i++)
+            bloomfile_add_digest(f, number(7, i), NULL);
+        _exit(0);
+    }
+    assert_child_succeeds(child);
+}
+
+static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < LIVE; r++)
+        for (unsigned how = 0; how < 3; how++) {
+            const bool told = recipes[r].layout != BLOOMFILE_COUNTING && how < 1;
+            bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
+            assert_error(bloomfile_finish(f), 0);
+            bloomfile_close(f);
+            add_and_be_killed();
+            f = opened("filter", 0);
+            assert_error(seal_it_to(f), 0);
+            assert_int_equal(unlink("copy"), 0);
+            change_page("filter", how);
+            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
+            assert_int_equal(access("copy", F_OK), told ? -1 : 0);
+            bloomfile_close(f);
+            unlink("copy");
+            assert_int_equal(unlink("filter"), 0);
+
+            f = open_live(recipes[r].layout, recipes[r].m);
+            assert_error(bloomfile_sync(f), 0);
+            add_and_be_killed();
+            change_page("filter", how);
+            assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
+            bloomfile_close(f);
+            assert_int_equal(unlink("filter"), 0);
+        }
+}
+
 /* Since all of it may be wrong, not only that page. */
 static void nor_is_one_that_was_changed_otherwise_too_and_that_is_told(void **state)
 {
@@ -371,6 +414,7 @@ int main(void)
         IN_NEW_DIR(a_page_that_was_read_while_live_is_verified_once_it_is_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied),
+        IN_NEW_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts),
         IN_NEW_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told),
         IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
     };

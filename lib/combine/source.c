@@ -10,7 +10,9 @@
 #include "handle/sync.h"
 #include "image/image.h"
 
-int source_describe(const bloomfile *f, struct header *h)
+/* The header with the record in force and what this process has counted since. *others: writers
+ * may have counted more. */
+static int load(const bloomfile *f, struct header *h, bool *others)
 {
     struct header now;
     uint32_t own = 0;
@@ -24,8 +26,15 @@ int source_describe(const bloomfile *f, struct header *h)
         if (error == 0)
             h->record = now.record;
     }
-    bool counted_by_others = h->record.writers > own;
-    h->record.flags = counted_by_others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
+    *others = h->record.writers > own;
+    return error;
+}
+
+int source_describe(const bloomfile *f, struct header *h)
+{
+    bool others;
+    int error = load(f, h, &others);
+    h->record.flags = others ? RECORD_N_ESTIMATED : h->record.flags & RECORD_N_ESTIMATED;
     h->header_size = GEOMETRY_FILE_HEADER;
     h->provenance &= SOURCE_PROVENANCE;
     image_describe(h);
@@ -40,7 +49,9 @@ int source_start(struct source *s, const bloomfile *f)
     if (f->live == NULL)
         return 0;
     struct header then;
-    s->counted = source_describe(f, &then) == 0 && (then.record.flags & RECORD_N_ESTIMATED) == 0;
+    bool others;
+    s->counted = load(f, &then, &others) == 0 && (then.record.flags & RECORD_N_ESTIMATED) == 0;
+    s->counted_all = s->counted && !others;
     s->recorded = then.record;
     s->copy = malloc(SOURCE_STRETCH);
     return s->copy != NULL ? sync_prepare(f) : ENOMEM;
@@ -85,11 +96,10 @@ static bool lost_bits(const struct source *s)
 {
     struct header now;
     const struct record *then = &s->recorded;
-    if (!s->counted || source_describe(s->f, &now) != 0)
-        return false;
-    if (!s->f->writing && now.record.sequence == then->sequence)
+    if (s->counted_all && !s->f->writing && source_describe(s->f, &now) == 0 &&
+        now.record.sequence == then->sequence)
         return s->tally.ones != then->ones || s->tally.overflow != then->overflow;
-    return !layout_of(s->f->header.layout)->counts && s->tally.ones < then->ones;
+    return s->counted && !layout_of(s->f->header.layout)->counts && s->tally.ones < then->ones;
 }
 
 /* A page that could not be written may have been dropped while it was read. */

@@ -20,7 +20,8 @@ struct source {
     struct body_check check; /* of a sealed one */
     uint64_t at;             /* bytes read */
     uint8_t *copy;           /* of a stretch of a live body, which others may be changing */
-    bool counted;            /* a live one, and its record told all its ones when it began */
+    bool counted;            /* a live one, and it has had the ones that its record tells */
+    bool counted_all;        /* and no others, when it began */
     struct record recorded;
     struct kernel_tally tally; /* of a live one, as it was read */
 };

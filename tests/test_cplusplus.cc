@@ -137,6 +137,11 @@ void test_errors()
     CHECK(ec == BLOOMFILE_EPARAMS);
 }
 
+template <class A, class B, class = void> constexpr bool can_swap = false;
+template <class A, class B>
+constexpr bool
+    can_swap<A, B, std::void_t<decltype(std::declval<A &>().swap(std::declval<B &>()))>> = true;
+
 /* What a key may be, and what not. */
 void test_arguments()
 {
@@ -151,6 +156,9 @@ void test_arguments()
     static_assert(!std::is_copy_constructible_v<bloom_file::filter<>>);
     static_assert(std::is_nothrow_move_assignable_v<bloom_file::live_filter<>>);
     static_assert(std::is_move_constructible_v<bloom_file::builder<>>);
+    static_assert(can_swap<bloom_file::filter<int>, bloom_file::filter<int>>);
+    static_assert(!can_swap<bloom_file::filter<int>, bloom_file::filter<unsigned>>);
+    static_assert(!std::is_move_assignable_v<bloom_file::handle>);
 
     bloom_file::builder b;
     b.add("apple");
@@ -295,6 +303,46 @@ void test_passing_keys()
     CHECK(f.contains_many(longer) == 3000);
 }
 
+/* The same string, whatever key it is: as tokenizers do that say they are forward iterators. */
+struct remade {
+    const std::vector<std::string> *keys;
+
+    struct iterator {
+        using iterator_category = std::forward_iterator_tag;
+        using value_type = std::string;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const std::string *;
+        using reference = const std::string &;
+        const std::vector<std::string> *keys;
+        std::size_t at;
+        std::string now = {};
+
+        reference operator*()
+        {
+            return now = (*keys)[at];
+        }
+        iterator &operator++()
+        {
+            at++;
+            return *this;
+        }
+        bool operator!=(const iterator &other) const
+        {
+            return at != other.at;
+        }
+    };
+
+    iterator begin() const
+    {
+        return { keys, 0 };
+    }
+    iterator end() const
+    {
+        return { keys, keys->size() };
+    }
+};
+
+
 /* All answers are those of the C interface, whatever the filter is. */
 void test_answers(std::uint32_t layout, std::uint64_t seed)
 {
@@ -340,6 +388,10 @@ void test_answers(std::uint32_t layout, std::uint64_t seed)
     }
     const std::list<std::string> linked(present.begin(), present.end());
     CHECK(f.contains_many(linked) == 5000 && f.contains_many(present) == 5000);
+    CHECK(f.contains_many(remade{ &present }) == 5000);
+    bloom_file::builder again(with_fpr(1e-6));
+    again.add_many(remade{ &present });
+    CHECK(again.count() == 5000);
     std::vector<bloomfile_digest> digests;
     for (const auto &key : absent)
         digests.push_back(f.digest(key));
@@ -354,6 +406,9 @@ void test_places()
     bloom_file::image image = b.finish_memory();
     bloom_file::filter f = bloom_file::filter<>::from_memory(image);
     CHECK(f.contains("apple") && !f.contains("stone"));
+    bloom_file::filter kept = bloom_file::filter<>::from_memory(b.finish_memory());
+    CHECK(kept.contains("apple") && !kept.contains("stone"));
+    CHECK(bloom_file::filter<>::from_memory({ image.data(), image.size() }).contains("apple"));
     f = bloom_file::filter<>::from_memory(image, BLOOMFILE_COPY);
     bloom_file::image moved(std::move(image));
     CHECK(moved.size() > 512 && image.size() == 0 && image.data() == nullptr);

@@ -10,6 +10,8 @@
 namespace bloom_file
 {
 
+class image;
+
 /* A filter of Keys, open for reading; by default of bytes, which any string is. keys.hpp tells what
  * a Hasher is, and which files are refused since they are not of this one: by BLOOMFILE_EHASH,
  * BLOOMFILE_ESELFTEST or errc::other_keys.
@@ -62,6 +64,13 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         return made;
     }
 
+    /* Copies an image that nobody keeps. */
+    template <class Image, class = std::enable_if_t<std::is_same_v<Image, image>>>
+    static filter from_memory(Image &&made, unsigned flags, std::error_code &ec)
+    {
+        return from_memory(bytes(made), flags | BLOOMFILE_COPY, ec);
+    }
+
     /* Owns what the C interface has opened; after an error it is closed. */
     static filter adopt(bloomfile *f, unsigned flags, std::error_code &ec)
     {
@@ -92,6 +101,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         check(ec, "open a filter in memory");
         return made;
     }
+    template <class Image, class = std::enable_if_t<std::is_same_v<Image, image>>>
+    static filter from_memory(Image &&made, unsigned flags = 0)
+    {
+        return from_memory(bytes(made), flags | BLOOMFILE_COPY);
+    }
     static filter adopt(bloomfile *f, unsigned flags = 0)
     {
         std::error_code ec;
@@ -100,6 +114,11 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         return made;
     }
 #endif
+
+    void swap(filter &other) noexcept
+    {
+        handle::swap(other);
+    }
 
     /* What the filter knows of a key. */
     bloomfile_digest digest(argument key) const

@@ -41,24 +41,6 @@ class handle
     }
     handle(const handle &) = delete;
     handle &operator=(const handle &) = delete;
-    handle(handle &&other) noexcept
-    {
-        swap(other);
-    }
-    handle &operator=(handle &&other) noexcept
-    {
-        handle old(std::move(other));
-        swap(old);
-        return *this;
-    }
-
-    void swap(handle &other) noexcept
-    {
-        std::swap(f_, other.f_);
-        std::swap(pin_, other.pin_);
-        std::swap(seed_, other.seed_);
-        std::swap(why_, other.why_);
-    }
 
     /* Whether a filter is open here. */
     explicit operator bool() const noexcept
@@ -165,6 +147,25 @@ class handle
     }
 
   protected:
+    /* Not for everybody: filters of other keys have this base, too. */
+    handle(handle &&other) noexcept
+    {
+        swap(other);
+    }
+    handle &operator=(handle &&other) noexcept
+    {
+        handle old(std::move(other));
+        swap(old);
+        return *this;
+    }
+    void swap(handle &other) noexcept
+    {
+        std::swap(f_, other.f_);
+        std::swap(pin_, other.pin_);
+        std::swap(seed_, other.seed_);
+        std::swap(why_, other.why_);
+    }
+
     /* Takes a filter in place of what is open here; or closes it, if there is an error. */
     void take(bloomfile *f, std::error_code ec) noexcept
     {

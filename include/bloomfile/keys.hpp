@@ -393,19 +393,14 @@ template <class Key, class Hasher> struct recipe {
 };
 
 /* Whether the bytes of a range's elements stay where they are while the next ones are looked at: if
- * they are objects in a container. An iterator that makes an element as it is asked, be it a string
- * or a view of its own buffer, may make the next one in the same place. */
-template <class Keys> using iterator_t = decltype(std::begin(std::declval<const Keys &>()));
-template <class Keys> using element_of_t = decltype(*std::declval<iterator_t<Keys> &>());
+ * they are an array, as those of std::vector. An iterator that makes an element as it is asked may
+ * make the next one in the same place, and may return a reference to it all the same. */
+template <class Keys>
+using element_of_t = std::remove_reference_t<decltype(*std::begin(std::declval<const Keys &>()))>;
 template <class Keys, class = void> inline constexpr bool stays_v = false;
 template <class Keys>
-inline constexpr bool stays_v<
-    Keys,
-    std::enable_if_t<
-        std::is_lvalue_reference_v<element_of_t<Keys>> &&
-        std::is_base_of_v<std::forward_iterator_tag,
-                          typename std::iterator_traits<iterator_t<Keys>>::iterator_category>>> =
-    true;
+inline constexpr bool stays_v<Keys, std::void_t<decltype(std::data(std::declval<const Keys &>()))>> =
+    std::is_same_v<decltype(std::data(std::declval<const Keys &>())), element_of_t<Keys> *>;
 
 /* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
  * Keys may be far apart, so the lines of some are requested before the first of these is hashed. */

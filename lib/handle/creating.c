@@ -76,6 +76,7 @@ static int open_new(bloomfile **out, int fd, const char *path, struct header *h,
         error = bloomfile_name_hash(f, h->hash_id, h->self_test);
     if (error != 0)
         return error;
+    f->in_memory = path == NULL;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, FILE_LEAST);
     error = own < 0 ? errno : opening_join(f, own, flags);
     if (error == 0 && path != NULL)

@@ -38,6 +38,7 @@ struct bloomfile {
     int fd;                /* of a live file, which nobody else has, or of what was copied, whose
                               inode it holds; -1 */
     bool writing;          /* one of the file's writers */
+    bool in_memory;        /* live, and ends with the processes that have it */
     int finished;          /* result of bloomfile_finish() */
     bool exact;            /* BLOOMFILE_ADD_EXACT */
     bool alone;            /* BLOOMFILE_SOLE_ADDER */

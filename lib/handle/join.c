@@ -81,13 +81,22 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 
 /* ---- joining */
 
+/* What is in memory survives no boot, so it need not be known which one this is. */
+static int identity(const bloomfile *f, uint8_t id[BOOT_ID_SIZE])
+{
+    if (!f->in_memory)
+        return boot_id(id);
+    memset(id, 0xFF, BOOT_ID_SIZE);
+    return 0;
+}
+
 /* Holds LOCK_SYNCS, shared, and LOCK_RECORDS: nobody syncs. */
 static int enlist(const bloomfile *f)
 {
     struct header now;
     bool others;
     uint8_t boot[BOOT_ID_SIZE];
-    int error = boot_id(boot);
+    int error = identity(f, boot);
     if (error == 0)
         error = live_load_to_commit(f, &now); /* join 4: it is live */
     if (error == 0)

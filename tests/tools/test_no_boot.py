@@ -23,6 +23,14 @@ class NoBoot(ToolTest):
             message = self.trouble(tool, *words, names=words[-1:], before=WITHOUT_PROC)
             self.assertIn("(mount /proc)", message)
 
+    @needs(*WITHOUT_PROC)
+    def test_what_is_in_memory_needs_no_boot(self):
+        self.write("keys", b"a\nb\n")
+        for words in ["bfuniq"], ["bfuniq", "-c"], ["bfcommon", "-", "keys"], ["bfuniq", "--generations", "2", "--every", "5"]:
+            usual = self.run_tool(*words, stdin=b"b\na\nb\n")
+            self.assertEqual((usual.returncode, usual.stderr), (0, b""))
+            self.assertEqual(self.output(*words, stdin=b"b\na\nb\n", before=WITHOUT_PROC), usual.stdout)
+
 
 if __name__ == "__main__":
     main()

@@ -842,6 +842,7 @@ static int where_forks_cannot_be_watched(void)
 static void where_forks_cannot_be_watched_nothing_is_opened_for_a_sync(void **state)
 {
     (void)state;
+    make_live("another", BLOOMFILE_BLOCKED);
     pid_t child = fork();
     if (child == 0)
         _exit(where_forks_cannot_be_watched());

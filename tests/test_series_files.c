@@ -593,6 +593,7 @@ static int sync_in_child(bloomfile *f, struct faults faults)
 static void a_child_opens_each_layer_anew_before_it_syncs_it(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     bloomfile *f = create("series", BLOOMFILE_GROW, 3);
     assert_int_equal(sync_in_child(f, (struct faults){ 0 }), 0);
     for (unsigned nth = 1; nth <= 3; nth++)
@@ -617,6 +618,7 @@ static int grow(bloomfile *f, const struct faults *faults, unsigned *reopened)
 static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     bloomfile *f = create("series", BLOOMFILE_GROW, 3);
     const pid_t child = fork();
     if (child == 0) {
@@ -635,6 +637,7 @@ static void a_child_opens_the_layer_anew_whose_mark_it_makes_durable(void **stat
 static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     for (unsigned nth = 1; nth <= 2; nth++) {
         bloomfile *f = create("series", BLOOMFILE_GROW, 3);
         const pid_t child = fork();
@@ -656,6 +659,7 @@ static void a_child_that_cannot_open_a_layer_anew_does_not_grow(void **state)
 static void a_child_that_is_told_of_a_failed_write_poisons_the_layer(void **state)
 {
     (void)state;
+    need_wipe_on_fork();
     bloomfile *other = create("series", BLOOMFILE_GROW, 3), *f = open_writer("series");
     const pid_t child = fork();
     if (child == 0) {

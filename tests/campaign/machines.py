@@ -41,7 +41,8 @@ LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|b
 NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*"
 # The emulator cannot run the first ones; of the tools' tests, which take minutes, only those of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
-                "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|tools-(?!cross$|golden$).*")
+                "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
+                "|tools-(?!cross$|golden$).*")
 
 
 class Environment:
@@ -157,7 +158,8 @@ mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}"
+FOLLOWS_LIVE = "tools-overfull|tools-readme"
+LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
 chmod 1777 "$FILES\""""
@@ -198,7 +200,7 @@ ENVIRONMENTS = {
     "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"'),
     "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"')),
     "vfat": UserModeLinux(VFAT),
-    "NFS": UserModeLinux(NFS, left_out=WAITS_FOR_LIVE, refusal=NOT_SHARED),
+    "NFS": UserModeLinux(NFS, left_out=f"{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}", refusal=NOT_SHARED),
     "i386": Machine("i386"),
     "musl": Machine("musl"),
     "arm64": Machine("arm64", "qemu-aarch64"),

@@ -460,6 +460,9 @@ def entries_of(body):
     return b"".join(entry.to_bytes(4, "little") for entry in spec_reader.page_entries(body))
 
 
+SHAPE = "layout", "m", "k", "seed", "hash_id", "self_test"
+
+
 def whole_series(base, data):
     try:
         result = spec_reader.opened(data, "the result", True).verify()
@@ -468,7 +471,7 @@ def whole_series(base, data):
     layers = spec_reader.layers_of(result)
     need(len(layers) == len(base.layers) and all(
         new.header[name] == old.header[name]
-        for new, old in zip(layers, base.layers) for name in ("layout", "m")), "EPATCH")
+        for new, old in zip(layers, base.layers) for name in SHAPE), "EPATCH")
     return data
 
 
@@ -478,7 +481,7 @@ def whole(base, header, body):
     except ValueError:
         raise ValueError("BLOOMFILE_EPATCH") from None
     same = all(result.header.get(name) == base.header.get(name)
-               for name in ("header_size", "layout", "m", *spec_slice.FIELDS))
+               for name in ("header_size", *SHAPE, *spec_slice.FIELDS))
     need(same and result.record["state"] == spec_reader.SEALED, "EPATCH")
     return bytes(result.data)
 

@@ -189,6 +189,9 @@ static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfi
                  "cannot make a patch from %s to %s: a slice has patches to the same slice only"
                  " (bfinspect shows which blocks each has)",
                  r->old, r->new);
+    if (error == BLOOMFILE_EDIFFERENTFORM || error == BLOOMFILE_EDIFFERENTHASH)
+        cli_fail(0, "cannot make a patch from %s to %s: %s (copy all of %s)", r->old, r->new,
+                 bloomfile_strerror(error), r->new);
     cli_fail(0,
              "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"
              " -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64 ")",
@@ -234,6 +237,8 @@ static void make(const struct request *r)
     if (error != 0) {
         check_damage(r->old, old);
         check_damage(r->new, new);
+        if (error == BLOOMFILE_ECHANGED)
+            cli_fail(error, "cannot compare %s and %s", r->old, r->new);
         sink_fail_kind(r->patch, error, SINK_PATCH);
     }
     cli_progress_end(&p);
@@ -351,6 +356,11 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)
         cli_fail(0, "cannot apply %s to %s: it was applied already, this is its result", r->patch,
                  r->old);
+    if (info.base_body == is.body_crc)
+        cli_fail(0,
+                 "cannot apply %s to %s: it is for one with another %s (was it applied already?"
+                 " else copy all of NEW)",
+                 r->patch, r->old, is.layers > 0 ? "layer behind the first" : "header");
     cli_fail(0,
              "cannot apply %s to %s: it is for a filter of header %08" PRIx32
              " and body_crc %08" PRIx32 ", and this one has body_crc %08" PRIx32
@@ -377,7 +387,7 @@ static void report_result(const struct request *r)
 static void apply(const struct request *r)
 {
     struct cli_progress p;
-    if (!output_is(r->new, r->patch))
+    if (!sink_is_stdout(r->new) && !output_is(r->new, r->patch))
         check_no_patch(r, "create", r->new);
     bloomfile *old = open_filter(r, r->old);
     const int patch = open_patch(r->patch);

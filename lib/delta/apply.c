@@ -282,7 +282,9 @@ static int make_image(struct work *w, unsigned threads)
 static bool same_shape(const struct header *a, const struct header *b)
 {
     return a->layout == b->layout && a->m == b->m && a->header_size == b->header_size &&
-           header_is_layer(a) == header_is_layer(b) && header_same_place(a, b);
+           a->k == b->k && a->seed == b->seed && a->hash_id == b->hash_id &&
+           a->self_test == b->self_test && header_is_layer(a) == header_is_layer(b) &&
+           header_same_place(a, b);
 }
 
 /* Whether the result is the layer that its base is, of what comes out. */

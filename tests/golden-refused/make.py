@@ -19,7 +19,7 @@ from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entri
                    field, flip, header_size, make, write_folder)
 import spec_patch  # noqa: E402
 from spec_patch import variable  # noqa: E402
-from spec_reader import Image  # noqa: E402
+from spec_reader import Image, self_test  # noqa: E402
 from craft_series import file_name  # noqa: E402
 from refused_series import layers, live_series, sealed_series  # noqa: E402
 from refused_slices import INCOMPLETE, slices  # noqa: E402
@@ -473,6 +473,17 @@ def other_slices(out):
         JOINED_OLD, place=(0, m // 512), incompat=2))
 
 
+def other_keys(out):
+    """The result is right by itself, but asks for its keys elsewhere than the base has them."""
+    def changed(**fields):
+        return head(result=edit(bytes(CLASSIC_OLD.data), header=fields)) + b"\1"
+
+    h = CLASSIC_OLD.header
+    out.add("EPATCH", "P8", to_another_k=changed(k=h["k"] + 1),
+            to_another_seed=changed(seed=h["seed"] + 1, self_test=self_test(h["seed"] + 1)),
+            to_another_hash=changed(hash_id=2**31, self_test=1))
+
+
 def wrong_results(out):
     def patch(image, result, *units):
         return head(image, result=result) + part(*units) + END
@@ -505,7 +516,7 @@ def main():
                 sealed_series, live_series, slices):
         add(out)
     patches = Patches()
-    for add in wrong_heads, wrong_parts, wrong_strings, other_slices, wrong_results:
+    for add in wrong_heads, wrong_parts, wrong_strings, other_slices, other_keys, wrong_results:
         add(patches)
     files = {**out.files, **patches.files, "index.tsv": table(out.rows),
              "series.tsv": table(out.series), "patches.tsv": patches.index(),

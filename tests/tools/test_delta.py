@@ -102,6 +102,17 @@ class Patches(DeltaTest):
         self.assertEqual(self.trouble("bfdelta", "--apply", "-f", "old", "patch", "old"),
                          "bfdelta: cannot apply patch to old: it was applied already, this is its result\n")
 
+    def test_a_patch_whose_body_is_that_of_its_base(self):
+        self.build("named", KEYS[:1000], "--label", "named")
+        self.write("patch", self.delta("old", "named"))
+        for options in ["old", "patch", "named"], ["named", "patch", "-"]:
+            result = self.run_tool("bfdelta", "--apply", "-q", "-f", *options)
+            self.assertEqual(result.returncode, 0 if options[0] == "old" else 2)
+        self.assertEqual(result.stderr, b"bfdelta: cannot apply patch to named: it is for one with another header "
+                                        b"(was it applied already? else copy all of NEW)\n")
+        self.write("-", self.read("patch"))  # is no output
+        self.assertEqual(self.output("bfdelta", "--apply", "-q", "old", "patch", "-"), self.read("named"))
+
     def test_through_pipes(self):
         command = '"$0" old new - | "$0" --apply old - - | cmp - new'
         result = subprocess.run(["sh", "-c", command, self.command("bfdelta")[0]], cwd=self.folder,
@@ -176,6 +187,10 @@ class Trouble(DeltaTest):
             message = self.trouble("bfdelta", "old", "other", "patch")
             self.assertIn(f"cannot make a patch from old to other: {says} (build both alike", message)
             self.assertIn(shape, message)
+        self.write("embedded", (GOLDEN / "blocked-embedded.bloom").read_bytes())
+        self.create("-q", "-m", 4608, "-k", 13, stdin=b"a\n", name="file")
+        self.assertIn("one is a file, the other an embedded image (copy all of embedded)",
+                      self.trouble("bfdelta", "file", "embedded", "patch"))
         for options, says in (["-k", 6], "the numbers of hashes k differ"), (["-s", 9], "the seeds differ"):
             self.create("-q", "-m", 512 * 40, "-k", 5, *options, stdin=b"a\n", name="other")
             self.assertIn(says, self.trouble("bfdelta", "old", "other", "patch"))

@@ -12,7 +12,7 @@ set -eu
 
 keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
 
-say() { echo "ship.sh: $*" >&2; }
+say() { printf 'ship.sh: %s\n' "$*" >&2; }
 
 # fetch FROM TO: a file of SITE, under a name of its own. Put rsync or curl here.
 fetch() { cp "$1" "$2"; }
@@ -31,9 +31,13 @@ put() {
     sync_name "$2"
 }
 
-# check_name NAME: neither a path nor one of the names that are used here.
+# check_name NAME: neither a path, nor an option, nor one of the names that are used here.
 check_name() {
-    case $1 in *[!A-Za-z0-9_-]* | '' | current | latest) say "a name has letters, digits, - and _ only: '$1'"; exit 2 ;; esac
+    case $1 in -* | *[!A-Za-z0-9_-]* | '' | current | latest)
+        say "a name has letters, digits, - and _ only, and no - first: '$1'"
+        exit 2
+        ;;
+    esac
 }
 
 publish() { # BUILD NAME SITE
@@ -43,22 +47,22 @@ publish() { # BUILD NAME SITE
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"
     for old in $(builds "$3" | grep -vxF -e "$2" | head -n "$keep"); do
-        bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old-$2.patch" ||
+        bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
     put "$3/.build" "$3/$2.bloom"
     (cd "$3" && sha256sum "$2.bloom") >"$3/.sum" # sign this file, if others could write to SITE
     put "$3/.sum" "$3/$2.sha256"
-    echo "$2" >"$3/.latest"
+    printf '%s\n' "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
     builds "$3" | grep -vxF -e "$2" | tail -n "+$((keep + 1))" | while read -r old; do
-        rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"-*.patch
+        rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"..*.patch # no name has a dot
     done
 }
 
 # patched SITE FOLDER OLD NEW: makes FOLDER/NEW.bloom of the build OLD, if there is a patch.
 patched() {
-    [ -e "$2/$3.bloom" ] && [ -e "$1/$3-$4.patch" ] && fetch "$1/$3-$4.patch" "$2/.patch" &&
+    [ -e "$2/$3.bloom" ] && [ -e "$1/$3..$4.patch" ] && fetch "$1/$3..$4.patch" "$2/.patch" &&
         bfdelta --apply -q -f "$2/$3.bloom" "$2/.patch" "$2/$4.bloom"
 }
 
@@ -86,6 +90,7 @@ switch_to() {
 
 update() { # SITE FOLDER
     new=$(cat "$1/latest")
+    check_name "$new"
     old=$(readlink "$2/current.bloom" || :)
     old=${old%.bloom}
     fetch "$1/$new.sha256" "$2/.sum"
@@ -95,7 +100,7 @@ update() { # SITE FOLDER
     fi
     bfinspect -q --verify "$2/$new.bloom"
     switch_to "$2" "$new"
-    builds "$2" | grep -vx "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
+    builds "$2" | grep -vxF -e "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
         rm -f "$2/$unused.bloom"
     done
     rm -f "$2/.patch" "$2/.sum" "$2/.build"

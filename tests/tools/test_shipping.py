@@ -53,6 +53,9 @@ class Shipping(ToolTest):
                             + f'kill -9 0\nfi\nexec "{real}" "$@"\n')
             path.chmod(0o755)
 
+    def names(self, folder):
+        return {path.name for path in (self.folder / folder).iterdir()}
+
     def current(self, server="server"):
         path = self.folder / server / "current.bloom"
         return path.read_bytes() if path.exists() else None
@@ -109,12 +112,12 @@ class Shipping(ToolTest):
     def test_what_is_damaged_on_the_way(self):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
-        patch = self.folder / "site" / "monday-tuesday.patch"
+        patch = self.folder / "site" / "monday..tuesday.patch"
         patch.write_bytes(craft.flip(patch.read_bytes(), 70))
         self.assertIn("all of tuesday is fetched", self.ship("update", "site", "server"))
         self.assertEqual(self.current(), self.builds["tuesday"])
         self.ship("publish", "wednesday.bloom", "wednesday", "site")
-        (self.folder / "site" / "tuesday-wednesday.patch").unlink()
+        (self.folder / "site" / "tuesday..wednesday.patch").unlink()
         (self.folder / "site" / "wednesday.bloom").write_bytes(self.builds["friday"])
         self.assertIn("is not what was published", self.ship("update", "site", "server", status=2))
         self.assertEqual(self.current(), self.builds["tuesday"])
@@ -126,8 +129,10 @@ class Shipping(ToolTest):
         self.create_live("-n", 1000)
         self.assertIn("live is not healthy, or live: not offered",
                       self.ship("publish", "live", "tuesday", "site", status=2))
-        for name in "", "a/b", "current", ".x", "a.b":
+        before = self.names("site")
+        for name in "", "a/b", "current", ".x", "a.b", "a..b", "-n", "-":
             self.ship("publish", "tuesday.bloom", name, "site", status=2)
+            self.assertEqual(self.names("site"), before)
         for name in "", "current", "../server/monday", "tuesday":
             self.ship("rollback", "server", name, status=2)
             self.assertEqual(self.current(), self.builds["monday"])
@@ -135,6 +140,20 @@ class Shipping(ToolTest):
         for words in [], ["publish", "tuesday.bloom"], ["update"], ["nonsense", "a", "b"]:
             self.assertIn("usage: ship.sh publish", self.ship(*words, status=2))
         self.assertEqual(self.read("site/latest"), b"monday\n")
+        for latest in "", "-n", "../site/monday":
+            (self.folder / "site" / "latest").write_text(latest)
+            self.assertIn("a name has letters", self.ship("update", "site", "server", status=2))
+
+    def test_names_that_begin_alike(self):
+        names = "1", "1-2", "2-3", "3", "1-3"
+        for name, day in zip(names, DAYS):
+            self.ship("publish", f"{day}.bloom", name, "site")
+            if name == "1-2":
+                self.ship("update", "site", "server")
+        patches = {f"{old}..{new}.patch" for old in names[1:] for new in names[names.index(old) + 1:]}
+        self.assertEqual({path.name for path in (self.folder / "site").glob("*.patch")}, patches)
+        self.assertEqual(self.ship("update", "site", "server"), "")
+        self.assertEqual(self.current(), self.builds[DAYS[4]])
 
     def test_another_shape_is_fetched_whole(self):
         self.restart()

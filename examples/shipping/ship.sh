@@ -17,12 +17,21 @@ say() { printf 'ship.sh: %s\n' "$*" >&2; }
 # fetch FROM TO: a file of SITE, under a name of its own. Put rsync or curl here.
 fetch() { cp "$1" "$2"; }
 
+# work_in FOLDER: what is half made there goes at the end, after a signal too; what a killed run left goes now.
+work_in() {
+    folder=$1
+    trap tidy EXIT
+    trap 'exit 2' HUP INT TERM
+    tidy
+}
+tidy() { rm -f "$folder/.build" "$folder/.patch" "$folder/.sum" "$folder/.latest" "$folder/.link"; }
+
 # builds FOLDER: the names of the builds there, the newest first.
 # shellcheck disable=SC2012 # find knows no order by time
 builds() { ls -t "$1" | sed -n 's/^\([^.].*\)\.bloom$/\1/p' | grep -vx current || :; }
 
 # sync_name FILE: its name is on disk. After an error XFS loses names, and says so of files, not of folders.
-sync_name() { sync "$(dirname "$1")" "$1"; }
+sync_name() { sync "${1%/*}" "$1"; }
 
 # put FILE TARGET: gives a complete file its name, on disk before and after.
 put() {
@@ -40,18 +49,23 @@ check_name() {
     esac
 }
 
+# sum_of FILE NAME: the line of NAME.sha256 that a file should have.
+sum_of() { sum=$(sha256sum <"$1") && printf '%s  %s.bloom\n' "${sum%% *}" "$2"; }
+
 publish() { # BUILD NAME SITE
     check_name "$2"
     bfinspect -q --verify "$1" || { say "$1 is not healthy, or live: not offered (see 'bfinspect --verify')"; exit 2; }
-    [ ! -e "$3/$2.bloom" ] || cmp -s "$1" "$3/$2.bloom" || { say "$3 has another build of that name: $2"; exit 2; }
+    work_in "$3"
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"
+    sum_of "$3/.build" "$2" >"$3/.sum" # sign this file, if others could write to SITE
+    [ ! -e "$3/$2.bloom" ] || cmp -s "$3/.build" "$3/$2.bloom" ||
+        { say "$3 has another build of that name: $2"; exit 2; }
     for old in $(builds "$3" | grep -vxF -e "$2" | head -n "$keep"); do
         bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
     put "$3/.build" "$3/$2.bloom"
-    (cd "$3" && sha256sum "$2.bloom") >"$3/.sum" # sign this file, if others could write to SITE
     put "$3/.sum" "$3/$2.sha256"
     printf '%s\n' "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
@@ -60,28 +74,22 @@ publish() { # BUILD NAME SITE
     done
 }
 
-# patched SITE FOLDER OLD NEW: makes FOLDER/NEW.bloom of the build OLD, if there is a patch.
+# told FILE NAME: whether it is the build that was published, by the sum that is in .sum.
+told() {
+    line=$(sum_of "$1" "$2") || { say "$1 has no SHA-256: sha256sum failed"; return 1; }
+    grep -qxF -e "$line" "$folder/.sum" || { say "$1 is not what was published"; return 1; }
+}
+
+# patched SITE FOLDER OLD NEW: makes FOLDER/.build of the build OLD, if there is a patch.
 patched() {
     [ -e "$2/$3.bloom" ] && [ -e "$1/$3..$4.patch" ] && fetch "$1/$3..$4.patch" "$2/.patch" &&
-        bfdelta --apply -q -f "$2/$3.bloom" "$2/.patch" "$2/$4.bloom"
+        bfdelta --apply -q "$2/$3.bloom" "$2/.patch" "$2/.build" && told "$2/.build" "$4"
 }
-
-# whole SITE FOLDER NEW: fetches all of it.
-whole() {
-    say "no patch fits: all of $3 is fetched"
-    fetch "$1/$3.bloom" "$2/.build"
-    bfinspect -q --verify "$2/.build"
-    put "$2/.build" "$2/$3.bloom"
-}
-
-# told FOLDER NAME: whether it is the file that was published.
-told() { (cd "$1" && sha256sum --quiet -c ".sum") >/dev/null 2>&1 && [ -e "$1/$2.bloom" ]; }
 
 # switch_to FOLDER NAME: the programs' next bloomfile_is_stale() says so. Syncs even if the link is right: an earlier run
 # may have been killed before its sync.
 switch_to() {
     if [ "$(readlink "$1/current.bloom" || :)" != "$2.bloom" ]; then
-        rm -f "$1/.link"
         ln -s "$2.bloom" "$1/.link"
         mv -fT "$1/.link" "$1/current.bloom"
     fi
@@ -93,22 +101,30 @@ update() { # SITE FOLDER
     check_name "$new"
     old=$(readlink "$2/current.bloom" || :)
     old=${old%.bloom}
+    work_in "$2"
     fetch "$1/$new.sha256" "$2/.sum"
-    if ! told "$2" "$new"; then
-        patched "$1" "$2" "$old" "$new" || whole "$1" "$2" "$new"
-        told "$2" "$new" || { say "$2/$new.bloom is not what was published"; rm -f "$2/$new.bloom"; exit 2; }
+    grep -qxE "[0-9a-f]{64}  $new\.bloom" "$2/.sum" || { say "$1/$new.sha256 is damaged: no SHA-256 of $new.bloom"; exit 2; }
+    build=$2/$new.bloom
+    if [ ! -e "$build" ] || ! told "$build" "$new"; then
+        build=$2/.build
+        patched "$1" "$2" "$old" "$new" || {
+            say "without a patch: all of $new is fetched"
+            fetch "$1/$new.bloom" "$build"
+            told "$build" "$new" || exit 2
+        }
     fi
-    bfinspect -q --verify "$2/$new.bloom"
+    bfinspect -q --verify "$build"
+    [ "$build" != "$2/.build" ] || put "$build" "$2/$new.bloom"
     switch_to "$2" "$new"
     builds "$2" | grep -vxF -e "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
         rm -f "$2/$unused.bloom"
     done
-    rm -f "$2/.patch" "$2/.sum" "$2/.build"
 }
 
 rollback() { # FOLDER NAME
     check_name "$2"
     bfinspect -q --verify "$1/$2.bloom"
+    work_in "$1"
     switch_to "$1" "$2"
 }
 

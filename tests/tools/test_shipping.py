@@ -4,14 +4,15 @@ the script is killed."""
 
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
 
-from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered, once
+from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered, once, sha256
 
 SHIP = SOURCE_ROOT / "examples" / "shipping" / "ship.sh"
-COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "dirname", "grep", "head", "ln", "ls", "mv", "readlink",
+COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "grep", "head", "ln", "ls", "mv", "readlink",
             "rm", "sed", "sha256sum", "sync", "tail")
 DAYS = "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"
 KEYS = numbered(6000)
@@ -30,12 +31,12 @@ class Shipping(ToolTest):
         paths = sorted({str(pathlib.Path(tool).parent) for tool in TOOLS.values()})
         self.path = os.pathsep.join([str(self.folder / "bin"), *paths, os.environ["PATH"]])
 
-    def ship(self, *words, kill_at=0, status=0):
+    def ship(self, *words, kill_at=0, status=0, env=None, **options):
         """Killed before its command of that number, or amid it if that copies; its messages, or None."""
         self.write("calls", b"0\n")
         process = subprocess.Popen([SHIP, *words], cwd=self.folder, start_new_session=True,
-                                   stderr=subprocess.PIPE,
-                                   env={**os.environ, "PATH": self.path, "KILL_AT": str(kill_at)})
+                                   stderr=subprocess.PIPE, **options,
+                                   env={**os.environ, "PATH": self.path, "KILL_AT": str(kill_at), **(env or {})})
         _, message = process.communicate(timeout=TIMEOUT)
         if kill_at and process.returncode == -signal.SIGKILL:
             return None
@@ -52,6 +53,13 @@ class Shipping(ToolTest):
                             + (f'{head} -c 100 "$1" >"$2"\n' if command == "cp" else "")
                             + f'kill -9 0\nfi\nexec "{real}" "$@"\n')
             path.chmod(0o755)
+
+    def replace_command(self, name, script):
+        """In it, {name} is the real command."""
+        path = self.folder / "bin" / name
+        path.write_text("#!/bin/sh\n" + script.replace("{name}", shutil.which(name)) + "\n")
+        path.chmod(0o755)
+        return path
 
     def names(self, folder):
         return {path.name for path in (self.folder / folder).iterdir()}
@@ -75,8 +83,10 @@ class Shipping(ToolTest):
             self.assertEqual(self.current(), self.builds[day])
             self.assertEqual(self.ship("update", "site", "server"), "")
         kept = {f"{day}.bloom" for day in DAYS[-4:]}
-        self.assertEqual({path.name for path in (self.folder / "server").iterdir()}, kept | {"current.bloom"})
-        self.assertEqual({path.name for path in (self.folder / "site").glob("*.bloom")}, kept)
+        self.assertEqual(self.names("server"), kept | {"current.bloom"})
+        kept |= {f"{day}.sha256" for day in DAYS[-4:]}
+        patches = {f"{old}..{new}.patch" for old in DAYS[-4:] for new in DAYS[DAYS.index(old) + 1:]}
+        self.assertEqual(self.names("site"), kept | patches | {"latest"})
         self.assertIn("all of saturday", self.ship("update", "site", "other"))
         self.assertEqual(self.current("other"), self.builds["saturday"])
 
@@ -144,6 +154,68 @@ class Shipping(ToolTest):
             (self.folder / "site" / "latest").write_text(latest)
             self.assertIn("a name has letters", self.ship("update", "site", "server", status=2))
 
+    def unchanged(self, day="tuesday"):
+        """An update is refused, and the server has what it had; its message."""
+        before = self.names("server")
+        message = self.ship("update", "site", "server", status=2)
+        self.assertEqual((self.current(), self.names("server")), (self.builds[day], before), message)
+        return message
+
+    def test_a_damaged_sum_changes_nothing(self):
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.ship("update", "site", "server")
+        path = self.folder / "site" / "tuesday.sha256"
+        published = path.read_text()
+        for damaged in f"x{published[1:]}", "", published.replace("tuesday", "wednesday"):
+            path.write_text(damaged)
+            self.assertIn("site/tuesday.sha256 is damaged", self.unchanged())
+        path.write_text(f"{'1' if published[0] == '0' else '0'}{published[1:]}")
+        self.assertIn("is not what was published", self.unchanged())
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.assertEqual(self.ship("update", "site", "server"), "")
+
+    def test_a_sha256sum_that_fails(self):
+        self.restart()
+        fails = self.replace_command("sha256sum", "echo no memory >&2; exit 1")
+        self.assertRegex(self.unchanged("monday"), "no memory\n(?s:.*)sha256sum failed")
+        self.ship("publish", "tuesday.bloom", "tuesday", "site", status=1)
+        self.assertEqual(self.read("site/latest"), b"monday\n")
+        fails.unlink()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.replace_command("sha256sum", "exit 1")
+        self.assertIn("sha256sum failed", self.unchanged("monday"))
+
+    def test_a_sha256sum_without_long_options(self):
+        """As that of busybox."""
+        self.replace_command("sha256sum", 'case "$*" in *--*) exit 1 ;; esac; exec {name} "$@"')
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.assertEqual(self.ship("update", "site", "server"), "")
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def test_another_build_is_never_current(self):
+        """Not even while update runs: the server's own was damaged, and the site has an older one in its place."""
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.ship("update", "site", "server")
+        self.builds["hurt"] = craft.flip(self.builds["tuesday"], 5000)
+        self.write("server/tuesday.bloom", self.builds["hurt"])
+        self.write("site/tuesday.bloom", self.builds["monday"])
+        self.replace_command("mv", '{name} "$@"; ! cmp -s server/current.bloom monday.bloom || touch seen')
+        self.assertIn("is not what was published", self.unchanged("hurt"))
+        self.assertFalse((self.folder / "seen").exists())
+        self.write("site/tuesday.bloom", self.builds["tuesday"])
+        self.ship("update", "site", "server")
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def test_a_patch_to_another_build(self):
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.output("bfdelta", "-q", "-f", "monday.bloom", "friday.bloom", "site/monday..tuesday.patch")
+        self.assertIn("all of tuesday is fetched", self.ship("update", "site", "server"))
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
     def test_names_that_begin_alike(self):
         names = "1", "1-2", "2-3", "3", "1-3"
         for name, day in zip(names, DAYS):
@@ -154,6 +226,38 @@ class Shipping(ToolTest):
         self.assertEqual({path.name for path in (self.folder / "site").glob("*.patch")}, patches)
         self.assertEqual(self.ship("update", "site", "server"), "")
         self.assertEqual(self.current(), self.builds[DAYS[4]])
+
+    def test_a_full_disk_is_not_kept_full(self):
+        """A limit stands for it: patches fit, and filters do not."""
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        limits = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000)),
+                  "restore_signals": False}  # Python ignores SIGXFSZ
+        for words in ("update", "site", "server"), ("publish", "friday.bloom", "friday", "site"):
+            before = self.names("site"), self.names("server")
+            message = self.ship(*words, status=1, **limits)
+            self.assertIn("File too large", message)
+            self.assertNotIn("no patch", message)
+            self.assertEqual((self.names("site"), self.names("server")), before)
+        self.assertEqual(self.current(), self.builds["monday"])
+
+    def test_a_signal_leaves_nothing_half_made(self):
+        self.restart()
+        before = self.names("site"), self.names("server")
+        for name in "HUP", "INT", "TERM":
+            self.replace_command("cp", f'head -c 100 "$1" >"$2"; kill -{name} "$PPID"')
+            self.ship("update", "site", "server", status=2)
+            self.ship("publish", "tuesday.bloom", "tuesday", "site", status=2)
+            self.assertEqual((self.names("site"), self.names("server")), before)
+
+    def test_a_search_path_of_cd(self):
+        self.write("elsewhere/keep", b"")
+        self.write("elsewhere/site/monday.bloom", self.builds["tuesday"])
+        self.write("elsewhere/server/monday.bloom", self.builds["tuesday"])
+        for words in ("publish", "monday.bloom", "monday", "site"), ("update", "site", "server"):
+            self.ship(*words, env={"CDPATH": "elsewhere"})
+        self.assertEqual(self.read("site/monday.sha256").decode(), f"{sha256(self.builds['monday'])}  monday.bloom\n")
+        self.assertEqual(self.current(), self.builds["monday"])
 
     def test_another_shape_is_fetched_whole(self):
         self.restart()
@@ -181,6 +285,7 @@ class Shipping(ToolTest):
                 self.ship("update", "site", server)
                 self.assertIn(self.current(server), [self.builds["monday"], self.builds["tuesday"]])
             self.ship("publish", "tuesday.bloom", "tuesday", "site")
+            self.assertEqual({name for name in self.names("site") if name.startswith(".")}, set())
             for server in "server", "other":
                 self.ship("update", "site", server)
                 self.assertEqual(self.current(server), self.builds["tuesday"], kill_at)
@@ -199,8 +304,7 @@ class Shipping(ToolTest):
                 self.assertIn(self.current(server), [before, self.builds["tuesday"]], kill_at)
                 self.ship("update", "site", server)
                 self.assertEqual(self.current(server), self.builds["tuesday"], kill_at)
-                left = {path.name for path in (self.folder / server).iterdir() if path.name.startswith(".")}
-                self.assertEqual(left - {".link"}, set())
+                self.assertEqual({name for name in self.names(server) if name.startswith(".")}, set())
             return ended
 
         self.assertGreater(self.each_kill(run), 12)
@@ -210,7 +314,8 @@ class Shipping(ToolTest):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         synced, sync = self.folder / "synced", self.folder / "bin" / "sync"
-        sync.write_text(f'#!/bin/sh\n[ "$1" != server ] || {{ [ "$KILL_AT" = 0 ] || kill -9 0; echo >>"{synced}"; }}\n')
+        sync.write_text('#!/bin/sh\n[ "$2" != server/current.bloom ] || '
+                        f'{{ [ "$KILL_AT" = 0 ] || kill -9 0; echo >>"{synced}"; }}\n')
         sync.chmod(0o755)
         self.assertIsNone(self.ship("update", "site", "server", kill_at=1))
         self.assertEqual(self.current(), self.builds["tuesday"])

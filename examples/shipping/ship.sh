@@ -59,10 +59,12 @@ publish() { # BUILD NAME SITE
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"
     sum_of "$3/.build" "$2" >"$3/.sum" # sign this file, if others could write to SITE
-    [ ! -e "$3/$2.bloom" ] || cmp -s "$3/.build" "$3/$2.bloom" ||
+    # A copy that is damaged by now has the sum, and is replaced.
+    [ ! -e "$3/$2.bloom" ] || cmp -s "$3/.build" "$3/$2.bloom" || grep -qsxF -f "$3/.sum" "$3/$2.sha256" ||
         { say "$3 has another build of that name: $2"; exit 2; }
     for old in $(builds "$3" | grep -vxF -e "$2" | head -n "$keep"); do
-        bfdelta -q -f "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
+        rm -f "$3/$old..$2.patch" # of a run that was killed, perhaps to another build
+        bfdelta -q "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
     put "$3/.build" "$3/$2.bloom"

@@ -205,9 +205,25 @@ class Shipping(ToolTest):
         self.replace_command("mv", '{name} "$@"; ! cmp -s server/current.bloom monday.bloom || touch seen')
         self.assertIn("is not what was published", self.unchanged("hurt"))
         self.assertFalse((self.folder / "seen").exists())
-        self.write("site/tuesday.bloom", self.builds["tuesday"])
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.assertEqual(self.read("site/tuesday.bloom"), self.builds["tuesday"])
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def wide(self):
+        return self.create("-q", "-m", 512 * 140, "-k", 6, stdin=lines(*KEYS), name="wide.bloom")
+
+    def test_a_patch_that_a_killed_publish_left(self):
+        self.restart()
+        mv = self.replace_command("mv", 'kill -9 0')
+        self.assertIsNone(self.ship("publish", "tuesday.bloom", "tuesday", "site", kill_at=1))
+        mv.unlink()
+        self.assertIn("monday..tuesday.patch", self.names("site"))
+        other = self.wide()
+        self.assertIn("no patch from monday", self.ship("publish", "wide.bloom", "tuesday", "site"))
+        self.assertNotIn("monday..tuesday.patch", self.names("site"))
+        self.ship("update", "site", "server")
+        self.assertEqual(self.current(), other)
 
     def test_a_patch_to_another_build(self):
         self.restart()
@@ -259,9 +275,16 @@ class Shipping(ToolTest):
         self.assertEqual(self.read("site/monday.sha256").decode(), f"{sha256(self.builds['monday'])}  monday.bloom\n")
         self.assertEqual(self.current(), self.builds["monday"])
 
+    def test_a_damaged_copy_is_published_again(self):
+        self.restart()
+        self.write("site/monday.bloom", craft.flip(self.builds["monday"], 5000))
+        self.ship("publish", "tuesday.bloom", "monday", "site", status=2)
+        self.ship("publish", "monday.bloom", "monday", "site")
+        self.assertEqual(self.read("site/monday.bloom"), self.builds["monday"])
+
     def test_another_shape_is_fetched_whole(self):
         self.restart()
-        other = self.create("-q", "-m", 512 * 140, "-k", 6, stdin=lines(*KEYS), name="wide.bloom")
+        other = self.wide()
         self.assertIn("no patch from monday", self.ship("publish", "wide.bloom", "wide", "site"))
         self.assertIn("all of wide", self.ship("update", "site", "server"))
         self.assertEqual(self.current(), other)

@@ -8,6 +8,7 @@
 #
 # SITE is a folder that servers can read; programs open FOLDER/current.bloom. Killed anywhere, each of these leaves
 # the old filter current or the new one, whole, and can be run again. Only one at a time works on SITE, or on FOLDER.
+# A build has NAME.sha256 beside it, in both folders. Other filters there stay as they are.
 set -eu
 
 keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
@@ -28,7 +29,11 @@ tidy() { rm -f "$folder/.build" "$folder/.patch" "$folder/.sum" "$folder/.latest
 
 # builds FOLDER: the names of the builds there, the newest first.
 # shellcheck disable=SC2012 # find knows no order by time
-builds() { ls -t "$1" | sed -n 's/^\([^.].*\)\.bloom$/\1/p' | grep -vx current || :; }
+builds() {
+    ls -t "$1" | sed -n 's/^\([A-Za-z0-9_][A-Za-z0-9_-]*\)\.bloom$/\1/p' | while read -r name; do
+        [ "$name" = current ] || [ ! -e "$1/$name.sha256" ] || printf '%s\n' "$name"
+    done
+}
 
 # sync_name FILE: its name is on disk. After an error XFS loses names, and says so of files, not of folders.
 sync_name() { sync "${1%/*}" "$1"; }
@@ -67,8 +72,8 @@ publish() { # BUILD NAME SITE
         bfdelta -q "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
+    put "$3/.sum" "$3/$2.sha256" # before the build, which is this script's by that
     put "$3/.build" "$3/$2.bloom"
-    put "$3/.sum" "$3/$2.sha256"
     printf '%s\n' "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
     builds "$3" | grep -vxF -e "$2" | tail -n "+$((keep + 1))" | while read -r old; do
@@ -108,6 +113,8 @@ update() { # SITE FOLDER
     grep -qxE "[0-9a-f]{64}  $new\.bloom" "$2/.sum" || { say "$1/$new.sha256 is damaged: no SHA-256 of $new.bloom"; exit 2; }
     build=$2/$new.bloom
     if [ ! -e "$build" ] || ! told "$build" "$new"; then
+        [ ! -e "$build" ] || [ -e "$2/$new.sha256" ] ||
+            { say "$build has no $new.sha256 beside it, so it is not replaced: move it away"; exit 2; }
         build=$2/.build
         patched "$1" "$2" "$old" "$new" || {
             say "without a patch: all of $new is fetched"
@@ -116,10 +123,11 @@ update() { # SITE FOLDER
         }
     fi
     bfinspect -q --verify "$build"
+    put "$2/.sum" "$2/$new.sha256"
     [ "$build" != "$2/.build" ] || put "$build" "$2/$new.bloom"
     switch_to "$2" "$new"
     builds "$2" | grep -vxF -e "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
-        rm -f "$2/$unused.bloom"
+        rm -f "$2/$unused.bloom" "$2/$unused.sha256"
     done
 }
 

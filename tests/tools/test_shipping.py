@@ -82,9 +82,8 @@ class Shipping(ToolTest):
             self.assertEqual("all of" in message, number == 0, message)
             self.assertEqual(self.current(), self.builds[day])
             self.assertEqual(self.ship("update", "site", "server"), "")
-        kept = {f"{day}.bloom" for day in DAYS[-4:]}
+        kept = {f"{day}.{kind}" for day in DAYS[-4:] for kind in ("bloom", "sha256")}
         self.assertEqual(self.names("server"), kept | {"current.bloom"})
-        kept |= {f"{day}.sha256" for day in DAYS[-4:]}
         patches = {f"{old}..{new}.patch" for old in DAYS[-4:] for new in DAYS[DAYS.index(old) + 1:]}
         self.assertEqual(self.names("site"), kept | patches | {"latest"})
         self.assertIn("all of saturday", self.ship("update", "site", "other"))
@@ -242,6 +241,19 @@ class Shipping(ToolTest):
         self.assertEqual({path.name for path in (self.folder / "site").glob("*.patch")}, patches)
         self.assertEqual(self.ship("update", "site", "server"), "")
         self.assertEqual(self.current(), self.builds[DAYS[4]])
+
+    def test_filters_of_others_stay(self):
+        for path in "site/other.bloom", "server/apps.bloom", "server/current.sha256":
+            self.write(path, self.builds["friday"])
+            os.utime(self.folder / path, (0, 0))
+        for day in DAYS:
+            self.ship("publish", f"{day}.bloom", day, "site")
+            self.ship("update", "site", "server")
+        self.ship("publish", "monday.bloom", "other", "site", status=2)
+        self.ship("publish", "monday.bloom", "apps", "site")
+        self.assertIn("server/apps.bloom has no apps.sha256 beside it", self.unchanged("saturday"))
+        for path in "site/other.bloom", "server/apps.bloom":
+            self.assertEqual(self.read(path), self.builds["friday"])
 
     def test_a_full_disk_is_not_kept_full(self):
         """A limit stands for it: patches fit, and filters do not."""

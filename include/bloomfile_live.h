@@ -102,9 +102,9 @@ extern "C" {
  * `capacity` or `bits` must be given. Given bits alone, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
- * the old one (bloomfile_is_stale). params.series: capacity is that of the first layer; a series
- * that grows must have it, and takes neither bits nor hashes. Errors as bloomfile_builder_new() and
- * _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the
+ * the old one (bloomfile_is_stale). params.series: capacity is that of the first layer and must
+ * be given; a series that grows takes neither bits nor hashes. Errors as bloomfile_builder_new()
+ * and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the
  * layout ribbon; _ESERIES for a series in the counting layout, or if a file is where a further
  * layer will be; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
@@ -112,7 +112,8 @@ BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
 
 /* The same in memory only, for this process and its children; memory is taken as it is touched.
  * flags: BLOOMFILE_ADD_EXACT, BLOOMFILE_SOLE_ADDER, or 0. Errors: BLOOMFILE_EPARAMS and those of
- * the params; BLOOMFILE_ESOLVED; ENOMEM, EMFILE.
+ * the params; BLOOMFILE_ESOLVED; ENOMEM, EMFILE; EFBIG if it is larger than files may be
+ * (RLIMIT_FSIZE), which adds to a series return, too.
  *
  * BLOOMFILE_SOLE_ADDER promises that adds come one after the other, from one thread and process at
  * a time, and makes them two to three times as fast (blocked, classic). Lookups may come from

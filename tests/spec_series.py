@@ -131,7 +131,10 @@ class LiveSeries:
                 raise Incomplete(f"layer {number} is missing")
         if found[newest].is_succeeded():
             raise Incomplete(f"layer {newest + 1} is missing")
-        for number in range(0 if generations else newest - 1):
+        record = found[newest].image.record
+        has_keys = record["n"] > 0 or record["ones"] > 0
+        due = newest if has_keys and not self.accept_unclean else newest - 1
+        for number in range(first_number, due):
             first.image.need(found[number].is_succeeded(), "ESERIES rule S2")
 
     def read_slot(self, slot, found, first):

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -353,6 +354,36 @@ static void who_has_closed_the_standard_streams_can_make_one(void **state)
     assert_int_equal(status, 0);
 }
 
+static void a_limit_on_files_is_an_error_of_memory_and_no_signal(void **state)
+{
+    (void)state;
+    bloomfile *f;
+    struct rlimit before;
+    struct bloomfile_params params = sized(1000000);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    const struct rlimit small = { 1 << 20, before.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const int error = bloomfile_create_memory(&f, &params, 0);
+    params.capacity = 1000;
+    params.series = BLOOMFILE_GROW;
+    bloomfile *grown;
+    int added = bloomfile_create_memory(&grown, &params, 0);
+    uint64_t n = 0;
+    while (added == 0 && n < 1000000)
+        added = bloomfile_add_digest(grown, number(0, n++), NULL);
+    void *image;
+    size_t size;
+    const int sealed = bloomfile_seal_to_memory(&image, &size, grown);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_error(error, EFBIG);
+    assert_null(f);
+    assert_error(added, EFBIG);
+    assert_error(sealed, EFBIG);
+    for (uint64_t i = 0; i + 1 < n; i++)
+        assert_true(bloomfile_contains_digest(grown, number(0, i)));
+    bloomfile_close(grown);
+}
+
 static void what_only_builders_use_is_refused_and_not_ignored(void **state)
 {
     (void)state;
@@ -518,6 +549,7 @@ int main(void)
         IN_NEW_DIR(of_bits_alone_the_capacity_is_what_keeps_the_rate),
         IN_NEW_DIR(bits_alone_have_a_key_at_least_and_one_for_each_at_most),
         IN_NEW_DIR(who_has_closed_the_standard_streams_can_make_one),
+        IN_NEW_DIR(a_limit_on_files_is_an_error_of_memory_and_no_signal),
         IN_NEW_DIR(what_only_builders_use_is_refused_and_not_ignored),
         IN_NEW_DIR(an_add_tells_whether_it_was_new),
         IN_NEW_DIR(the_bits_are_those_of_a_filter_that_is_built),

@@ -5,6 +5,7 @@
 #include <bloomfile_live.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -423,6 +424,110 @@ static void a_hole_in_the_ring_is_refused(void **state)
     assert_error(open_error("ring", 0), 0);
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    struct bytes bytes = read_file(from);
+    write_file(to, bytes.data, bytes.size);
+    free(bytes.data);
+}
+
+/* Each but the last has a successor, since keys were added to that. */
+static void an_older_copy_of_a_layer_is_refused(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 6 };
+    for (size_t i = 0; i < ROWS(kinds); i++)
+        for (uint64_t layers = 2; layers < 5; layers++) {
+            bloomfile *f = create("old", kinds[i]);
+            add_numbers_to(f, 0, FIRST / 2, 10);
+            finish(f);
+            copy_file("old", "kept");
+            f = opened("old", BLOOMFILE_WRITE);
+            for (uint64_t at = FIRST / 2; bloomfile_layers(f) < layers; at++)
+                assert_error(bloomfile_add_digest(f, number(0, at), NULL), 0);
+            finish(f);
+            assert_error(open_error("old", 0), 0);
+            assert_int_equal(rename("kept", "old"), 0);
+            assert_error(open_error("old", 0), BLOOMFILE_ESERIES);
+            assert_error(open_error("old", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+            for (char name[] = "old.1"; name[4] < '5'; name[4]++)
+                unlink(name);
+            assert_int_equal(unlink("old"), 0);
+        }
+}
+
+/* It has no successor of its own that could have taken the name. */
+static void the_newest_generation_is_not_replaced_by_that_of_a_copy(void **state)
+{
+    (void)state;
+    bloomfile *f = create("ring", 2);
+    add_numbers_to(f, 0, FIRST + FIRST / 2, 10);
+    assert_error(bloomfile_sync(f), 0);
+    bloomfile *reader = opened("ring", 0);
+    copy_file("ring", "clone");
+    copy_file("ring.1", "clone.1");
+    bloomfile *clone = opened("clone", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+    add_numbers_to(clone, 2 * FIRST, 5 * FIRST, 10);
+    finish(clone);
+    assert_int_equal(rename("clone.1", "ring.1"), 0);
+    alarm(20);
+    assert_error(bloomfile_sync(f), BLOOMFILE_EREPLACED);
+    alarm(0);
+    assert_error(bloomfile_finish(f), BLOOMFILE_EREPLACED);
+    bloomfile_close(f);
+    assert_int_equal(bloomfile_is_stale(reader), 1);
+    bloomfile_close(reader);
+}
+
+/* Whoever opens the series looks behind its last layer. */
+static void assert_stops_growing(const char *path, int error, uint64_t layers)
+{
+    bloomfile *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    params.capacity = 2;
+    uint64_t n = 0;
+    int added = 0;
+    assert_error(bloomfile_create(&f, path, &params, 0), 0);
+    while (n < MANY && (added = bloomfile_add_digest(f, number(0, n), NULL)) == 0)
+        n++;
+    assert_error(added, error);
+    assert_int_equal(bloomfile_layers(f), layers);
+    assert_int_equal(absent_of(f, 0, n), 0);
+    finish(f);
+    f = opened(path, BLOOMFILE_WRITE);
+    assert_int_equal(bloomfile_layers(f), layers);
+    assert_int_equal(absent_of(f, 0, n), 0);
+    finish(f);
+}
+
+static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
+{
+    (void)state;
+    char name[NAME_MAX + 1] = "";
+    write_file("s.2", "foreign", 7);
+    assert_stops_growing("s", BLOOMFILE_ESERIES, 1);
+    memset(name, 'n', NAME_MAX - 2);
+    assert_stops_growing(name, ENAMETOOLONG, 9); /* up to .8, since .10 is too long */
+    bloomfile *f;
+    struct bloomfile_params params = series_params(BLOOMFILE_GROW);
+    name[NAME_MAX - 2] = 'n';
+    assert_error(bloomfile_create(&f, name, &params, 0), ENAMETOOLONG);
+}
+
+/* The bit of a successor means nothing there. */
+static void an_unknown_flag_of_a_single_filter_stops_nobody(void **state)
+{
+    (void)state;
+    bool was_new;
+    make_live("single", BLOOMFILE_BLOCKED);
+    for (unsigned slot = 0; slot < 2; slot++)
+        set_in_record("single", slot, RECORD_AT_flags, 4, RECORD_SUCCEEDED);
+    bloomfile *f = opened("single", BLOOMFILE_WRITE | BLOOMFILE_ADD_EXACT);
+    assert_error(bloomfile_add_digest(f, number(0, ABSENT), &was_new), 0);
+    assert_true(was_new);
+    finish(f);
+}
+
 /* Older ones, too, have what is not on disk yet. */
 static void a_sync_reaches_every_layer(void **state)
 {
@@ -653,6 +758,16 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     }
     write_file("mark", first.data, first.size);
     free(first.data);
+    /* Keys were added to it, so the first one is older. It may have lost the mark with the power. */
+    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES);
+    assert_error(open_error("mark", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
+    f = opened("mark", BLOOMFILE_ACCEPT_UNCLEAN);
+    assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
+    bloomfile_close(f);
+    for (unsigned slot = 0; slot < 2; slot++) {
+        set_in_record("mark.1", slot, RECORD_AT_n, 8, 0);
+        set_in_record("mark.1", slot, RECORD_AT_ones, 8, 0);
+    }
     f = opened("mark", 0);
     assert_int_equal(bloomfile_layers(f), 2);
     assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
@@ -1246,6 +1361,10 @@ int main(void)
         TEST(a_generation_ends_when_its_time_is_up),
         TEST(a_layer_that_is_missing_or_foreign_is_refused),
         TEST(a_hole_in_the_ring_is_refused),
+        TEST(an_older_copy_of_a_layer_is_refused),
+        TEST(the_newest_generation_is_not_replaced_by_that_of_a_copy),
+        TEST(no_layer_is_made_that_would_keep_all_from_opening_it),
+        TEST(an_unknown_flag_of_a_single_filter_stops_nobody),
         TEST(a_sync_reaches_every_layer),
         TEST(nothing_is_added_beside_a_poisoned_layer),
         TEST(a_poisoned_layer_makes_lookups_maybe),

@@ -592,10 +592,14 @@ static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **
 }
 
 /* As of a maker that was killed before it set the mark. */
+/* As if the maker of the second layer had been killed before; who adds to it counts nothing yet. */
 static void clear_mark(const char *path)
 {
-    for (unsigned slot = 0; slot < 2; slot++)
+    for (unsigned slot = 0; slot < 2; slot++) {
         change_record(path, slot, RECORD_AT_flags, 4, 0);
+        change_record("series.1", slot, RECORD_AT_n, 8, 0);
+        change_record("series.1", slot, RECORD_AT_ones, 8, 0);
+    }
 }
 
 static bool first_has_mark(void)

@@ -38,7 +38,8 @@ static int add_exactly(bloomfile *f, const uint64_t *digests, size_t n, bool *wa
                        : session_lock_stripes(f->session, f->fd);
     if (error != 0)
         return error;
-    const bool succeeded = live_succeeded(f); /* grow 9: once more, under the lock */
+    /* grow 9: once more, under the lock */
+    const bool succeeded = header_is_layer(&f->header) && live_succeeded(f);
     if (!succeeded)
         add_digests(f, digests, n, was_new, change);
     if (n == 1)

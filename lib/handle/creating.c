@@ -38,11 +38,14 @@ void creating_describe(struct header *h)
     h->record = (struct record){ .state = BLOOMFILE_LIVE, .sequence = 1 };
 }
 
-/* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
+/* Like malloc(), takes no memory before it is touched, but refuses what could never be had.
+ */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
+    if (!file_size_is_allowed(size))
+        return EFBIG;
     void *trial =
         mmap(NULL, (size_t)size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (trial == MAP_FAILED)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "os/apart.h"
@@ -141,4 +142,10 @@ int file_flush_directory(const char *path)
         close(fd);
     free(folder);
     return error;
+}
+
+bool file_size_is_allowed(uint64_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || size <= limit.rlim_cur;
 }

@@ -45,4 +45,8 @@ int file_flush_directory(const char *path);
 /* Writes all changes of a file to disk, whoever made them. A descriptor for reading will do. */
 int file_flush(int fd);
 
+/* Whether RLIMIT_FSIZE allows a file, or memory that is one, of so many bytes. Beyond it the system
+ * does not only say EFBIG, but sends SIGXFSZ. */
+bool file_size_is_allowed(uint64_t size);
+
 #endif

@@ -76,6 +76,8 @@ static int copy_to_memory(const struct layers *l, struct destination to, uint64_
 {
     if (size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
+    if (!file_size_is_allowed(size))
+        return EFBIG;
     int fd = file_apart(memfd_create("bloomfile", MFD_CLOEXEC));
     if (fd < 0)
         return errno;

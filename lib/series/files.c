@@ -123,7 +123,8 @@ bool files_passed_on(const struct series *s, const bloomfile *layer)
 {
     struct header h;
     const uint64_t number = layer->header.layer;
-    return s->live && s->generations != 0 && read_slot(s, &layer->header, number, &h) == 0 &&
+    return s->live && s->generations != 0 && live_succeeded(layer) &&
+           read_slot(s, &layer->header, number, &h) == 0 &&
            h.layer > number && files_slot(s, h.layer) == files_slot(s, number);
 }
 
@@ -267,20 +268,40 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
     return error;
 }
 
+/* ---- both */
+
+static bool has_keys(const bloomfile *layer)
+{
+    struct header now;
+    return live_load(layer, &now) == 0 && (now.record.n > 0 || now.record.ones > 0);
+}
+
+/* Keys are added to the newest once all others have a successor: one without is an older copy. But
+ * that of the last but one may have been lost with the power. */
+static int check_marks(const struct series *s, const struct layers *l)
+{
+    const bool all = (s->flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 && has_keys(layers_newest(l));
+    for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
+        if (!live_succeeded(l->list[i]))
+            return BLOOMFILE_ESERIES;
+    return 0;
+}
+
 int files_find(const struct series *s, const struct layers *known, struct layers **out)
 {
+    struct layers *l = NULL;
+    int error = 0;
     if (s->generations != 0)
-        return find_forgetting(s, known, out);
-    struct layers *l = layers_copy(known, 0);
-    if (l == NULL)
-        return ENOMEM;
-    int error = find_growing(s, &l);
-    for (size_t i = 0; error == 0 && i + 2 < l->count; i++)
-        if (!live_succeeded(l->list[i]))
-            error = BLOOMFILE_ESERIES; /* an older copy of it */
+        error = find_forgetting(s, known, &l);
+    else if ((l = layers_copy(known, 0)) == NULL)
+        error = ENOMEM;
+    else
+        error = find_growing(s, &l);
+    if (error == 0)
+        error = check_marks(s, l);
     if (error == 0)
         *out = l;
-    else
+    else if (l != NULL)
         layers_free(l, known);
     return error;
 }

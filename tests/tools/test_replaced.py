@@ -76,6 +76,17 @@ class Adding(ReplacedTest):
         self.assertEqual(self.inspected("saved")["verdict"], "live, clean")
         self.assertEqual(self.query("saved", stdin=lines(*KEYS, "a", "b")), [*KEYS, b"a"])
 
+    def test_the_keys_in_hand_are_among_those_to_add_again(self):
+        self.create_live("--grow", "-n", 50, name="series")
+        writer = self.start("bfadd", "series")
+        self.feed(writer, *numbered(40))
+        self.wait_for_key("series", numbered(40)[-1], writer)
+        (self.folder / "series").rename(self.folder / "moved")
+        self.create_live("--grow", "-n", 50, name="series")
+        status, _, message = self.result(writer, lines(*numbered(501, "more ")))
+        self.assertEqual(status, 2)
+        self.assertIn(b"add the 541 keys read here again", message)
+
     def test_removing_is_told_of_too(self):
         self.create_live("-f", "-l", "counting", "-n", 1000)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))

@@ -130,10 +130,11 @@ static void sync_keys(struct work *w)
     w->unsynced = 0;
 }
 
-/* What was added before is saved first. */
-static _Noreturn void cannot_grow(struct work *w, int error)
+/* What was added before the n keys of this batch is saved first. */
+static _Noreturn void cannot_grow(struct work *w, size_t n, int error)
 {
     const char *path = w->add->path;
+    const uint64_t before = w->read - n;
     char about[LAYERS_TEXT];
     const char *words = layers_explain(path, error, about) ? about : bloomfile_strerror(error);
     sync_keys(w);
@@ -143,7 +144,7 @@ static _Noreturn void cannot_grow(struct work *w, int error)
     cli_fail(0,
              "cannot add a further layer beside %s: %s: nothing was lost, and the first %" PRIu64
              " key%s read are in it and on disk: add the others when that is mended",
-             path, words, w->read, cli_s(w->read));
+             path, words, before, cli_s(before));
 }
 
 /* --------------------------------------------------------------------------------------- adding */
@@ -194,7 +195,7 @@ static void add_keys(struct work *w, const struct bloomfile_key *keys, size_t n)
     if (error != 0)
         fail_for_file(w, error);
     if (error != 0 && bloomfile_layers(w->f) > 0)
-        cannot_grow(w, error);
+        cannot_grow(w, n, error);
     if (error != 0)
         fail(w, error, "add keys to");
     w->done += new_keys;
@@ -204,11 +205,11 @@ static void take_keys(struct work *w, const struct bloomfile_key *keys, size_t n
 {
     const struct add *a = w->add;
     w->unsynced += n;
+    w->read += n;
     if (a->remove)
         remove_keys(w, keys, n);
     else
         add_keys(w, keys, n);
-    w->read += n;
     if (a->sync_every > 0 && w->unsynced == a->sync_every) {
         sync_keys(w);
         watch_rate(w, false);

@@ -63,7 +63,8 @@ export SHELL="${SHELL:-/bin/sh}"
 
 # A part that is lost would be keys that the filter denies: the first job that fails ends it all.
 # Each filter goes straight into a file of its own; what parallel prints is their names.
-parallel --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \
+# --plain: options of $PARALLEL or ~/.parallel/config might leave out keys.
+parallel --plain --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \
     --halt now,fail=1 --files --tmpdir "$work" -q bfcreate -q "$@" - >"$work/list" &
 jobs_process=$!
 wait "$jobs_process" || fail "cannot create $file: a part failed"

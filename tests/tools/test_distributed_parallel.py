@@ -68,6 +68,16 @@ class Parallel(Distributed):
         self.assertEqual(set(self.read("hosts").split()), {b"alpha", b"beta"})
         self.check_no_litter()
 
+    def test_options_of_users_for_parallel(self):
+        """They would leave out lines: -n3 gives a job three arguments, and so on."""
+        self.write("keys", INPUTS["many"])
+        expected = self.serial("-n", N)
+        (self.scratch / ".parallel").mkdir()
+        for config, variable in ("", "-n3"), ("-n3\n", ""):
+            (self.scratch / ".parallel/config").write_text(config)
+            self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N, env={"PARALLEL": variable})
+            self.assertEqual(self.body("filter"), expected)
+
     def test_a_part_fails(self):
         self.shim("bfcreate", POISONED)
         for place in 0, N // 2, N:

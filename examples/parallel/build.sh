@@ -25,6 +25,8 @@ shift $((OPTIND - 1))
 [ $# -ge 2 ] || usage
 file=$1 keys=$2
 shift 2
+case $file in -?*) file=./$file ;; esac # names, and no options of the programs below
+case $keys in -*) keys=./$keys ;; esac
 
 [ -f "$keys" ] || fail "cannot use $keys: only a regular file can be read in parts"
 [ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (-f replaces it)"

@@ -78,6 +78,12 @@ class Parallel(Distributed):
             self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N, env={"PARALLEL": variable})
             self.assertEqual(self.body("filter"), expected)
 
+    def test_names_like_options(self):
+        self.write("-keys", INPUTS["many"][:-1])
+        self.output("build.sh", "-j", 2, "--", "-filter", "-keys")
+        os.rename(self.folder / "-keys", self.folder / "keys")
+        self.assertEqual(self.body("-filter"), self.serial("-n", N))
+
     def test_a_part_fails(self):
         self.shim("bfcreate", POISONED)
         for place in 0, N // 2, N:

@@ -64,13 +64,18 @@ stop() {
 export SHELL="${SHELL:-/bin/sh}"
 
 # A part that is lost would be keys that the filter denies: the first job that fails ends it all.
-# Each filter goes straight into a file of its own; what parallel prints is their names.
-# --plain: options of $PARALLEL or ~/.parallel/config might leave out keys.
+# Each filter goes straight into a file of its own, and what its job says into another; what parallel prints
+# is the names of the first. --plain: options of $PARALLEL or ~/.parallel/config might leave out keys.
 parallel --plain --pipepart --block -1 --arg-file "$keys" ${jobs:+-j "$jobs"} ${hosts:+-S "$hosts"} \
-    --halt now,fail=1 --files --tmpdir "$work" -q bfcreate -q "$@" - >"$work/list" &
+    --halt now,fail=1 --files --results "$work/part{#}" --tmpdir "$work" -q bfcreate -q "$@" - >"$work/list" &
 jobs_process=$!
-wait "$jobs_process" || fail "cannot create $file: a part failed"
+status=0
+wait "$jobs_process" || status=$?
 jobs_process=
+for said in "$work"/part*.err; do # once what several say
+    [ ! -e "$said" ] || cat "$said"
+done | awk '!said[$0]++' >&2
+[ "$status" -eq 0 ] || fail "cannot create $file: a part failed"
 if [ ! -s "$work/list" ]; then # an empty KEYFILE has no parts
     bfcreate -q --allow-empty "$@" "$work/empty" "$keys"
     echo "$work/empty" >"$work/list"

@@ -31,14 +31,15 @@ INPUTS = {
     "twice the same": lines(*numbered(300)) * 2,
 }
 
-# In place of bfcreate: of the part that has the line "poison" it makes a filter that lacks keys, and
-# fails.
+# In place of bfcreate: of the part that has the line "poison" it makes a filter that lacks keys, says so,
+# and fails.
 POISONED = """#!/bin/sh
 part=$TMPDIR/part.$$
 cat >"$part"
 status=0
 if grep -qx poison "$part"; then
     echo poison >"$part"
+    echo "bfcreate: poison in a part" >&2
     status=2
 fi
 "$REAL_BFCREATE" "$@" <"$part"

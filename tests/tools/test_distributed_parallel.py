@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """examples/parallel: parts by GNU parallel, here and on other hosts."""
 
+import gzip
 import os
 import shutil
 import subprocess
@@ -78,6 +79,20 @@ class Parallel(Distributed):
             self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N, env={"PARALLEL": variable})
             self.assertEqual(self.body("filter"), expected)
 
+    def test_what_parts_say(self):
+        """What bfcreate says of the input, and nothing twice."""
+        text = "\r\n".join(map(str, range(N))) + "\r\n"
+        for keys in text.encode(), b"\xef\xbb\xbf" + INPUTS["many"], gzip.compress(text.encode()):
+            self.write("keys", keys)
+            expected = self.run_tool("bfcreate", "-q", "-n", N, "-f", "serial", stdin=keys).stderr.splitlines()
+            self.assertEqual(len(expected), 1)
+            result = self.run_tool("build.sh", "-f", "-j", 3, "filter", "keys", "-n", N)
+            said = result.stderr.splitlines()
+            self.assertEqual(result.returncode, 0, result)
+            self.assertIn(expected[0], said)
+            self.assertEqual(len(said), len(set(said)))
+            self.check_no_litter()
+
     def test_names_like_options(self):
         self.write("-keys", INPUTS["many"][:-1])
         self.output("build.sh", "-j", 2, "--", "-filter", "-keys")
@@ -90,7 +105,9 @@ class Parallel(Distributed):
             keys = numbered(N)
             keys.insert(place, b"poison")
             self.write("keys", lines(*keys))
-            self.fails("build.sh", "-j", 3, "filter", "keys", "-n", N)
+            message = self.fails("build.sh", "-j", 3, "filter", "keys", "-n", N)
+            self.assertEqual(message.count("bfcreate: poison in a part\n"), 1, message)
+            self.assertTrue(message.endswith("build.sh: cannot create filter: a part failed\n"), message)
 
     def test_more_keys_than_promised(self):
         """Each part is within the capacity, but the union is not."""

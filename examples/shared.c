@@ -12,6 +12,15 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+void take_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) == -1 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+            exit(2); /* perhaps there is no place for a message */
+    }
+}
+
 void check_bloomfile(int error, const char *what, const char *name)
 {
     if (error != 0)

@@ -11,6 +11,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* To be called first. A descriptor 0, 1 or 2 that is closed would be given to the next file that is
+ * opened, and a message be written into a table. So each is taken by what can only be used the
+ * wrong way round: reading or writing it goes on being EBADF. (Filters never get one of them: the
+ * library sees to that.) */
+void take_descriptors(void);
+
 /* Ends the program unless error is 0, or NULL: "cannot <what> <name>: <why>". */
 void check_bloomfile(int error, const char *what, const char *name);
 void check_engine(const char *error, const char *what, const char *name);

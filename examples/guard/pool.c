@@ -175,6 +175,7 @@ int main(int argc, char **argv)
 {
     struct options o = { .orders = 100000, .seconds = 3, .workers = 4, .delay_us = 100 };
     int option;
+    take_descriptors();
     while ((option = getopt(argc, argv, "n:t:w:d:")) != -1) {
         if (option == 'n')
             number(optarg, 1, 10000000, &o.orders);

@@ -267,6 +267,7 @@ int main(int argc, char **argv)
                                              { 0 } };
     struct settings settings = { "bloomfile", 10 };
     int option;
+    take_descriptors();
     while ((option = getopt_long(argc, argv, "+b:p:h", options, NULL)) != -1) {
         if (option == 'b' && !parse_number(optarg, 1, 64, &settings.bits))
             errx(2, "%s is no number of bits from 1 to 64", optarg);

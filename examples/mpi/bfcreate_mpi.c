@@ -524,6 +524,7 @@ int main(int argc, char **argv)
     j.params.framing = BLOOMFILE_LINES;
     j.slice = j.whole = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
     j.target.fd = -1;
+    take_descriptors();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &j.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &j.ranks);

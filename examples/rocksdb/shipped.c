@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
     int status = 2;
+    take_descriptors();
     if (strcmp(command, "--help") == 0) {
         fputs(help, stdout);
         status = 0;

@@ -219,6 +219,7 @@ int main(int argc, char **argv)
         .table = { .compression = MTBL_COMPRESSION_ZSTD, .layout = BLOOMFILE_BLOCKED, .fpr = 0.01 }
     };
     const struct command *command = COMMANDS;
+    take_descriptors();
     for (int option; (option = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;)
         take_option(&c, option);
     const int arguments = argc - optind - 2;

@@ -108,6 +108,18 @@ class Trouble(SstableTest):
         self.assertEqual(result.returncode, 2)
         self.check_message("sstable", result.stderr, "standard output", "No space left")
 
+    def test_closed_descriptors(self):
+        """No file of the tablet gets one of theirs, or messages would be written into it."""
+        for closed in "<&- 2>&-", "<&- >&- 2>&-", "2>&-":
+            shutil.rmtree(self.folder / "t", ignore_errors=True)
+            self.put({b"a": b"1"})
+            self.put({b"b": b"2"})
+            (self.folder / "t/000001.bloom").unlink()
+            self.output("sstable", "compact", "--merge-filters", "t", before=["sh", "-c", f'exec "$@" {closed}', "sh"])
+            self.check({b"a": b"1", b"b": b"2"}, [b"c"])
+        self.trouble("sstable", "get", "t", "a", before=["sh", "-c", 'exec "$@" >&-', "sh"],
+                     names=["cannot write to standard output: Bad file descriptor"])
+
     def test_output_that_fails_for_a_while(self):
         """The pipe takes what is written at the end, and not what came before it."""
         rows = table(0, 300)

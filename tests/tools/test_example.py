@@ -177,6 +177,13 @@ class Guard(ToolTest):
         (self.folder / "disk").rmdir()
         self.orders()
 
+    def test_closed_descriptors(self):
+        """The store gets none of theirs, or the numbers would be written into it."""
+        for closed in ">&-", "<&- >&- 2>&-":
+            result = self.run_tool("guard", *BRIEFLY, before=["sh", "-c", f'exec "$@" {closed}', "sh"])
+            self.assertEqual(result.returncode, 2)
+            self.orders()
+
     def test_full_disk_for_the_numbers(self):
         with open("/dev/full", "wb") as full:
             result = self.run_tool("guard", *BRIEFLY, stdout=full)

@@ -4,6 +4,9 @@
 #include "change.h"
 
 #include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 
 /* ---- new rows */
 
@@ -79,10 +82,30 @@ static struct table_writer *begin_table(const struct update *u, const struct par
     return w;
 }
 
+/* The old tables go when the new one counts, so it is opened, and all its rows are read, before. */
+static void prove_table(const struct update *u, uint64_t seed, uint64_t rows)
+{
+    struct table t;
+    struct row row;
+    uint64_t there = 0;
+    if (!table_open(&t, u->directory, u->manifest.next, seed, TABLE_SEQUENTIAL))
+        errx(2, "cannot open table %06" PRIu64 " of %s: %s", u->manifest.next, u->directory,
+             strerror(ENOENT));
+    struct mtbl_iter *all = mtbl_source_iter(t.rows);
+    while (table_next_row(&t, all, &row))
+        there++;
+    if (there != rows || t.extent.rows != rows)
+        errx(2, "cannot read all rows of %s: it is damaged", t.path);
+    table_report_filter(&t);
+    mtbl_iter_destroy(&all);
+    table_close(&t);
+}
+
 /* false: no row is left, and no table made. */
 static bool write_table(const struct update *u, const struct part *part, const struct compaction *c,
                         const struct table_options *options)
 {
+    uint64_t rows = 0;
     struct table_writer *w = NULL;
     struct merge *merge = merge_new(part->tables, part->count);
     for (struct row row; merge_next(merge, &row);) {
@@ -91,10 +114,13 @@ static bool write_table(const struct update *u, const struct part *part, const s
         if (w == NULL)
             w = begin_table(u, part, c, options);
         table_writer_add(w, &row);
+        rows++;
     }
     merge_free(merge);
-    if (w != NULL)
+    if (w != NULL) {
         table_writer_finish(w);
+        prove_table(u, options->seed, rows);
+    }
     return w != NULL;
 }
 

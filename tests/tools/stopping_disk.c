@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * For LD_PRELOAD: of the calls that sync or rename or remove files, the one with the number
- * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails.
+ * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails;
+ * with STOPS_BY=stop it is made once the process, which is stopped before it, goes on.
  * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
  * With LACKS_LINKS there are no links, and no renaming that replaces nothing.
  */
@@ -34,6 +35,10 @@ static bool stops(const char *call, const char *path)
         return false;
     if (by != NULL && strcmp(by, "kill") == 0)
         raise(SIGKILL);
+    if (by != NULL && strcmp(by, "stop") == 0) {
+        raise(SIGSTOP);
+        return false;
+    }
     errno = EIO;
     return true;
 }

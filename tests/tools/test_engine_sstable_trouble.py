@@ -271,6 +271,29 @@ class Interrupted(SstableTest):
             process.wait(timeout=TIMEOUT)
             self.check(rows, [b"absent"])
 
+    @unittest.skipIf(SANITIZED, "the sanitizer comes first")
+    def test_new_table_is_damaged(self):
+        """The old ones stay, whoever has written into the new one."""
+        self.start()
+        at = self.calls("compact", "t").index("rename t/000003.mtbl")
+        for place, damage in (-512, bytes(512)), (-512 + 24, b"\1"):  # mtbl's metadata; its number of rows
+            self.start()
+            manifest = self.read("t/MANIFEST")
+            process = subprocess.Popen(
+                self.command("sstable", "compact", "t"), cwd=self.folder, stderr=subprocess.PIPE,
+                env=self.environment(LD_PRELOAD=STOPPING_DISK, STOPS_AT=str(at), STOPS_BY="stop"))
+            self.addCleanup(process.kill)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            with open(self.folder / "t/000003.mtbl.tmp", "r+b") as file:
+                file.seek(place, os.SEEK_END)
+                file.write(damage)
+            process.send_signal(signal.SIGCONT)
+            status, _, message = self.result(process)
+            self.assertEqual(status, 2)
+            self.check_message("sstable", message, "t/000003.mtbl: it is ", "damaged")
+            self.assertEqual(self.read("t/MANIFEST"), manifest)
+            self.check(self.BEFORE)
+
     def test_one_change_at_a_time(self):
         self.start()
         first = subprocess.Popen(["flock", "t", "sh", "-c", "echo; cat"], cwd=self.folder,

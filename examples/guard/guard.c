@@ -2,7 +2,7 @@
  *
  * A live filter before a slow store: the part to copy. Three rules make it right:
  *     writer_insert()  the filter learns of an order before the store has it
- *     open_writable()  what can be made from the store need not be repaired
+ *     open_writable()  whatever is wrong with the filter, the store has all that it needs
  *     may_be_stored()  only the filter in force may say "no"
  */
 #include "guard.h"
@@ -103,16 +103,17 @@ static void rebuild(const struct store *store)
 
 /* ---- the process that inserts */
 
-/* If the machine died while the filter was in use, adds since the last sync may be lost; but they
- * had not reached the store either (see writer_insert), so the filter is as good as before. One
- * that is missing, or refused as damaged or poisoned by a failed write, is made anew. */
+/* Adds that the machine's death may have lost had not reached the store (see writer_insert). But a
+ * sound filter may be an older copy that was put back, or another store's: so it gets all orders,
+ * which changes nothing if it has them. One that is missing or refused is made anew. */
 static bloomfile *open_writable(const struct store *store)
 {
     bloomfile *filter;
-    if (bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN) != 0) {
+    if (bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN) != 0 ||
+        add_all_orders(filter, store) != 0) {
+        bloomfile_close(filter);
         rebuild(store);
-        check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE), "open for writing",
-                        FILTER);
+        check_bloomfile(bloomfile_open(&filter, FILTER, BLOOMFILE_WRITE), "open", FILTER);
     }
     return filter;
 }
@@ -132,9 +133,8 @@ void writer_close(struct writer *w)
 }
 
 /* The filter first, then the store. Between the two a reader may ask the store in vain, which costs
- * a little. The other way round it would take "no" for an answer about an order that is there,
- * which is wrong. The same holds for a crash: what is on disk in the store must be on disk in the
- * filter, so a sync stands between them; it is one for the whole batch. */
+ * a little. The other way round it would be told "no" of an order that is there. The same holds for
+ * a crash: what the store has on disk the filter must have there, so a sync stands between them. */
 void writer_insert(struct writer *w, const struct order *orders, size_t count)
 {
     if (store_count(w->store) + count > w->capacity) {

@@ -91,6 +91,17 @@ class Guard(ToolTest):
             self.guard()
             self.assertEqual(self.orders()[:len(stored)], stored)
 
+    def test_filter_of_another_time_or_store(self):
+        """It is sound, and lacks orders."""
+        self.guard()
+        older = self.read("guard.bloom")
+        self.guard()
+        for other in older, self.read(self.create_live("-n", 1000)):
+            (self.folder / "live").unlink(missing_ok=True)
+            self.write("guard.bloom", other)
+            self.guard()
+            self.orders()
+
     def start(self, *arguments):
         process = subprocess.Popen(self.command("guard", *arguments), cwd=self.folder,
                                    env=self.environment(), stdout=subprocess.PIPE,

@@ -138,6 +138,13 @@ static bool plan(struct job *j)
     return error == 0 || failed(j, error, "cannot make a filter for %" PRIu64 " keys", p->capacity);
 }
 
+static bool cannot_create(struct job *j, int error)
+{
+    if (j->target.kept != NULL)
+        return failed(j, 0, "cannot replace %s: %s", j->path, j->target.kept);
+    return failed(j, error, "cannot create %s", j->path);
+}
+
 static bool start_target(struct job *j)
 {
     const struct stat *input = &j->input_status;
@@ -147,7 +154,7 @@ static bool start_target(struct job *j)
         return failed(j, 0, "cannot create %s: it is the file to read keys from", j->path);
     if (error == 0)
         error = target_start(&j->target, j->file_size);
-    return error == 0 || failed(j, error, "cannot create %s", j->path);
+    return error == 0 || cannot_create(j, error);
 }
 
 static bool prepare(struct job *j)
@@ -376,10 +383,9 @@ static bool publish(struct job *j)
     if (j->rank != 0)
         return true;
     const int error = target_publish(&j->target, j->header, HEADER);
-    return error == 0 || failed(j, error,
-                                j->target.in_place ? "%s is in place, but perhaps not on disk"
-                                                   : "cannot create %s",
-                                j->path);
+    if (error != 0 && j->target.in_place)
+        return failed(j, error, "%s is in place, but perhaps not on disk", j->path);
+    return error == 0 || cannot_create(j, error);
 }
 
 static bool make_file(struct job *j)

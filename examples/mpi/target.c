@@ -3,6 +3,8 @@
 #include "target.h"
 #include "../shared.h"
 
+#include <bloomfile_inspect.h>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -16,6 +18,12 @@
 
 #define ACCESS_LIST "system.posix_acl_access"
 
+enum {
+    HEADER = 4096,
+    LEAST = 16,   /* bytes of a file that can be told from others: magic, version, size */
+    LAYERS = 1000 /* that a series has at most */
+};
+
 static int last_error(int result)
 {
     return result == -1 ? errno : 0;
@@ -23,8 +31,72 @@ static int last_error(int result)
 
 /* ---- what is there */
 
+/* A damaged filter is one, and so is an empty file. */
+static bool is_no_filter(const struct target *t, int fd)
+{
+    bloomfile *filter;
+    const int error = bloomfile_open_fd(&filter, fd, 0, BLOOMFILE_TO_END, BLOOMFILE_APP_HASH);
+    bloomfile_close(filter);
+    return error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && t->old.st_size < LEAST);
+}
+
+/* Each holds a lock on the first byte (format-spec.md, section 13). */
+static bool has_writers(int fd)
+{
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+static bool has_more_layers(const struct target *t)
+{
+    bool has = false;
+    for (unsigned layer = 1; layer < LAYERS && !has; layer++) {
+        struct stat status;
+        char number[8];
+        snprintf(number, sizeof number, "%u", layer);
+        char *path = join(t->path, ".", number);
+        has = lstat(path, &status) == 0;
+        free(path);
+    }
+    return has;
+}
+
+/* A record looks damaged while it is written. */
+static bool is_of_series(const struct target *t, int fd)
+{
+    uint8_t header[HEADER];
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    const ssize_t got = pread(fd, header, sizeof header, 0);
+    if (got == -1)
+        return false;
+    const off_t size = got < HEADER ? got : t->old.st_size;
+    const int error = bloomfile_inspect(header, (size_t)size, &info, NULL, NULL);
+    if ((error != 0 && error != BLOOMFILE_ERECORD) || info.series == 0)
+        return false;
+    const uint64_t place = info.generations > 0 ? info.layer % info.generations : info.layer;
+    return place != 0 || has_more_layers(t);
+}
+
+static int look_into(struct target *t)
+{
+    const int fd = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd == -1)
+        return errno;
+    if (is_no_filter(t, fd))
+        t->kept = "it is not a filter file (remove it first)";
+    else if (is_of_series(t, fd))
+        t->kept = "it is a file of a series, of which others would be left (remove all of them "
+                  "first)";
+    else if (has_writers(fd))
+        t->kept = "other programs have it open for writing, and what they add would be lost (end "
+                  "them first)";
+    close(fd);
+    return t->kept == NULL ? 0 : EPERM;
+}
+
 static int look(struct target *t)
 {
+    t->kept = NULL;
     t->exists = lstat(t->path, &t->old) == 0;
     if (!t->exists)
         return errno == ENOENT ? 0 : errno;
@@ -32,7 +104,7 @@ static int look(struct target *t)
         return EISDIR;
     if (!S_ISREG(t->old.st_mode))
         return BLOOMFILE_ENOTREGULAR;
-    return t->replace ? 0 : EEXIST;
+    return t->replace ? look_into(t) : EEXIST;
 }
 
 int target_look(struct target *t, const char *path, bool replace)

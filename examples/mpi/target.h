@@ -16,13 +16,16 @@ struct target {
     char path[PATH_MAX];      /* links resolved */
     char temporary[PATH_MAX]; /* "": there is none */
     int fd;                   /* of the temporary; rank 0 only, else -1 */
-    bool replace;             /* what is there, a regular file */
+    bool replace;             /* the filter that is there */
     bool exists;
-    struct stat old; /* if it exists */
-    bool in_place;   /* the new one */
+    const char *kept; /* why that must not be replaced, and what to do; else NULL */
+    struct stat old;  /* if it exists */
+    bool in_place;    /* the new one */
 };
 
-/* Looks at what is at the path. 0, EEXIST, EISDIR, BLOOMFILE_ENOTREGULAR or another errno. */
+/* Looks at what is at the path. 0, EEXIST, EISDIR, BLOOMFILE_ENOTREGULAR or another errno; EPERM,
+ * and t->kept says why, of what bfcreate -f does not replace either: what is no filter, what others
+ * add to, a file of a live series. */
 int target_look(struct target *t, const char *path, bool replace);
 
 /* Makes the temporary, with room for so many bytes. Rank 0 only. 0 or an errno. */

@@ -139,6 +139,42 @@ class MpiTrouble(MpiTest):
         self.write("none", b"")
         self.trouble_of_all("-f", "-n", N, "filter", "none", says="cannot replace filter: there were no keys")
 
+    def check_kept(self, name, says):
+        """Not even -f replaces it, and all files are as they were."""
+        before = {path: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        self.trouble_of_all("-f", "-n", N, name, "keys", says=f"cannot replace {name}: {says}")
+        self.assertEqual({path: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}, before)
+
+    def test_what_is_not_replaced(self):
+        """As bfcreate -f: neither what is no filter, nor what others add to, nor a file of a series."""
+        self.write("keys", INPUTS["many"])
+        for text in b"precious\n" * 1000, b"few bytes":
+            self.write("precious.txt", text)
+            self.check_kept("precious.txt", "it is not a filter file (remove it first)")
+        for name, options in ("grows", ["--grow", "-n", 100]), ("forgets", ["--generations", 3, "--every", 100]):
+            self.create_live(*options, name=name)
+            self.output("bfadd", "-q", name, stdin=lines(*numbered(150)))
+            for file in name, name + ".1":
+                self.check_kept(file, "it is a file of a series, ")
+        writer = self.start("bfadd", "-q", self.create_live("-n", N))
+        self.feed(writer, "a key")
+        self.until_read(writer)
+        self.check_kept("live", "other programs have it open for writing, and what they add would be lost")
+        self.assertEqual(self.result(writer, lines("another")), (0, b"", b""))
+        self.assertEqual(self.query("live", stdin=lines("a key", "another", "third")), [b"a key", b"another"])
+
+    def test_what_is_replaced(self):
+        """As bfcreate -f: a live filter that nobody uses, a series of one file, what is empty or damaged."""
+        self.write("keys", INPUTS["many"])
+        expected = self.serial("-n", N)
+        for name, make in (("live", lambda: self.create_live("-n", N, name="filter")),
+                           ("series", lambda: self.create_live("-f", "--grow", "-n", N, name="filter")),
+                           ("empty", lambda: self.write("filter", b"")),
+                           ("damaged", lambda: self.write("filter", expected[:-1]))):
+            with self.subTest(name):
+                make()
+                self.assertEqual(self.mpi(2, "-f", "-n", N), expected)
+
     @needs(*UNPRIVILEGED)
     def test_read_only_folder(self):
         self.write("keys", INPUTS["many"])

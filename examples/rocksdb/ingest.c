@@ -17,6 +17,10 @@ char *filter_path(const char *database)
     char *folder = join(database, "", "");
     for (size_t size = strlen(folder); size > 1 && folder[size - 1] == '/'; size--)
         folder[size - 1] = '\0';
+    const char *slash = strrchr(folder, '/'), *name = slash == NULL ? folder : slash + 1;
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        errx(2, "cannot use %s: call the database by its name, beside which its filter is",
+             database);
     char *path = join(folder, ".", "bloom");
     free(folder);
     return path;
@@ -93,11 +97,9 @@ static void prove(const struct database *d, unsigned set, const struct identity 
 }
 
 /* Verifies all of it on the way, and appears whole or not at all. */
-static void publish_filter(const bloomfile *filter, const char *database)
+static void publish_filter(const bloomfile *filter, const char *path)
 {
-    char *path = filter_path(database);
     check_bloomfile(bloomfile_seal_to(path, filter, BLOOMFILE_REPLACE), "write", path);
-    free(path);
 }
 
 static unsigned other_set(unsigned set)
@@ -119,16 +121,18 @@ static unsigned ingest_rows(struct database *d, const struct record *current, co
 
 void ingest_set(const char *folder, const char *database)
 {
+    char *path = filter_path(database);
     const struct manifest manifest = manifest_read(folder);
     bloomfile *filter = open_filter(folder, &manifest.identity);
     struct database d = database_open(database);
     const struct record current = record_read(&d);
     const unsigned set = ingest_rows(&d, &current, folder, &manifest);
     prove(&d, set, &manifest.identity, filter, folder);
-    publish_filter(filter, database);
+    publish_filter(filter, path);
     record_write(&d, &manifest.identity, set);
     if (d.rows[other_set(set)] != NULL)
         database_drop_rows(&d, other_set(set));
     database_close(&d);
     bloomfile_close(filter);
+    free(path);
 }

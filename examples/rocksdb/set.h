@@ -76,7 +76,8 @@ bool get_rows(const char *database, char *const *keys);
 /* Prints what the database has. true if its filter is in use. */
 bool print_status(const char *database);
 
-/* The filter of a database, beside it: "<database>.bloom", from malloc(). */
+/* The filter of a database, beside it: "<database>.bloom", from malloc(). Ends the program for "."
+ * and the like, by which the database has no name. */
 char *filter_path(const char *database);
 
 #endif

@@ -198,6 +198,14 @@ class Trouble(Shipped):
         self.write("file", b"")
         self.trouble("shipped", "ingest", "set", "file", names=["file"])
 
+    def test_database_without_a_name(self):
+        """What is beside it, by one of these, is not beside it by its name."""
+        self.ship_and_ingest(rows(SEVERAL))
+        for name in ".", "..", "/", "", "db/.", "db/../", "db/.//":
+            for arguments in ["ingest", "set", name], ["get", name, "key 1"], ["status", name]:
+                self.trouble("shipped", *arguments, names=[f"cannot use {name}: call the database by its name"])
+        self.assertEqual(self.output("shipped", "get", "./db//", "key 2"), lines(*rows([b"key 2"])))
+
     def test_no_database(self):
         self.trouble("shipped", "get", "none", "a", names=["open none"])
         self.trouble("shipped", "status", "none", names=["open none"])

@@ -6,6 +6,11 @@
  *
  * The filter is shared by all that run at once, and by those that run later. One line in a hundred
  * is taken for seen though it is new, when the filter is as full as it was made for.
+ *
+ * A line is marked and then printed, since marking tells which one process prints it: at most once.
+ * Lines that are still in a buffer or in the pipe when this program or its reader ends, as in
+ * "seen urls.bloom | head -1", are marked and nobody has them. Where none may be lost so, the
+ * program that does the work asks before it, and marks after it: some work is then done twice.
  */
 #include <bloomfile.h>
 #include <bloomfile_live.h>

@@ -37,8 +37,9 @@ FAILED_PART = re.compile(rb"^\[ RUN      \] (?:(?!^\[ (?:RUN|      OK) ).)*?^\[ 
 
 # These compile for this machine only, or make their own file systems.
 LEFT_OUT = "consumers|install|subproject|cmake|prefix|python-packages|power-.*|bad-disk|campaign"
-# Examples, for which the packages are missing.
-NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*"
+# Examples, for which the packages are missing; C++, of which there is this machine's compiler; and what asks which libraries
+# are linked, which there are static ones.
+NOT_FOREIGN = "tools-bench_.*|tools-distributed_.*|tools-engine_.*|cplusplus|tools-linked"
 # The emulator cannot run the first ones; of the tools' tests, which take minutes, only those of golden files run.
 NOT_EMULATED = ("build-scale|changed-files|cold-lookups|create-faults|live-faults|live-fork|live-locks|live-many"
                 "|live-moments|memory-flags|others-meanwhile|memory-pages|open-faults|failed-writes|(view|query)-avx.*"
@@ -158,11 +159,14 @@ mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-FOLLOWS_LIVE = "tools-overfull|tools-readme"
+FOLLOWS_LIVE = "fuzz-replay-(writer|series)|tools-(completions|cross_live_trouble|cross_series|overwritten|readme|recognised)"
 LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"
 chmod 1777 "$FILES\""""
+
+# These count what opening a file takes, and overlayfs takes more.
+COUNTS_OPENINGS = "every-call-fails(-pinned)?|open-faults"
 
 # Live filters need a local file system.
 NOT_SHARED = b"BLOOMFILE_EFILESYSTEM|cannot be shared|a local disk"
@@ -193,7 +197,7 @@ ENVIRONMENTS = {
     "Linux 5.10": Environment(prefix=[OLD_LINUX, "5.10"]),
     "no /proc, /sys, /dev/shm": Environment(HIDE, left_out=LOOKS_INTO_PROC, refusal=NO_BOOT),
     "tmpfs": Environment(),
-    "overlayfs": Environment(OVERLAY),
+    "overlayfs": Environment(OVERLAY, left_out=COUNTS_OPENINGS, refusal=NOT_SHARED),
     "ext4": on_disk("ext4", "mkfs.ext4 -q"),
     "XFS": on_disk("xfs", "mkfs.xfs -q"),
     "Btrfs": on_disk("btrfs", "mkfs.btrfs -q"),

@@ -150,8 +150,13 @@ def live_series(out):
                  growing_layer_of_the_slot_after={0: three[0], 1: three[2]},
                  a_filter_for_a_layer={**two, 1: IN_FILE},
                  a_sealed_series_for_a_layer={**two, 1: ONE})
-    out.add_live("ESERIES", "S2", growing_first_layer_is_not_marked={
-        **three, 0: edit(three[0], record={"flags": 0})})
+    def unmarked(files, slot):
+        return {**files, slot: edit(files[slot], record={"flags": 0})}
+
+    out.add_live("ESERIES", "S2", growing_first_layer_is_not_marked=unmarked(three, 0),
+                 growing_first_of_two_is_not_marked=unmarked(two, 0),
+                 ring_oldest_layer_is_not_marked=unmarked(ring, 2),
+                 ring_last_layer_but_one_is_not_marked=unmarked(ring, 0))
     out.add_live("ESERIES", "S5", opened_by_its_second_layer={0: two[1]},
                  ring_opened_by_its_second_layer={0: ring[1]})
     out.add_live("ESERIES", "21.1", foreign_layer=changed(1, series=2**64 - 1),

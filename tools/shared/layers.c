@@ -68,6 +68,17 @@ static bool blame_found(const struct search *s, uint64_t slot, const struct laye
     return blame(s, slot, is, advice);
 }
 
+static bool has_keys(const struct layers_one *l)
+{
+    return l->info.keys > 0 || l->info.ones > 0;
+}
+
+static bool blame_older(const struct search *s, uint64_t slot)
+{
+    return blame(s, slot, "is an older copy of itself, from when it was the last one",
+                 "put the right file back");
+}
+
 static bool search_growing(const struct search *s, int error)
 {
     struct layers_one last = s->first;
@@ -79,10 +90,13 @@ static bool search_growing(const struct search *s, int error)
         if (blame_found(s, slot, &next, slot))
             return true;
         if (error == BLOOMFILE_ESERIES && !last.succeeded &&
-            layers_look_at_slot(s->path, slot + 1).error == 0)
-            return blame(s, slot - 1, "is an older copy of itself, from when it was the last one",
-                         "put the right file back");
+            (has_keys(&next) || layers_look_at_slot(s->path, slot + 1).error == 0))
+            return blame_older(s, slot - 1);
         last = next;
+    }
+    if (error == BLOOMFILE_ESERIES && slot + 1 < LAYERS_MOST) { /* in the way of the one after next */
+        const struct layers_one behind = layers_look_at_slot(s->path, slot + 1);
+        return behind.error != ENOENT && blame_found(s, slot + 1, &behind, slot + 1);
     }
     return error == BLOOMFILE_ELAYER && last.succeeded && blame_missing(s, slot);
 }
@@ -106,6 +120,10 @@ static bool search_ring(const struct search *s, int error)
             return blame_missing(s, slot);
         if (blame_found(s, slot, &l, due))
             return true;
+        const uint64_t behind = newest.info.layer - l.info.layer;
+        if (error == BLOOMFILE_ESERIES && !l.succeeded && behind > 0 &&
+            (has_keys(&newest) || behind > 1))
+            return blame_older(s, slot);
     }
     const uint64_t next = end % slots;
     return error == BLOOMFILE_ELAYER && newest.succeeded &&

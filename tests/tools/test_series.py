@@ -368,7 +368,7 @@ class Room(SeriesTest):
         message = self.trouble("bfadd", "live", stdin=lines(*KEYS), changes=True)
         self.assertIn("cannot add a further layer beside live: its layer live.2 is one of another series (put the right "
                       "file back; if there never was one, move this one away): nothing was lost", message)
-        self.query("live", stdin=b"")  # can be opened
+        self.query("live", stdin=b"", status=1)  # it can be opened
         (self.folder / "live.2").unlink()
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")

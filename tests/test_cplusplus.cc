@@ -342,7 +342,6 @@ struct remade {
     }
 };
 
-
 /* All answers are those of the C interface, whatever the filter is. */
 void test_answers(std::uint32_t layout, std::uint64_t seed)
 {

@@ -758,7 +758,7 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     }
     write_file("mark", first.data, first.size);
     free(first.data);
-    /* Keys were added to it, so the first one is older. It may have lost the mark with the power. */
+    /* The second one has keys, so the first is older; or lost the mark with the power. */
     assert_error(open_error("mark", 0), BLOOMFILE_ESERIES);
     assert_error(open_error("mark", BLOOMFILE_WRITE), BLOOMFILE_ESERIES);
     f = opened("mark", BLOOMFILE_ACCEPT_UNCLEAN);

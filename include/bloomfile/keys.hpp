@@ -399,8 +399,9 @@ template <class Keys>
 using element_of_t = std::remove_reference_t<decltype(*std::begin(std::declval<const Keys &>()))>;
 template <class Keys, class = void> inline constexpr bool stays_v = false;
 template <class Keys>
-inline constexpr bool stays_v<Keys, std::void_t<decltype(std::data(std::declval<const Keys &>()))>> =
-    std::is_same_v<decltype(std::data(std::declval<const Keys &>())), element_of_t<Keys> *>;
+inline constexpr bool
+    stays_v<Keys, std::void_t<decltype(std::data(std::declval<const Keys &>()))>> =
+        std::is_same_v<decltype(std::data(std::declval<const Keys &>())), element_of_t<Keys> *>;
 
 /* Hands digests on, so many at a time, as a batch has them side by side on their way from memory.
  * Keys may be far apart, so the lines of some are requested before the first of these is hashed. */

@@ -76,8 +76,8 @@ static int check_target(struct publication *p)
     return p->replace ? 0 : EEXIST;
 }
 
-/* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may leave
- * it behind. */
+/* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may
+ * leave it behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
     signals_hold(&p->signals);

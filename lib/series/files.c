@@ -124,8 +124,8 @@ bool files_passed_on(const struct series *s, const bloomfile *layer)
     struct header h;
     const uint64_t number = layer->header.layer;
     return s->live && s->generations != 0 && live_succeeded(layer) &&
-           read_slot(s, &layer->header, number, &h) == 0 &&
-           h.layer > number && files_slot(s, h.layer) == files_slot(s, number);
+           read_slot(s, &layer->header, number, &h) == 0 && h.layer > number &&
+           files_slot(s, h.layer) == files_slot(s, number);
 }
 
 /* A link in the name that was given may lead elsewhere by now. A new generation may take the name

@@ -156,10 +156,10 @@ static int see_to_file(const struct series *s, const struct layers *l)
         return flush_name(s);
     if (error != ENOENT)
         return error;
-    /* A name that cannot be had behind it, or is a foreign file's, would keep all from opening it. */
+    /* A name behind it that cannot be had, or is another's, would keep all from opening it. */
     const uint64_t behind = newest->header.layer + 2;
-    error = s->generations == 0 && behind < HEADER_MOST_LAYERS ? files_check_free(s->path, behind)
-                                                              : 0;
+    const bool looked_for = s->generations == 0 && behind < HEADER_MOST_LAYERS;
+    error = looked_for ? files_check_free(s->path, behind) : 0;
     if (error == 0)
         error = plan_next(&newest->header, &h);
     return error != 0 ? error : make_file(s, &h);

@@ -94,7 +94,8 @@ static bool search_growing(const struct search *s, int error)
             return blame_older(s, slot - 1);
         last = next;
     }
-    if (error == BLOOMFILE_ESERIES && slot + 1 < LAYERS_MOST) { /* in the way of the one after next */
+    if (error == BLOOMFILE_ESERIES && slot + 1 < LAYERS_MOST) {
+        /* in the way of the one after next */
         const struct layers_one behind = layers_look_at_slot(s->path, slot + 1);
         return behind.error != ENOENT && blame_found(s, slot + 1, &behind, slot + 1);
     }

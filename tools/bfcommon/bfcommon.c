@@ -53,7 +53,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct job, quiet)),
     OPTIONS_TITLE("Resources:"),
     OPTION(0, "memory", "SIZE", "bytes of memory to use (default 1Gi, at least 16Mi)",
-           OPTIONS_COUNT(struct job, memory, "bytes", LEAST_MEMORY, SIZE_MAX / 2)),
+           OPTIONS_COUNT(struct job, memory, "bytes", LEAST_MEMORY, UINT64_MAX / 2)),
     OPTION(0, "temp", "DIR", "folder for temporary files (default $TMPDIR, or /tmp)",
            OPTIONS_STRING(struct job, folder, "the name of a folder"), .value = OPTIONS_A_FOLDER),
     OPTIONS_TITLE("Other:"),
@@ -97,6 +97,8 @@ static bool by_fields(const struct job *job)
 static int parse(struct job *job, int argc, char **argv)
 {
     const int first = options_parse(&options, job, argc, argv);
+    if (job->memory > SIZE_MAX / 4)
+        job->memory = SIZE_MAX / 4; /* all that 32 bits can address at once */
     keys_options_check(&job->form);
     job->form.fields.closed = by_fields(job);
     job->form.no_csv = true;

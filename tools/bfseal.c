@@ -142,10 +142,10 @@ static void seal_in_place(const struct request *r)
 /* -------------------------------------------------------------------------------------- a copy */
 
 /* What is wrong with the source, and not with making the copy. */
-static bool is_of_source(int error)
+static bool is_of_source(const bloomfile *f, int error)
 {
     return error == BLOOMFILE_EPAGE || error == BLOOMFILE_EBODY || error == BLOOMFILE_EPOISONED ||
-           error == BLOOMFILE_ECHANGED;
+           error == BLOOMFILE_ECHANGED || error == bloomfile_status(f);
 }
 
 static int copy(const struct request *r, const bloomfile *f)
@@ -181,7 +181,7 @@ static void seal_copy(const struct request *r)
         cli_fail(BLOOMFILE_ENOTCOUNTING, "cannot project %s", r->path);
     progress(r, &p);
     error = copy(r, f);
-    if (is_of_source(error))
+    if (error != 0 && is_of_source(f, error))
         say_fail(error, "cannot copy", r->path);
     if (error != 0)
         sink_fail(r->dest, error);

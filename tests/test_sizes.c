@@ -254,6 +254,9 @@ static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **stat
         assert_in_range(m, BLOOMFILE_MAX_BITS - 1000000, BLOOMFILE_MAX_BITS);
         assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5);
     }
+    /* Of 720720 the next multiple is beyond them, of 498960 it is not. */
+    assert_int_equal(bloomfile_bits_for(BLOOMFILE_BLOCKED, 751210847354748928, 0.5, 1),
+                     1152921504458465280);
 }
 
 static void more_keys_than_bits_fill_a_filter(void **state)

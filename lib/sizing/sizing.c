@@ -63,8 +63,8 @@ static uint64_t missing_to_multiple(uint64_t x, uint64_t of)
 }
 
 /* A filter folds by every divisor of its units: round up to a multiple of the largest highly
- * composite number (OEIS A002182) that costs at most 0.5 %. */
-static uint64_t round_for_folding(uint64_t units)
+ * composite number (OEIS A002182) that costs at most 0.5 %, and no more than the limit. */
+static uint64_t round_for_folding(uint64_t units, uint64_t limit)
 {
     static const uint32_t highly_composite[] = {
         1,      2,      4,      6,      12,     24,     36,     48,     60,    120,
@@ -72,8 +72,9 @@ static uint64_t round_for_folding(uint64_t units)
         10080,  15120,  20160,  25200,  27720,  45360,  50400,  55440,  83160, 110880,
         166320, 221760, 277200, 332640, 498960, 554400, 665280, 720720,
     };
+    const uint64_t most = units / 200 < limit - units ? units / 200 : limit - units;
     unsigned i = sizeof highly_composite / sizeof highly_composite[0] - 1;
-    while (missing_to_multiple(units, highly_composite[i]) > units / 200)
+    while (missing_to_multiple(units, highly_composite[i]) > most)
         i--; /* ends at 1 */
     return units + missing_to_multiple(units, highly_composite[i]);
 }
@@ -111,8 +112,7 @@ uint64_t sizing_bits(uint32_t layout, uint64_t n, double p, uint32_t *k)
     if (best_k == 0)
         return 0;
     *k = best_k;
-    uint64_t rounded = round_for_folding(best);
-    return (rounded <= limit ? rounded : best) * unit_cells;
+    return round_for_folding(best, limit) * unit_cells;
 }
 
 uint64_t bloomfile_bits_for(uint32_t layout, uint64_t n, double fpr, uint32_t hashes)

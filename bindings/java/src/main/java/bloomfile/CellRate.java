@@ -3,43 +3,67 @@ package bloomfile;
 
 /** The rate to expect of the layouts classic and counting: all k positions of a key hit cells that n * k throws hit. */
 final class CellRate {
-    /** So many steps are made exactly. */
-    private static final double EXACT = 3e6;
+    /** With more throws the rate is computed from mean and variance of the cells that were hit. */
+    private static final int EXACT = 2048;
 
     private CellRate() {
     }
 
     static double rate(long m, long n, int k) {
-        double throwsMade = (double) n * k;
-        if (throwsMade * Math.min(m, throwsMade) <= EXACT) {
-            return exact((int) Math.min(m, Integer.MAX_VALUE), m, (int) throwsMade, k);
+        if (n > EXACT / k) {
+            return fromMoments(m, n, k);
         }
-        // The mean of the k-th power, from mean and variance of the fraction of cells that were hit.
-        double zero = Math.exp(throwsMade * Math.log1p(-1.0 / m));
-        double two = m > 2 ? Math.exp(throwsMade * Math.log1p(-2.0 / m)) : 0;
-        double mean = -Math.expm1(throwsMade * Math.log1p(-1.0 / m));
-        // zero^2 and two are nearly equal: their difference is made of logarithms.
-        double difference = zero * zero * Math.expm1(throwsMade * (Math.log1p(-2.0 / m) - 2 * Math.log1p(-1.0 / m)));
-        double variance = m > 2 ? zero / m + difference - two / m : 0;
-        double relative = variance / (mean * mean);
-        return Math.min(1, Math.exp(k * Math.log(mean)) * (1 + k * (k - 1) / 2.0 * relative));
+        Uncovered cells = new Uncovered(k, m);
+        cells.hit(n * k);
+        return cells.none();
     }
 
-    /** From the distribution of the number of cells that were hit. */
-    private static double exact(int cells, double m, int throwsMade, int k) {
-        int most = Math.min(cells, throwsMade);
-        double[] p = new double[most + 2];
-        p[0] = 1;
-        for (int t = 0; t < throwsMade; t++) {
-            for (int x = Math.min(t + 1, most); x > 0; x--) {
-                p[x] = p[x] * (x / m) + p[x - 1] * ((m - (x - 1)) / m);
+    private static double fromMoments(double m, double n, int k) {
+        double load = n / m * k;
+        double empty = expMinus(load);
+        double full = oneMinusExpMinus(load);
+        double mean = full + empty * load / (2 * m);
+        double variance = (empty - (1 + load) * empty * empty) / m / (full * full);
+        return power(mean, k) / expMinus(k * (k - 1) / 2.0 * variance);
+    }
+
+    private static double power(double x, int n) {
+        double result = 1;
+        for (; n > 0; n /= 2) {
+            if (n % 2 != 0) {
+                result *= x;
             }
-            p[0] = 0;
+            x *= x;
         }
-        double rate = 0;
-        for (int x = 1; x <= most; x++) {
-            rate += p[x] * Math.pow(x / m, k);
+        return result;
+    }
+
+    /** {@code e^-x}, by squaring. */
+    private static double expMinus(double x) {
+        if (x > 700) {
+            return 0;
         }
-        return rate;
+        int halvings = 0;
+        for (; x > 0.125; halvings++) {
+            x /= 2;
+        }
+        double result = 1 - ofSmall(x);
+        for (; halvings > 0; halvings--) {
+            result *= result;
+        }
+        return result;
+    }
+
+    private static double oneMinusExpMinus(double x) {
+        return x <= 0.125 ? ofSmall(x) : 1 - expMinus(x);
+    }
+
+    /** {@code 1 - e^-x} of a small x, from the series. */
+    private static double ofSmall(double x) {
+        double sum = 1;
+        for (int i = 13; i > 1; i--) {
+            sum = 1 - x / i * sum;
+        }
+        return x * sum;
     }
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 package bloomfile;
 
-/** Which m and k a filter gets: annex F of the specification. */
+/**
+ * Which m and k a filter gets: annex F of the specification. Rates are computed by + - * / alone, and sizes searched, in the
+ * order of the C library: then rates that differ from p in the last digit, or not at all, do so in both.
+ */
 final class Sizing {
     /** Highly composite numbers: m (blocked: N) is a multiple of one, so that a filter folds in many ways. */
     private static final long[] COMPOSITE = {1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520,
@@ -29,14 +32,14 @@ final class Sizing {
      */
     static Sizing of(Layout layout, long n, double fpr, int k) throws BloomfileException {
         long unit = unit(layout);
-        long best = Long.MAX_VALUE;
+        long most = Header.MAX_BITS / unit;
+        long best = most + 1;
         int hashes = 0;
-        int inVain = 0;
-        for (int i = Math.max(k, 1); i <= (k != 0 ? k : Header.MAX_HASHES) && inVain < IN_VAIN; i++) {
-            long cells = smallest(layout, n, fpr, i, best);
-            inVain = hashes == 0 || cells < best ? 0 : inVain + 1;
-            if (cells < best) {
-                best = cells;
+        int last = fpr <= sameDigest(n) ? 0 : k != 0 ? k : Header.MAX_HASHES;
+        for (int i = Math.max(k, 1); i <= last && (hashes == 0 || i <= hashes + IN_VAIN); i++) {
+            long units = smallest(layout, n, fpr, i, best - 1);
+            if (units < best) {
+                best = units;
                 hashes = i;
             }
         }
@@ -44,7 +47,7 @@ final class Sizing {
             throw new BloomfileException(ErrorCode.EUNREACHABLE, "plan a filter of " + n + " keys",
                     "a rate of " + fpr);
         }
-        return new Sizing(rounded(best, Header.MAX_BITS / unit) * unit, hashes);
+        return new Sizing(rounded(best, most) * unit, hashes);
     }
 
     /** The size for a given number of bits, which is rounded up where blocks need it; k may be 0 for the best. */
@@ -61,22 +64,20 @@ final class Sizing {
     /** The smallest number of blocks (cells) that keeps the rate; one above {@code limit} if that is too few. */
     private static long smallest(Layout layout, long n, double fpr, int k, long limit) {
         long unit = unit(layout);
-        long most = Math.min(Header.MAX_BITS / unit, limit);
-        if (rate(layout, most * unit, n, k) > fpr) {
-            return Long.MAX_VALUE;
+        if (limit == 0 || rate(layout, limit * unit, n, k) > fpr) {
+            return limit + 1;
         }
-        long low = 0;
-        long high = 1;
-        while (high < most && rate(layout, high * unit, n, k) > fpr) {
-            low = high;
-            high = Math.min(most, 2 * high);
+        long high = limit;
+        while (high > 1 && rate(layout, high / 2 * unit, n, k) <= fpr) {
+            high /= 2;
         }
+        long low = high / 2;
         while (high - low > 1) {
             long middle = low + (high - low) / 2;
-            if (rate(layout, middle * unit, n, k) <= fpr) {
-                high = middle;
-            } else {
+            if (rate(layout, middle * unit, n, k) > fpr) {
                 low = middle;
+            } else {
+                high = middle;
             }
         }
         return high;
@@ -96,9 +97,9 @@ final class Sizing {
 
     /** The k that gives the lowest rate. */
     static int bestHashes(Layout layout, long m, long n) {
-        int best = 1;
+        int best = 0;
         double lowest = 2;
-        for (int k = 1; k <= Header.MAX_HASHES; k++) {
+        for (int k = 1; k <= Header.MAX_HASHES && (best == 0 || k <= best + IN_VAIN); k++) {
             double rate = rate(layout, m, n, k);
             if (rate < lowest) {
                 lowest = rate;
@@ -110,10 +111,12 @@ final class Sizing {
 
     /** The false-positive rate to expect of n distinct keys. */
     static double rate(Layout layout, long m, long n, int k) {
-        if (n == 0) {
-            return 0;
-        }
         double rate = layout == Layout.BLOCKED ? BlockRate.rate(m / 512, n, k) : CellRate.rate(m, n, k);
-        return Math.min(1, rate + n * 0x1p-64); // and the chance that the digest is that of a key
+        return Math.min(1, rate + (1 - rate) * sameDigest(n));
+    }
+
+    /** The chance that the digest of an absent key is that of one of n. */
+    private static double sameDigest(long n) {
+        return n * 0x1p-64;
     }
 }

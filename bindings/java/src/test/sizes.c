@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which m and k the C library chooses: SizingTest.java compares it with the library for Java. Each
+ * line of standard input has a layout, n, a rate, m if that is 0, and k or 0. For each, one line:
+ * m, k and the rate to expect; or "none".
+ */
+#include <bloomfile_inspect.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sizing/sizing.h"
+
+int main(void)
+{
+    uint32_t layout, k;
+    uint64_t n, m;
+    double p;
+    while (scanf("%" SCNu32 " %" SCNu64 " %lf %" SCNu64 " %" SCNu32, &layout, &n, &p, &m, &k) == 5) {
+        if (p != 0)
+            m = sizing_bits(layout, n, p, &k);
+        else if (k == 0)
+            k = bloomfile_hashes_for(layout, m, n);
+        if (m != 0)
+            printf("%" PRIu64 " %" PRIu32 " %a\n", m, k, bloomfile_fpr_for(layout, m, k, n));
+        else
+            printf("none\n");
+        fflush(stdout);
+    }
+    return ferror(stdin) || ferror(stdout) ? 1 : 0;
+}

@@ -371,23 +371,34 @@ def make_one(base, result, features):
     return data + variable(len(changes) - done)
 
 
-def take_kind(patch, layout):
+def take_parameter(patch):
+    [parameter] = patch.take(1)
+    need(parameter <= 56, "EPATCH")
+    return parameter
+
+
+def take_kind(patch, layout, room):
+    """`room`: for the string."""
     units = patch.number()
     if units == 0:
         return None
-    parameters = [patch.take(1)[0]]
+    parameters = [take_parameter(patch)]
     if layout == BLOCKED:
-        parameters += [patch.number(), patch.take(1)[0]]
-        need(1 <= parameters[1] <= 512 and parameters[2] <= 56, "EPATCH")
-    need(parameters[0] <= 56, "EPATCH")
-    return [units, *parameters], patch.number()
+        parameters += [patch.number(), take_parameter(patch)]
+        need(1 <= parameters[1] <= 512, "EPATCH")
+    size = patch.number()
+    need(size <= room, "EPATCH")
+    return [units, *parameters], size
 
 
 def apply_part(patch, start, layout, old, new):
     """`start`: of the part in the patch. The cells are those of its pages, of which `new` changes."""
-    taken = [(kind, take_kind(patch, layout)) for kind in kinds(layout)]
-    taken = [(kind, *what) for kind, what in taken if what]
-    need(sum(size for *_, size in taken) <= 2**20, "EPATCH")
+    taken, room = [], 2**20
+    for kind in kinds(layout):
+        what = take_kind(patch, layout, room)
+        if what:
+            taken.append((kind, *what))
+            room -= what[1]
     strings = [patch.take(size) for *_, size in taken]
     patch.checksum(start)
     change = change_blocks if layout == BLOCKED else change_cells
@@ -415,21 +426,18 @@ def take_head(patch):
 
 def apply(base, data):
     """The bytes of the result of a patch."""
-    patch = Input(data)
-    if not isinstance(base, spec_reader.Series):
-        header, body = apply_one(base, patch, 0)
-        need(patch.at == len(data), "ETRAILING")
-        return whole(base, header, body)
-    made = b""
-    for number, layer in enumerate(base.layers):
-        header, body = apply_one(layer, patch, features_of(number, base))
-        made += bytes(-len(made) % 4096) + header + body + entries_of(body)
-    need(patch.at == len(data), "ETRAILING")
-    return whole_series(base, made)
+    layers = spec_reader.layers_of(base)
+    for layer in layers:
+        layer.need_no_solution()
+    patch, made, before = Input(data), b"", None
+    for number, layer in enumerate(layers):
+        before = apply_one(layer, patch, features_of(number, base), before)
+        made += bytes(-len(made) % 4096) + bytes(before.data[:before.size])
+    return made
 
 
-def apply_one(base, patch, features_due):
-    """Header and body of the result of the next patch."""
+def apply_one(base, patch, features_due, before):
+    """The result of the next patch; `before`: that of the patch before."""
     h = base.header
     features, layout, names, size, edits = take_head(patch)
     base_header, base_body, result_header, result_body = names
@@ -439,51 +447,58 @@ def apply_one(base, patch, features_due):
     need((layout, size) == (h["layout"], h["body_size"]), "EPATCH")
     header = restored(edited(reduced(header_of(base), body_crc), edits), result_body)
     need(name_of(header) == result_header, "EPATCH")
+    check_header(base, header, result_body, before)
     base.verify()
-    old = list(cells(h, base.body))
+    body = apply_parts(base, patch)
+    need(features & FOLLOWED or patch.at == len(patch.data), "ETRAILING")
+    try:
+        return image_like(base, header + body + entries_of(body)).verify()
+    except ValueError:
+        raise ValueError("BLOOMFILE_EPATCH") from None
+
+
+def apply_parts(base, patch):
+    """The body of the result."""
+    layout = base.header["layout"]
+    old = list(cells(base.header, base.body))
     new, at, page = list(old), 0, 4096 * 8 // WIDTH[layout]
     while True:
         start, left = patch.at, base.pages - at
         skip = patch.number()
         need(skip <= left, "EPATCH")
         if skip == left:
-            break
+            return pack(layout, new)
         span = patch.number()
         need(1 <= span <= left - skip, "EPATCH")
         place = slice((at + skip) * page, (at + skip + span) * page)
         new[place] = apply_part(patch, start, layout, old[place], new[place])
         at += skip + span
-    return header, pack(layout, new)
 
 
 def entries_of(body):
     return b"".join(entry.to_bytes(4, "little") for entry in spec_reader.page_entries(body))
 
 
-SHAPE = "layout", "m", "k", "seed", "hash_id", "self_test"
+SHAPE = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", "layers", "layer",
+         *spec_slice.FIELDS)
 
 
-def whole_series(base, data):
+def image_like(base, data):
+    """Of the S that the base has."""
+    return Image(data.ljust(len(base.data), b"\0"), "the result", True)
+
+
+def check_header(base, header, result_body, before):
+    """P8, of the edited header."""
     try:
-        result = spec_reader.opened(data, "the result", True).verify()
+        result = image_like(base, header)
     except ValueError:
         raise ValueError("BLOOMFILE_EPATCH") from None
-    layers = spec_reader.layers_of(result)
-    need(len(layers) == len(base.layers) and all(
-        new.header[name] == old.header[name]
-        for new, old in zip(layers, base.layers) for name in SHAPE), "EPATCH")
-    return data
-
-
-def whole(base, header, body):
-    try:
-        result = Image(header + body + entries_of(body), "the result", True).verify()
-    except ValueError:
-        raise ValueError("BLOOMFILE_EPATCH") from None
-    same = all(result.header.get(name) == base.header.get(name)
-               for name in ("header_size", *SHAPE, *spec_slice.FIELDS))
-    need(same and result.record["state"] == spec_reader.SEALED, "EPATCH")
-    return bytes(result.data)
+    need(all(result.header.get(name) == base.header.get(name) for name in SHAPE), "EPATCH")
+    need(result.record["body_crc"] == result_body, "EPATCH")
+    need(result.header.get("link", 0) == (spec_reader.link_of(before) if before else 0), "EPATCH")
+    words = spec_reader.series_words
+    need(not before or words(result) == words(before), "EPATCH")
 
 
 # --- E.6 Vectors ---

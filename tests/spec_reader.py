@@ -382,7 +382,7 @@ class Series:
         while offset < len(self.data):
             layer = Image(self.data[offset:], path, knows_applications)
             self.add(layer, link)
-            link = layer.header["header_crc"] + (layer.record["body_crc"] << 32)
+            link = link_of(layer)
             offset += on_pages(layer.size)
 
     def add(self, layer, link):
@@ -414,6 +414,11 @@ def series_words(layer):
     return [header[name] for name in ("hash_id", "self_test", "seed", "layout", "compat", "tag",
                                       "label", "series_fpr")] + [
         header["framing"] if header["compat"] & FRAMED else 0]
+
+
+def link_of(layer):
+    """What the layer behind it has to say of it."""
+    return layer.header["header_crc"] + (layer.record["body_crc"] << 32)
 
 
 def opened(data, path, knows_applications=False):

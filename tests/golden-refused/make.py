@@ -19,7 +19,7 @@ from craft import (LIVE, POISONED, SEALED, SEALED_SEQUENCE, body_of, edit, entri
                    field, flip, header_size, make, write_folder)
 import spec_patch  # noqa: E402
 from spec_patch import variable  # noqa: E402
-from spec_reader import Image, self_test  # noqa: E402
+from spec_reader import Image, opened, self_test  # noqa: E402
 from craft_series import file_name  # noqa: E402
 from refused_series import layers, live_series, sealed_series  # noqa: E402
 from refused_slices import INCOMPLETE, slices  # noqa: E402
@@ -319,10 +319,9 @@ def ribbon(out):
 # --- Patches: of two embedded images, changed in one thing ---
 
 BASE = ("classic-embedded.bloom", "blocked-embedded.bloom", "counting-embedded.bloom",
-        "slice-last.bloom", "slices-joined.bloom")
-OLD = [Image((FOLDER.parent / "golden" / name).read_bytes(), name) for name in BASE]
-CLASSIC_OLD, BLOCKED_OLD, COUNTING_OLD, SLICE_OLD, JOINED_OLD = OLD
-NEW = [edit(bytes(image.data), header={"capacity": 77}) for image in OLD]
+        "slice-last.bloom", "slices-joined.bloom", "ribbon-embedded.bloom", "series-classic.bloom")
+OLD = [opened((FOLDER.parent / "golden" / name).read_bytes(), name) for name in BASE]
+CLASSIC_OLD, BLOCKED_OLD, COUNTING_OLD, SLICE_OLD, JOINED_OLD, RIBBON_OLD, SERIES_OLD = OLD
 
 
 class Patches:
@@ -400,11 +399,13 @@ def wrong_heads(out):
             other_body=head(names=[names[0], names[1] ^ 1, *names[2:]]) + b"\1")
     out.add("EPATCH", "P7", other_layout=head(layout=1) + b"\1", other_body_size=head(body_size=256) + b"\1")
     H = 512
-    out.add("EPATCH", "P8", edits_not_applied=head(result=NEW[0], edits=b"") + b"\1",
+    out.add("EPATCH", "P8", edits_not_applied=head(result=edit(
+                bytes(CLASSIC_OLD.data), header={"capacity": 77}), edits=b"") + b"\1",
             edit_beyond_the_header=head(edits=variable(H) + variable(1) + b"x") + b"\1",
             edit_longer_than_the_edits=head(edits=variable(0) + variable(9) + b"x") + b"\1",
             edit_without_a_size=head(edits=variable(1)) + b"\1",
-            result_header_invalid=head(**header_without_k()) + b"\1")
+            result_header_invalid=head(**header_without_k()) + b"\1",
+            result_header_invalid_and_no_parts=head(**header_without_k()))
 
 
 def header_without_k():
@@ -484,6 +485,36 @@ def other_keys(out):
             to_another_hash=changed(hash_id=2**31, self_test=1))
 
 
+def wrong_bases(out):
+    """What the patch is does not matter."""
+    out.add("ESOLVED", "E.5", base=5, of_ribbon=head(RIBBON_OLD) + b"\1", text_for_ribbon=b"apple\n" * 9)
+
+
+def of_layers(*heads):
+    """A patch of a series from what is to stand in the head of each layer's; nothing changes in its pages."""
+    last = len(SERIES_OLD.layers) - 1
+    return b"".join(
+        head(layer, features=1 | (number < last) << 1, **changes) + variable(layer.pages)
+        for number, (layer, changes) in enumerate(zip(SERIES_OLD.layers, heads)))
+
+
+def other_layers(out):
+    """Of a series; the errors of one patch come before those of the next."""
+    first, second = (bytes(layer.data) for layer in SERIES_OLD.layers[:2])
+    ones = field(first, "ones", 0)
+    newer = {"version": 2}
+    out.add("EVERSION", "P2", base=6, second_of_version_2=of_layers({}, newer))
+    out.add("EPATCH", "P12", base=6, first_of_other_ones_and_second_of_version_2=of_layers(
+        {"result": edit(first, record={"ones": ones + 1})}, newer))
+    out.add("EPATCH", "P8", base=6,
+            first_with_a_link=of_layers({"result": edit(first, header={"link": 1})}),
+            second_with_another_link=of_layers({}, {"result": edit(
+                second, header={"link": field(second, "link") + 1})}),
+            second_of_another_label=of_layers({}, {"result": edit(second, header={"label": b"other"})}),
+            first_of_changed_header_and_second_with_the_link_before=of_layers(
+                {"result": edit(first, header={"capacity": 77})}, {}))
+
+
 def wrong_results(out):
     def patch(image, result, *units):
         return head(image, result=result) + part(*units) + END
@@ -516,7 +547,8 @@ def main():
                 sealed_series, live_series, slices):
         add(out)
     patches = Patches()
-    for add in wrong_heads, wrong_parts, wrong_strings, other_slices, other_keys, wrong_results:
+    for add in (wrong_heads, wrong_parts, wrong_strings, other_slices, other_keys, wrong_bases,
+                other_layers, wrong_results):
         add(patches)
     files = {**out.files, **patches.files, "index.tsv": table(out.rows),
              "series.tsv": table(out.series), "patches.tsv": patches.index(),

@@ -12,10 +12,18 @@ import threading
 from support import (GOLDEN, NAMESPACE, REFUSED, SOURCE_ROOT, TIMEOUT, WITHOUT_PROC, ToolTest, craft, lines, main,
                      needs, numbered, once, sha256, table)
 
+import spec_patch
+from spec_patch import variable
+
 KEYS = numbered(2000)
 GOOD = table(GOLDEN / "patches.tsv")
 BAD = table(REFUSED / "patches.tsv")
 LAYOUTS = "blocked", "classic", "counting"
+# Of errors that are not those of a patch alone.
+SAID = {"BLOOMFILE_EOTHERBASE": "applied already|is for a filter of header|is for another filter",
+        "BLOOMFILE_ESOLVED": "of the layout ribbon, which has no patches",
+        "BLOOMFILE_ELIVE": "it is live, and patches are for sealed filters",
+        "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
 
 
 class DeltaTest(ToolTest):
@@ -156,11 +164,42 @@ class Patches(DeltaTest):
         for row in BAD:
             with self.subTest(row["patch"]):
                 base, patch = GOLDEN / row["base"], REFUSED / row["patch"]
-                self.assertEqual(self.python("apply", base, patch, "made"), row["error"] + "\n")
-                message = self.trouble("bfdelta", "--apply", base, patch, "made")
-                self.assertRegex(message, "applied already|is for a filter of header|is for another filter"
-                                 if row["error"].endswith("EOTHERBASE") else row["patch"])
-                self.assertFalse((self.folder / "made").exists())
+                self.check_refused(base, patch, row["error"])
+
+    def check_refused(self, base, patch, error):
+        """By both, and what is said of it."""
+        self.assertRegex(self.python("apply", base, patch, "made"), rf"^(.*: )?{error}( |$)")
+        message = self.trouble("bfdelta", "--apply", base, patch, "made")
+        self.assertRegex(message, SAID.get(error, f"{patch}[: ]"))
+        self.assertFalse((self.folder / "made").exists())
+
+    def test_the_base_is_refused_before_the_patch_and_its_body_after_the_head(self):
+        live = self.create_live("-m", 512 * 40, "-k", 5)
+        self.write("none", b"")
+        self.check_refused(live, "none", "BLOOMFILE_ELIVE")
+        self.write("hurt", craft.flip((GOLDEN / "classic-embedded.bloom").read_bytes(), 512 + 20))
+        for patch, error in (("patch-result-header-invalid", "EPATCH"), ("patch-to-another-k", "EPATCH"),
+                             ("patch-version-2", "EVERSION"), ("patch-other-header", "EOTHERBASE"),
+                             ("patch-bit-beyond-m", "EPAGE")):
+            self.check_refused("hurt", REFUSED / f"{patch}.patch", "BLOOMFILE_" + error)
+
+    def test_a_wrong_number_is_refused_before_what_follows_it_is_read(self):
+        """Numbers of a part that is cut behind them; skip, span and units are right."""
+        for base, numbers, error in (
+                ("classic", [57], "EPATCH"), ("classic", [56], "ETRUNCATED"),
+                ("classic", [0, *variable(2**20 + 1)], "EPATCH"),
+                ("classic", [0, *variable(2**20)], "ETRUNCATED"),
+                ("classic", [0, *variable(2**20), 1, 0, 1], "EPATCH"),
+                ("blocked", [57], "EPATCH"), ("blocked", [56, 0], "ETRUNCATED"),
+                ("blocked", [56, 0, 0], "EPATCH"), ("blocked", [0, 1, 57], "EPATCH"),
+                ("blocked", [0, *variable(513), 56], "EPATCH"),
+                ("blocked", [0, *variable(512), 56], "ETRUNCATED")):
+            with self.subTest(base, numbers=numbers, error=error):
+                whole = GOLDEN / f"{base}-embedded-to-patched-{base}.patch"
+                patch = spec_patch.Input(whole.read_bytes())
+                spec_patch.take_head(patch)
+                self.write("cut", patch.data[:patch.at] + bytes([0, 1, 1, *numbers]))
+                self.check_refused(GOLDEN / f"{base}-embedded.bloom", "cut", "BLOOMFILE_" + error)
 
 
 class Trouble(DeltaTest):

@@ -472,6 +472,7 @@ def apply_parts(base, patch):
         need(1 <= span <= left - skip, "EPATCH")
         place = slice((at + skip) * page, (at + skip + span) * page)
         new[place] = apply_part(patch, start, layout, old[place], new[place])
+        need(not any(new[base.header["m"]:]), "EPATCH")  # of P12, as early as the library looks
         at += skip + span
 
 

@@ -9,7 +9,7 @@
 
 /* For many cells: the expected fill raised to k, and the second-order effect of its variance. From
  * CHAIN_THROWS on, against the chain, which has no digests either: at most 0.32 % too high (k = 64,
- * three probes a cell), 0.011 % for k up to 20, 0.0006 % for k up to 7; less where cells are many. */
+ * three probes a cell), 0.011 % for k up to 20, 0.0006 % up to 7; less where cells are many. */
 static double moments_fpr(double m, uint32_t k, double n)
 {
     double load = n / m * k, empty = rates_exp_minus(load), full = rates_one_minus_exp_minus(load);

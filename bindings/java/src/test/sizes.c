@@ -15,7 +15,8 @@ int main(void)
     uint32_t layout, k;
     uint64_t n, m;
     double p;
-    while (scanf("%" SCNu32 " %" SCNu64 " %lf %" SCNu64 " %" SCNu32, &layout, &n, &p, &m, &k) == 5) {
+    while (scanf("%" SCNu32 " %" SCNu64 " %lf %" SCNu64 " %" SCNu32, &layout, &n, &p, &m, &k) ==
+           5) {
         if (p != 0)
             m = sizing_bits(layout, n, p, &k);
         else if (k == 0)

@@ -159,7 +159,7 @@ mount -t tmpfs -o mode=555 none /proc"""
 # Live filters need /proc.
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
-FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live_trouble|cross_series|overwritten"
+FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|overwritten"
                 "|readme|recognised|threads|uniq|uniq_generations)")
 LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"

@@ -112,6 +112,7 @@ class Machine(Environment):
     def __init__(self, name, emulator=None, setup=""):
         super().__init__(setup, left_out=f"{NOT_FOREIGN}|{NOT_EMULATED}" if emulator else NOT_FOREIGN)
         self.name, self.emulator, self.built = name, emulator, FOREIGN / name / "build"
+        self.times = 30 if emulator else self.times
 
     def tests(self):
         return {name: {**test, "cmd": self.emulated(test["cmd"])} for name, test in super().tests().items()}
@@ -160,7 +161,7 @@ mount -t tmpfs -o mode=555 none /proc"""
 NO_BOOT = b"BLOOMFILE_ENOBOOT|boot_id"  # from its message, where a diff does not split it
 WAITS_FOR_LIVE = "live-fork|cplusplus|tools-uniq_stopped"
 FOLLOWS_LIVE = ("fuzz-replay-(writer|series)|tools-(completions|create_stdout|cross_live(_trouble)?|cross_series|overwritten"
-                "|readme|recognised|threads|uniq|uniq_generations)")
+                "|engine_sstable_trouble|merge_trouble|readme|recognised|terminal|threads|uniq|uniq_filter|uniq_generations)|python")
 LOOKS_INTO_PROC = f"java-.*|hugepages|memory-pages|{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}"
 OVERLAY = """mkdir "$FOLDER/lower" "$FOLDER/upper" "$FOLDER/work"
 mount -t overlay overlay -o "lowerdir=$FOLDER/lower,upperdir=$FOLDER/upper,workdir=$FOLDER/work" "$FILES"

@@ -35,7 +35,7 @@
  * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
  * and make none in such a handler: locks would stay held and adds uncounted, and bloomfile_seal()
  * would take the filter for damaged. Lookups in a single sealed filter are exempt, as after SIGBUS.
- * A call takes up to 96 KiB of stack.
+ * Adds take up to 72 KiB of stack, lookups up to 32.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.

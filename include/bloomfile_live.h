@@ -113,7 +113,7 @@ BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
 /* The same in memory only, for this process and its children; memory is taken as it is touched.
  * flags: BLOOMFILE_ADD_EXACT, BLOOMFILE_SOLE_ADDER, or 0. Errors: BLOOMFILE_EPARAMS and those of
  * the params; BLOOMFILE_ESOLVED; ENOMEM, EMFILE; EFBIG if it is larger than files may be
- * (RLIMIT_FSIZE), which adds to a series return, too.
+ * (RLIMIT_FSIZE). Adds to a series return that, too.
  *
  * BLOOMFILE_SOLE_ADDER promises that adds come one after the other, from one thread and process at
  * a time, and makes them two to three times as fast (blocked, classic). Lookups may come from

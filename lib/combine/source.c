@@ -51,6 +51,8 @@ int source_start(struct source *s, const bloomfile *f)
     struct header then;
     bool others;
     s->counted = load(f, &then, &others) == 0 && (then.record.flags & RECORD_N_ESTIMATED) == 0;
+    /* An unclean one that is accepted may have lost bits, and no writer has flagged that yet. */
+    s->counted = s->counted && !(others && f->accept_unclean);
     s->counted_all = s->counted && !others;
     s->recorded = then.record;
     s->copy = malloc(SOURCE_STRETCH);

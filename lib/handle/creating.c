@@ -38,8 +38,7 @@ void creating_describe(struct header *h)
     h->record = (struct record){ .state = BLOOMFILE_LIVE, .sequence = 1 };
 }
 
-/* Like malloc(), takes no memory before it is touched, but refuses what could never be had.
- */
+/* Like malloc(), takes no memory before it is touched, but refuses what could never be had. */
 static int reserve_memory(int fd, uint64_t size)
 {
     if (size > SIZE_MAX / 2)

@@ -30,7 +30,7 @@ from pathlib import Path
 
 import spec_reader
 import spec_writer
-from spec_reader import (BLOCKED, FRAMED, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
+from spec_reader import (BLOCKED, COUNTING, FRAMED, KNOWN_PROVENANCE, LAYER, LAYOUTS, N_ESTIMATED,
                          WIDTH, le, ones_and_overflow, opened, sealed_series, series_words)
 from spec_writer import (F_OFD_SETLK, F_OFD_SETLKW, FLOCK, H, POISONED, RECORDS, SLOTS, SUCCEEDED,
                          SYNCS, File, Reader, Writer, created, estimate, publish,
@@ -409,20 +409,30 @@ def create(path, header):
 def copy_of(path, layer, accept_unclean):
     """R10, 14.5 and 14.6: header, body, n and flags of a sealed copy of a layer."""
     header, file = layer.image.header, LayerFile(path)
+
+    def read():
+        return spec_writer.LiveImage(os.pread(file.fd, os.fstat(file.fd).st_size, 0), path, accept_unclean,
+                                     abandoned=lambda sequence: True)
     try:
+        before = read().record
         body = os.pread(file.fd, header["body_size"], H)
         with file.held(SYNCS, fcntl.F_RDLCK), file.held(RECORDS):
             file.sync()
-            data = os.pread(file.fd, os.fstat(file.fd).st_size, 0)
-        image = spec_writer.LiveImage(data, path, accept_unclean, abandoned=lambda sequence: True)
+            image = read()
         image.need(live_words(image) == live_words(layer.image)
                    and image.header["layer"] == header["layer"], "ELAYER")
         record = image.record
     finally:
         file.close()
     image.need(not any(spec_reader.cells(header, body)[header["m"]:]), "EBODY")
+    ones, overflow = ones_and_overflow(header, body)
+    if not before["flags"] & N_ESTIMATED:
+        if before["writers"] == 0 and record == before:
+            image.need((ones, overflow) == (before["ones"], before["overflow"]), "EBODY")
+        elif header["layout"] != COUNTING and not (before["writers"] and accept_unclean):
+            image.need(ones >= before["ones"], "EBODY")
     flags = record["flags"] & N_ESTIMATED | N_ESTIMATED * (record["writers"] > 0)
-    n = estimate(header, ones_and_overflow(header, body)[0]) if flags else record["n"]
+    n = estimate(header, ones) if flags else record["n"]
     framing = header["framing"] if header["compat"] & FRAMED else 0
     return {**header, "framing": framing, "provenance": header["provenance"] & KNOWN_PROVENANCE}, \
         body, n, flags

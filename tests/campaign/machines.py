@@ -177,6 +177,7 @@ VFAT = """load vfat nls_cp437 nls_iso8859-1
 mkfs.vfat /dev/ubda >/dev/null
 mount -t vfat -o utf8 /dev/ubda "$FILES\""""
 # NFS 4.2 needs no daemon: what they would tell the kernel of clients, exports and the end of the grace period is given.
+# Newer kernels do not take the last from anybody but a daemon, and wait as briefly as they can.
 NFS = r"""load nfsd nfsv4
 mkfs.ext4 -q -O ^has_journal /dev/ubda
 mkdir "$FOLDER/disk" "$FOLDER/recovery"
@@ -185,6 +186,7 @@ mkdir -m 1777 "$FOLDER/disk/served"
 mount -t nfsd nfsd /proc/fs/nfsd
 echo "$FOLDER/recovery" >/proc/fs/nfsd/nfsv4recoverydir
 echo -3 >/proc/fs/nfsd/versions
+echo 10 >/proc/fs/nfsd/nfsv4gracetime
 echo tcp 2049 >/proc/fs/nfsd/portlist
 echo 4 >/proc/fs/nfsd/threads
 forever=4000000000

@@ -16,7 +16,7 @@ import spec_series
 import spec_writer
 from spec_reader import N_ESTIMATED, Series, layers_of, opened
 from spec_series import SUCCEEDED, LiveSeries, SeriesWriter, slot_path
-from spec_writer import LiveImage, present_boot
+from spec_writer import H, LiveImage, present_boot
 
 PROGRAM = [sys.executable, "-B", str(SOURCE_ROOT / "tests" / "spec_series.py")]
 HANDS = "c", "python"
@@ -450,6 +450,20 @@ class Trouble(SeriesTest):
                 self.assertEqual(self.answers([*numbered(100), b"a"]), [*numbered(100), b"a"])
             for name, data in self.before.items():
                 self.write(name, data)
+
+    def test_lost_bits_are_not_sealed(self):
+        """Of a layer that nobody has open, and of one with a writer that was killed."""
+        data = bytearray(self.before["live"])
+        size = self.images()[0].header["body_size"]
+        data[H:H + size] = bytes(size)
+        for writers, boot in (0, bytes(16)), (1, present_boot()):
+            lost = craft.edit(bytes(data), record={"writers": writers, "boot_id": boot})
+            self.write("live", lost)
+            self.assertIn(self.words("EBODY"), self.trouble("bfseal", "live", "sealed", changes=True))
+            self.write("live", lost)
+            with self.assertRaisesRegex(ValueError, "BLOOMFILE_EBODY$"):
+                spec_series.seal(self.path(), self.path("sealed"))
+            self.assertFalse(self.path("sealed").exists())
 
     def test_a_writer_that_was_killed(self):
         """Nothing is lost, and the next one leaves all layers clean."""

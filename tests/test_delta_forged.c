@@ -14,6 +14,7 @@
 #include "format/checksum.h"
 #include "format/decode.h"
 #include "format/fields.h"
+#include "format/hash.h"
 #include "format/header.h"
 
 /* ---- making them: as the library does, without its checks */
@@ -93,7 +94,7 @@ static struct bytes copy_of(struct bytes b)
 /* Nothing is left of what is refused; otherwise `result` comes out. */
 static void assert_patched(struct bytes base, struct bytes patch, struct bytes result, int expected)
 {
-    bloomfile *f = open_image(base, 0);
+    bloomfile *f = open_image(base, BLOOMFILE_APP_HASH);
     const int to = new_fd((struct bytes){ NULL, 0 }), from = new_fd(patch);
     assert_error(bloomfile_patch_fd(to, f, from, 1, NULL), expected);
     const size_t size = (size_t)lseek(to, 0, SEEK_END);
@@ -202,6 +203,28 @@ static void fewer_bits(uint8_t *image)
     put64(image + AT_m_unfolded, get64(image + AT_m));
 }
 
+static void more_positions(uint8_t *image)
+{
+    put32(image + AT_k, get32(image + AT_k) + 1);
+}
+
+static void another_seed(uint8_t *image)
+{
+    const uint64_t seed = get64(image + AT_seed) + 1;
+    put64(image + AT_seed, seed);
+    put64(image + AT_self_test, hash_self_test(seed));
+}
+
+static void hash_of_an_application(uint8_t *image)
+{
+    put32(image + AT_hash_id, HASH_APPLICATIONS_FROM);
+}
+
+static void another_self_test(uint8_t *image)
+{
+    put64(image + AT_self_test, get64(image + AT_self_test) + 1);
+}
+
 static void live(uint8_t *image)
 {
     put_in_records(image, RECORD_AT_sequence, 1, 8);
@@ -258,18 +281,33 @@ static void the_result_agrees_with_its_base(void **state)
         struct recipe recipe;
         bool file;
         void (*change)(uint8_t *image);
+        void (*before)(uint8_t *image); /* in both */
     } rows[] = {
-        { blocked, false, no_header },      { blocked, false, another_layout },
-        { classic, false, fewer_bits },     { blocked, true, live },
-        { blocked, true, one_layer },       { blocked, false, more_ones },
-        { counting, false, more_overflow }, { counting, true, another_body },
-        { classic, false, unclean_byte },   { classic, false, unclean_end },
-        { classic, true, unclean_byte },    { classic, true, unclean_end },
+        { blocked, false, no_header, NULL },
+        { blocked, false, another_layout, NULL },
+        { classic, false, fewer_bits, NULL },
+        { blocked, true, live, NULL },
+        { blocked, true, one_layer, NULL },
+        { blocked, false, more_ones, NULL },
+        { counting, false, more_overflow, NULL },
+        { counting, true, another_body, NULL },
+        { classic, false, unclean_byte, NULL },
+        { classic, false, unclean_end, NULL },
+        { classic, true, unclean_byte, NULL },
+        { classic, true, unclean_end, NULL },
+        { classic, true, more_positions, NULL },
+        { classic, true, another_seed, NULL },
+        { classic, true, hash_of_an_application, NULL },
+        { classic, true, another_self_test, hash_of_an_application },
     };
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct bytes base = image_from(rows[i].recipe);
         if (rows[i].file)
             base = with_file_header(base);
+        if (rows[i].before != NULL) {
+            rows[i].before(base.data);
+            reseal_header(base.data);
+        }
         struct bytes result = copy_of(base);
         rows[i].change(result.data);
         reseal_header(result.data);

@@ -31,18 +31,14 @@ void signals_hold(struct signals *s)
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
-    s->held = pthread_sigmask(SIG_BLOCK, &all, &s->before) == 0;
-    s->ending = -1;
-    if (s->held) {
-        const sigset_t ending = that_end(&s->before);
-        s->ending = file_apart(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
-    }
+    pthread_sigmask(SIG_BLOCK, &all, &s->before); /* fails if told to do something else alone */
+    const sigset_t ending = that_end(&s->before);
+    s->ending = file_apart(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
+    s->held = true;
 }
 
 void signals_let_go(struct signals *s)
 {
-    if (!s->held)
-        return;
     if (s->ending >= 0)
         close(s->ending);
     s->held = false;

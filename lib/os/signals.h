@@ -17,6 +17,7 @@ struct signals {
  * kill without asking its handler. */
 void signals_hold(struct signals *s);
 
+/* Only if they are held. */
 void signals_let_go(struct signals *s);
 
 /* While signals are held, waits until read() has something to return. EINTR: one came that would

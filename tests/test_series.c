@@ -503,14 +503,20 @@ static void assert_stops_growing(const char *path, int error, uint64_t layers)
 static void no_layer_is_made_that_would_keep_all_from_opening_it(void **state)
 {
     (void)state;
-    char name[NAME_MAX + 1] = "";
+    char name[NAME_MAX + 2] = "";
     write_file("s.2", "foreign", 7);
     assert_stops_growing("s", BLOOMFILE_ESERIES, 1);
-    memset(name, 'n', NAME_MAX - 2);
-    assert_stops_growing(name, ENAMETOOLONG, 9); /* up to .8, since .10 is too long */
+    memset(name, 'n', NAME_MAX + 1);
+    const bool missing = access(name, F_OK) != 0 && errno == ENOENT; /* too long; vfat's answer */
+    name[NAME_MAX - 2] = '\0';
+    assert_stops_growing(name, ENAMETOOLONG,
+                         missing ? 10 : 9); /* up to .8, since .10 is too long */
+    if (missing)
+        return;
     bloomfile *f;
     struct bloomfile_params params = series_params(BLOOMFILE_GROW);
     name[NAME_MAX - 2] = 'n';
+    name[NAME_MAX - 1] = '\0';
     assert_error(bloomfile_create(&f, name, &params, 0), ENAMETOOLONG);
 }
 

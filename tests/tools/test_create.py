@@ -397,16 +397,6 @@ class Names(ToolTest):
             self.output("bfcreate", "-q", *SHAPE, name, stdin=lines("a"))
             self.assertEqual(self.read(name), filter_of(b"a"))
 
-    def can_be_named(self, name):
-        """Whether the file system keeps the name as it is: vfat has no control characters, nor dots at the end."""
-        try:
-            self.write(name, b"")
-        except OSError:
-            return False
-        kept = name in os.listdir(self.folder)
-        (self.folder / name).unlink()
-        return kept
-
     def test_a_name_that_is_not_utf8(self):
         name = b"caf\xe9.bloom"
         self.assertEqual(self.run_tool("bfcreate", "-q", *SHAPE, os.fsdecode(name),

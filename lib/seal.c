@@ -23,15 +23,15 @@ static void become_sealed(bloomfile *f, const struct header *sealed)
     f->writing = false;
 }
 
-/* The body has the bits that its writers have counted; and no others, unless some of those writers
- * have not told their counts. */
+/* The body has the bits that its writers have counted; and no others, unless some of them have not
+ * told their counts. */
 static int check_counts(const bloomfile *f, const struct record *recorded,
                         const struct record *found)
 {
-    bool lost = recorded->ones != found->ones || recorded->overflow != found->overflow;
-    if (recorded->writers > 1)
-        lost = !layout_of(f->header.layout)->counts && found->ones < recorded->ones;
-    if (!lost || (recorded->flags & RECORD_N_ESTIMATED) != 0)
+    const bool all_told = recorded->writers <= 1 && (recorded->flags & RECORD_N_ESTIMATED) == 0;
+    const bool lost = !layout_of(f->header.layout)->counts && found->ones < recorded->ones;
+    const bool differ = recorded->ones != found->ones || recorded->overflow != found->overflow;
+    if (!(all_told ? differ : lost))
         return 0;
     guard_distrust(f->guard, BLOOMFILE_EBODY);
     return BLOOMFILE_EBODY;

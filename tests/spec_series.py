@@ -131,8 +131,8 @@ class LiveSeries:
                 raise Incomplete(f"layer {number} is missing")
         if found[newest].is_succeeded():
             raise Incomplete(f"layer {newest + 1} is missing")
-        record = found[newest].image.record
-        has_keys = record["n"] > 0 or record["ones"] > 0
+        image = found[newest].image
+        has_keys = image.record["n"] > 0 or image.record["ones"] > 0 or any(image.body)
         due = newest if has_keys and not self.accept_unclean else newest - 1
         for number in range(first_number, due):
             first.image.need(found[number].is_succeeded(), "ESERIES rule S2")
@@ -414,7 +414,8 @@ def copy_of(path, layer, accept_unclean):
         return spec_writer.LiveImage(os.pread(file.fd, os.fstat(file.fd).st_size, 0), path, accept_unclean,
                                      abandoned=lambda sequence: True)
     try:
-        before = read().record
+        then = read()
+        before = then.record
         body = os.pread(file.fd, header["body_size"], H)
         with file.held(SYNCS, fcntl.F_RDLCK), file.held(RECORDS):
             file.sync()
@@ -426,11 +427,10 @@ def copy_of(path, layer, accept_unclean):
         file.close()
     image.need(not any(spec_reader.cells(header, body)[header["m"]:]), "EBODY")
     ones, overflow = ones_and_overflow(header, body)
-    if not before["flags"] & N_ESTIMATED:
-        if before["writers"] == 0 and record == before:
-            image.need((ones, overflow) == (before["ones"], before["overflow"]), "EBODY")
-        elif header["layout"] != COUNTING and not (before["writers"] and accept_unclean):
-            image.need(ones >= before["ones"], "EBODY")
+    if before["writers"] == 0 and not before["flags"] & N_ESTIMATED and record == before:
+        image.need((ones, overflow) == (before["ones"], before["overflow"]), "EBODY")
+    elif header["layout"] != COUNTING and not spec_writer.is_unclean(then, spec_writer.present_boot()):
+        image.need(ones >= before["ones"], "EBODY")
     flags = record["flags"] & N_ESTIMATED | N_ESTIMATED * (record["writers"] > 0)
     n = estimate(header, ones) if flags else record["n"]
     framing = header["framing"] if header["compat"] & FRAMED else 0

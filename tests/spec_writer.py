@@ -325,7 +325,8 @@ class Writer(File):
             image.need(image.is_live(), "is sealed")
             record, boot, alone = image.record, present_boot(), self.is_alone()
             flags = record["flags"] | counts_lost_before(image, boot, alone)
-            self.commit(boot_id=boot, flags=flags & ~SYNC_BEGUN,
+            counted = dict(ones=0, overflow=0) if is_unclean(image, boot) else {}
+            self.commit(**counted, boot_id=boot, flags=flags & ~SYNC_BEGUN,
                         writers=1 if alone else min(record["writers"] + 1, LARGEST_U32))
 
     @contextmanager
@@ -441,11 +442,15 @@ class Writer(File):
         self.die()
 
 
+def is_unclean(image, boot):
+    """To one who joins: nobody synchronises."""
+    return not image.is_clean() and (image.record["boot_id"] != boot or image.sync_has_begun())
+
+
 def counts_lost_before(image, boot, alone):
     """The flag that one who joins sets."""
-    record = image.record
-    missing = alone and record["writers"] > 0 or record["boot_id"] != boot
-    return N_ESTIMATED * (missing and not image.is_clean())
+    missing = alone and image.record["writers"] > 0 and not image.is_clean()
+    return N_ESTIMATED * (missing or is_unclean(image, boot))
 
 
 def estimate(header, ones):
@@ -472,7 +477,10 @@ def seal_body(file, n, flags, until):
         file.sync_or_poison()
     ones, overflow = ones_and_overflow(h, body)
     counted = file.totals()
-    if not flags & N_ESTIMATED and (ones, overflow) != (counted["ones"], counted["overflow"]):
+    lost = h["layout"] != COUNTING and ones < counted["ones"]
+    if not flags & N_ESTIMATED:
+        lost = (ones, overflow) != (counted["ones"], counted["overflow"])
+    if lost:
         file.write(flags=flags & ~SYNC_BEGUN)
         image.need(False, "EBODY")
     n = estimate(h, ones) if flags & N_ESTIMATED else n

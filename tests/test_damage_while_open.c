@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "format/fields.h"
+#include "format/header.h"
+
 enum {
     PAGE = 4096,
     PAGES = 129,
@@ -330,17 +333,22 @@ static void add_and_be_killed(void)
     assert_child_succeeds(child);
 }
 
+static void finish_and_be_killed(const struct recipe *recipe)
+{
+    bloomfile *f = open_live(recipe->layout, recipe->m);
+    assert_error(bloomfile_finish(f), 0);
+    bloomfile_close(f);
+    add_and_be_killed();
+}
+
 static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
 {
     (void)state;
     for (size_t r = 0; r < LIVE; r++)
         for (unsigned how = 0; how < 3; how++) {
             const bool told = recipes[r].layout != BLOOMFILE_COUNTING && how < 1;
-            bloomfile *f = open_live(recipes[r].layout, recipes[r].m);
-            assert_error(bloomfile_finish(f), 0);
-            bloomfile_close(f);
-            add_and_be_killed();
-            f = opened("filter", 0);
+            finish_and_be_killed(&recipes[r]);
+            bloomfile *f = opened("filter", 0);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
             change_page("filter", how);
@@ -348,9 +356,23 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
             assert_int_equal(access("copy", F_OK), told ? -1 : 0);
             bloomfile_close(f);
             unlink("copy");
-            f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
-            assert_error(seal_it_to(f), 0);
-            assert_int_equal(unlink("copy"), 0);
+            f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN); /* which it is not */
+            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
+            bloomfile_close(f);
+            unlink("copy");
+            f = opened("filter", BLOOMFILE_WRITE); /* and it is known that counts are missing */
+            assert_error(bloomfile_finish(f), 0);
+            bloomfile_close(f);
+            f = opened("filter", 0);
+            assert_error(seal_it_to(f), told ? BLOOMFILE_EBODY : 0);
+            bloomfile_close(f);
+            unlink("copy");
+            assert_int_equal(unlink("filter"), 0);
+
+            finish_and_be_killed(&recipes[r]);
+            change_page("filter", how);
+            f = opened("filter", BLOOMFILE_WRITE);
+            assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
 
@@ -359,6 +381,41 @@ static void nor_if_a_writer_was_killed_before_it_told_its_counts(void **state)
             add_and_be_killed();
             change_page("filter", how);
             assert_error(bloomfile_seal(f), told ? BLOOMFILE_EBODY : 0);
+            bloomfile_close(f);
+            assert_int_equal(unlink("filter"), 0);
+        }
+}
+
+static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < LIVE; r++)
+        for (unsigned how = 0; how < 2; how++) {
+            finish_and_be_killed(&recipes[r]);
+            if (how == 0) /* the machine died; or a sync never ended */
+                set_in_record("filter", slot_in_force("filter"), RECORD_AT_boot_id, 8, 1);
+            else
+                set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4,
+                              RECORD_SYNC_BEGUN);
+            zero_page("filter", BAD_PAGE);
+            bloomfile *f;
+            assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EUNCLEAN);
+            f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
+            assert_error(seal_it_to(f), 0);
+            assert_int_equal(unlink("copy"), 0);
+            bloomfile_close(f);
+            f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
+            assert_int_equal(info_of(f).ones, 0);
+            assert_error(seal_it_to(f), 0);
+            assert_int_equal(unlink("copy"), 0);
+            add_digests_of(f, KEYS, KEYS + 10);
+            assert_error(bloomfile_finish(f), 0);
+            bloomfile_close(f);
+            f = opened("filter", BLOOMFILE_WRITE);
+            assert_true(info_of(f).ones > 0 && info_of(f).keys_estimated);
+            assert_error(seal_it_to(f), 0);
+            assert_int_equal(unlink("copy"), 0);
+            assert_error(bloomfile_seal(f), 0);
             bloomfile_close(f);
             assert_int_equal(unlink("filter"), 0);
         }
@@ -419,6 +476,7 @@ int main(void)
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_sealed),
         IN_NEW_DIR(a_body_that_has_not_the_bits_that_were_counted_is_not_copied),
         IN_NEW_DIR(nor_if_a_writer_was_killed_before_it_told_its_counts),
+        IN_NEW_DIR(bits_whose_loss_was_accepted_are_not_asked_for),
         IN_NEW_DIR(nor_is_one_that_was_changed_otherwise_too_and_that_is_told),
         IN_NEW_DIR(a_counter_that_is_stuck_no_more_is_not_sealed),
     };

@@ -774,9 +774,14 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
         set_in_record("mark.1", slot, RECORD_AT_n, 8, 0);
         set_in_record("mark.1", slot, RECORD_AT_ones, 8, 0);
     }
+    assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* their writer was killed */
+    struct bytes second = read_file("mark.1");
+    memset(second.data + get64(second.data + AT_body_offset), 0, get64(second.data + AT_body_size));
+    write_file("mark.1", second.data, second.size);
+    free(second.data);
     f = opened("mark", 0);
     assert_int_equal(bloomfile_layers(f), 2);
-    assert_int_equal(absent_of(f, 0, FIRST + 10), 0);
+    assert_int_equal(absent_of(f, 0, FIRST), 0);
     bloomfile_close(f);
     f = opened("mark", BLOOMFILE_WRITE); /* which sets it */
     assert_error(bloomfile_add_digest(f, number(0, ABSENT), NULL), 0);

@@ -591,10 +591,14 @@ static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **
     end();
 }
 
-/* As of a maker that was killed before it set the mark. */
-/* As if the maker of the second layer had been killed before; who adds to it counts nothing yet. */
+/* As if the maker of the second layer had been killed before: nobody adds to it without the mark.
+ */
 static void clear_mark(const char *path)
 {
+    struct bytes second = read_file("series.1");
+    memset(second.data + get64(second.data + AT_body_offset), 0, get64(second.data + AT_body_size));
+    write_file("series.1", second.data, second.size);
+    free(second.data);
     for (unsigned slot = 0; slot < 2; slot++) {
         change_record(path, slot, RECORD_AT_flags, 4, 0);
         change_record("series.1", slot, RECORD_AT_n, 8, 0);
@@ -623,7 +627,7 @@ static int open_without_mark(struct faults faults)
     faults_end();
     assert_true(error != 0 || first_has_mark());
     bloomfile *f = opened("series", 0);
-    assert_true(has_numbers(f, ABSENT, at));
+    assert_true(has_numbers(f, ABSENT, at - 1)); /* without that of the second layer */
     bloomfile_close(f);
     assert_error(open_to_write(), 0);
     end();
@@ -678,11 +682,14 @@ static int create_it(void)
     return bloomfile_create(&writer, "series", &params, 0);
 }
 
+static uint64_t grown; /* keys that the first layer has had */
+
 static void grow_and_be_killed(void)
 {
     bloomfile *f = opened("series", BLOOMFILE_WRITE);
-    add_digests_of(f, 0, FIRST + 2);
-    assert_int_equal(bloomfile_layers(f), 2);
+    while (bloomfile_layers(f) < 2)
+        assert_error(bloomfile_add_digest(f, number(0, grown++), NULL), 0);
+    grown--;
     bloomfile_close(f);
     clear_mark("series");
 }
@@ -696,7 +703,7 @@ static void who_creates_a_series_sets_the_mark_that_another_one_has_left_out(voi
     faults_end();
     end();
     assert_error(with_others(create_it, ON_open64, fault_calls(ON_open64), grow_and_be_killed), 0);
-    assert_true(has_numbers(writer, 0, FIRST + 2));
+    assert_true(has_numbers(writer, 0, grown));
     assert_error(bloomfile_add_digest(writer, number(0, KEY), NULL), 0);
     assert_true(first_has_mark());
     end();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "handle/changed.h"
+#include "handle/join.h"
 #include "handle/live.h"
 #include "handle/sync.h"
 #include "image/image.h"
@@ -50,10 +51,11 @@ int source_start(struct source *s, const bloomfile *f)
         return 0;
     struct header then;
     bool others;
-    s->counted = load(f, &then, &others) == 0 && (then.record.flags & RECORD_N_ESTIMATED) == 0;
-    /* An unclean one that is accepted may have lost bits, and no writer has flagged that yet. */
-    s->counted = s->counted && !(others && f->accept_unclean);
-    s->counted_all = s->counted && !others;
+    s->counted = load(f, &then, &others) == 0;
+    /* An unclean one that is accepted may have lost bits, until a writer joins. */
+    if (f->accept_unclean && !f->writing)
+        s->counted = s->counted && join_check_clean(f->fd, &then, false) == 0;
+    s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
     s->recorded = then.record;
     s->copy = malloc(SOURCE_STRETCH);
     return s->copy != NULL ? sync_prepare(f) : ENOMEM;

@@ -13,6 +13,7 @@
 #include <bloomfile_hash.h>
 
 #include "format/decode.h"
+#include "format/shared.h"
 #include "handle/changed.h"
 #include "handle/join.h"
 #include "handle/live.h"
@@ -270,17 +271,25 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 
 /* ---- both */
 
+/* Its record tells, or its body, if who added them has not committed. */
 static bool has_keys(const bloomfile *layer)
 {
     struct header now;
-    return live_load(layer, &now) == 0 && (now.record.n > 0 || now.record.ones > 0);
+    if (live_load(layer, &now) == 0 && (now.record.n > 0 || now.record.ones > 0))
+        return true;
+    for (uint64_t at = 0; at < layer->geometry.body_size; at += 8)
+        if (shared_load64(layer->view.body + at) != 0)
+            return true;
+    return false;
 }
 
 /* Keys are added to the newest once all others have a successor: one without is an older copy. But
  * that of the last but one may have been lost with the power. */
 static int check_marks(const struct series *s, const struct layers *l)
 {
-    const bool all = (s->flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 && has_keys(layers_newest(l));
+    /* The mark is looked at again below: it is there before any key. */
+    const bool all = (s->flags & BLOOMFILE_ACCEPT_UNCLEAN) == 0 && l->count > 1 &&
+                     !live_succeeded(l->list[l->count - 2]) && has_keys(layers_newest(l));
     for (size_t i = 0; i + (all ? 1 : 2) < l->count; i++)
         if (!live_succeeded(l->list[i]))
             return BLOOMFILE_ESERIES;

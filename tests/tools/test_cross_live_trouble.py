@@ -249,6 +249,27 @@ class Records(TroubleTest):
                 self.assertEqual(report["error"], "BLOOMFILE_EBODY" if differ else None)
                 self.both_refuse_to_seal("live", "EBODY", changes=True)
 
+    def test_bits_that_were_counted_are_asked_for(self):
+        """Also once a writer has been killed, and another one has told so; not those whose loss was accepted."""
+        for layout in "blocked", "classic":
+            self.make("c", "live", layout, 512 * 60)
+            self.add("c", "live", KEYS)
+            image = self.read("live")
+            size = craft.body_size(image)
+            lost = image[:4096] + bytes(size) + image[4096 + size:]
+            killed = craft.edit(lost, record={"writers": 1, "boot_id": present_boot()})
+            for by in None, "c", "python":
+                self.write("live", killed)
+                if by:
+                    self.add(by, "live", [])
+                self.assertEqual(self.inspected("live")["error"], "BLOOMFILE_EBODY")
+                self.both_refuse_to_seal("live", "EBODY", changes=True)
+            for by in "c", "python":
+                self.write("live", craft.edit(killed, record={"boot_id": OTHER_BOOT}))
+                self.add(by, "live", [], accept_unclean=True)
+                self.assertEqual(self.inspected("live")["faults"], [])
+                self.output("bfseal", "-q", "live")
+
 
 class UnfinishedSeals(TroubleTest):
     def check(self, sealed, image):

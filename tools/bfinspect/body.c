@@ -41,16 +41,19 @@ bool inspect_is_clean(const struct bloomfile_info *info)
     return memcmp(info->boot_id, clean, sizeof(clean)) == 0;
 }
 
-/* Whether the recorded ones are those of the body: in a sealed filter, and in a live one that all
- * writers have left in order (format-spec.md, L22). One that came and went meanwhile leaves another
- * record. */
-static bool ones_are_exact(const struct inspect_layer *l, const bloomfile *f)
+/* Whether the body has the ones that were recorded: those of a sealed filter, and of a live one
+ * that all writers have left in order; else at least as many (format-spec.md, 10.3). A writer that
+ * came and went meanwhile leaves another record. */
+static bool ones_are_right(const struct inspect_report *r, const struct inspect_layer *l,
+                           const bloomfile *f)
 {
     struct bloomfile_info now = BLOOMFILE_INFO_INIT;
-    if (l->info.state == BLOOMFILE_SEALED)
-        return true;
+    const uint64_t found = l->measure.ones, told = l->info.ones;
     bloomfile_get_info(f, &now);
-    return now.sequence == l->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now);
+    if (l->info.state == BLOOMFILE_SEALED ||
+        (now.sequence == l->info.sequence && now.keys_estimated == 0 && inspect_is_clean(&now)))
+        return found == told;
+    return found >= told || r->unclean || l->info.layout == BLOOMFILE_COUNTING;
 }
 
 /* The body is not what the record says: the first fault is the one that a reader who looks at all
@@ -82,7 +85,7 @@ static void measure(struct inspect_report *r, struct inspect_layer *l, const blo
     cli_progress_end(&progress);
     if (error != 0)
         r->error = error;
-    if (l->error == 0 && l->measure.ones != l->info.ones && ones_are_exact(l, f))
+    if (l->error == 0 && l->measured && !ones_are_right(r, l, f))
         explain_ones(r, l, f, options->threads);
 }
 

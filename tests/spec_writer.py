@@ -20,6 +20,8 @@ removed, and that fails if any other writer has the image open.
 """
 
 import argparse
+import ctypes
+import errno
 import fcntl
 import mmap
 import os
@@ -552,6 +554,17 @@ def created(header):
     return (static + serialise(RECORD, record, H // 4)).ljust(size, b"\0")
 
 
+def move_to_free_name(path, to):
+    """By renameat2(), or where a file system has none of that by a second name."""
+    at_cwd, no_replace = -100, 1
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(to), no_replace) == 0:
+        return
+    if ctypes.get_errno() != errno.EINVAL:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path), None, str(to))
+    os.link(path, to)
+
+
 def publish(path, data, replace=False):
     """A file with these bytes gets this name when it is on disk."""
     LiveImage(data, path)
@@ -566,7 +579,7 @@ def publish(path, data, replace=False):
             if replace:
                 os.rename(temporary, path)
             else:
-                os.link(temporary, path)
+                move_to_free_name(temporary, path)
         finally:
             with suppress(FileNotFoundError):
                 temporary.unlink()

@@ -399,6 +399,8 @@ class Names(ToolTest):
 
     def test_a_name_that_is_not_utf8(self):
         name = b"caf\xe9.bloom"
+        if not self.can_be_named(os.fsdecode(name)):
+            self.skipTest("the file system has no such names")
         self.assertEqual(self.run_tool("bfcreate", "-q", *SHAPE, os.fsdecode(name),
                                        stdin=lines("a")).returncode, 0)
         self.assertIn(name, os.listdir(os.fsencode(self.folder)))

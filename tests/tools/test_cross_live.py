@@ -364,13 +364,6 @@ class Together(CrossTest):
 
 
 class Program(CrossTest):
-    def setUp(self):
-        super().setUp()
-        self.write("file", b"")
-        os.link(self.folder / "file", self.folder / "link")  # which skips the test if the program cannot do so
-        for name in "file", "link":
-            (self.folder / name).unlink()
-
     def writer(self, command, *arguments, stdin=b"", status=0, says=""):
         """What the Python program prints."""
         result = subprocess.run([*WRITER, command, *map(str, arguments)], input=stdin,

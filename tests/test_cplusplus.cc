@@ -407,6 +407,10 @@ void test_places()
     CHECK(f.contains("apple") && !f.contains("stone"));
     bloom_file::filter kept = bloom_file::filter<>::from_memory(b.finish_memory());
     CHECK(kept.contains("apple") && !kept.contains("stone"));
+    const auto *first = static_cast<const unsigned char *>(image.data());
+    bloom_file::filter copied =
+        bloom_file::filter<>::from_memory(std::vector<unsigned char>(first, first + image.size()));
+    CHECK(copied.contains("apple") && !copied.contains("stone"));
     CHECK(bloom_file::filter<>::from_memory({ image.data(), image.size() }).contains("apple"));
     f = bloom_file::filter<>::from_memory(image, BLOOMFILE_COPY);
     bloom_file::image moved(std::move(image));

@@ -10,7 +10,16 @@
 namespace bloom_file
 {
 
-class image;
+namespace detail
+{
+
+/* What owns the bytes that it holds, and is about to go; views can be copied as they are. */
+template <class T>
+inline constexpr bool is_leaving_owner_v =
+    !std::is_reference_v<T> && !std::is_trivially_copyable_v<T> &&
+    is_bytes_v<std::remove_const_t<T>>;
+
+} // namespace detail
 
 /* A filter of Keys, open for reading; by default of bytes, which any string is. keys.hpp tells what
  * a Hasher is, and which files are refused since they are not of this one: by BLOOMFILE_EHASH,
@@ -65,8 +74,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 
     /* Copies an image that nobody keeps. */
-    template <class Image, class = std::enable_if_t<std::is_same_v<Image, image>>>
-    static filter from_memory(Image &&made, unsigned flags, std::error_code &ec)
+    template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
+    static filter from_memory(Owner &&made, unsigned flags, std::error_code &ec)
     {
         return from_memory(bytes(made), flags | BLOOMFILE_COPY, ec);
     }
@@ -101,8 +110,8 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
         check(ec, "open a filter in memory");
         return made;
     }
-    template <class Image, class = std::enable_if_t<std::is_same_v<Image, image>>>
-    static filter from_memory(Image &&made, unsigned flags = 0)
+    template <class Owner, class = std::enable_if_t<detail::is_leaving_owner_v<Owner>>>
+    static filter from_memory(Owner &&made, unsigned flags = 0)
     {
         return from_memory(bytes(made), flags | BLOOMFILE_COPY);
     }

@@ -3,10 +3,11 @@
 
 import os
 import resource
+import signal
 import unittest
 
-from support import NO_MEMORY, OLD, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs
-
+from support import (NO_MEMORY, OLD, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs,
+                     numbered)
 
 
 class TroubleTest(ToolTest):
@@ -159,6 +160,27 @@ class Inputs(TroubleTest):
         folder = os.open(self.folder, os.O_RDONLY)
         self.addCleanup(os.close, folder)
         self.refused(inputs=[], names=["standard input"], stdin=folder)
+
+    def test_an_input_that_is_overwritten(self):
+        """Keys may have been written where it had been read already."""
+        keys = lines(*numbered(1_000_000))
+        path = self.folder / "many"
+
+        def start():
+            self.write("old.bloom", OLD)
+            path.write_bytes(keys)
+            os.utime(path, (10**9, 10**9))
+            self.stdin = os.open(path, os.O_RDONLY)
+            self.addCleanup(os.close, self.stdin)
+            return self.start("bfcreate", "-j1", "-f", "old.bloom", preexec_fn=lambda: os.dup2(self.stdin, 0))
+
+        process = self.caught(start, lambda: 0 < os.lseek(self.stdin, 0, os.SEEK_CUR) < len(keys) // 2)
+        with open(path, "r+b") as file:
+            file.write(b"new")
+        process.send_signal(signal.SIGCONT)
+        self.assertEqual(self.result(process), (
+            2, b"", b"bfcreate: cannot read standard input: it was overwritten meanwhile\n"))
+        self.assertEqual(self.read("old.bloom"), OLD)
 
     def test_the_filter_would_replace_its_keys(self):
         self.write("precious", lines(b"one", b"two"))

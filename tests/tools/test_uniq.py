@@ -218,15 +218,20 @@ class Trouble(UniqTest):
             self.assertEqual(out.read(), lines(*keys))
         self.assertEqual(process.wait(TIMEOUT), 0)
 
-    def test_an_input_that_becomes_shorter(self):
-        """Some of its keys may never have been read."""
-        self.write("keys", lines(*numbered(300_000)))
-        process = self.start("-j1", "keys")
-        process.stdout.readline()
-        os.truncate(self.folder / "keys", 2**20)
-        _, message = process.communicate(timeout=TIMEOUT)
-        self.assertEqual((process.returncode, message),
-                         (2, b"bfuniq: cannot read keys: it has become shorter meanwhile\n"))
+    def test_an_input_that_is_written_over(self):
+        """Some of its keys may never have been read. One that is longer than before may have grown."""
+        keys, more = lines(*numbered(300_000)), lines(*numbered(300_000, "new "))
+        for says, data in (("it has become shorter meanwhile", keys[:2**20]),
+                           ("it was overwritten meanwhile", more), (None, keys + b"more\n")):
+            with self.subTest(says):
+                path = self.folder / self.write("keys", keys)
+                os.utime(path, (10**9, 10**9))
+                process = self.start("-j1", "keys")
+                process.stdout.readline()
+                path.write_bytes(data)  # which truncates it first
+                _, message = process.communicate(timeout=TIMEOUT)
+                self.assertEqual((process.returncode, message.decode()), (
+                    (2, f"bfuniq: cannot read keys: {says}\n") if says else (0, "")))
 
     def test_output_that_is_an_input(self):
         self.write("log", lines("a", "a"))

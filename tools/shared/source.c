@@ -67,24 +67,35 @@ static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
     return n;
 }
 
-/* 0 of what is no regular file; -1 and errno. */
-static off_t size_of(const struct source *s)
+/* Returns 0 or an errno. All zero for what is no regular file. */
+static int look(const struct source *s, struct stat *st)
 {
-    struct stat st;
-    if (fstat(s->fd, &st) != 0)
-        return -1;
-    return S_ISREG(st.st_mode) ? st.st_size : 0;
+    if (fstat(s->fd, st) != 0)
+        return errno;
+    if (!S_ISREG(st->st_mode))
+        *st = (struct stat){ 0 };
+    return 0;
+}
+
+static bool was_written(const struct stat *before, const struct stat *now)
+{
+    return now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
+           now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
 }
 
 /* Whether all of it was there until its end. */
 static bool has_all(const struct source *s, const char **reason)
 {
-    const off_t size = size_of(s);
-    if (size < 0)
-        *reason = bloomfile_strerror(errno);
-    else if (size < s->size)
+    struct stat now;
+    const int error = look(s, &now);
+    *reason = NULL;
+    if (error != 0)
+        *reason = bloomfile_strerror(error);
+    else if (now.st_size < s->before.st_size)
         *reason = "it has become shorter meanwhile";
-    return size >= s->size;
+    else if (now.st_size == s->before.st_size && was_written(&s->before, &now))
+        *reason = "it was overwritten meanwhile";
+    return *reason == NULL;
 }
 
 int source_open(struct source *s, const char *path)
@@ -93,9 +104,8 @@ int source_open(struct source *s, const char *path)
     if (s->fd < 0)
         return errno;
     s->is_open = true;
-    s->size = size_of(s);
-    if (s->size < 0) {
-        const int error = errno;
+    const int error = look(s, &s->before);
+    if (error != 0) {
         source_close(s);
         return error;
     }

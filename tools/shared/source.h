@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct unpack;
@@ -25,7 +26,7 @@ struct source {
     bool stoppable; /* a stop_signal (stop.h) ends each wait */
     bool is_open;
     int fd;
-    off_t size; /* of a regular file, when it was opened; of others 0 */
+    struct stat before; /* of a regular file, when it was opened; of others all zero */
     struct unpack *unpack;
     uint64_t bytes; /* read so far, of all inputs, as they are */
 };
@@ -34,7 +35,8 @@ struct source {
 int source_open(struct source *s, const char *path);
 
 /* As read(2); -1 too if there is a stop_signal, or what is packed is damaged, or at the end if the
- * file has become shorter, so that keys may have gone unread: then the reason. */
+ * file has become shorter or was overwritten, so that keys may have gone unread: then the reason.
+ * One that was overwritten and is longer now passes for one that has grown. */
 ssize_t source_read(struct source *s, uint8_t *to, size_t size, const char **reason);
 
 void source_close(struct source *s);

@@ -172,6 +172,14 @@ class CrossSlice(ToolTest):
                 self.assertEqual((record["n"], record["flags"]), (
                     min(n, 2**64 - 1), int(n >= 2**64 or any(bits & 1 for bits in flags))))
 
+    def test_slices_of_half_the_keys_each(self):
+        """Half of them are lost, a few more or less, and the warning tells of it."""
+        keys = numbered(400)
+        for seed in range(8):
+            header = whole_header(150, 7, capacity=400, seed=seed)
+            whole = self.joined([image_of(spec_slice.cut(header, i, 2), keys[i::2]) for i in range(2)])
+            self.assertNotEqual(few_keys("by-c", whole), b"")
+
     def test_slices_that_make_no_whole(self):
         header = whole_header(4 * 64 + 9, 6, capacity=400, label=b"one", fpr=1)
         keys = numbered(300)

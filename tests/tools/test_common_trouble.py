@@ -100,6 +100,9 @@ class Trouble(ToolTest):
         for place in 0, 300, 600:
             some = [*names[:place], "none", *names[place:]]
             self.assertEqual(self.output("bfcommon", "--crlf", *some, status=1, **few), b"")
+        self.write("last", lines(*numbered(3000, "of a later turn ")))  # the largest
+        for options in [], ["--as-is", "--field", 1]:
+            self.assertEqual(self.output("bfcommon", "--crlf", *options, *names, "last", status=1, **few), b"")
 
     def test_a_file_that_is_replaced_while_it_is_closed(self):
         """There are not enough descriptors to keep it open."""

@@ -4,6 +4,7 @@
 #include "shared/cli.h"
 
 #include <errno.h>
+#include <string.h>
 
 enum {
     ROOM = 1 << 18,
@@ -167,6 +168,7 @@ uint64_t join_common(const struct job *job, struct spool **kept, struct spool *i
     struct output out = { .job = job, .spool = into };
     struct spool *common = join_all_but_last(job, kept);
     join(kept[job->count - 1], common, BOTH, &out);
+    memset(kept, 0, job->count * sizeof(struct spool *));
     return out.lines;
 }
 

@@ -9,8 +9,8 @@
 #include "bfcommon/passes.h"
 
 /* Both print the lines, or with job->count_only none, and return how many there are; unless `into`
- * is NULL, they go to that spool instead, in order, each once. They free the spools that they take.
- * Nothing is printed before it is certain. */
+ * is NULL, they go to that spool instead, in order, each once. They free the spools that they take,
+ * and those in `kept` become NULL. Nothing is printed before it is certain. */
 uint64_t join_common(const struct job *job, struct spool **kept, struct spool *into);
 uint64_t join_difference(const struct job *job, struct parts *parts, struct spool *into);
 

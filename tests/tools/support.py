@@ -271,6 +271,10 @@ class ToolTest(unittest.TestCase):
         """Waits until it has taken all that it was fed: what it does before it reads, it has done."""
         self.until(lambda: self.in_pipe(process.stdin) == 0, process)
 
+    def start_unwaited(self, tool, *arguments):
+        """With a standard input that another program, which shares it, has told not to wait."""
+        return self.start(tool, *arguments, preexec_fn=lambda: os.set_blocking(0, False))
+
     def until_it_writes(self, process):
         """Waits for output, which is left in the pipe."""
         self.until(lambda: self.in_pipe(process.stdout) > 0, process)

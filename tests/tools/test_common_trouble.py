@@ -140,6 +140,12 @@ class Trouble(ToolTest):
         message = self.trouble("bfcommon", "-", "a", "/dev/stdin", stdin=lines("x", "y"))
         self.assertIn("standard input and /dev/stdin are the same pipe", message)
 
+    def test_standard_input_that_does_not_wait(self):
+        process = self.start_unwaited("bfcommon", "a", "-")
+        self.feed(process, b"key 1")
+        self.until_read(process)
+        self.assertEqual(self.result(process, lines("key 2")), (0, lines("key 1", "key 2"), b""))
+
     @needs(*UNPRIVILEGED)
     def test_permissions(self):
         (self.folder / "b").chmod(0)

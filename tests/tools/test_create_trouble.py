@@ -197,6 +197,15 @@ class Inputs(TroubleTest):
             self.refused(inputs=inputs, names=["standard input"], stdin=None,
                          preexec_fn=lambda: os.close(0))
 
+    def test_standard_input_that_does_not_wait(self):
+        for tool, words, out in (("bfcreate", ["-q", "new.bloom"], b""),
+                                 ("bfquery", ["new.bloom"], lines("a", "b"))):
+            with self.subTest(tool):
+                process = self.start_unwaited(tool, *words)
+                self.feed(process, b"a")
+                self.until_read(process)
+                self.assertEqual(self.result(process, lines("b")), (0, out, b""))
+
     def test_standard_input_that_cannot_be_read(self):
         with open("/dev/null", "wb") as stdin:
             self.refused(inputs=[], names=["standard input"], stdin=stdin)

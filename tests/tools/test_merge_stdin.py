@@ -50,6 +50,21 @@ class Streams(StreamTest):
         self.assertEqual(self.result(process), (0, b"", b""))
         self.check("merged")
 
+    def test_standard_input_that_does_not_wait(self):
+        process = self.start_unwaited("bfmerge", "merged", "-")
+        process.stdin.write(self.stream[:997])
+        process.stdin.flush()
+        self.until_read(process)
+        self.assertEqual(self.result(process, self.stream[997:]), (0, b"", b""))
+        self.check("merged")
+
+    def test_a_list_that_does_not_wait(self):
+        process = self.start_unwaited("bfmerge", "--files-from", "-", "merged")
+        self.feed(process, b"shard-0", b"shard-1")
+        self.until_read(process)
+        self.assertEqual(self.result(process, b"shard-2\nshard-3\n"), (0, b"", b""))
+        self.check("merged")
+
     def test_through_pipes(self):
         """Map and combine: nothing but standard input and output."""
         script = '"$0" - shard-0 shard-1 | cat - shard-2 | "$0" - - | "$0" - - shard-3 >merged'

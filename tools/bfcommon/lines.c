@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * One line at a time, of any length. */
 #include "bfcommon/lines.h"
+#include "shared/await.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
 #include "shared/lacking.h"
@@ -37,7 +38,7 @@ static ssize_t read_bytes(void *lines, uint8_t *to, size_t size)
     struct lines *l = lines;
     ssize_t n;
     do
-        n = l->where.piped ? read(l->where.fd, to, size)
+        n = l->where.piped ? await_read(l->where.fd, to, size)
                            : pread(l->where.fd, to, size, (off_t)l->at);
     while (n < 0 && errno == EINTR);
     l->at += n > 0 ? (uint64_t)n : 0;

@@ -2,6 +2,7 @@
  * Images that come through a pipe are put into a temporary file that has no name. */
 #include "bfmerge/sources.h"
 #include "os/spool.h"
+#include "shared/await.h"
 #include "shared/cli.h"
 
 #include <bloomfile_inspect.h>
@@ -60,9 +61,7 @@ static size_t take(struct stream *s, uint8_t *bytes, size_t size)
 {
     size_t have = 0;
     while (have < size) {
-        ssize_t n = read(STDIN_FILENO, bytes + have, size - have);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = await_read(STDIN_FILENO, bytes + have, size - have);
         if (n < 0)
             cli_fail(errno, "cannot read standard input");
         if (n == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * read(), behind poll() if it can be stopped. */
 #include "shared/source.h"
+#include "shared/await.h"
 #include "shared/stop.h"
 #include "shared/unpack.h"
 
@@ -53,16 +54,13 @@ static void wait_for_input(const struct source *s)
 static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
 {
     struct source *s = source;
-    ssize_t n;
     if (s->stoppable)
         wait_for_input(s);
     if (s->stoppable && stop_signal != 0) {
         errno = ECANCELED;
         return -1;
     }
-    do
-        n = read(s->fd, to, size);
-    while (n < 0 && errno == EINTR);
+    const ssize_t n = await_read(s->fd, to, size);
     s->bytes += n > 0 ? (uint64_t)n : 0;
     return n;
 }

@@ -172,6 +172,7 @@ class Manual(ToolTest):
             self.create("-q", "-n", 20_000, "--slice", f"{i}/3", stdin=lines(*numbered(20_000)), name=name)
         self.create("-q", "-n", 20_000, "--slice", "2/3", "-s", 1, "keys", name="odd")
         shutil.copy(self.folder / "second", self.folder / "again")
+        self.write("others", lines(*self.query("first", stdin=lines(*numbered(9, "stranger ")))))
         for i, name in enumerate(["one", "two"], 1):
             self.create("-q", "-n", 20_000, "--slice", f"{i}/2", "keys", name=name)
         self.write("away.1", b"")
@@ -185,7 +186,8 @@ class Manual(ToolTest):
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
                             "-f --min-keys 200 new keys", "w dos", "z packed", "u nul",
-                            "--field 1 v quoted", "-f grows keys", "--live --grow away", "--slice 1/9 -n 9 sliced keys"],
+                            "--field 1 v quoted", "-f grows keys", "--live --grow away", "--slice 1/9 -n 9 sliced keys",
+                            "-f -n 20000 --slice 1/3 first others"],
                "bffold": ["-v big folded", "exact y", "grows y", "-f block y", "-f --factor 7 big y",
                           "-f -p 1% block y", "-f --max-bytes 1M big y",
                           "-f --max-bytes 9 big y", "-f --max-bytes 9k dense y", "-f pages y", "-f live live",

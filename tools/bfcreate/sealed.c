@@ -26,7 +26,8 @@
 #define SOLVING_MEMORY (5 * MIB / 4) /* that a builder takes for each thread, beside its memory */
 
 enum {
-    DESCRIPTION_SIZE = 5000 /* message about an overfull filter */
+    DESCRIPTION_SIZE = 5000, /* message about an overfull filter */
+    NONE_SIZE = 100          /* message about no keys */
 };
 
 _Noreturn static void cannot_make(const struct create *c, int error)
@@ -140,6 +141,17 @@ static _Noreturn void too_few(const struct create *c, uint64_t keys)
              to_stdout ? "write to" : "create", sink_name(c->path), keys, cli_s(keys), c->min_keys);
 }
 
+/* Of a slice, all that were `read` may belong to others. */
+static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
+{
+    char why[NONE_SIZE] = "there were no keys (did the program that writes them fail?)";
+    if (read > 0)
+        snprintf(why, sizeof(why), "none of the %" PRIu64 " key%s read belongs to this slice", read,
+                 cli_s(read));
+    cli_fail(0, "cannot replace %s: %s, and it is no empty filter (--allow-empty replaces it)",
+             c->path, why);
+}
+
 /* Whether something would be lost with the file of that name. */
 static bool is_worth_keeping(const char *path)
 {
@@ -166,10 +178,7 @@ static void check_number_of_keys(const struct create *c, bloomfile_builder *buil
     if ((sliced ? read : keys) < c->min_keys)
         too_few(c, sliced ? read : keys);
     if (keys == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
-        cli_fail(0,
-                 "cannot replace %s: there were no keys (did the program that writes them fail?),"
-                 " and it is no empty filter (--allow-empty replaces it)",
-                 c->path);
+        none_to_replace(c, read);
 }
 
 static void publish(const struct create *c, bloomfile_builder *builder)

@@ -14,6 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum {
+    GROWTH = 10000 /* microseconds in which an append is done */
+};
+
 static bool is_standard_input(const char *path)
 {
     return strcmp(path, "-") == 0;
@@ -75,23 +79,28 @@ static int look(const struct source *s, struct stat *st)
     return 0;
 }
 
-static bool was_written(const struct stat *before, const struct stat *now)
+/* Of the same size, but written to. */
+static bool is_overwritten(const struct stat *before, const struct stat *now)
 {
-    return now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
-           now->st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+    return now->st_size == before->st_size && (now->st_mtim.tv_sec != before->st_mtim.tv_sec ||
+                                               now->st_mtim.tv_nsec != before->st_mtim.tv_nsec);
 }
 
 /* Whether all of it was there until its end. */
 static bool has_all(const struct source *s, const char **reason)
 {
     struct stat now;
-    const int error = look(s, &now);
+    int error = look(s, &now);
     *reason = NULL;
+    if (error == 0 && is_overwritten(&s->before, &now)) {
+        usleep(GROWTH); /* what is being appended changes the time first */
+        error = look(s, &now);
+    }
     if (error != 0)
         *reason = bloomfile_strerror(error);
     else if (now.st_size < s->before.st_size)
         *reason = "it has become shorter meanwhile";
-    else if (now.st_size == s->before.st_size && was_written(&s->before, &now))
+    else if (is_overwritten(&s->before, &now))
         *reason = "it was overwritten meanwhile";
     return *reason == NULL;
 }

@@ -338,6 +338,8 @@ static void who_has_closed_the_standard_streams_can_make_one(void **state)
     struct bloomfile_params params = sized(1000);
     assert_error(bloomfile_create_memory(&f, &params, 0), 0);
     bloomfile_close(f);
+    assert_error(bloomfile_create(&f, "other", &params, 0), 0);
+    bloomfile_close(f);
     pid_t child = fork();
     int status;
     assert_true(child >= 0);

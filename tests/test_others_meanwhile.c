@@ -776,8 +776,15 @@ static void a_time_that_differs_in_any_digit_tells(void **state)
     (void)state;
     struct stat then;
     assert_int_equal(stat("sealed", &then), 0);
+    struct timespec set[2] = { then.st_atim, { then.st_mtim.tv_sec, 1 } };
+    assert_int_equal(utimensat(AT_FDCWD, "sealed", set, 0), 0);
+    assert_int_equal(stat("sealed", &then), 0);
+    if (then.st_mtim.tv_nsec != 1)
+        skip(); /* vfat cuts it */
+    bloomfile_close(sealed);
+    sealed = opened("sealed", 0);
     for (int i = 0; i < 2; i++) {
-        struct timespec set[2] = { then.st_atim, then.st_mtim };
+        set[1] = then.st_mtim;
         set[1].tv_sec -= i;
         set[1].tv_nsec = i == 0 ? (set[1].tv_nsec + 1) % 1000000000 : set[1].tv_nsec;
         assert_int_equal(bloomfile_is_stale(sealed), 0);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -407,6 +408,8 @@ void test_places()
     CHECK(f.contains("apple") && !f.contains("stone"));
     bloom_file::filter kept = bloom_file::filter<>::from_memory(b.finish_memory());
     CHECK(kept.contains("apple") && !kept.contains("stone"));
+    static_assert(bloom_file::detail::is_leaving_owner_v<std::array<unsigned char, 4096>> &&
+                  !bloom_file::detail::is_leaving_owner_v<std::string_view>);
     const auto *first = static_cast<const unsigned char *>(image.data());
     bloom_file::filter copied =
         bloom_file::filter<>::from_memory(std::vector<unsigned char>(first, first + image.size()));

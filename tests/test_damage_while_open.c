@@ -403,6 +403,12 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
             f = opened("filter", BLOOMFILE_ACCEPT_UNCLEAN);
             assert_error(seal_it_to(f), 0);
             assert_int_equal(unlink("copy"), 0);
+            assert_error(bloomfile_rescue("saved", f, 0), 0);
+            bloomfile_close(f);
+            f = opened("saved", 0);
+            assert_error(seal_it_to(f), 0);
+            assert_int_equal(unlink("copy"), 0);
+            assert_int_equal(unlink("saved"), 0);
             bloomfile_close(f);
             f = opened("filter", BLOOMFILE_WRITE | BLOOMFILE_ACCEPT_UNCLEAN);
             assert_int_equal(info_of(f).ones, 0);

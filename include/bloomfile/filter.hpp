@@ -13,10 +13,11 @@ namespace bloom_file
 namespace detail
 {
 
-/* What owns the bytes that it holds, and is about to go; views can be copied as they are. */
+/* What owns the bytes that it holds, and is about to go; a view is a pointer and a size. */
 template <class T>
 inline constexpr bool is_leaving_owner_v =
-    !std::is_reference_v<T> && !std::is_trivially_copyable_v<T> &&
+    !std::is_reference_v<T> &&
+    (!std::is_trivially_copyable_v<T> || sizeof(T) > 2 * sizeof(void *)) &&
     is_bytes_v<std::remove_const_t<T>>;
 
 } // namespace detail

@@ -53,7 +53,7 @@ int source_start(struct source *s, const bloomfile *f)
     bool others;
     s->counted = load(f, &then, &others) == 0;
     /* An unclean one that is accepted may have lost bits, until a writer joins. */
-    if (f->accept_unclean && !f->writing)
+    if (f->accept_unclean)
         s->counted = s->counted && join_check_clean(f->fd, &then, false) == 0;
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
     s->recorded = then.record;

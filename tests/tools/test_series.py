@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from support import NAMESPACE, SANITIZED, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
+from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, ToolTest, lines, main, needs, numbered, works
 
 KEYS = numbered(20_000)
 MANY = numbered(200_000)
@@ -185,6 +185,21 @@ class Files(SeriesTest):
         self.put("old", "new")
         message = self.trouble("bfquery", "new", stdin=lines("a"), names=["new"])
         self.assertIn("its layer new is an older copy", message)
+
+    def test_and_if_the_writer_of_the_next_was_killed(self):
+        """The keys that it has are in no record."""
+        for name, options in {"new": ["--grow", "-n", 1000], "ring": ["--generations", 3, "--every", 1000]}.items():
+            self.create_live(*options, name=name)
+            self.output("bfadd", "-q", name, stdin=lines(*KEYS[:900]))
+            self.put(name, "old")
+            writer = self.start("bfadd", "-q", name)
+            self.feed(writer, *KEYS[900:1500])
+            self.wait_for_key(name, KEYS[1499], writer)
+            writer.kill()
+            writer.wait(TIMEOUT)
+            self.put("old", name)
+            message = self.trouble("bfquery", name, stdin=lines("a"), names=[name])
+            self.assertIn(f"its layer {name} is an older copy", message)
 
     def test_a_layer_by_its_own_name(self):
         self.opened("it is only layer 3 of a series of files, which is used by the name of the"

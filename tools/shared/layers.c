@@ -68,11 +68,6 @@ static bool blame_found(const struct search *s, uint64_t slot, const struct laye
     return blame(s, slot, is, advice);
 }
 
-static bool has_keys(const struct layers_one *l)
-{
-    return l->info.keys > 0 || l->info.ones > 0;
-}
-
 static bool blame_older(const struct search *s, uint64_t slot)
 {
     return blame(s, slot, "is an older copy of itself, from when it was the last one",
@@ -82,6 +77,7 @@ static bool blame_older(const struct search *s, uint64_t slot)
 static bool search_growing(const struct search *s, int error)
 {
     struct layers_one last = s->first;
+    bool marked = true; /* the one before the last */
     uint64_t slot = 1;
     for (; slot < LAYERS_MOST; slot++) {
         const struct layers_one next = layers_look_at_slot(s->path, slot);
@@ -90,15 +86,19 @@ static bool search_growing(const struct search *s, int error)
         if (blame_found(s, slot, &next, slot))
             return true;
         if (error == BLOOMFILE_ESERIES && !last.succeeded &&
-            (has_keys(&next) || layers_look_at_slot(s->path, slot + 1).error == 0))
+            layers_look_at_slot(s->path, slot + 1).error == 0)
             return blame_older(s, slot - 1);
+        marked = last.succeeded;
         last = next;
     }
     if (error == BLOOMFILE_ESERIES && slot + 1 < LAYERS_MOST) {
         /* in the way of the one after next */
         const struct layers_one behind = layers_look_at_slot(s->path, slot + 1);
-        return behind.error != ENOENT && blame_found(s, slot + 1, &behind, slot + 1);
+        if (behind.error != ENOENT)
+            return blame_found(s, slot + 1, &behind, slot + 1);
     }
+    if (error == BLOOMFILE_ESERIES && !marked)
+        return blame_older(s, slot - 2);
     return error == BLOOMFILE_ELAYER && last.succeeded && blame_missing(s, slot);
 }
 
@@ -121,9 +121,7 @@ static bool search_ring(const struct search *s, int error)
             return blame_missing(s, slot);
         if (blame_found(s, slot, &l, due))
             return true;
-        const uint64_t behind = newest.info.layer - l.info.layer;
-        if (error == BLOOMFILE_ESERIES && !l.succeeded && behind > 0 &&
-            (has_keys(&newest) || behind > 1))
+        if (error == BLOOMFILE_ESERIES && !l.succeeded && l.info.layer < newest.info.layer)
             return blame_older(s, slot);
     }
     const uint64_t next = end % slots;

@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 enum {
-    GROWTH = 10000 /* microseconds in which an append is done */
+    APPEND = 10000, /* microseconds between two looks at what may be growing, */
+    APPENDS = 100   /* and how many looks */
 };
 
 static bool is_standard_input(const char *path)
@@ -58,13 +59,16 @@ static void wait_for_input(const struct source *s)
 static ssize_t read_bytes(void *source, uint8_t *to, size_t size)
 {
     struct source *s = source;
-    if (s->stoppable)
-        wait_for_input(s);
-    if (s->stoppable && stop_signal != 0) {
-        errno = ECANCELED;
-        return -1;
-    }
-    const ssize_t n = await_read(s->fd, to, size);
+    ssize_t n;
+    do {
+        if (s->stoppable)
+            wait_for_input(s);
+        if (s->stoppable && stop_signal != 0) {
+            errno = ECANCELED;
+            return -1;
+        }
+        n = s->stoppable ? read(s->fd, to, size) : await_read(s->fd, to, size);
+    } while (n < 0 && (errno == EINTR || errno == EAGAIN)); /* somebody else has taken it */
     s->bytes += n > 0 ? (uint64_t)n : 0;
     return n;
 }
@@ -92,8 +96,9 @@ static bool has_all(const struct source *s, const char **reason)
     struct stat now;
     int error = look(s, &now);
     *reason = NULL;
-    if (error == 0 && is_overwritten(&s->before, &now)) {
-        usleep(GROWTH); /* what is being appended changes the time first */
+    /* What is being appended changes the time first. */
+    for (int i = 0; i < APPENDS && error == 0 && is_overwritten(&s->before, &now); i++) {
+        usleep(APPEND);
         error = look(s, &now);
     }
     if (error != 0)

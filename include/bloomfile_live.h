@@ -189,8 +189,8 @@ BLOOMFILE_API int bloomfile_seal(bloomfile *f);
 /* Writes a sealed copy of a filter to `path`, as bloomfile_builder_finish() does. The source may be
  * live and in use: the copy has every key whose add returned before this call, and the source is
  * synced, so that no page of it can have been lost. A sealed source is verified; of a live one the
- * ones are counted, and fewer than have been recorded are BLOOMFILE_EBODY, or in the layout counting
- * others, if no handle has it open for writing.
+ * ones are counted: fewer than have been recorded are BLOOMFILE_EBODY, and in the layout counting
+ * others than those, if no handle has it open for writing.
  * Errors as bloomfile_builder_finish(); BLOOMFILE_EPAGE, _EBODY, _EPOISONED, _ECHANGED for the
  * source, and _EUNCLEAN if a writer of it was killed while it synced; those of msync and fdatasync;
  * of a live series, and in a child of fork, those of bloomfile_open(). */

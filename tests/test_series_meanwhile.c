@@ -494,6 +494,12 @@ static int fill(void)
     return error;
 }
 
+/* By which a file gets a name that must be free. */
+static enum fault_call naming(void)
+{
+    return has_unnamed_files() ? ON_linkat : ON_renameat2;
+}
+
 static void put_file_in_the_way(void)
 {
     write_file("series.1", "", 0);
@@ -503,7 +509,7 @@ static void what_takes_the_next_name_meanwhile_stays(void **state)
 {
     (void)state;
     begin(BLOOMFILE_GROW, 0);
-    assert_error(with_others(fill, ON_linkat, 1, put_file_in_the_way), BLOOMFILE_ESERIES);
+    assert_error(with_others(fill, naming(), 1, put_file_in_the_way), BLOOMFILE_ESERIES);
     assert_file_holds("series.1", "", 0);
     assert_error(bloomfile_status(reader), 0);
     assert_int_equal(unlink("series.1"), 0);
@@ -516,7 +522,7 @@ static void a_layer_that_is_poisoned_gets_no_mark(void **state)
 {
     (void)state;
     begin(BLOOMFILE_GROW, 0);
-    assert_error(with_others(fill, ON_linkat, 1, poison_first), BLOOMFILE_EPOISONED);
+    assert_error(with_others(fill, naming(), 1, poison_first), BLOOMFILE_EPOISONED);
     assert_true(finds(reader, ABSENT));
     assert_error(bloomfile_finish(writer), BLOOMFILE_EPOISONED);
     end();
@@ -729,7 +735,7 @@ static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
     (void)state;
     begin(BLOOMFILE_GROW, 0);
     make_one();
-    assert_error(with_others_and(once(ON_linkat, 2, EIO), rescue_it, ON_linkat, 2,
+    assert_error(with_others_and(once(naming(), 2, EIO), rescue_it, naming(), 2,
                                  take_the_name_of_a_rescued_layer),
                  EIO);
     assert_int_equal(access("saved", F_OK), -1);

@@ -8,7 +8,7 @@
 
 A case is one test program in one environment. doc/portability.md gives the reasons for tests that are left out or skipped.
 Other architectures and C libraries take part if scripts/machines has built for them. MACHINES_TESTS=quick leaves out the
-slow tests, which take most of the time; MACHINES=PATTERN runs only in environments whose names match."""
+slow tests, which take most of the time, and slow the others; MACHINES=PATTERN runs only in environments whose names match."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ from campaign import BUILT, SOURCE_ROOT, Campaign, Found, cannot, main
 
 SKIPPED = 77
 FAILED_SETUP = 125
-QUICK = os.environ.get("MACHINES_TESTS") == "quick"
+SPEED = os.environ.get("MACHINES_TESTS")
 CHOSEN = re.compile(os.environ.get("MACHINES", ".*"))
 OF_A_SIGNAL = 128  # a shell's status for a signal is this plus its number
 FOREIGN = pathlib.Path(os.environ.get("FOREIGN", SOURCE_ROOT / "build" / "foreign"))
@@ -247,7 +247,7 @@ class Machines(Campaign):
                 print(f"without {name}: {self.troubles[name]}", file=sys.stderr)
         # The numbers of cases do not depend on which environments work.
         names = sorted(test["name"] for test in json.loads((BUILT / "meson-info" / "intro-tests.json").read_text())
-                       if not QUICK or any(suite.endswith(":quick") for suite in test["suite"]))
+                       if SPEED is None or f"bloomfile:{SPEED}" in test["suite"])
         self.cases = [(environment, name) for environment in chosen for name in names]
         self.total = len(self.cases)
 

@@ -147,7 +147,8 @@ template <typename T> static inline T bloomfile_init_()
     X(BLOOMFILE_EOTHERBASE, -1053, "the patch is for another filter than this one")                \
     X(BLOOMFILE_ESOLVED, -1054,                                                                    \
       "the layout ribbon is built from all keys at once; blocked can be changed and combined")     \
-    X(BLOOMFILE_ESLICE, -1055, "no such slice: filters of the layout blocked have them, by pages") \
+    X(BLOOMFILE_ESLICE, -1055,                                                                     \
+      "no such slice: only the layout blocked has them, each of a page of 4096 bytes or more")     \
     X(BLOOMFILE_ENOTWHOLE, -1056, "a slice of a filter, where a whole one is needed")              \
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
       "the slices do not make one filter: one is missing, twice there, or another filter's")
@@ -216,7 +217,8 @@ struct bloomfile_params {
     uint64_t bits;     /* m; 0: from capacity and fpr. blocked, ribbon: a multiple of 512 */
     uint64_t seed;     /* of the hash; 0 unless an adversary chooses the keys */
     const char *label; /* UTF-8, at most BLOOMFILE_MAX_LABEL bytes; or NULL */
-    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. the identity of the SSTable */
+    uint8_t tag[BLOOMFILE_TAG_SIZE]; /* the caller's own, e.g. of the SSTable: compare it after
+                                        opening, bloomfile_get_info() tells it */
     uint32_t framing, framing_size;  /* how keys were cut from an input: bloomfile_inspect.h */
     uint64_t self_test;              /* with hash_id, 0 without: see bloomfile_hash.h */
     uint32_t hash_id;                /* of an application's own function; 0: bloomfile_hash() */

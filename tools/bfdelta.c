@@ -351,8 +351,8 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
     bloomfile_get_info(old, &is);
     if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
         bloomfile_get_patch_info(&info, open_patch(r->patch)) != 0)
-        cli_fail(0, "cannot apply %s to %s: %s (copy all of NEW)", patch_name(r->patch), r->old,
-                 bloomfile_strerror(BLOOMFILE_EOTHERBASE));
+        cli_fail(0, "cannot apply %s to %s: %s (was it applied already? else copy all of NEW)",
+                 patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EOTHERBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)
         cli_fail(0, "cannot apply %s to %s: it was applied already, this is its result", r->patch,
                  r->old);

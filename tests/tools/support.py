@@ -329,14 +329,5 @@ class ToolTest(unittest.TestCase):
         return message.decode("utf-8", "replace")
 
 
-def few_keys(name, whole):
-    """What bfmerge --slices warns of."""
-    keys, capacity = craft.field(whole, "n", 0), craft.field(whole, "capacity")
-    if keys >= capacity - capacity // 4:
-        return b""
-    return (f"bfmerge: {name} has {keys} keys, and was sized for {capacity}: "
-            "give each slice all keys, or all that belong to it\n").encode()
-
-
 def main():
     unittest.main(module="__main__", buffer=True)

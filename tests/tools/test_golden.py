@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from support import GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, few_keys, main, once, sha256, table
+from support import GOLDEN, REFUSED, SOURCE_ROOT, ToolTest, craft, main, once, sha256, table
 
 import spec_series
 
@@ -122,14 +122,14 @@ class Slices(ToolTest):
         python = subprocess.run(
             [sys.executable, "-B", craft.READER, "join", "by-python", *paths],
             cwd=self.folder, stderr=subprocess.PIPE)
-        result = self.run_tool("bfmerge", "--slices", "-f", "-q", "by-c", *paths)
+        result = self.run_tool("bfmerge", "--slices", "--min-keys", "0", "-f", "-q", "by-c", *paths)
         self.assertEqual(python.returncode, result.returncode, result.stderr)
         return python.stderr.decode(), result.stderr
 
     def test_join(self):
         for row in SLICES:
             with self.subTest(row["slices"]):
-                self.assertEqual(self.join(row), ("", few_keys("by-c", self.read("by-python"))))
+                self.assertEqual(self.join(row), ("", b""))
                 self.assertEqual(sha256(self.read("by-python")), row["sha256"])
                 self.assertEqual(self.read("by-c"), self.read("by-python"))
 

@@ -89,7 +89,7 @@ class Examples(ToolTest):
         self.place.mkdir()
         for name in ELSEWHERE:
             (self.place / name[1:]).mkdir(parents=True, exist_ok=True)
-        texts = {"urls.txt": URLS, "bad-urls.txt": URLS[:99], "good-urls.txt": URLS[99:],
+        texts = {"urls.txt": URLS, "all-urls.txt": numbered(100_000), "bad-urls.txt": URLS[:99], "good-urls.txt": URLS[99:],
                  "requests.txt": URLS[50:150], "requests.log": [b"GET " + key for key in URLS[50:150]],
                  "candidates.txt": [b"apple", b"aple"],
                  "words": WORDS, "usr/share/dict/words": WORDS, "app.log": URLS[:20] * 3,

@@ -68,10 +68,12 @@ class Slices(ToolTest):
         """Cut by hand instead of read by all: the keys that are lost are told of."""
         for i in range(4):
             self.create("--slice", f"{i + 1}/4", "-n", len(KEYS), "-q", f"part {i}", stdin=lines(*KEYS[i::4]))
+        parts = [f"part {i}" for i in range(4)]
         for to, name in ("joined", "joined"), ("-", "standard output"):
-            result = self.run_tool("bfmerge", "-q", "--slices", to, *(f"part {i}" for i in range(4)))
-            self.assertEqual(result.returncode, 0)
-            self.check_message("bfmerge", result.stderr, f"{name} has ", "sized for 30000: give each slice all keys")
+            self.trouble("bfmerge", "-q", "--slices", to, *parts,
+                         names=[f"cannot make {name}: its slices have ", "sized for 30000: give each all keys"])
+        self.output("bfmerge", "-q", "--slices", "--min-keys", 5000, "joined", *parts)
+        self.trouble("bfmerge", "-q", "--slices", "--min-keys", 10_000, "more", *parts, names=["cannot make more"])
 
     def test_keys_that_were_cut_off(self):
         self.create("--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", stdin=lines(*KEYS))

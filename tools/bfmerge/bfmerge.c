@@ -34,6 +34,7 @@ struct request {
     unsigned mode;
     struct bloomfile_merge_params params;
     unsigned open_flags;
+    uint64_t min_keys;
     bool tagged, null, disjoint, force, quiet, verbose;
 };
 
@@ -54,6 +55,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
     OPTION(0, "slices", NULL, "the filter of which each SRC is a slice, made by bfcreate --slice",
            OPTIONS_BITS(struct request, mode, SLICES), .rival = 'm'),
+    OPTION(0, "min-keys", "N",
+           "with --slices: fail if DEST gets fewer than N keys (default: 3/4 of -n)",
+           OPTIONS_COUNT(struct request, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
     OPTIONS_TITLE("What it promises and records:"),
     OPTION('p', "fpr", "RATE",
            "let the union have this false-positive rate, or with 1 any (default: the greatest that"
@@ -103,6 +107,8 @@ static void check_options(const struct request *r)
     if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
         cli_usage("%s keeps the label and the tag of SRC",
                   r->mode == PROJECT ? "--project" : "--slices");
+    if (r->mode != SLICES && r->min_keys != MERGE_SLICES_MOST)
+        cli_usage("--min-keys is for --slices");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
@@ -303,7 +309,7 @@ static void report(const struct request *r)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT };
+    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT, .min_keys = MERGE_SLICES_MOST };
     struct merge_sources sources = { 0 };
     cli_start(argv[0]);
     parse(&r, argc, argv);
@@ -315,9 +321,9 @@ int main(int argc, char **argv)
     check_dest(&r, &sources);
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
-    merge(&r, &sources);
     if (r.mode == SLICES)
-        merge_slices_warn(&sources, sink_name(r.dest));
+        merge_slices_count(&sources, sink_name(r.dest), r.min_keys);
+    merge(&r, &sources);
     if (!sink_is_stdout(r.dest))
         report(&r);
     merge_sources_close(&sources);

@@ -105,15 +105,16 @@ void merge_slices_check(const struct merge_sources *s)
 
 /* A slice leaves out keys that belong to others. If no other slice got these, they are lost, and
  * nothing else shows it: half of them or more, in two slices or more. */
-void merge_slices_warn(const struct merge_sources *s, const char *whole)
+void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys)
 {
     const uint64_t capacity = s->list[0].info.capacity;
+    const uint64_t least = min_keys == MERGE_SLICES_MOST ? capacity - capacity / 4 : min_keys;
     uint64_t keys = 0;
-    for (size_t i = 0; i < s->count && keys < capacity; i++)
-        keys += s->list[i].info.keys < capacity ? s->list[i].info.keys : capacity;
-    if (keys < capacity - capacity / 4)
-        cli_warn(0,
-                 "%s has %" PRIu64 " keys, and was sized for %" PRIu64
-                 ": give each slice all keys, or all that belong to it",
+    for (size_t i = 0; i < s->count && keys < least; i++)
+        keys += s->list[i].info.keys < least ? s->list[i].info.keys : least;
+    if (keys < least)
+        cli_fail(0,
+                 "cannot make %s: its slices have %" PRIu64 " keys, and it was sized for %" PRIu64
+                 ": give each all keys, or all that belong to it (--min-keys allows fewer)",
                  whole, keys, capacity);
 }

@@ -8,7 +8,10 @@
 /* Ends the program unless the sources are all slices of one filter, and says what is wrong. */
 void merge_slices_check(const struct merge_sources *s);
 
-/* Warns if the whole has fewer than three quarters of the keys that it was sized for. */
-void merge_slices_warn(const struct merge_sources *s, const char *whole);
+#define MERGE_SLICES_MOST UINT64_MAX
+
+/* Ends the program if the whole would have fewer keys; with MERGE_SLICES_MOST, fewer than three
+ * quarters of those that it was sized for. */
+void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys);
 
 #endif

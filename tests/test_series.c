@@ -776,7 +776,8 @@ static void a_layer_without_the_mark_before_it_is_one_all_the_same(void **state)
     }
     assert_error(open_error("mark", 0), BLOOMFILE_ESERIES); /* their writer was killed */
     struct bytes second = read_file("mark.1");
-    memset(second.data + get64(second.data + AT_body_offset), 0, get64(second.data + AT_body_size));
+    memset(second.data + get64(second.data + AT_body_offset), 0,
+           (size_t)get64(second.data + AT_body_size));
     write_file("mark.1", second.data, second.size);
     free(second.data);
     f = opened("mark", 0);

@@ -602,7 +602,8 @@ static void an_older_layer_that_is_damaged_while_it_is_opened_is_refused(void **
 static void clear_mark(const char *path)
 {
     struct bytes second = read_file("series.1");
-    memset(second.data + get64(second.data + AT_body_offset), 0, get64(second.data + AT_body_size));
+    memset(second.data + get64(second.data + AT_body_offset), 0,
+           (size_t)get64(second.data + AT_body_size));
     write_file("series.1", second.data, second.size);
     free(second.data);
     for (unsigned slot = 0; slot < 2; slot++) {

@@ -429,7 +429,8 @@ def copy_of(path, layer, accept_unclean):
     ones, overflow = ones_and_overflow(header, body)
     if before["writers"] == 0 and not before["flags"] & N_ESTIMATED and record == before:
         image.need((ones, overflow) == (before["ones"], before["overflow"]), "EBODY")
-    elif header["layout"] != COUNTING and not spec_writer.is_unclean(then, spec_writer.present_boot()):
+    elif header["layout"] != COUNTING and not (
+            accept_unclean and spec_writer.is_unclean(then, spec_writer.present_boot())):
         image.need(ones >= before["ones"], "EBODY")
     flags = record["flags"] & N_ESTIMATED | N_ESTIMATED * (record["writers"] > 0)
     n = estimate(header, ones) if flags else record["n"]

@@ -555,7 +555,7 @@ def created(header):
 
 
 def move_to_free_name(path, to):
-    """By renameat2(), or where a file system has none of that by a second name."""
+    """By renameat2(), or by a second name where the file system does not have that call."""
     at_cwd, no_replace = -100, 1
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(at_cwd, os.fsencode(path), at_cwd, os.fsencode(to), no_replace) == 0:

@@ -21,7 +21,7 @@ static int make_rescue(struct source *s, struct new_image *r, struct header *h, 
     }
     if (error == 0 && !doubtful)
         error = source_verdict(s);
-    h->record.ones = s->tally.ones; /* those that were counted may be lost */
+    h->record.ones = s->tally.ones; /* bits that were counted may be lost */
     h->record.overflow = s->tally.overflow;
     return error != 0 ? error : new_image_finish(r, h);
 }

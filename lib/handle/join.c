@@ -108,12 +108,12 @@ static int enlist(const bloomfile *f)
     bool clean = is_zero(next.boot_id);
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
-    /* join 5: what is unclean is refused, or accepted; bits that were counted may be lost then. */
+    /* join 5: what is unclean is refused, or accepted: then bits that were counted may be lost. */
     if ((machine_died || sync_abandoned) && !f->accept_unclean)
         return BLOOMFILE_EUNCLEAN;
     if (machine_died || sync_abandoned)
         next.ones = next.overflow = 0;
-    /* join 6: counts that a killed writer took along are flagged, as are those. */
+    /* join 6: lost counts are flagged, and those that a killed writer took along. */
     bool counts_lost = !clean && !others && next.writers > 0;
     if (machine_died || sync_abandoned || counts_lost)
         next.flags |= RECORD_N_ESTIMATED;

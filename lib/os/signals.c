@@ -31,7 +31,7 @@ void signals_hold(struct signals *s)
     sigset_t all;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);
-    pthread_sigmask(SIG_BLOCK, &all, &s->before); /* fails if told to do something else alone */
+    pthread_sigmask(SIG_BLOCK, &all, &s->before); /* only another "how" makes it fail */
     const sigset_t ending = that_end(&s->before);
     s->ending = file_apart(signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK));
     s->held = true;

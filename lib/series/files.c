@@ -271,7 +271,7 @@ static int find_forgetting(const struct series *s, const struct layers *known, s
 
 /* ---- both */
 
-/* Its record tells, or its body, if who added them has not committed. */
+/* A writer that has not committed has set bits, but its keys are in no record. */
 static bool has_keys(const bloomfile *layer)
 {
     struct header now;

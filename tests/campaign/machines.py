@@ -138,7 +138,7 @@ mount --bind "$FOLDER/{folder.name}" {shlex.quote(str(folder))}
 
 
 class UserModeLinux(Environment):
-    """Debian's kernel as a process of this machine, with $FILES prepared there."""
+    """A kernel as a process of this machine, with $FILES prepared there."""
 
     times = 60  # its system calls are slow
 
@@ -186,7 +186,7 @@ VFAT = """load vfat nls_cp437 nls_iso8859-1
 mkfs.vfat /dev/ubda >/dev/null
 mount -t vfat -o utf8 /dev/ubda "$FILES\""""
 # NFS 4.2 needs no daemon: what they would tell the kernel of clients, exports and the end of the grace period is given.
-# Newer kernels do not take the last from anybody but a daemon, and wait as briefly as they can.
+# Since 6.16 the kernel takes the last from its daemon alone: so that period is as short as it can be.
 NFS = r"""load nfsd nfsv4
 mkfs.ext4 -q -O ^has_journal /dev/ubda
 mkdir "$FOLDER/disk" "$FOLDER/recovery"

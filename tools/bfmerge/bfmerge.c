@@ -79,7 +79,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, force)),
     PARAMS_QUIET_VERBOSE(struct request,
                          "no progress and no summary; only errors, and warnings that keys may"
-                         " be lost or never match"),
+                         " never match"),
     OPTIONS_END,
 };
 
@@ -107,7 +107,7 @@ static void check_options(const struct request *r)
     if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
         cli_usage("%s keeps the label and the tag of SRC",
                   r->mode == PROJECT ? "--project" : "--slices");
-    if (r->mode != SLICES && r->min_keys != MERGE_SLICES_MOST)
+    if (r->mode != SLICES && r->min_keys != MERGE_SLICES_DEFAULT)
         cli_usage("--min-keys is for --slices");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
@@ -309,7 +309,7 @@ static void report(const struct request *r)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT, .min_keys = MERGE_SLICES_MOST };
+    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT, .min_keys = MERGE_SLICES_DEFAULT };
     struct merge_sources sources = { 0 };
     cli_start(argv[0]);
     parse(&r, argc, argv);

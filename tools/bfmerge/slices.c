@@ -108,7 +108,7 @@ void merge_slices_check(const struct merge_sources *s)
 void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys)
 {
     const uint64_t capacity = s->list[0].info.capacity;
-    const uint64_t least = min_keys == MERGE_SLICES_MOST ? capacity - capacity / 4 : min_keys;
+    const uint64_t least = min_keys == MERGE_SLICES_DEFAULT ? capacity - capacity / 4 : min_keys;
     uint64_t keys = 0;
     for (size_t i = 0; i < s->count && keys < least; i++)
         keys += s->list[i].info.keys < least ? s->list[i].info.keys : least;

@@ -8,9 +8,9 @@
 /* Ends the program unless the sources are all slices of one filter, and says what is wrong. */
 void merge_slices_check(const struct merge_sources *s);
 
-#define MERGE_SLICES_MOST UINT64_MAX
+#define MERGE_SLICES_DEFAULT UINT64_MAX
 
-/* Ends the program if the whole would have fewer keys; with MERGE_SLICES_MOST, fewer than three
+/* Ends the program if the whole would have fewer keys; with MERGE_SLICES_DEFAULT, fewer than three
  * quarters of those that it was sized for. */
 void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys);
 

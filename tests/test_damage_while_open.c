@@ -397,6 +397,7 @@ static void bits_whose_loss_was_accepted_are_not_asked_for(void **state)
             else
                 set_in_record("filter", slot_in_force("filter"), RECORD_AT_flags, 4,
                               RECORD_SYNC_BEGUN);
+            set_in_record("filter", slot_in_force("filter"), RECORD_AT_writers, 4, 0);
             zero_page("filter", BAD_PAGE);
             bloomfile *f;
             assert_error(bloomfile_open(&f, "filter", 0), BLOOMFILE_EUNCLEAN);

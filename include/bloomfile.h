@@ -270,8 +270,9 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * allowed; nobody gains a right. A failure leaves nothing behind and the old file untouched; only
  * if the last step fails, the fsync of the directory, is the new file in place all the same. The
  * temporary file has no name or, where that cannot be, ".bloomfile.XXXXXXXXXXXX.tmp"; then the
- * calling thread's signals are held back, and the next maker of a file there removes what a
- * SIGKILL leaves. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0.
+ * calling thread's signals are held back, those that end the process until the next write, and the
+ * next maker of a file there removes what a SIGKILL leaves. The builder may add and finish again.
+ * flags: BLOOMFILE_REPLACE, or 0.
  * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
  * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EBODY if a page of the layout ribbon
  * does not answer to all its keys: this machine computes wrongly, and nothing was published. */

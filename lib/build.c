@@ -200,7 +200,7 @@ static int build(bloomfile_builder *b, struct header *h, const struct runs *runs
                  const struct new_image *r)
 {
     uint64_t n;
-    int error = fill_body(h, runs, &b->fill, new_image_body(r), r->fd, r->checksums, &n);
+    int error = fill_body(h, runs, &b->fill, r, &n);
     if (error != 0)
         return error;
     digests_are(b->digests, n);

@@ -3,7 +3,9 @@
 #include "meanwhile.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "format/bytes.h"
@@ -37,6 +39,27 @@ int with_others_and(struct faults faults, int (*run)(void), enum fault_call call
 int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act)(void))
 {
     return with_others_and((struct faults){ 0 }, run, call, nth, act);
+}
+
+static void press_ctrl_c(void)
+{
+    kill(getpid(), SIGINT);
+}
+
+void ctrl_c_ends(int (*run)(void), enum fault_call call, unsigned nth)
+{
+    const size_t entries = entries_in_dir();
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGINT, SIG_DFL);
+        with_others_and((struct faults){ .no_unnamed_files = true }, run, call, nth, press_ctrl_c);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+    assert_int_equal(entries_in_dir(), entries);
 }
 
 void overwrite(const char *path, off_t at, const void *bytes, size_t size)

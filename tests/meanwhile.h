@@ -15,6 +15,10 @@ int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act
 int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
                     void (*act)(void));
 
+/* Asserts that Ctrl-C ends the process before run() has made its file, although its temporary has a
+ * name, and that nothing is left behind. It comes just before the nth of those calls. */
+void ctrl_c_ends(int (*run)(void), enum fault_call call, unsigned nth);
+
 /* Writes to a file that others may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "faults.h"
 #include "format/bytes.h"
+#include "meanwhile.h"
 
 enum {
     PAGES = 200, /* of a body: shares for several threads, and several parts */
@@ -345,6 +345,40 @@ static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
     free(image.data);
 }
 
+static int make_alone(void)
+{
+    return make(1);
+}
+
+static int make_together(void)
+{
+    return make(SHARES);
+}
+
+static int apply_alone(void)
+{
+    return apply(1);
+}
+
+/* It is read at once, and all the time is that of the copy. */
+static int apply_what_changes_nothing(void)
+{
+    const int fd = open("same", O_RDONLY | O_CLOEXEC);
+    return bloomfile_patch("made", base, fd, SHARES, 0);
+}
+
+static void ctrl_c_ends_it(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_CLASSIC);
+    assert_error(bloomfile_delta("same", base, base, 1, 0), 0);
+    ctrl_c_ends(make_alone, ON_flock, 1);
+    ctrl_c_ends(make_together, ON_flock, 1);
+    ctrl_c_ends(apply_alone, ON_flock, 1);
+    ctrl_c_ends(apply_what_changes_nothing, ON_pwrite64, 1);
+    end();
+}
+
 int main(void)
 {
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -358,6 +392,7 @@ int main(void)
         IN_DIR(nor_have_those_that_are_as_before_in_the_end),
         IN_DIR(all_threads_stop_at_the_first_bad_page),
         IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
+        IN_DIR(ctrl_c_ends_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

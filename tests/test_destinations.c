@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "faults.h"
+#include "meanwhile.h"
 
 #define KEYS 2000
 
@@ -345,6 +345,23 @@ static void whichever_call_fails_its_error_is_told_and_nothing_leaks(void **stat
     assert_true(failed[TO_DESCRIPTOR] > 60 && failed[TO_MEMORY] > 10);
 }
 
+static const struct maker *interrupted;
+
+static int make_file(void)
+{
+    struct place to = { .kind = TO_FILE };
+    return interrupted->make(&to);
+}
+
+static void ctrl_c_ends_what_takes_long(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(makers); i++) {
+        interrupted = &makers[i];
+        ctrl_c_ends(make_file, ON_flock, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +371,7 @@ int main(void)
         cmocka_unit_test(a_spool_that_is_no_folder_is_an_error_and_memory_needs_none),
         cmocka_unit_test(a_spool_for_a_merge_that_needs_none_is_refused),
         cmocka_unit_test(whichever_call_fails_its_error_is_told_and_nothing_leaks),
+        cmocka_unit_test(ctrl_c_ends_what_takes_long),
     };
     return cmocka_run_group_tests(tests, make_sources, release_sources) != 0;
 }

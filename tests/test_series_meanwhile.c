@@ -745,6 +745,22 @@ static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
     end();
 }
 
+static int copy_it(void)
+{
+    return bloomfile_seal_to("copy", reader, 0);
+}
+
+static void ctrl_c_ends_a_copy_and_a_rescue_of_all_layers(void **state)
+{
+    (void)state;
+    begin(BLOOMFILE_GROW, 0);
+    make_one();
+    ctrl_c_ends(copy_it, ON_flock, 1);
+    ctrl_c_ends(rescue_it, ON_flock, 1);
+    ctrl_c_ends(rescue_it, ON_flock, 2);
+    end();
+}
+
 /* ---- the clock */
 
 static void a_generation_goes_on_until_the_clock_tells_its_end(void **state)
@@ -818,6 +834,7 @@ int main(void)
         TEST(nor_who_cannot_sync_the_folder_before),
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
         TEST(a_rescue_that_fails_takes_nothing_of_others_away),
+        TEST(ctrl_c_ends_a_copy_and_a_rescue_of_all_layers),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
         TEST(a_generation_that_began_by_a_wrong_clock_ends_all_the_same),
     };

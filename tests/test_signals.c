@@ -45,9 +45,13 @@ static void without_signals_held_nothing_is_waited_for(void **state)
 {
     (void)state;
     int ends[2];
-    const struct signals s = { .held = false };
     new_pipe(ends, false);
+    const struct signals s = { .held = false, .ending = ends[0] };
     assert_int_equal(signals_wait(&s, ends[0]), 0);
+    close_pipe(ends);
+    new_pipe(ends, true);
+    assert_int_equal(s.ending, ends[0]);
+    assert_false(signals_will_end(&s));
     close_pipe(ends);
 }
 
@@ -59,6 +63,7 @@ static void data_ends_a_wait(void **state)
     new_pipe(ends, true);
     assert_int_equal(signals_wait(&s, ends[0]), 0);
     signals_hold(&s);
+    assert_false(signals_will_end(&s));
     assert_int_equal(signals_wait(&s, ends[0]), 0);
     signals_let_go(&s);
     close_pipe(ends);
@@ -75,6 +80,7 @@ static void so_does_a_signal_that_will_end_the_process(void **state)
         new_pipe(ends, i % 2 == 0); /* it comes first */
         signals_hold(&s);
         assert_int_equal(raise(asking[i]), 0);
+        assert_true(signals_will_end(&s));
         assert_int_equal(signals_wait(&s, ends[0]), EINTR);
         take(asking[i]);
         signals_let_go(&s);
@@ -92,6 +98,7 @@ static void one_that_is_handled_comes_later(void **state)
     new_pipe(ends, true);
     signals_hold(&s);
     assert_int_equal(raise(SIGINT), 0);
+    assert_false(signals_will_end(&s));
     assert_int_equal(signals_wait(&s, ends[0]), 0);
     assert_int_equal(caught, 0);
     signals_let_go(&s);

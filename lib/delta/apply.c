@@ -197,7 +197,7 @@ static int do_stretch(struct hands *h, uint64_t page, uint64_t count)
     for (uint64_t i = 0; error == 0 && i < count; i++)
         error = do_page(h, page + i, h->copy + i * CHECKSUM_PAGE, h->entries + 4 * i);
     if (error == 0)
-        error = file_write(w->fd, at, h->copy, size);
+        error = publish_write(w->in->made, w->fd, at, h->copy, size);
     return error == 0 ? file_write(w->fd, end + 4 * page, h->entries, 4 * (size_t)count) : error;
 }
 

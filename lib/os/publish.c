@@ -240,6 +240,11 @@ static int give_name(struct publication *p)
     return 0;
 }
 
+int publish_write(const struct publication *p, int fd, uint64_t at, const void *bytes, size_t size)
+{
+    return p != NULL && signals_will_end(&p->signals) ? EINTR : file_write(fd, at, bytes, size);
+}
+
 int publish_wait(const struct publication *p, int fd)
 {
     return p == NULL ? 0 : signals_wait(&p->signals, fd);

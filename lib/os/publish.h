@@ -26,9 +26,13 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
  * folder as for spool_folder(), and copied at the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
 
-/* Before the maker of the file reads from a descriptor for which it may have to wait. EINTR: where
- * the temporary has a name, a signal came that will end the process once it is abandoned. NULL is
- * allowed: 0. */
+/* Writes a piece of the file. EINTR: where the temporary has a name, a signal came that will end
+ * the process once it is abandoned. For any thread. p may be NULL, if `fd` is nothing of the kind.
+ */
+int publish_write(const struct publication *p, int fd, uint64_t at, const void *bytes, size_t size);
+
+/* Before the maker of the file reads from a descriptor for which it may have to wait. EINTR: as
+ * above. NULL is allowed: 0. */
 int publish_wait(const struct publication *p, int fd);
 
 /* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was

@@ -45,6 +45,12 @@ void signals_let_go(struct signals *s)
     pthread_sigmask(SIG_SETMASK, &s->before, NULL);
 }
 
+bool signals_will_end(const struct signals *s)
+{
+    struct pollfd ending = { .fd = s->ending, .events = POLLIN };
+    return s->held && poll(&ending, 1, 0) == 1;
+}
+
 int signals_wait(const struct signals *s, int fd)
 {
     struct pollfd either[] = { { .fd = fd, .events = POLLIN },

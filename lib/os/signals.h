@@ -20,8 +20,12 @@ void signals_hold(struct signals *s);
 /* Only if they are held. */
 void signals_let_go(struct signals *s);
 
-/* While signals are held, waits until read() has something to return. EINTR: one came that would
- * have ended this process, and will, once they are let go. */
+/* While signals are held: whether one came that would have ended this process, and will, once they
+ * are let go. For any thread of it. */
+bool signals_will_end(const struct signals *s);
+
+/* While signals are held, waits until read() has something to return. EINTR:
+ * signals_will_end(). */
 int signals_wait(const struct signals *s, int fd);
 
 #endif

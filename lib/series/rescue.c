@@ -20,9 +20,13 @@ struct rescued {
     struct stat file;
 };
 
-static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
-                uint64_t identity, bool succeeded, bool replace)
+/* Layer i. The publication of the first one alone knows of signals that end the process: the others
+ * begin when all are held back. */
+static int make(struct rescued *all, size_t i, const struct series *to, const struct layers *l,
+                uint64_t identity, bool replace)
 {
+    struct rescued *r = &all[i];
+    const bloomfile *layer = l->list[i];
     const struct header *h = &layer->header;
     const uint64_t size = geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
     int fd;
@@ -31,7 +35,8 @@ static int make(struct rescued *r, const struct series *to, const bloomfile *lay
     if (error == 0)
         error = publish_allocate(fd, size, true);
     if (error == 0)
-        error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
+        error =
+            rescue(new_image_to_part(all->publication, fd, 0), layer, identity, i + 1 < l->count);
     if (error == 0)
         error = file_stat(fd, &r->file);
     return error != 0 ? error : file_flush(fd);
@@ -82,7 +87,7 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
     if (error == 0)
         error = check_further(to, l->count);
     for (size_t i = 0; i < l->count && error == 0; i++)
-        error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
+        error = make(all, i, to, l, identity, replace);
     if (error == 0)
         error = give_names(all, l->count, replace);
     /* The last one first: each holds back the signals that the one before has left. */

@@ -16,6 +16,7 @@
 #include "format/header.h"
 #include "handle/live.h"
 #include "meanwhile.h"
+#include "os/filesystem.h"
 
 #define RECORD_SIZE (IN_FILE / 4)
 
@@ -36,6 +37,14 @@ static void a_new_file_has_one_record_that_nobody_has_joined(void **state)
     bloomfile *f;
     struct bloomfile_params params = live_params(BLOOMFILE_BLOCKED);
     assert_error(bloomfile_create(&f, "new", &params, 0), 0);
+    const int fd = open("new", O_RDONLY | O_CLOEXEC);
+    bool apart;
+    assert_int_equal(filesystem_links_apart(fd, &apart), 0);
+    close(fd);
+    if (apart) { /* its maker has opened it by its name since */
+        bloomfile_close(f);
+        skip();
+    }
     struct bytes image = read_file("new");
     uint8_t first[RECORD_SIZE] = { 0 };
     const uint8_t *record = record_at(image.data, 0);

@@ -345,6 +345,8 @@ class Curve(FoldTest):
 
     def test_any_name(self):
         for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
+            if not self.may_be_named(name):
+                continue
             self.filled(name="big")
             (self.folder / "big").rename(self.folder / name)
             root, texts = self.svg(self.output("bffold", "--dry-run", "--svg", "-", "--", name))

@@ -341,17 +341,19 @@ class Interrupted(TargetTest):
         self.check(LARGE["fold"])
 
     def test_sealing(self):
-        """By those signals whose default is to end."""
+        """By those signals whose default is to end. Where a temporary file has a name, the seal ends first."""
         self.create_live("-m", "400M", name="large")
-        before = sorted(self.snapshot())
+        self.output(*with_dest(LARGE["seal"], "new", "-q"))
+        whole, before = self.read("new"), sorted(self.snapshot())
         for i in range(6):
             process = self.start(*with_dest(LARGE["seal"], "old", "-q", "-f"))
             time.sleep(0.004 * (i + 1))
             process.send_signal(signal.SIGINT if i % 2 else signal.SIGTERM)
             process.wait(TIMEOUT)
             self.assertEqual(sorted(self.snapshot()), before)
-            if process.returncode == 0:
+            if self.read("old") == whole:
                 break
+            self.assertNotEqual(process.returncode, 0)
             self.assertEqual(self.read("old"), OLD)
         self.assertEqual(self.inspected("large")["verdict"], "live, clean")
 

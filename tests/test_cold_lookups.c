@@ -23,6 +23,7 @@ enum {
     FEW = 10,
     NOBODY = 65534,
     FUSE = 0x65735546,
+    NFS = 0x6969,
     HEADER_AT_MOST = 32, /* pages, that the kernel reads when it is asked for the first */
 };
 
@@ -100,6 +101,14 @@ static void have_code_in_memory(unsigned flags, bool many)
     free(image.data);
 }
 
+static bool is_on(unsigned long file_system)
+{
+    struct statfs status;
+    assert_int_equal(statfs("filter", &status), 0);
+    return (unsigned long)status.f_type == file_system;
+}
+
+/* NFS may forget a file that is new when it is opened again, as it is to be looked at. */
 static void assert_pages_read(unsigned flags, bool many, size_t at_most)
 {
     have_code_in_memory(flags, many);
@@ -113,7 +122,8 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
     const uint64_t read = residence_read_bytes() - before;
     assert_int_equal(bloomfile_status(f), 0);
     bloomfile_close(f);
-    assert_in_range(pages_in_cache() - opened, 1, at_most);
+    if (!is_on(NFS))
+        assert_in_range(pages_in_cache() - opened, 1, at_most);
     assert_in_range(read, 0, at_most * PAGE);
 }
 
@@ -155,13 +165,6 @@ static long waits_of_many(void)
     assert_int_equal(seteuid(self), 0);
     bloomfile_close(f);
     return after.ru_majflt - before.ru_majflt;
-}
-
-static bool is_on(unsigned long file_system)
-{
-    struct statfs status;
-    assert_int_equal(statfs("filter", &status), 0);
-    return (unsigned long)status.f_type == file_system;
 }
 
 /* They are read side by side: asked for before they are needed, by those too who may not write to

@@ -2,6 +2,7 @@
  * The builder: collects digests, sizes the filter, makes its body and publishes it. */
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct bloomfile_builder {
     struct spread spread; /* of a slice; other digests are left out */
     unsigned staged;      /* of these, which are not with the others yet */
     uint64_t stage[STAGE];
+    atomic_int failed; /* what the first add that failed returned: keys are lacking; 0: none */
 };
 
 /* Half of the memory is for lanes, the other half for reading digests and making parts. */
@@ -158,9 +160,18 @@ static int add_many(bloomfile_builder *b, const uint64_t *digests, size_t n)
     return b->params.slices != 0 ? add_own(b, digests, n) : digests_add(b->digests, digests, n);
 }
 
+/* What an add returns. */
+static int added(bloomfile_builder *b, int error)
+{
+    int none = 0;
+    if (error != 0)
+        atomic_compare_exchange_strong(&b->failed, &none, error);
+    return error;
+}
+
 int bloomfile_builder_add_digests(bloomfile_builder *b, const bloomfile_digest *digests, size_t n)
 {
-    return n == 1 ? add_one(b, *digests) : add_many(b, digests, n);
+    return added(b, n == 1 ? add_one(b, *digests) : add_many(b, digests, n));
 }
 
 /* The library cannot compute an application's own hash. */
@@ -171,9 +182,8 @@ static bool can_hash(const bloomfile_builder *b)
 
 int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 {
-    if (!can_hash(b))
-        return BLOOMFILE_EHASH;
-    return add_one(b, hash_key(b->params.seed, key, size));
+    return added(b,
+                 can_hash(b) ? add_one(b, hash_key(b->params.seed, key, size)) : BLOOMFILE_EHASH);
 }
 
 int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys, size_t n)
@@ -186,12 +196,19 @@ int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key 
             digests[i] = hash_key(b->params.seed, keys[at + i].data, keys[at + i].size);
         error = add_many(b, digests, count);
     }
-    return error;
+    return added(b, error);
+}
+
+/* Before digests are counted or read: they must be all there. */
+static int complete(bloomfile_builder *b)
+{
+    const int error = atomic_load(&b->failed);
+    return error != 0 ? error : add_staged(b);
 }
 
 int bloomfile_builder_count(bloomfile_builder *b, uint64_t *count)
 {
-    const int error = add_staged(b);
+    const int error = complete(b);
     return error != 0 ? error : digests_count(b->digests, count);
 }
 
@@ -232,7 +249,7 @@ static int finish(bloomfile_builder *b, struct destination to)
     uint64_t guess = 0, n;
     bool certain = true;
     const struct runs *runs = NULL;
-    int error = add_staged(b);
+    int error = complete(b);
     if (error == 0 && (runs = digests_runs(b->digests)) == NULL)
         error = ENOMEM;
     if (error == 0 && params_need_keys(&b->params))

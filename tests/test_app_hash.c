@@ -128,15 +128,20 @@ static void assert_answers(const bloomfile *f)
 static void a_builder_takes_digests_only(void **state)
 {
     (void)state;
-    bloomfile_builder *b = new_builder(params_of(BLOOMFILE_BLOCKED));
-    const struct bloomfile_key key = { "key", 3 };
-    uint64_t digest = 5, count;
-    assert_error(bloomfile_builder_add(b, "key", 3), BLOOMFILE_EHASH);
-    assert_error(bloomfile_builder_add_many(b, &key, 1), BLOOMFILE_EHASH);
-    assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
-    assert_error(bloomfile_builder_count(b, &count), 0);
-    assert_int_equal(count, 1);
-    bloomfile_builder_free(b);
+    for (unsigned many = 0; many < 2; many++) {
+        bloomfile_builder *b = new_builder(params_of(BLOOMFILE_BLOCKED));
+        const struct bloomfile_key key = { "key", 3 };
+        uint64_t digest = 5, count;
+        assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+        assert_error(bloomfile_builder_count(b, &count), 0);
+        assert_int_equal(count, 1);
+        assert_error(many ? bloomfile_builder_add_many(b, &key, 1)
+                          : bloomfile_builder_add(b, "key", 3),
+                     BLOOMFILE_EHASH);
+        assert_error(bloomfile_builder_count(b, &count), BLOOMFILE_EHASH); /* it is lacking */
+        assert_error(bloomfile_builder_finish(b, "lacking", 0), BLOOMFILE_EHASH);
+        bloomfile_builder_free(b);
+    }
 }
 
 static void the_header_carries_the_name(void **state)
@@ -383,8 +388,9 @@ static void a_body_made_elsewhere_is_named_by_its_params(void **state)
     (void)state;
     const struct bloomfile_params params = params_of(BLOOMFILE_COUNTING);
     struct bytes image = image_of(BLOOMFILE_COUNTING);
-    assert_error(
-        bloomfile_assemble("out", &params, image.data + EMBEDDED, 0, COUNT, BLOOMFILE_REPLACE), 0);
+    assert_error(bloomfile_assemble("out", &params, image.data + EMBEDDED, 512 * 60 / 2, 0, COUNT,
+                                    BLOOMFILE_REPLACE),
+                 0);
     assert_copy("out", BLOOMFILE_COUNTING);
     free(image.data);
 }

@@ -12,6 +12,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 /* The parameters of bloomfile.h, which explains them: params p; p.fpr = 0.001; */
 struct params : bloomfile_params {
@@ -292,17 +294,15 @@ template <class Key = bytes, class Hasher = hasher<Key>> class builder
     {
         if (b_ == nullptr)
             return state();
-        const int error = bloomfile_builder_add_digests(b_, digests, n);
-        if (__builtin_expect(error != 0, 0))
-            failed_ = error;
-        return code(error);
+        return code(bloomfile_builder_add_digests(b_, digests, n));
     }
 
     bloomfile_builder *b_ = nullptr;
     std::uint64_t seed_ = 0;
-    std::atomic<int> failed_ = 0; /* the last error of an add, or that of the beginning */
+    std::atomic<int> failed_ = 0; /* how it began, or ECANCELED */
 };
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

@@ -162,8 +162,8 @@ static void make_subject(uint32_t layout, size_t most)
     subject.params.capacity = subject.params.bits / 10;
     for (unsigned i = 0; i < SOURCES; i++) {
         fill(subject.bodies[i], subject.size, layout, i + 1);
-        bench_check(bloomfile_assemble(source_paths[i], &subject.params, subject.bodies[i], 0,
-                                       subject.params.capacity, BLOOMFILE_REPLACE),
+        bench_check(bloomfile_assemble(source_paths[i], &subject.params, subject.bodies[i],
+                                       subject.size, 0, subject.params.capacity, BLOOMFILE_REPLACE),
                     "make a filter");
     }
 }

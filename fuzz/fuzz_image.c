@@ -90,7 +90,7 @@ static void join_header(const uint8_t *image, size_t size, const struct bloomfil
     expect(error != 0 || joined == (alone ? 0 : BLOOMFILE_EINCOMPLETE));
     if (joined != 0)
         return;
-    expect(bloomfile_inspect(header, (size_t)info->image_size, &whole, NULL, NULL) == 0);
+    expect(bloomfile_inspect(header, (uint64_t)info->image_size, &whole, NULL, NULL) == 0);
     expect(whole.whole_blocks == 0 && whole.bits == info->bits && whole.keys == info->keys);
     expect(whole.body_crc == info->body_crc && whole.ones == info->ones);
 }

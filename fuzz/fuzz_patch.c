@@ -46,7 +46,7 @@ static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *dat
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = size > 0 ? data[i % size] : 0;
     void *at;
-    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, 0, 9) == 0);
+    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, blocks * 64, 0, 9) == 0);
     image.data = at;
     return image;
 }
@@ -83,7 +83,7 @@ static int apply(struct blob *result, struct blob base, const uint8_t *patch, si
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     bloomfile *f = opened(base);
     const int from = fd_of(patch, size), to = fd_of("", 0);
-    const int told = bloomfile_get_patch_info(&info, from);
+    const int told = bloomfile_get_patch_info(from, &info);
     expect(lseek(from, 0, SEEK_SET) == 0);
     const int error = bloomfile_patch_fd(to, f, from, 1, NULL);
     *result = all_of(to);
@@ -161,7 +161,7 @@ static void try_bodies(uint32_t layout, unsigned blocks, const uint8_t *data, si
     bloomfile_close(f);
     struct bloomfile_patch_info told = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = fd_of(patch.data, patch.size);
-    expect(bloomfile_get_patch_info(&told, fd) == 0 && told.result_body == info.body_crc);
+    expect(bloomfile_get_patch_info(fd, &told) == 0 && told.result_body == info.body_crc);
     close(fd);
     expect(apply(&result, a, patch.data, patch.size) == 0);
     expect(result.size == b.size && memcmp(result.data, b.data, b.size) == 0);

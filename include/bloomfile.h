@@ -23,8 +23,9 @@
  * depend on it into "maybe", and bloomfile_status() remembers it.
  *
  * Errors. Functions that can fail return 0, an errno value (> 0) or one of BLOOMFILE_E* (< 0; see
- * doc/errors.md). A lookup cannot fail. Outputs come first. After a failure a handle is NULL, an
- * image NULL and its size 0; other outputs are unchanged unless a function says otherwise.
+ * doc/errors.md). A lookup cannot fail. A handle, image or file to be made comes first (behind a
+ * builder), other outputs come last. After a failure a handle is NULL, an image NULL and its size
+ * 0; other outputs are unchanged unless a function says otherwise.
  *
  * Ownership. A handle is closed, a builder freed, and an image from this library goes to
  * bloomfile_free(); all three take NULL. Strings returned are static.
@@ -41,7 +42,9 @@
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.
  *
  * Structs that begin with struct_size may grow: initialise them with their *_INIT macro (a size
- * that no version has is BLOOMFILE_EPARAMS). Structs without it never change.
+ * that no version has is BLOOMFILE_EPARAMS). Of members that only the caller's header has, an older
+ * library sets those of outputs to 0, and refuses those of inputs that are not 0. Structs without
+ * it never change.
  *
  * Replace files by renaming a new one over them, which leaves readers' mappings whole. Truncating a
  * mapped file takes its bytes away from the readers (SIGBUS); overwriting changes them.
@@ -231,9 +234,10 @@ struct bloomfile_params {
     uint32_t threads; /* to work with, at most 1024; 0: the caller's alone */
     uint32_t slices;  /* of which `slice` is built, from 0; 0: the whole. See bloomfile_combine.h */
     uint32_t slice;
+    uint32_t reserved; /* 0 */
+    const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
     uint64_t memory;   /* bytes to take, about; 1 MiB if less; 0: as many as there are. ribbon:
                           up to 1.2 MiB for each thread come on top */
-    const char *spool; /* the folder for temporary files; NULL: $TMPDIR, or /tmp */
 };
 #define BLOOMFILE_PARAMS_INIT BLOOMFILE_INIT_(struct bloomfile_params)
 
@@ -246,7 +250,8 @@ BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
                                         const struct bloomfile_params *params);
 
 /* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
- * PARAMS. Errors: ENOMEM, those of a temporary file; held keys stay, and some of n. */
+ * PARAMS. Errors: ENOMEM, those of a temporary file, BLOOMFILE_EHASH of keys that only the
+ * application can hash. After an error keys are lacking: counting and finishing return it, too. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
@@ -306,6 +311,7 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
  * is SIGBUS in the thread that reads.
  */
 
+/* Flags. Bits 28 to 31 are left to those who wrap these functions: no version takes them. */
 #define BLOOMFILE_VERIFY_FULL    1u    /* read and check the whole body now; damage is an error */
 #define BLOOMFILE_VERIFY_NONE    2u    /* never check the body: something else does */
 #define BLOOMFILE_WRITE          4u    /* for adding: see bloomfile_live.h */
@@ -360,11 +366,11 @@ BLOOMFILE_API int bloomfile_open_memory(bloomfile **out, const void *image, size
                                         unsigned flags);
 BLOOMFILE_API void bloomfile_close(bloomfile *f); /* of a writer see bloomfile_live.h */
 
-/* 1 if it is time to open the path given to bloomfile_open() or _create() anew: it names another
+/* Whether it is time to open the path given to bloomfile_open() or _create() anew: it names another
  * file by now, or none; or the file has another size or header or, if it was opened sealed, other
  * times (ctime too, so a new mode or link counts); or it was live and is sealed now, so that pages
- * can be verified. 0 if not, if that cannot be told, or if the handle has no path. */
-BLOOMFILE_API int bloomfile_is_stale(const bloomfile *f);
+ * can be verified. False if that cannot be told, or if the handle has no path. */
+BLOOMFILE_API bool bloomfile_is_stale(const bloomfile *f);
 
 /* The sticky error: 0, or the first damage a lookup or bloomfile_verify() met on this handle;
  * BLOOMFILE_EPOISONED if a writer of the file failed to write it to disk, _EUNCLEAN if one died

@@ -148,24 +148,26 @@ BLOOMFILE_API int bloomfile_project_fd(int fd, const bloomfile *f, const char *s
 BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const bloomfile *f);
 
 /* Publishes a sealed filter whose body was computed elsewhere, by a message-passing reduction for
- * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2.
+ * example: `body` holds the bytes that m uses, (m + 7) / 8 of them, counting (m + 1) / 2: that is
+ * body_size, or BLOOMFILE_EPARAMS.
  * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
  * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
  * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_ESOLVED; BLOOMFILE_EBODY for bits
  * beyond m; BLOOMFILE_EPARAMS for what is missing or unknown. */
 BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
-                                     const void *body, uint32_t provenance, uint64_t keys,
-                                     unsigned flags);
+                                     const void *body, size_t body_size, uint32_t provenance,
+                                     uint64_t keys, unsigned flags);
 BLOOMFILE_API int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params,
-                                        const void *body, uint32_t provenance, uint64_t keys,
-                                        const char *spool);
+                                        const void *body, size_t body_size, uint32_t provenance,
+                                        uint64_t keys, const char *spool);
 BLOOMFILE_API int bloomfile_assemble_memory(void **image, size_t *size,
                                             const struct bloomfile_params *params, const void *body,
-                                            uint32_t provenance, uint64_t keys);
+                                            size_t body_size, uint32_t provenance, uint64_t keys);
 
 /* The bytes of the body that m uses, and their number; format-spec.md tells what they mean. Valid
  * while the handle is open; those of a live filter change as keys are added. bloomfile_verify()
- * tells whether they are sound. */
+ * tells whether they are sound. NULL and 0 of a series, each layer of which has its own:
+ * bloomfile_layer(). */
 BLOOMFILE_API const void *bloomfile_body(const bloomfile *f, size_t *size);
 
 #ifdef __cplusplus

@@ -71,7 +71,7 @@ struct bloomfile_patch_info {
 
 /* Reads all of a patch, as bloomfile_patch() does, and checks all that can be checked without its
  * base. Errors: those of the patch, as above; ENOMEM; BLOOMFILE_EPARAMS (struct_size). */
-BLOOMFILE_API int bloomfile_get_patch_info(struct bloomfile_patch_info *out, int patch);
+BLOOMFILE_API int bloomfile_get_patch_info(int patch, struct bloomfile_patch_info *info);
 
 #ifdef __cplusplus
 }

@@ -55,11 +55,11 @@ struct bloomfile_pinned {
     size_t struct_size;
     const bloomfile *f;
     const uint8_t *body;
-    uint64_t blocks;
     const uint64_t *doubts;   /* 0 there: nothing is in doubt */
     const uint32_t *state[2]; /* of a live file, in both of its records; else NULL */
     uint32_t poisoned;        /* what one of them is then */
     uint32_t hashes;
+    uint64_t blocks;
 };
 #define BLOOMFILE_PINNED_INIT BLOOMFILE_INIT_(struct bloomfile_pinned)
 

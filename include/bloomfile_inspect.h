@@ -37,8 +37,9 @@ BLOOMFILE_API uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint
 /* The expected false-positive rate, 0 to 1; NaN if an argument is out of range. */
 BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n);
 
-/* What sets a layout apart. Later versions may add members at the end. */
+/* What sets a layout apart. */
 struct bloomfile_traits {
+    size_t struct_size;  /* what the library has: later versions may add members at the end */
     const char *name;    /* "blocked" */
     const char *unit;    /* "block", "bit", "counter" or "line": folding divides their number */
     const char *cell;    /* "bit" or "counter": m is their number */
@@ -131,8 +132,8 @@ BLOOMFILE_API int bloomfile_get_info(const bloomfile *f, struct bloomfile_info *
 
 /* How many layers a series has at the moment, and one of them, the oldest being 0; 0 and NULL if
  * the filter is no series, or has no such layer. A layer is for the functions of this header only:
- * it says "no" to the keys of the others. It is valid until the handle of the series is closed or,
- * if that forgets, used for anything else than inspecting. */
+ * it says "no" to the keys of the others. It is valid until the handle of the series is closed; of
+ * one that forgets, until any thread uses the handle for anything else than inspecting. */
 BLOOMFILE_API size_t bloomfile_layers(const bloomfile *f);
 BLOOMFILE_API const bloomfile *bloomfile_layer(const bloomfile *f, size_t i);
 
@@ -202,7 +203,7 @@ BLOOMFILE_API int bloomfile_verify(const bloomfile *f, unsigned threads,
  * be NULL). Returns BLOOMFILE_EPARAMS (struct_size), and nothing is filled; or the first fault's
  * error, which is what bloomfile_open_memory() would return with BLOOMFILE_APP_HASH, but for
  * BLOOMFILE_ELIVE and _EPOISONED (not faults of the bytes), or 0. */
-BLOOMFILE_API int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *info,
+BLOOMFILE_API int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *info,
                                     struct bloomfile_fault *faults, size_t *count);
 
 /* How the bytes of a field are read. Numbers are little-endian. */

@@ -66,15 +66,18 @@ static int make(struct new_image *r, struct header *h, const uint8_t *body, bool
 }
 
 static int assemble(struct destination to, const struct bloomfile_params *params, const void *body,
-                    uint32_t provenance, uint64_t keys)
+                    size_t body_size, uint32_t provenance, uint64_t keys)
 {
     struct header h;
     struct new_image r = { 0 };
     int error = describe(&h, params, provenance, keys);
     if (error != 0)
         return error;
-    if (geometry_of(h.layout, h.m, h.header_size).image_size > SIZE_MAX / 2)
+    const struct geometry g = geometry_of(h.layout, h.m, h.header_size);
+    if (g.image_size > SIZE_MAX / 2)
         return BLOOMFILE_ETOOBIG;
+    if (body_size != g.need)
+        return BLOOMFILE_EPARAMS;
     if (!body_last_byte_is_clean(&h, body))
         return BLOOMFILE_EBODY;
     error = new_image_start(&r, &h, to);
@@ -85,19 +88,20 @@ static int assemble(struct destination to, const struct bloomfile_params *params
 }
 
 int bloomfile_assemble(const char *path, const struct bloomfile_params *params, const void *body,
-                       uint32_t provenance, uint64_t keys, unsigned flags)
+                       size_t body_size, uint32_t provenance, uint64_t keys, unsigned flags)
 {
-    return assemble(new_image_to_file(path, flags), params, body, provenance, keys);
+    return assemble(new_image_to_file(path, flags), params, body, body_size, provenance, keys);
 }
 
 int bloomfile_assemble_fd(int fd, const struct bloomfile_params *params, const void *body,
-                          uint32_t provenance, uint64_t keys, const char *spool)
+                          size_t body_size, uint32_t provenance, uint64_t keys, const char *spool)
 {
-    return assemble(new_image_to_fd(fd, spool), params, body, provenance, keys);
+    return assemble(new_image_to_fd(fd, spool), params, body, body_size, provenance, keys);
 }
 
 int bloomfile_assemble_memory(void **image, size_t *size, const struct bloomfile_params *params,
-                              const void *body, uint32_t provenance, uint64_t keys)
+                              const void *body, size_t body_size, uint32_t provenance,
+                              uint64_t keys)
 {
-    return assemble(new_image_to_memory(image, size), params, body, provenance, keys);
+    return assemble(new_image_to_memory(image, size), params, body, body_size, provenance, keys);
 }

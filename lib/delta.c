@@ -11,8 +11,7 @@
 #include "os/team.h"
 #include "series/layers.h"
 
-/* The struct of version 0.1, the oldest that callers can have. */
-#define INFO_LEAST sizeof(struct bloomfile_patch_info)
+#define INFO_LEAST VERSIONED_LEAST(struct bloomfile_patch_info, reserved)
 
 /* ---- making */
 
@@ -172,7 +171,7 @@ static int describe(struct input *in, uint8_t *strings, struct bloomfile_patch_i
     return error;
 }
 
-int bloomfile_get_patch_info(struct bloomfile_patch_info *out, int fd)
+int bloomfile_get_patch_info(int fd, struct bloomfile_patch_info *out)
 {
     struct bloomfile_patch_info info;
     struct input in;

@@ -17,9 +17,8 @@
 #include "series/layers.h"
 #include "sizing/sizing.h"
 
-/* The structs of version 0.1, the oldest that callers can have. */
-#define INFO_LEAST        sizeof(struct bloomfile_info)
-#define MEASUREMENT_LEAST sizeof(struct bloomfile_measurement)
+#define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, whole_blocks)
+#define MEASUREMENT_LEAST VERSIONED_LEAST(struct bloomfile_measurement, keys_estimate)
 
 /* ---- the header */
 
@@ -151,7 +150,7 @@ const void *bloomfile_body(const bloomfile *f, size_t *size)
     return f->view.body;
 }
 
-int bloomfile_inspect(const void *bytes, size_t size, struct bloomfile_info *out,
+int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *out,
                       struct bloomfile_fault *list, size_t *count)
 {
     if (out != NULL && !versioned_known(out->struct_size, INFO_LEAST))

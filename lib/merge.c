@@ -11,8 +11,7 @@
 #include "image/image.h"
 #include "sizing/sizing.h"
 
-/* The struct of version 0.1, the oldest that callers can have. */
-#define PARAMS_LEAST sizeof(struct bloomfile_merge_params)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_merge_params, spool)
 
 int bloomfile_compatible(const bloomfile *a, const bloomfile *b)
 {

@@ -6,7 +6,7 @@
 #include "format/versioned.h"
 #include "handle/handle.h"
 
-#define PIN_LEAST sizeof(struct bloomfile_pinned)
+#define PIN_LEAST VERSIONED_LEAST(struct bloomfile_pinned, blocks)
 
 #ifdef __SIZEOF_INT128__
 static bool can_inline(const bloomfile *f)

@@ -16,7 +16,7 @@ int bloomfile_finish(bloomfile *f)
     return f->series != NULL ? series_finish(f) : sync_finish(f);
 }
 
-int bloomfile_is_stale(const bloomfile *f)
+bool bloomfile_is_stale(const bloomfile *f)
 {
     return f->series != NULL ? series_is_stale(f) : changed_is_stale(f);
 }

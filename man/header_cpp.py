@@ -66,7 +66,7 @@ class CppHeader:
                 body = None
                 if text[end] == "{":
                     body, at = text[at:body_end(text, at) - 1], body_end(text, at)
-                if head.split() == ["namespace", "bloom_file"]:
+                if head.split() in (["namespace", "bloom_file"], ["inline", "namespace", "v1"]):
                     groups += self.items(body, True)
                     continue
                 declared = self.declaration(head, body) if is_public else None

@@ -94,7 +94,7 @@ static void assert_trip(struct bytes base, struct bytes result)
     }
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
-    assert_error(bloomfile_get_patch_info(&info, fd), 0);
+    assert_error(bloomfile_get_patch_info(fd, &info), 0);
     assert_int_equal(info.patch_size, patch.size);
     close(fd);
     free(patch.data);
@@ -128,7 +128,9 @@ static struct bytes image_of_chance(uint32_t layout, uint64_t bits, unsigned odd
                 (uint8_t)((cell == 1 ? 1 : (random64(&seed) >> 40) % 16) << i * cell % 8);
     struct bytes image;
     void *at;
-    assert_error(bloomfile_assemble_memory(&at, &image.size, &params, body, 0, odds), 0);
+    assert_error(bloomfile_assemble_memory(&at, &image.size, &params, body,
+                                           (size_t)(bits * cell + 7) / 8, 0, odds),
+                 0);
     image.data = malloc(image.size);
     assert_non_null(image.data);
     memcpy(image.data, at, image.size);
@@ -220,7 +222,9 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
         for (unsigned bit = 0; bit < ones; bit++)
             body[i + bit / 8] |= (uint8_t)(1u << bit % 8);
     body[another * 4096] |= another != 0;
-    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, 0, 1), 0);
+    assert_error(
+        bloomfile_assemble_memory(&made, &image.size, &params, body, PAGES_OF_PARTS * 4096, 0, 1),
+        0);
     free(body);
     image.data = made;
     return image;
@@ -246,7 +250,7 @@ static void parts_end_where_the_specification_says(void **state)
         struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
         struct bytes patch = delta(none, some);
         const int fd = new_fd(patch);
-        assert_error(bloomfile_get_patch_info(&info, fd), 0);
+        assert_error(bloomfile_get_patch_info(fd, &info), 0);
         assert_int_equal(info.parts, rows[i].parts);
         close(fd);
         free(patch.data);
@@ -660,9 +664,9 @@ static void descriptors_that_cannot_be_read_are_an_error(void **state)
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const size_t before = open_descriptors();
     assert_error(bloomfile_patch("x", f, -1, 1, 0), EBADF);
-    assert_error(bloomfile_get_patch_info(&info, -1), EBADF);
+    assert_error(bloomfile_get_patch_info(-1, &info), EBADF);
     info.struct_size = 3;
-    assert_error(bloomfile_get_patch_info(&info, -1), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_get_patch_info(-1, &info), BLOOMFILE_EPARAMS);
     const int folder = open(".", O_RDONLY | O_DIRECTORY);
     assert_error(bloomfile_patch("x", f, folder, 1, 0), EISDIR);
     close(folder);
@@ -684,7 +688,7 @@ static void layers_of_a_series_are_patched_one_by_one(void **state)
         struct bytes patch = delta(old, new);
         struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
         const int fd = new_fd(patch);
-        assert_error(bloomfile_get_patch_info(&info, fd), 0);
+        assert_error(bloomfile_get_patch_info(fd, &info), 0);
         assert_int_equal(info.layers, 3);
         close(fd);
         assert_refused(new, patch, BLOOMFILE_EOTHERBASE);

@@ -71,7 +71,7 @@ static int describe(unsigned threads)
     (void)threads;
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     assert_int_equal(lseek(patch_fd, 0, SEEK_SET), 0);
-    return bloomfile_get_patch_info(&info, patch_fd);
+    return bloomfile_get_patch_info(patch_fd, &info);
 }
 
 static int (*const all[])(unsigned threads) = { make, apply, describe };

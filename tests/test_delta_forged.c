@@ -517,7 +517,7 @@ static void what_follows_a_layer_is_a_layer(void **state)
     assert_patched(base, patch, base, BLOOMFILE_EOTHERBASE);
     struct bloomfile_patch_info info = BLOOMFILE_PATCH_INFO_INIT;
     const int fd = new_fd(patch);
-    assert_error(bloomfile_get_patch_info(&info, fd), BLOOMFILE_EPATCH);
+    assert_error(bloomfile_get_patch_info(fd, &info), BLOOMFILE_EPATCH);
     close(fd);
     free(patch.data);
     free(base.data);

@@ -22,6 +22,7 @@ static bloomfile *source, *others[2], *live;
 static bloomfile_builder *builder;
 static struct bloomfile_params body_params = BLOOMFILE_PARAMS_INIT;
 static const void *body;
+static size_t body_size;
 
 /* ---- all that makes a filter */
 
@@ -88,10 +89,11 @@ static int merge(struct place *to)
 static int assemble(struct place *to)
 {
     if (to->kind == TO_FILE)
-        return bloomfile_assemble("made", &body_params, body, 0, KEYS, 0);
+        return bloomfile_assemble("made", &body_params, body, body_size, 0, KEYS, 0);
     return to->kind == TO_DESCRIPTOR
-               ? bloomfile_assemble_fd(to->fd, &body_params, body, 0, KEYS, to->spool)
-               : bloomfile_assemble_memory(&to->image, &to->size, &body_params, body, 0, KEYS);
+               ? bloomfile_assemble_fd(to->fd, &body_params, body, body_size, 0, KEYS, to->spool)
+               : bloomfile_assemble_memory(&to->image, &to->size, &body_params, body, body_size, 0,
+                                           KEYS);
 }
 
 static const struct maker {
@@ -136,8 +138,7 @@ static int make_sources(void **state)
         assert_error(bloomfile_add_digest(live, number(0, i), NULL), 0);
     builder = new_builder(params_of(BLOOMFILE_CLASSIC));
     add_numbers(builder, 0, KEYS);
-    size_t size;
-    body = bloomfile_body(source, &size);
+    body = bloomfile_body(source, &body_size);
     body_params = params_of(BLOOMFILE_BLOCKED);
     body_params.spool = NULL;
     return 0;

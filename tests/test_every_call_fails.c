@@ -188,7 +188,8 @@ static int assemble(void)
         .struct_size = sizeof params, .bits = BITS, .hashes = 5, .layout = BLOOMFILE_CLASSIC
     };
     size_t size;
-    return bloomfile_assemble("made", &params, bloomfile_body(sealed, &size), 0, LIVE_KEYS, 0);
+    const void *body = bloomfile_body(sealed, &size);
+    return bloomfile_assemble("made", &params, body, size, 0, LIVE_KEYS, 0);
 }
 
 static int open_copy(void)

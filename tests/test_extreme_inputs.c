@@ -394,12 +394,13 @@ static void what_cannot_be_meant_is_not_assembled(void **state)
     wrong[0].struct_size = 3;
     wrong[1].memory = 1 << 20; /* a builder's */
     wrong[2].hashes = 0;
-    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, 0, 0), 0);
+    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, sizeof body, 0, 0), 0);
     bloomfile_free(image);
     for (size_t i = 0; i < ROWS(wrong); i++)
-        assert_error(bloomfile_assemble_memory(&image, &size, &wrong[i], body, 0, 0),
+        assert_error(bloomfile_assemble_memory(&image, &size, &wrong[i], body, sizeof body, 0, 0),
                      BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, ~0u, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble_memory(&image, &size, &sound, body, sizeof body, ~0u, 0),
+                 BLOOMFILE_EPARAMS);
 }
 
 static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
@@ -414,7 +415,8 @@ static void a_body_of_whole_pages_is_assembled_as_it_is(void **state)
                                              .hashes = 3 };
     struct bytes image;
     void *made;
-    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, 0, 0), 0);
+    assert_error(bloomfile_assemble_memory(&made, &image.size, &params, body, sizeof body, 0, 0),
+                 0);
     image.data = made;
     assert_int_equal(verified_info(image).bits, 8 * sizeof body);
     assert_memory_equal(image.data + EMBEDDED, body, sizeof body);

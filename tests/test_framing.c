@@ -153,7 +153,8 @@ static void folding_projecting_and_assembling_keep_it(void **state)
     bloomfile_close(f);
     free(image.data);
     static const uint8_t body[500];
-    assert_error(bloomfile_assemble("assembled", &params, body, 0, 0, BLOOMFILE_REPLACE), 0);
+    assert_error(
+        bloomfile_assemble("assembled", &params, body, sizeof body, 0, 0, BLOOMFILE_REPLACE), 0);
     assert_file_framing("assembled", BLOOMFILE_NULL, 0);
 }
 

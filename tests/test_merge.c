@@ -448,12 +448,13 @@ static void a_body_computed_elsewhere_becomes_the_same_filter(void **state)
             size_t size;
             const void *body = bloomfile_body(f, &size);
             assert_error(
-                bloomfile_assemble("made", &params, body, 0, 5 * units[i], BLOOMFILE_REPLACE), 0);
+                bloomfile_assemble("made", &params, body, size, 0, 5 * units[i], BLOOMFILE_REPLACE),
+                0);
             struct bytes built = read_file("built");
             assert_file_holds("made", built.data, built.size);
             free(built.data);
-            assert_error(bloomfile_assemble("made", &params, body, BLOOMFILE_FROM_MERGE, UINT64_MAX,
-                                            BLOOMFILE_REPLACE),
+            assert_error(bloomfile_assemble("made", &params, body, size, BLOOMFILE_FROM_MERGE,
+                                            UINT64_MAX, BLOOMFILE_REPLACE),
                          0);
             assert_same_body("made", "built");
             assert_int_equal(info_at("made").provenance, BLOOMFILE_FROM_MERGE);
@@ -472,7 +473,7 @@ static void an_estimate_is_the_capacity_if_none_is_told(void **state)
     const void *body = bloomfile_body(f, &size);
     params.capacity = 0;
     for (int told = 0; told < 2; told++) {
-        assert_error(bloomfile_assemble("made", &params, body, 0, told ? 3000 : UINT64_MAX,
+        assert_error(bloomfile_assemble("made", &params, body, size, 0, told ? 3000 : UINT64_MAX,
                                         BLOOMFILE_REPLACE),
                      0);
         struct bloomfile_info info = info_at("made");
@@ -489,21 +490,29 @@ static void a_body_that_cannot_be_is_refused(void **state)
     uint8_t body[13] = { 0 };
     unlink("made");
     body[12] = 0x20;
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EBODY);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), BLOOMFILE_EBODY);
     body[12] = 0x1F;
-    assert_error(bloomfile_assemble("made", &params, body, 8, 1, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1ULL << 61, 0), BLOOMFILE_ECAPACITY);
+    for (int off = -1; off <= 1; off += 2)
+        assert_error(bloomfile_assemble("made", &params, body, sizeof body + off, 0, 1, 0),
+                     BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 8, 1, 0),
+                 BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1ULL << 61, 0),
+                 BLOOMFILE_ECAPACITY);
     params.hashes = 0;
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+                 BLOOMFILE_EPARAMS);
     params.hashes = 5;
     params.bits = 0;
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+                 BLOOMFILE_EPARAMS);
     params.bits = 101;
     params.period = 60;
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+                 BLOOMFILE_EPARAMS);
     params.period = 0;
     assert_int_equal(access("made", F_OK), -1);
-    assert_error(bloomfile_assemble("made", &params, body, 0, 1, 0), 0);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), 0);
 }
 
 int main(void)

@@ -739,7 +739,8 @@ static void what_needs_the_keys_is_refused(void **state)
     assert_error(bloomfile_compatible(f, f), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
-    assert_error(bloomfile_assemble("made", &params, body, 0, 0, 0), BLOOMFILE_ESOLVED);
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 0, 0),
+                 BLOOMFILE_ESOLVED);
     assert_error(bloomfile_view_init(&view, BLOOMFILE_RIBBON, 512, 0), BLOOMFILE_ESOLVED);
     assert_true(bloomfile_view_contains_digest(&view, body, 1));
     assert_error(bloomfile_delta("made", f, f, 0, 0), BLOOMFILE_ESOLVED);

@@ -278,6 +278,8 @@ static void run_with(const struct operation *op, struct faults faults)
     end();
     if (in_files || entries_in_dir() != 0)
         assert_int_equal(system("rm -f series* made* sealed"), 0);
+    if (faults.call == ON_unlinkat) /* a temporary file that has a name */
+        assert_int_equal(system("rm -f .bloomfile.*"), 0);
     if (entries_in_dir() != 0)
         fail_msg("%s: call %u of %s fails, a file is left", op->what, faults.nth,
                  fault_name(faults.call));

@@ -229,7 +229,7 @@ static void test_params(void **state)
     bloomfile *f;
     assert_error(bloomfile_create(&f, "live", &params, 0), BLOOMFILE_EPARAMS);
     assert_error(bloomfile_create_memory(&f, &params, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_assemble("whole", &params, "", 0, 0, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_assemble("whole", &params, "", 0, 0, 0, 0), BLOOMFILE_EPARAMS);
     bloomfile_builder *b = filled(params, 10);
     void *image;
     size_t size;

@@ -113,7 +113,7 @@ static bool is_patch(const char *path)
     if (fd < 0)
         return false;
     const bool is =
-        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && bloomfile_get_patch_info(&info, fd) == 0;
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && bloomfile_get_patch_info(fd, &info) == 0;
     close(fd);
     return is;
 }
@@ -331,7 +331,7 @@ static void describe(const struct request *r)
     struct cli_page page;
     if (output_is("-", r->patch))
         cli_fail(0, "cannot write to standard output: it is the patch");
-    int error = bloomfile_get_patch_info(&info, open_patch(r->patch));
+    int error = bloomfile_get_patch_info(open_patch(r->patch), &info);
     check_patch(r->patch, error);
     if (error != 0)
         cli_fail(error, "cannot read %s", patch_name(r->patch));
@@ -350,7 +350,7 @@ static _Noreturn void fail_for_base(const struct request *r, const bloomfile *ol
     struct bloomfile_info is = BLOOMFILE_INFO_INIT;
     bloomfile_get_info(old, &is);
     if (strcmp(r->patch, "-") == 0 || !is_patch(r->patch) ||
-        bloomfile_get_patch_info(&info, open_patch(r->patch)) != 0)
+        bloomfile_get_patch_info(open_patch(r->patch), &info) != 0)
         cli_fail(0, "cannot apply %s to %s: %s (was it applied already? else copy all of NEW)",
                  patch_name(r->patch), r->old, bloomfile_strerror(BLOOMFILE_EOTHERBASE));
     if (info.result_body == is.body_crc && info.base_body != is.body_crc)

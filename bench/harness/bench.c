@@ -137,8 +137,9 @@ void bench_make_filter(const char *path, uint32_t layout, size_t size, uint32_t 
     params.capacity = params.bits / 10;
     for (size_t i = 0; i < size && layout == BLOOMFILE_COUNTING; i++)
         body[i] &= 0x11;
-    bench_check(bloomfile_assemble(path, &params, body, 0, params.capacity, BLOOMFILE_REPLACE),
-                "make a filter");
+    bench_check(
+        bloomfile_assemble(path, &params, body, size, 0, params.capacity, BLOOMFILE_REPLACE),
+        "make a filter");
     free(body);
 }
 

@@ -260,7 +260,7 @@ static bool build_slice(struct job *j)
     if (error == 0 && fstat(j->fd, &status) == -1)
         error = errno;
     if (error == 0)
-        error = bloomfile_inspect(j->header, (size_t)status.st_size, &j->slice, NULL, NULL);
+        error = bloomfile_inspect(j->header, (uint64_t)status.st_size, &j->slice, NULL, NULL);
     return error == 0 ||
            failed(j, error, "cannot make a slice in a temporary file in %s", j->params.spool);
 }
@@ -273,7 +273,7 @@ static bool join_slices(struct job *j, const uint8_t *headers)
     const int error = bloomfile_join_headers(j->header, headers, j->params.slices);
     if (error != 0)
         return failed(j, error, "cannot join the slices");
-    bloomfile_inspect(j->header, (size_t)j->file_size, &j->whole, NULL, NULL);
+    bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);
     if (j->whole.keys == 0 && j->target.exists)
         return failed(j, 0,
                       "cannot replace %s: there were no keys (did the program that writes them "
@@ -297,7 +297,7 @@ static bool join_headers(struct job *j)
     if (!done)
         return false;
     MPI_Bcast(j->header, HEADER, MPI_BYTE, 0, MPI_COMM_WORLD);
-    const int error = bloomfile_inspect(j->header, (size_t)j->file_size, &j->whole, NULL, NULL);
+    const int error = bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);
     return all_done(j, error == 0 || failed(j, error, "cannot join the slices"));
 }
 

@@ -70,7 +70,7 @@ static bool is_of_series(const struct target *t, int fd)
     if (got == -1)
         return false;
     const off_t size = got < HEADER ? got : t->old.st_size;
-    const int error = bloomfile_inspect(header, (size_t)size, &info, NULL, NULL);
+    const int error = bloomfile_inspect(header, (uint64_t)size, &info, NULL, NULL);
     if ((error != 0 && error != BLOOMFILE_ERECORD) || info.series == 0)
         return false;
     const uint64_t place = info.generations > 0 ? info.layer % info.generations : info.layer;

@@ -20,7 +20,7 @@ enum class errc {
     other_keys = 2, /* the file does not say that its keys are those of this type */
 };
 
-namespace detail
+namespace detail_of_errors
 {
 
 class category_type final : public std::error_category
@@ -53,13 +53,13 @@ class category_type final : public std::error_category
     }
 };
 
-} // namespace detail
+} // namespace detail_of_errors
 
 /* That of BLOOMFILE_E* and errc. One object in the whole program, whatever its shared libraries
  * hide. */
 BLOOMFILE_API inline const std::error_category &category() noexcept
 {
-    static const detail::category_type it;
+    static const detail_of_errors::category_type it;
     return it;
 }
 

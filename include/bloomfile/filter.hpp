@@ -9,6 +9,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 namespace detail
 {
@@ -200,6 +202,7 @@ template <class Key = bytes, class Hasher = hasher<Key>> class filter : public h
     }
 };
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

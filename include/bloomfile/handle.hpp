@@ -19,6 +19,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 /* For opening, beside the flags of bloomfile.h: the file need not say that its keys are records of
  * the size that the type has. Nothing else tells then whether they are. */
@@ -78,7 +80,7 @@ class handle
     /* Whether it is time to open the path anew. */
     bool is_stale() const noexcept
     {
-        return f_ != nullptr && bloomfile_is_stale(f_) != 0;
+        return f_ != nullptr && bloomfile_is_stale(f_);
     }
 
     /* That of its digests. */
@@ -218,6 +220,7 @@ class handle
     std::error_code why_ = make_error_code(errc::closed); /* no filter is open here */
 };
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

@@ -63,6 +63,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 namespace detail
 {
@@ -441,6 +443,7 @@ BLOOM_FILE_PART_ std::error_code each_chunk(const Keys &keys, std::uint64_t seed
 
 } // namespace detail
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

@@ -11,6 +11,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 /* A live filter that is open for writing; bloomfile_live.h tells what that means. add(), remove()
  * and sync() may run in any number of threads at once, lookups meanwhile.
@@ -241,6 +243,7 @@ class live_filter : public filter<Key, Hasher>
     }
 };
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

@@ -11,6 +11,8 @@
 
 namespace bloom_file
 {
+inline namespace v1
+{
 
 /* The shape of filters in bytes of the caller's own, as bloomfile_view.h tells: a few bytes, to be
  * copied. Memory that is smaller than the shape needs is never read or written: it answers "maybe",
@@ -108,6 +110,7 @@ class view
     bloomfile_view shape_ = {};
 };
 
+} // namespace v1
 } // namespace bloom_file
 
 #endif

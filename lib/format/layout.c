@@ -4,13 +4,15 @@
 
 #include "format/probe.h"
 
-/* Name, unit, cell, cells of a unit, bits of a cell, projection, counts, solved. */
+#define SIZE sizeof(struct bloomfile_traits)
+
+/* Size, name, unit, cell, cells of a unit, bits of a cell, projection, counts, solved. */
 const struct bloomfile_traits layout_table[LAYOUT_END] = {
-    [BLOOMFILE_BLOCKED] = { "blocked", "block", "bit", PROBE_BLOCK_BITS, 1, 0, false, false },
-    [BLOOMFILE_CLASSIC] = { "classic", "bit", "bit", 1, 1, 0, false, false },
-    [BLOOMFILE_COUNTING] = { "counting", "counter", "counter", 1, 4, BLOOMFILE_CLASSIC, true,
+    [BLOOMFILE_BLOCKED] = { SIZE, "blocked", "block", "bit", PROBE_BLOCK_BITS, 1, 0, false, false },
+    [BLOOMFILE_CLASSIC] = { SIZE, "classic", "bit", "bit", 1, 1, 0, false, false },
+    [BLOOMFILE_COUNTING] = { SIZE, "counting", "counter", "counter", 1, 4, BLOOMFILE_CLASSIC, true,
                              false },
-    [BLOOMFILE_RIBBON] = { "ribbon", "line", "bit", PROBE_BLOCK_BITS, 1, 0, false, true },
+    [BLOOMFILE_RIBBON] = { SIZE, "ribbon", "line", "bit", PROBE_BLOCK_BITS, 1, 0, false, true },
 };
 
 const struct bloomfile_traits *bloomfile_traits_of(uint32_t layout)

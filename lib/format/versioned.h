@@ -10,7 +10,11 @@
 
 #define VERSIONED_MOST 1024 /* no struct will outgrow it; an uninitialised size is rarely below */
 
-/* Whether some version of the struct can have that size; `least`: its size in the first release. */
+/* The size of a struct whose last member was `last` in version 1.0, the oldest that callers have.
+ */
+#define VERSIONED_LEAST(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+
+/* Whether some version of the struct can have that size. */
 static inline bool versioned_known(size_t size, size_t least)
 {
     return size >= least && size <= VERSIONED_MOST;

@@ -13,7 +13,7 @@
 #include "os/team.h"
 #include "sizing/sizing.h"
 
-#define PARAMS_LEAST sizeof(struct bloomfile_params)
+#define PARAMS_LEAST VERSIONED_LEAST(struct bloomfile_params, memory)
 
 /* The whole must be planned before there are keys, and no slice can count those of the others. */
 static int check_slice(const struct bloomfile_params *p)
@@ -25,7 +25,7 @@ static int check_slice(const struct bloomfile_params *p)
 
 static int check(const struct bloomfile_params *p)
 {
-    if (p->threads > TEAM_MOST)
+    if (p->threads > TEAM_MOST || p->reserved != 0)
         return BLOOMFILE_EPARAMS;
     const bool framed = p->framing != BLOOMFILE_FRAMING_UNKNOWN || p->framing_size != 0;
     if (framed && header_framing(p->framing, p->framing_size) == BLOOMFILE_FRAMING_UNKNOWN)

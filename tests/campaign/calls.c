@@ -354,25 +354,26 @@ static int join_fd(void)
     return bloomfile_join_fd(STDOUT_FILENO, both(), 2, ".");
 }
 
-static const void *body_to_assemble(void)
+static const void *body_to_assemble(size_t *size)
 {
-    size_t size;
-    const void *body = bloomfile_body(sources[0], &size);
-    params.bits = 8 * (uint64_t)size;
+    const void *body = bloomfile_body(sources[0], size);
+    params.bits = 8 * (uint64_t)*size;
     params.hashes = 5;
     return body;
 }
 
 static int assemble(void)
 {
-    const void *body = body_to_assemble();
-    return bloomfile_assemble("out", &params, body, 0, KEYS, 0);
+    size_t size;
+    const void *body = body_to_assemble(&size);
+    return bloomfile_assemble("out", &params, body, size, 0, KEYS, 0);
 }
 
 static int assemble_fd(void)
 {
-    const void *body = body_to_assemble();
-    return bloomfile_assemble_fd(STDOUT_FILENO, &params, body, 0, KEYS, ".");
+    size_t size;
+    const void *body = body_to_assemble(&size);
+    return bloomfile_assemble_fd(STDOUT_FILENO, &params, body, size, 0, KEYS, ".");
 }
 
 static int delta(void)

@@ -64,6 +64,8 @@ class Recipes(ToolTest):
         for name, data in contents.items():
             path = self.folder / "evidence" / name
             path.parent.mkdir(parents=True, exist_ok=True)
+            if not self.may_be_named(path):
+                self.skipTest(f"the file system has no names as {name}")
             path.write_bytes(data)
         rows = ['"SHA-1","MD5","CRC32","FileName","FileSize","ProductCode","OpSystemCode","SpecialCode"']
         known = [contents["bin/ls"], b""] + [self.random.randbytes(20) for _ in range(4999)]

@@ -9,7 +9,8 @@ import signal
 import time
 import unittest
 
-from support import NAMESPACE, SANITIZED, TIMEOUT, UNPRIVILEGED, lines, main, needs, numbered
+from support import (NAMESPACE, NO_MEMORY, SANITIZED, TIMEOUT, UNPRIVILEGED, lines, main, needs,
+                     numbered)
 from uniq import EXACT, UniqTest, first_ones, repeated_ones
 
 COUNT = 20_000 if SANITIZED else 100_000
@@ -64,7 +65,7 @@ class InMemory(UniqTest):
         result = self.run_tool("bfuniq", "-j1", "-n", 1000, "-p", 1e-7, "keys", before=little)
         self.assertEqual(result.returncode, 2)
         self.check_message("bfuniq", result.stderr, "cannot add to the filter in memory, stopped after ",
-                           "Cannot allocate memory (--filter takes a file)")
+                           f"{NO_MEMORY} (--filter takes a file)")
         taken = int(re.search(rb"after (\d+) lines", result.stderr)[1])
         self.assertGreater(taken, 100_000)
         self.assertEqual(result.stdout, lines(*keys[:taken]))

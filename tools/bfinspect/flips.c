@@ -75,7 +75,7 @@ static bool repair_all(struct inspect_report *r, size_t header_size)
     repair(bytes, 0, header_size / 2, r);
     repair(bytes, header_size / 2, header_size / 4, r);
     repair(bytes, header_size / 4 * 3, header_size / 4, r);
-    if (r->flip_count > 0 && bloomfile_inspect(bytes, (size_t)r->size, NULL, NULL, NULL) == 0)
+    if (r->flip_count > 0 && bloomfile_inspect(bytes, r->size, NULL, NULL, NULL) == 0)
         return true;
     r->flip_count = 0;
     return false;

@@ -39,8 +39,6 @@ static int open_file(struct inspect_report *r)
         r->error = EISDIR;
     } else if (!S_ISREG(r->stat.st_mode)) {
         r->error = BLOOMFILE_ENOTREGULAR;
-    } else if ((uintmax_t)r->stat.st_size > SIZE_MAX) {
-        r->error = BLOOMFILE_ETOOBIG;
     } else {
         r->size = (uint64_t)r->stat.st_size;
         return fd;
@@ -74,7 +72,7 @@ static void inspect_bytes(struct inspect_report *r)
 {
     r->info.struct_size = sizeof(r->info);
     r->fault_count = INSPECT_FAULTS;
-    r->error = bloomfile_inspect(r->bytes, (size_t)r->size, &r->info, r->faults, &r->fault_count);
+    r->error = bloomfile_inspect(r->bytes, r->size, &r->info, r->faults, &r->fault_count);
     if (r->fault_count > INSPECT_FAULTS)
         r->fault_count = INSPECT_FAULTS;
 }

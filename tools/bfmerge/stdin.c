@@ -102,7 +102,8 @@ static uint64_t take_header(struct stream *s)
     if (have == 0)
         return 0;
     /* The errors of the first bytes come before that of a wrong size. */
-    int error = bloomfile_inspect(header, have < LEAST_HEADER ? have : SIZE_MAX, &info, NULL, NULL);
+    int error =
+        bloomfile_inspect(header, have < LEAST_HEADER ? have : UINT64_MAX, &info, NULL, NULL);
     bool is_long = have == LEAST_HEADER && info.header_size == HEADER_SIZE &&
                    error != BLOOMFILE_EMAGIC && error != BLOOMFILE_ETEXTMODE &&
                    error != BLOOMFILE_EVERSION;
@@ -110,10 +111,10 @@ static uint64_t take_header(struct stream *s)
         have += take(s, header + LEAST_HEADER, HEADER_SIZE - LEAST_HEADER);
         if (have < HEADER_SIZE)
             fail_for_end(s, HEADER_SIZE);
-        error = bloomfile_inspect(header, SIZE_MAX, &info, NULL, NULL);
+        error = bloomfile_inspect(header, UINT64_MAX, &info, NULL, NULL);
     }
     if (error == BLOOMFILE_ETRAILING)
-        error = bloomfile_inspect(header, (size_t)size_of(&info), &info, NULL, NULL);
+        error = bloomfile_inspect(header, size_of(&info), &info, NULL, NULL);
     if (error != 0)
         fail_for_image(s, error);
     if (info.state == BLOOMFILE_LIVE)

@@ -113,7 +113,7 @@ static int decode(struct layers_one *l, int fd, uint64_t at)
         l->info = (struct bloomfile_info)BLOOMFILE_INFO_INIT;
         const uint64_t rest = (uint64_t)st.st_size > at ? (uint64_t)st.st_size - at : 0;
         const uint64_t known = have < HEADER_SIZE && (uint64_t)have < rest ? (uint64_t)have : rest;
-        error = bloomfile_inspect(bytes, (size_t)known, &l->info, NULL, NULL);
+        error = bloomfile_inspect(bytes, known, &l->info, NULL, NULL);
     }
     if (error == 0)
         read_fields(l, bytes);

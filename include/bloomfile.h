@@ -274,13 +274,13 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * file takes over permissions and access control list of the old one, owner and group where
  * allowed; nobody gains a right. A failure leaves nothing behind and the old file untouched; only
  * if the last step fails, the fsync of the directory, is the new file in place all the same. The
- * temporary file has no name or, where that cannot be, ".bloomfile.XXXXXXXXXXXX.tmp"; then the
- * calling thread's signals are held back, those that end the process until the next write, and the
- * next maker of a file there removes what a SIGKILL leaves. The builder may add and finish again.
- * flags: BLOOMFILE_REPLACE, or 0.
- * Errors: BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename;
- * ENOMEM; BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EBODY if a page of the layout ribbon
- * does not answer to all its keys: this machine computes wrongly, and nothing was published. */
+ * temporary file has no name or, where that cannot be (NFS, vfat, FUSE, no /proc),
+ * ".bloomfile.XXXXXXXXXXXX.tmp"; what a signal that ends the process leaves of these, the next
+ * maker of a file there removes, on a local disk; bloomfile_remove_temporaries() leaves none
+ * anywhere. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors:
+ * BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename; ENOMEM;
+ * BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EBODY if a page of the layout ribbon does
+ * not answer to all its keys: this machine computes wrongly, and nothing was published. */
 BLOOMFILE_API int bloomfile_builder_finish(bloomfile_builder *b, const char *path, unsigned flags);
 
 /* The same to a descriptor, a pipe for example, from where it stands: the bytes of a file (header
@@ -295,6 +295,12 @@ BLOOMFILE_API int bloomfile_builder_finish_fd(bloomfile_builder *b, int fd);
 BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **image, size_t *size);
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
+
+/* Removes the temporary files that have a name and from which threads of this process are making
+ * files of any kind, for a handler of SIGINT, SIGTERM and their like that ends the process then: to
+ * those who go on, the result is ENOENT. Async-signal-safe. Files that have their own name by then
+ * stay; bloomfile_rescue() of a series gives all of its files theirs, or none. */
+BLOOMFILE_API void bloomfile_remove_temporaries(void);
 
 /* ----------------------------------------------------------------------------------- opening
  *

@@ -42,8 +42,6 @@ BLOOMFILE_API int bloomfile_delta_fd(int fd, const bloomfile *base, const bloomf
 
 /* Writes the result of a patch, which is read from the descriptor `patch` (a pipe will do), from
  * where it stands to the end. Nothing is written before the base was found to be the right one.
- * Where the temporary file has a name, SIGHUP, SIGINT, SIGQUIT, SIGTERM or SIGALRM, if it would end
- * the process, ends the wait for more of the patch: EINTR, and nothing is left behind.
  * Errors: BLOOMFILE_EOTHERBASE; BLOOMFILE_EPATCH; of the patch also _EVERSION, _EFEATURE, _ELAYOUT,
  * _ETRUNCATED, _ETRAILING and those of read; BLOOMFILE_ELIVE; those of
  * bloomfile_seal_to(); BLOOMFILE_EPARAMS for threads. */

@@ -16,6 +16,7 @@
 #include "image/new_image.h"
 #include "image/params.h"
 #include "os/spool.h"
+#include "os/temporary.h"
 
 #define CHUNK           1024 /* keys hashed before they are added */
 #define STAGE           64   /* digests that came one by one, collected where one thread adds */
@@ -217,7 +218,7 @@ static int build(bloomfile_builder *b, struct header *h, const struct runs *runs
                  const struct new_image *r)
 {
     uint64_t n;
-    int error = fill_body(h, runs, &b->fill, r, &n);
+    int error = fill_body(h, runs, &b->fill, new_image_body(r), r->fd, r->checksums, &n);
     if (error != 0)
         return error;
     digests_are(b->digests, n);
@@ -295,4 +296,9 @@ void bloomfile_builder_free(bloomfile_builder *b)
     digests_free(b->digests);
     free(b->folder);
     free(b);
+}
+
+void bloomfile_remove_temporaries(void)
+{
+    temporary_remove_listed();
 }

@@ -2,6 +2,7 @@
  * What others do in the middle of an operation. */
 #include "meanwhile.h"
 
+#include <bloomfile.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -41,25 +42,60 @@ int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act
     return with_others_and((struct faults){ 0 }, run, call, nth, act);
 }
 
-static void press_ctrl_c(void)
+enum {
+    ENDED = 3 /* the status of a child whose handler was called */
+};
+
+static unsigned calls_left;
+
+static void press_ctrl_c(enum fault_call call)
 {
-    kill(getpid(), SIGINT);
+    (void)call;
+    if (calls_left > 0 && --calls_left == 0)
+        kill(getpid(), SIGINT);
 }
 
-void ctrl_c_ends(int (*run)(void), enum fault_call call, unsigned nth)
+static void end_here(int number)
 {
-    const size_t entries = entries_in_dir();
+    (void)number;
+    bloomfile_remove_temporaries();
+    _exit(ENDED);
+}
+
+static int run_until(int (*run)(void), unsigned call)
+{
+    const struct faults faults = { .no_unnamed_files = true, .at_each_call = press_ctrl_c };
+    const struct sigaction ends = { .sa_handler = end_here };
     int status;
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        signal(SIGINT, SIG_DFL);
-        with_others_and((struct faults){ .no_unnamed_files = true }, run, call, nth, press_ctrl_c);
-        _exit(1);
+        sigaction(SIGINT, &ends, NULL);
+        calls_left = call;
+        faults_begin(&faults);
+        const int error = run();
+        faults_end();
+        _exit(error == 0 && calls_left > 0 ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
-    assert_int_equal(entries_in_dir(), entries);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+void ended_at_any_call(int (*run)(void), void (*made)(void))
+{
+    const size_t entries = entries_in_dir();
+    unsigned call = 0;
+    int status;
+    do {
+        status = run_until(run, ++call);
+        if (status != 0 && status != ENDED)
+            fail_msg("Ctrl-C at call %u: status %d", call, status);
+        made();
+        if (entries_in_dir() != entries)
+            fail_msg("Ctrl-C at call %u leaves a file behind", call);
+    } while (status != 0);
+    assert_true(call > 20);
 }
 
 void overwrite(const char *path, off_t at, const void *bytes, size_t size)

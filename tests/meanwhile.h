@@ -15,9 +15,10 @@ int with_others(int (*run)(void), enum fault_call call, unsigned nth, void (*act
 int with_others_and(struct faults faults, int (*run)(void), enum fault_call call, unsigned nth,
                     void (*act)(void));
 
-/* Asserts that Ctrl-C ends the process before run() has made its file, although its temporary has a
- * name, and that nothing is left behind. It comes just before the nth of those calls. */
-void ctrl_c_ends(int (*run)(void), enum fault_call call, unsigned nth);
+/* Runs it, where temporary files have names, in a child that Ctrl-C ends at each call in turn, by a
+ * handler that calls bloomfile_remove_temporaries(). Asserts that no such file is left, and that
+ * what `made` says of the rest holds, and removes that. */
+void ended_at_any_call(int (*run)(void), void (*made)(void));
 
 /* Writes to a file that others may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);

@@ -345,37 +345,27 @@ static void a_series_whose_first_layer_is_bad_has_no_patch(void **state)
     free(image.data);
 }
 
-static int make_alone(void)
-{
-    return make(1);
-}
-
-static int make_together(void)
+static int make_with_threads(void)
 {
     return make(SHARES);
 }
 
-static int apply_alone(void)
+static int apply_with_threads(void)
 {
-    return apply(1);
+    return apply(SHARES);
 }
 
-/* It is read at once, and all the time is that of the copy. */
-static int apply_what_changes_nothing(void)
+static void remove_made(void)
 {
-    const int fd = open("same", O_RDONLY | O_CLOEXEC);
-    return bloomfile_patch("made", base, fd, SHARES, 0);
+    unlink("made");
 }
 
-static void ctrl_c_ends_it(void **state)
+static void whenever_ctrl_c_comes_no_temporary_file_stays(void **state)
 {
     (void)state;
     begin(BLOOMFILE_CLASSIC);
-    assert_error(bloomfile_delta("same", base, base, 1, 0), 0);
-    ctrl_c_ends(make_alone, ON_flock, 1);
-    ctrl_c_ends(make_together, ON_flock, 1);
-    ctrl_c_ends(apply_alone, ON_flock, 1);
-    ctrl_c_ends(apply_what_changes_nothing, ON_pwrite64, 1);
+    ended_at_any_call(make_with_threads, remove_made);
+    ended_at_any_call(apply_with_threads, remove_made);
     end();
 }
 
@@ -392,7 +382,7 @@ int main(void)
         IN_DIR(nor_have_those_that_are_as_before_in_the_end),
         IN_DIR(all_threads_stop_at_the_first_bad_page),
         IN_DIR(a_series_whose_first_layer_is_bad_has_no_patch),
-        IN_DIR(ctrl_c_ends_it),
+        IN_DIR(whenever_ctrl_c_comes_no_temporary_file_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;
 }

@@ -745,19 +745,36 @@ static void a_rescue_that_fails_takes_nothing_of_others_away(void **state)
     end();
 }
 
-static int copy_it(void)
+static void remove_all_or_none(void)
 {
-    return bloomfile_seal_to("copy", reader, 0);
+    bloomfile *f;
+    const bool whole = access("saved", F_OK) == 0;
+    assert_int_equal(access("saved.1", F_OK) == 0, whole);
+    if (!whole)
+        return;
+    assert_error(bloomfile_open(&f, "saved", 0), 0);
+    bloomfile_close(f);
+    assert_int_equal(unlink("saved"), 0);
+    assert_int_equal(unlink("saved.1"), 0);
 }
 
-static void ctrl_c_ends_a_copy_and_a_rescue_of_all_layers(void **state)
+static int copy_it(void)
+{
+    return bloomfile_seal_to("kept", reader, 0);
+}
+
+static void remove_copy(void)
+{
+    unlink("kept");
+}
+
+static void whenever_ctrl_c_comes_a_rescue_is_whole_or_none(void **state)
 {
     (void)state;
     begin(BLOOMFILE_GROW, 0);
     make_one();
-    ctrl_c_ends(copy_it, ON_flock, 1);
-    ctrl_c_ends(rescue_it, ON_flock, 1);
-    ctrl_c_ends(rescue_it, ON_flock, 2);
+    ended_at_any_call(rescue_it, remove_all_or_none);
+    ended_at_any_call(copy_it, remove_copy);
     end();
 }
 
@@ -834,7 +851,7 @@ int main(void)
         TEST(nor_who_cannot_sync_the_folder_before),
         TEST(who_creates_a_series_sets_the_mark_that_another_one_has_left_out),
         TEST(a_rescue_that_fails_takes_nothing_of_others_away),
-        TEST(ctrl_c_ends_a_copy_and_a_rescue_of_all_layers),
+        TEST(whenever_ctrl_c_comes_a_rescue_is_whole_or_none),
         TEST(a_generation_goes_on_until_the_clock_tells_its_end),
         TEST(a_generation_that_began_by_a_wrong_clock_ends_all_the_same),
     };

@@ -16,6 +16,7 @@
 #include "format/probe.h"
 #include "image/image.h"
 #include "kernel/dispatch.h"
+#include "os/file.h"
 #include "os/team.h"
 
 #define SLICES_LOG 6 /* slices of the digests that threads take while setting positions aside */
@@ -28,8 +29,9 @@ struct fill {
     uint64_t units; /* of the whole filter, of which the body may be a slice */
     struct spread spread;
     struct parts parts;
-    const struct new_image *to;
-    uint8_t *body;              /* in memory; NULL: it goes to the file */
+    uint8_t *body;
+    int fd;
+    uint8_t *table;
     struct aside *aside;        /* NULL: each part reads the digests */
     uint64_t begin, end;        /* first and last part: of the window, or of all */
     atomic_uint_least64_t next; /* part; while positions are set aside: slice of the digests */
@@ -173,7 +175,7 @@ static void sum_pages(struct worker *w, uint64_t start, size_t size)
     const struct fill *f = w->fill;
     for (size_t at = 0; at < size; at += CHECKSUM_PAGE) {
         uint64_t page = (start + at) / CHECKSUM_PAGE;
-        put32(f->to->checksums + 4 * page,
+        put32(f->table + 4 * page,
               checksum(w->bytes + at, checksum_page_size(f->g.body_size, page)));
     }
 }
@@ -195,7 +197,7 @@ static int make_part(struct worker *w, uint64_t number)
     sum_pages(w, start, size);
     if (layout_is_local(f->h->layout) || number == 0)
         atomic_fetch_add(&f->n, w->added);
-    return f->body != NULL ? 0 : new_image_write(f->to, start, w->bytes, size);
+    return f->body != NULL ? 0 : file_write(f->fd, f->h->body_offset + start, w->bytes, size);
 }
 
 static int get_ready(struct worker *w)
@@ -312,8 +314,7 @@ static void sum_up(struct header *h, const struct fill *f)
 {
     struct checksum_sum sum = { 0 };
     for (uint64_t page = 0; page < f->g.pages; page++)
-        checksum_append(&sum, get32(f->to->checksums + 4 * page),
-                        checksum_page_size(f->g.body_size, page));
+        checksum_append(&sum, get32(f->table + 4 * page), checksum_page_size(f->g.body_size, page));
     image_record(&h->record, sum.crc,
                  &(struct kernel_tally){ .ones = f->ones, .overflow = f->overflow });
 }
@@ -328,9 +329,8 @@ static uint64_t passes(const struct fill *f)
 }
 
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
-              const struct new_image *to, uint64_t *n)
+              uint8_t *body, int fd, uint8_t *table, uint64_t *n)
 {
-    uint8_t *body = new_image_body(to);
     struct fill f = {
         .h = h,
         .runs = runs,
@@ -339,8 +339,9 @@ int fill_body(struct header *h, const struct runs *runs, const struct fill_plan 
         .parts = parts_plan(h, runs->held, plan, body != NULL),
         .units = header_range(h),
         .spread = spread_of(h),
-        .to = to,
         .body = body,
+        .fd = fd,
+        .table = table,
         .each_once = !runs->counted || layout_of(h->layout)->counts,
     };
     int error = 0;

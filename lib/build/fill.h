@@ -8,12 +8,12 @@
 
 #include "build/parts.h"
 #include "build/runs.h"
-#include "image/new_image.h"
 
 /* Computes the body of *h (as image_describe() leaves it) and the CRC-32 of its pages, and makes
- * h->record that of a sealed image but for n; *n: the number of distinct digests. All goes to `to`.
- * 0; ENOMEM; an error of reading the runs or of writing. */
+ * h->record that of a sealed image but for n; *n: the number of distinct digests. The body goes to
+ * `body`; or if that is NULL, to the file, at h->body_offset. `table`: room for the
+ * CRC-32. 0; ENOMEM; an error of reading the runs or of writing. */
 int fill_body(struct header *h, const struct runs *runs, const struct fill_plan *plan,
-              const struct new_image *to, uint64_t *n);
+              uint8_t *body, int fd, uint8_t *table, uint64_t *n);
 
 #endif

@@ -197,7 +197,7 @@ static int do_stretch(struct hands *h, uint64_t page, uint64_t count)
     for (uint64_t i = 0; error == 0 && i < count; i++)
         error = do_page(h, page + i, h->copy + i * CHECKSUM_PAGE, h->entries + 4 * i);
     if (error == 0)
-        error = publish_write(w->in->made, w->fd, at, h->copy, size);
+        error = file_write(w->fd, at, h->copy, size);
     return error == 0 ? file_write(w->fd, end + 4 * page, h->entries, 4 * (size_t)count) : error;
 }
 
@@ -358,7 +358,6 @@ static int apply_one(struct target *t, const bloomfile *base, uint32_t features,
         error = begin(t);
     if (error != 0)
         return error;
-    in->made = t->publication;
     w.fd = t->fd;
     map_expect(&base->map, MAP_SCAN);
     error = make_image(&w, threads);

@@ -11,7 +11,6 @@
 void input_start(struct input *in, int fd)
 {
     in->fd = fd;
-    in->made = NULL;
     in->taken = 0;
     in->crc = 0;
     in->at = in->end = 0;
@@ -27,8 +26,7 @@ void input_restart(struct input *in)
 static int fill(struct input *in)
 {
     in->at = in->end = 0;
-    int error = publish_wait(in->made, in->fd);
-    return error != 0 ? error : file_read_some(in->fd, in->buffer, sizeof in->buffer, &in->end);
+    return file_read_some(in->fd, in->buffer, sizeof in->buffer, &in->end);
 }
 
 static int take(struct input *in, uint8_t *to, size_t size)

@@ -4,13 +4,11 @@
 #define BLOOMFILE_INPUT_H
 
 #include "delta/part.h"
-#include "os/publish.h"
 
 struct input {
     int fd;
-    const struct publication *made; /* from it, which waits; NULL: nothing yet */
-    uint64_t taken;                 /* bytes */
-    uint32_t crc;                   /* of what was taken since input_restart() */
+    uint64_t taken; /* bytes */
+    uint32_t crc;   /* of what was taken since input_restart() */
     size_t at, end;
     uint8_t buffer[1 << 14];
 };

@@ -41,7 +41,6 @@ struct work {
     struct body_check checks[BOTH];
 
     /* Second pass: */
-    const struct publication *made;
     int fd;
     uint64_t at; /* bytes in the file before this patch */
     uint32_t features;
@@ -177,7 +176,7 @@ static int write_part(struct work *w, const struct assignment *a, const uint8_t 
     int error = w->error;
     pthread_mutex_unlock(&w->lock);
     if (error == 0)
-        error = publish_write(w->made, w->fd, at, part, size);
+        error = file_write(w->fd, at, part, size);
     if (error != 0)
         return error;
     pthread_mutex_lock(&w->lock);
@@ -265,7 +264,6 @@ static int make(struct work *w, struct target *t, unsigned threads)
         error = new_image_publication(&t->publication, &t->to, &t->fd);
     if (error != 0)
         return error;
-    w->made = t->publication;
     w->fd = t->fd;
     w->at = t->size;
     error = second_pass(w, threads);

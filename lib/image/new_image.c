@@ -66,17 +66,11 @@ uint8_t *new_image_body(const struct new_image *r)
     return r->image != NULL ? r->image + r->h->body_offset : NULL;
 }
 
-int new_image_write(const struct new_image *r, uint64_t at, const uint8_t *bytes, size_t size)
-{
-    const struct publication *of = r->publication != NULL ? r->publication : r->to.whole;
-    return publish_write(of, r->fd, r->to.at + r->h->body_offset + at, bytes, size);
-}
-
 /* The last page in memory may be shorter. */
 static int put_bytes(const struct new_image *r, const uint8_t *pages, size_t size)
 {
     if (r->image == NULL)
-        return new_image_write(r, r->at, pages, size);
+        return file_write(r->fd, r->to.at + r->h->body_offset + r->at, pages, size);
     const uint64_t rest = r->h->body_size - r->at;
     memcpy(new_image_body(r) + r->at, pages, rest < size ? (size_t)rest : size);
     return 0;

@@ -21,7 +21,6 @@ struct destination {
     const char *spool;
     int fd;
     uint64_t at;
-    const struct publication *whole; /* of which it is a part; NULL: of a file in memory */
     void **image;
     size_t *size;
 };
@@ -43,10 +42,9 @@ static inline struct destination new_image_to_memory(void **image, size_t *size)
     return (struct destination){ .kind = DESTINATION_MEMORY, .image = image, .size = size };
 }
 
-static inline struct destination new_image_to_part(const struct publication *whole, int fd,
-                                                   uint64_t at)
+static inline struct destination new_image_to_part(int fd, uint64_t at)
 {
-    return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at, .whole = whole };
+    return (struct destination){ .kind = DESTINATION_PART, .fd = fd, .at = at };
 }
 
 /* The header size of what goes there: of a file, or of an embedded image. */
@@ -76,9 +74,6 @@ int new_image_start(struct new_image *r, struct header *h, struct destination to
 
 /* The body, of any content at first, if it is made in memory; otherwise NULL. */
 uint8_t *new_image_body(const struct new_image *r);
-
-/* Writes bytes of the body to the file, from any thread. */
-int new_image_write(const struct new_image *r, uint64_t at, const uint8_t *bytes, size_t size);
 
 /* Writes the next whole pages of the body. */
 int new_image_put(struct new_image *r, const uint8_t *pages, size_t size);

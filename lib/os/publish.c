@@ -27,16 +27,16 @@
 struct publication {
     char *path; /* links resolved; owns `name` */
     const char *name;
-    int directory;                       /* -1: not open */
-    int fd;                              /* -1: not open */
-    int stream;                          /* where a copy goes instead; -1: it gets a name */
-    char temporary[TEMPORARY_NAME_SIZE]; /* "": the temporary has no name */
-    bool local;                          /* its names may be fixed ones, which clean-up looks for */
+    int directory;              /* -1: not open */
+    int fd;                     /* -1: not open */
+    int stream;                 /* where a copy goes instead; -1: it gets a name */
+    struct temporary temporary; /* its name, where it needs one */
+    bool named;                 /* it has, or had one */
+    bool local;                 /* its names may be fixed ones, which clean-up looks for */
     bool replace;
     bool target_exists; /* and is `target` */
     struct stat target;
     const char *like; /* the absolute path of a file in the folder whose rights it gets; or NULL */
-    struct signals signals;
 };
 
 /* Sets path, name and directory. */
@@ -80,16 +80,23 @@ static int check_target(struct publication *p)
  * leave it behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
-    signals_hold(&p->signals);
     int error = EEXIST;
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
+    sigset_t before;
+    signals_hold(&before);
     for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
-        error = temporary_name(attempt, p->temporary);
+        error = temporary_name(attempt, p->temporary.name);
         if (error == 0)
             error = make(p, attempt);
     }
     if (error != 0)
-        p->temporary[0] = '\0';
+        p->temporary.name[0] = '\0';
+    p->named = error == 0;
+    p->temporary.directory = p->directory;
+    p->temporary.fd = p->fd;
+    if (p->named)
+        temporary_list(&p->temporary);
+    signals_let_go(&before);
     return error;
 }
 
@@ -100,13 +107,13 @@ static int hold_created(const struct publication *p, unsigned attempt)
     struct stat status;
     if (!temporary_hold(attempt, p->fd)) {
         if (errno != EWOULDBLOCK)
-            unlinkat(p->directory, p->temporary, 0);
+            unlinkat(p->directory, p->temporary.name, 0);
         return EEXIST;
     }
     if (fstat(p->fd, &status) == 0)
         return status.st_nlink == 0 ? EEXIST : 0;
     int error = errno;
-    unlinkat(p->directory, p->temporary, 0);
+    unlinkat(p->directory, p->temporary.name, 0);
     return error;
 }
 
@@ -118,14 +125,14 @@ static bool is_private(const struct publication *p)
 
 static int create_named(struct publication *p, unsigned attempt)
 {
-    p->fd = openat(p->directory, p->temporary, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
+    p->fd = openat(p->directory, p->temporary.name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC,
                    is_private(p) ? 0600 : 0666);
     if (p->fd < 0)
         return errno;
     p->fd = file_apart(p->fd);
     if (p->fd < 0) {
         const int error = errno;
-        unlinkat(p->directory, p->temporary, 0);
+        unlinkat(p->directory, p->temporary.name, 0);
         return error;
     }
     int error = hold_created(p, attempt);
@@ -145,7 +152,7 @@ static int link_unnamed(const struct publication *p, const char *name)
 
 static int link_temporary(struct publication *p, unsigned attempt)
 {
-    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary) : EEXIST;
+    return temporary_hold(attempt, p->fd) ? link_unnamed(p, p->temporary.name) : EEXIST;
 }
 
 static int open_temporary(struct publication *p)
@@ -201,13 +208,13 @@ int publish_allocate(int fd, uint64_t size, bool reserve)
 /* Without replacing: by rename where the file system can refuse, by link where not (NFS). */
 static int move_to_free_name(struct publication *p)
 {
-    if (renameat2(p->directory, p->temporary, p->directory, p->name, RENAME_NOREPLACE) == 0) {
-        p->temporary[0] = '\0';
+    if (renameat2(p->directory, p->temporary.name, p->directory, p->name, RENAME_NOREPLACE) == 0) {
+        temporary_unlist(&p->temporary);
         return 0;
     }
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    return linkat(p->directory, p->temporary, p->directory, p->name, 0) == 0 ? 0 : errno;
+    return linkat(p->directory, p->temporary.name, p->directory, p->name, 0) == 0 ? 0 : errno;
 }
 
 /* Somebody who took its maker for gone may have removed the name, and another file may have it
@@ -216,17 +223,17 @@ static int check_temporary(const struct publication *p)
 {
     struct stat own, named;
     if (fstat(p->fd, &own) != 0 ||
-        fstatat(p->directory, p->temporary, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        fstatat(p->directory, p->temporary.name, &named, AT_SYMLINK_NOFOLLOW) != 0)
         return errno;
     return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EBUSY;
 }
 
 static int give_name(struct publication *p)
 {
-    bool unnamed = p->temporary[0] == '\0';
+    bool unnamed = p->temporary.name[0] == '\0';
     int checked = unnamed ? 0 : check_temporary(p);
     if (checked == EBUSY || checked == ENOENT)
-        p->temporary[0] = '\0'; /* not ours to remove */
+        temporary_unlist(&p->temporary); /* not ours to remove */
     if (checked != 0)
         return checked;
     if (!p->replace)
@@ -234,32 +241,22 @@ static int give_name(struct publication *p)
     int error = unnamed ? make_named(p, link_temporary) : 0;
     if (error != 0)
         return error;
-    if (renameat(p->directory, p->temporary, p->directory, p->name) != 0)
+    if (renameat(p->directory, p->temporary.name, p->directory, p->name) != 0)
         return errno;
-    p->temporary[0] = '\0';
+    temporary_unlist(&p->temporary);
     return 0;
-}
-
-int publish_write(const struct publication *p, int fd, uint64_t at, const void *bytes, size_t size)
-{
-    return p != NULL && signals_will_end(&p->signals) ? EINTR : file_write(fd, at, bytes, size);
-}
-
-int publish_wait(const struct publication *p, int fd)
-{
-    return p == NULL ? 0 : signals_wait(&p->signals, fd);
 }
 
 void publish_abandon(struct publication *p)
 {
     if (p == NULL)
         return;
-    if (p->temporary[0] != '\0')
-        unlinkat(p->directory, p->temporary, 0);
-    if (p->signals.held) {
-        temporary_let_go(p->fd);
-        signals_let_go(&p->signals);
+    if (p->temporary.name[0] != '\0') {
+        unlinkat(p->directory, p->temporary.name, 0);
+        temporary_unlist(&p->temporary);
     }
+    if (p->named)
+        temporary_let_go(p->fd);
     if (p->fd >= 0)
         close(p->fd);
     if (p->directory >= 0)

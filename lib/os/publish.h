@@ -13,8 +13,7 @@ struct publication;
 
 /* Makes the temporary that will become `path`, and returns its descriptor, for reading and writing;
  * the publication owns it. Follows a symbolic link. `replace`: replaces an existing regular file;
- * otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. Where the temporary has
- * a name, the calling thread's signals are held back from here to the end. */
+ * otherwise EEXIST. Anything else there is BLOOMFILE_ENOTREGULAR or EISDIR. */
 int publish_start(struct publication **out, const char *path, bool replace, int *fd);
 
 /* The same with the rights of `like`, another file in that folder, unless one is replaced. That is
@@ -25,15 +24,6 @@ int publish_start_like(struct publication **out, const char *path, bool replace,
 /* The same for output to a descriptor, from its current offset: made in an unnamed file, in a
  * folder as for spool_folder(), and copied at the end. */
 int publish_to_stream(struct publication **out, int stream, const char *folder, int *fd);
-
-/* Writes a piece of the file. EINTR: where the temporary has a name, a signal came that will end
- * the process once it is abandoned. For any thread. p may be NULL, if `fd` is nothing of the kind.
- */
-int publish_write(const struct publication *p, int fd, uint64_t at, const void *bytes, size_t size);
-
-/* Before the maker of the file reads from a descriptor for which it may have to wait. EINTR: as
- * above. NULL is allowed: 0. */
-int publish_wait(const struct publication *p, int fd);
 
 /* Syncs the file and gives it its name. 0, or an error; then nothing is left behind and what was
  * there is untouched. Only if the last step fails, the flush of the directory, is the complete new

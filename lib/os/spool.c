@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "os/apart.h"
+#include "os/signals.h"
 
 /* For file systems without unnamed files: a name for a moment, in which only a kill can leave it
  * behind. */
@@ -18,12 +18,11 @@ static int open_and_unlink(const char *folder, int *fd)
     char *name;
     if (asprintf(&name, "%s/.bloomfile.XXXXXX", folder) < 0)
         return ENOMEM;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sigset_t before;
+    signals_hold(&before);
     *fd = mkostemp(name, O_CLOEXEC);
     int error = *fd < 0 || unlinkat(AT_FDCWD, name, 0) != 0 ? errno : 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    signals_let_go(&before);
     free(name);
     if (error != 0 && *fd >= 0) {
         close(*fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Names of temporary files beside the files that they become. A maker locks its file for as long
- * as it has such a name, so one without a lock was left behind by a kill. */
+ * as it has such a name, so one without a lock was left behind by a kill; and it is listed, so that
+ * a handler of the signal that ends the process can remove it. */
 #ifndef BLOOMFILE_TEMPORARY_H
 #define BLOOMFILE_TEMPORARY_H
 
@@ -9,6 +10,21 @@
 #define TEMPORARY_NAME_SIZE 32
 #define TEMPORARY_TRIES     100 /* names to try, one after the other */
 #define TEMPORARY_FIXED     8   /* this many makers in one folder at a time leave nothing behind */
+
+struct temporary {
+    char name[TEMPORARY_NAME_SIZE]; /* "": it has none */
+    int directory, fd;              /* the folder of the name; the file */
+    struct temporary *next;         /* listed */
+};
+
+/* Before the signals are let go that were held back when it got its name. */
+void temporary_list(struct temporary *t);
+
+/* The name is gone, or is another's. */
+void temporary_unlist(struct temporary *t);
+
+/* Removes the names of all that are listed, whichever thread makes them. Async-signal-safe. */
+void temporary_remove_listed(void);
 
 /* The name for a try, from 0 on. The first few are fixed, so that they are found again; the others
  * are random and never looked for. 0 or an errno. */

@@ -34,7 +34,7 @@ static void describe(struct header *h, const struct layers *l, size_t i, uint64_
     h->rest_size = rest;
 }
 
-static int copy_layers(const struct layers *l, const struct publication *p, int fd, uint64_t size)
+static int copy_layers(const struct layers *l, int fd, uint64_t size)
 {
     uint64_t at = 0, link = 0;
     int error = 0;
@@ -44,7 +44,7 @@ static int copy_layers(const struct layers *l, const struct publication *p, int 
         describe(&h, l, i, size - at);
         h.link = link;
         if (error == 0)
-            error = combine_copy(&h, l->list[i], new_image_to_part(p, fd, at));
+            error = combine_copy(&h, l->list[i], new_image_to_part(fd, at));
         link = h.crc | (uint64_t)h.record.body_crc << 32;
         at += stride(l, i);
     }
@@ -65,7 +65,7 @@ static int copy_to_file(const struct layers *l, struct destination to, uint64_t 
         return error;
     error = publish_allocate(fd, size, false);
     if (error == 0)
-        error = copy_layers(l, p, fd, size);
+        error = copy_layers(l, fd, size);
     if (error == 0)
         return publish_finish(p);
     publish_abandon(p);
@@ -82,7 +82,7 @@ static int copy_to_memory(const struct layers *l, struct destination to, uint64_
     if (fd < 0)
         return errno;
     void *image = NULL;
-    int error = copy_layers(l, NULL, fd, size);
+    int error = copy_layers(l, fd, size);
     if (error == 0 && (image = hugepages_alloc((size_t)size)) == NULL)
         error = ENOMEM;
     if (error == 0)

@@ -8,6 +8,7 @@
 
 #include "combine/rescue.h"
 #include "os/file.h"
+#include "os/signals.h"
 #include "series/files.h"
 #include "series/identity.h"
 #include "series/lookup.h"
@@ -20,13 +21,9 @@ struct rescued {
     struct stat file;
 };
 
-/* Layer i. The publication of the first one alone knows of signals that end the process: the others
- * begin when all are held back. */
-static int make(struct rescued *all, size_t i, const struct series *to, const struct layers *l,
-                uint64_t identity, bool replace)
+static int make(struct rescued *r, const struct series *to, const bloomfile *layer,
+                uint64_t identity, bool succeeded, bool replace)
 {
-    struct rescued *r = &all[i];
-    const bloomfile *layer = l->list[i];
     const struct header *h = &layer->header;
     const uint64_t size = geometry_of(h->layout, h->m, GEOMETRY_FILE_HEADER).image_size;
     int fd;
@@ -35,8 +32,7 @@ static int make(struct rescued *all, size_t i, const struct series *to, const st
     if (error == 0)
         error = publish_allocate(fd, size, true);
     if (error == 0)
-        error =
-            rescue(new_image_to_part(all->publication, fd, 0), layer, identity, i + 1 < l->count);
+        error = rescue(new_image_to_part(fd, 0), layer, identity, succeeded);
     if (error == 0)
         error = file_stat(fd, &r->file);
     return error != 0 ? error : file_flush(fd);
@@ -82,16 +78,18 @@ static int check_further(const struct series *to, size_t count)
 static int rescue_layers(const struct series *to, const struct layers *l, bool replace)
 {
     uint64_t identity;
+    sigset_t before;
     struct rescued *all = calloc(l->count, sizeof *all);
     int error = all == NULL ? ENOMEM : identity_new(&identity);
     if (error == 0)
         error = check_further(to, l->count);
     for (size_t i = 0; i < l->count && error == 0; i++)
-        error = make(all, i, to, l, identity, replace);
+        error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
+    signals_hold(&before); /* all or none: what takes time is on disk by now */
     if (error == 0)
         error = give_names(all, l->count, replace);
-    /* The last one first: each holds back the signals that the one before has left. */
-    for (size_t i = l->count; i-- > 0 && all != NULL; free(all[i].path))
+    signals_let_go(&before);
+    for (size_t i = 0; i < l->count && all != NULL; free(all[i++].path))
         publish_abandon(all[i].publication);
     free(all);
     return error;

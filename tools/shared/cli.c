@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The progress line never mixes with a message. */
 #include "shared/cli.h"
+#include "shared/ending.h"
 
 #include <bloomfile.h>
 
@@ -38,6 +39,7 @@ void cli_start(const char *argv0)
     setlocale(LC_CTYPE, "");
     if (!isatty(STDOUT_FILENO)) /* musl writes the first line at once, and forgets the error */
         setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
+    ending_catch();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
@@ -117,6 +119,7 @@ static void on_bus_error(int number)
         return;
     ssize_t ignored = write(STDERR_FILENO, bus_error_line, strlen(bus_error_line));
     (void)ignored;
+    bloomfile_remove_temporaries();
     _exit(CLI_TROUBLE);
 }
 

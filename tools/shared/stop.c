@@ -2,6 +2,7 @@
  * A handler that notes the signal and restores the default. */
 #include "shared/stop.h"
 #include "shared/cli.h"
+#include "shared/ending.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -53,8 +54,7 @@ static void on_signal(int number)
         wake();
         return;
     }
-    signal(number, SIG_DFL);
-    raise(number); /* it is delivered when this returns */
+    ending_die(number);
 }
 
 void stop_catch(void)
@@ -78,7 +78,5 @@ void stop_catch(void)
 
 void stop_die(void)
 {
-    signal(stop_signal, SIG_DFL);
-    raise(stop_signal);
-    _exit(CLI_TROUBLE); /* it is blocked */
+    ending_die(stop_signal);
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ * Signals that end the program: no temporary file of the library is left behind. */
+#ifndef BLOOMFILE_TOOLS_ENDING_H
+#define BLOOMFILE_TOOLS_ENDING_H
+
+/* From now on; but for those that the parent has had ignored. */
+void ending_catch(void);
+
+/* Ends the program by that signal, which may be blocked, as in its handler. Async-signal-safe. */
+_Noreturn void ending_die(int number);
+
+#endif

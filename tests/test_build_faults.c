@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * Every system call and allocation of a builder with little memory fails once: the error is told,
- * no digest is lost, and the builder goes on, but after an add that failed; or the process is killed
- * there, and nothing remains.
+ * no digest is lost, and the builder goes on, but after an add that failed; or the process is
+ * killed there, and nothing remains.
  */
 #include "support.h"
 

@@ -128,6 +128,10 @@ class Trouble(ToolTest):
     @unittest.skipIf(SANITIZED, "the sanitizer comes first")
     def test_a_disk_that_forgets(self):
         """What is read from a temporary file is not what was written."""
+        with open(self.folder / "removed", "wb") as file:
+            os.unlink(file.name)
+            if os.fstat(file.fileno()).st_nlink != 0:
+                self.skipTest("a file that is removed has another name, as on NFS: nobody knows a temporary one by that")
         forgetful = {"LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FORGETS": "1"}
         self.write("many", lines(*(b"%060d" % i for i in range(400_000))))
         self.write("more", lines(*(b"%060d" % i for i in range(1, 400_000))))
@@ -212,10 +216,14 @@ class Trouble(ToolTest):
             process = self.start("bfcommon", *SMALL, "--temp", "tmp", "-d", "big", "-")
             process.stdin.write(b"".join(map(url, range(200_000))))
             process.stdin.flush()
-            self.assertEqual(os.listdir(self.folder / "tmp"), [])
+            self.assertEqual(self.temporaries(), [])
             process.send_signal(how)
             self.assertEqual(process.wait(TIMEOUT), -how)
-            self.assertEqual(os.listdir(self.folder / "tmp"), [])
+            self.assertEqual(self.temporaries(), [])
+
+    def temporaries(self):
+        """But what NFS keeps of them."""
+        return [name for name in os.listdir(self.folder / "tmp") if not name.startswith(".nfs")]
 
     def test_two_at_once(self):
         processes = [self.start("bfcommon", "a", "b") for _ in range(2)]

@@ -77,33 +77,6 @@ static void what_replaces_a_private_file_is_private_from_the_start(void **state)
     }
 }
 
-static volatile sig_atomic_t signals_handled;
-
-static void handle(int signal)
-{
-    signals_handled += signal == SIGUSR1;
-}
-
-static void raise_signal(enum fault_call call)
-{
-    if (call != ON_renameat && call != ON_renameat2)
-        return;
-    raise(SIGUSR1);
-    assert_int_equal(signals_handled, 0);
-}
-
-static void signals_wait_while_a_named_temporary_exists(void **state)
-{
-    (void)state;
-    for (size_t s = REPLACEMENT; s <= REPLACEMENT_BY_NAME; s++) {
-        signals_handled = 0;
-        signal(SIGUSR1, handle);
-        assert_told(&scenarios[s], (struct faults){ .at_each_call = raise_signal }, 0);
-        assert_int_equal(signals_handled, 1);
-        signal(SIGUSR1, SIG_DFL);
-    }
-}
-
 static void look_at_signals(enum fault_call call)
 {
     (void)call;
@@ -180,7 +153,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_kill_at_any_call_leaves_the_old_file_or_the_new_one),
         cmocka_unit_test(what_replaces_a_private_file_is_private_from_the_start),
-        cmocka_unit_test(signals_wait_while_a_named_temporary_exists),
         cmocka_unit_test(a_bus_error_is_not_held),
         cmocka_unit_test(a_name_that_is_taken_in_the_last_moment_is_not_replaced),
         cmocka_unit_test(what_turns_into_a_fifo_meanwhile_is_not_replaced),

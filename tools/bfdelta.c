@@ -297,7 +297,7 @@ static void check_patch(const char *path, int error)
 static void print_json(FILE *out, const struct bloomfile_patch_info *info)
 {
     fprintf(out,
-            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"layers\":%" PRIu32
+            "{\"version\":%" PRIu32 ",\"layout\":\"%s\",\"layer_count\":%" PRIu32
             ",\"patch_size\":%" PRIu64 ",\"body_size\":%" PRIu64 ",\"parts\":%" PRIu64
             ",\"changed_pages\":%" PRIu64 ",",
             info->version, bloomfile_traits_of(info->layout)->name, info->layers, info->patch_size,

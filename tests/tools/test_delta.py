@@ -26,6 +26,10 @@ SAID = {"BLOOMFILE_EOTHERBASE": "applied already|is for a filter of header|is fo
         "BLOOMFILE_EPAGE": "cannot read hurt: a page of the body is damaged"}
 
 
+# A promise of bfdelta(1).
+KEYS_OF_JSON = ["version", "layout", "layer_count", "patch_size", "body_size", "parts", "changed_pages", "base", "result"]
+
+
 class DeltaTest(ToolTest):
     def build(self, name, keys, *options, bits=512 * 40, layout="blocked"):
         return self.create("-q", "-l", layout, "-m", bits, "-k", 5, *options, stdin=lines(*keys),
@@ -63,7 +67,7 @@ class Patches(DeltaTest):
         self.assertEqual(self.read("other"), result)
         self.output("bfdelta", "-q", "-f", "--apply", "old", "patch", "old")
         self.assertEqual(self.read("old"), result)
-        self.assertEqual(json.loads(self.output("bfdelta", "--info", "--json", "patch"))["layers"], 3)
+        self.assertEqual(json.loads(self.output("bfdelta", "--info", "--json", "patch"))["layer_count"], 3)
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.output("bfseal", "-q", "-f", "live", "new")
         self.assertIn("their layers differ", self.trouble("bfdelta", "old", "new", "more"))
@@ -138,6 +142,7 @@ class Patches(DeltaTest):
         patch = self.delta()
         self.write("patch", patch)
         report = json.loads(self.output("bfdelta", "--info", "--json", "patch"))
+        self.assertEqual(list(report), KEYS_OF_JSON)
         crcs = [self.inspected(name)["record"]["body_crc"] for name in ("old", "new")]
         self.assertEqual((report["version"], report["layout"], report["patch_size"], report["parts"]),
                          (1, "blocked", len(patch), 1))

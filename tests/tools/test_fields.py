@@ -153,7 +153,9 @@ class Inspect(FieldsTest):
         self.create(*EXACT, "-0", stdin=b"a,b\0c\nd\0", name="quoted")
         self.assertIn(b"2, none is missing", self.output("bfinspect", "--csv", "--field", 2, "--keys", "-", "quoted",
                                                    stdin=b'1,"a,b"\n2,"c\nd"\n'))
-        for words in ["--field", 2], ["-Z"], ["--as-is"]:
+        self.assertIn(b"2, none is missing", self.output("bfinspect", "--csv", "--header", "--field", 2, "--keys", "-",
+                                                   "quoted", stdin=b'id,name\n1,"a,b"\n2,"c\nd"\n'))
+        for words in ["--field", 2], ["--header"], ["-Z"], ["--as-is"]:
             self.assertIn("go with --keys", self.trouble("bfinspect", *words, "plain"))
 
 

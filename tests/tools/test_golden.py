@@ -220,7 +220,7 @@ class Good(ToolTest):
     def test_the_page_for_people_names_the_framing(self):
         for row in GOOD:
             with self.subTest(row["file"]):
-                page = self.run_tool("bfinspect", "--header", GOLDEN / row["file"]).stdout.decode()
+                page = self.run_tool("bfinspect", "--fields", GOLDEN / row["file"]).stdout.decode()
                 self.assertRegex(page, rf"(?m)^ +44  framing +{row['framing']}$")
                 recorded = row["framing"] != "unknown"
                 self.assertEqual(f"  framing       {row['framing']}\n" in page, recorded)

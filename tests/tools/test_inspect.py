@@ -64,7 +64,7 @@ class Page(InspectTest):
         self.assertIn("union", self.page(GOLDEN / "blocked-union.bloom", status=1))
 
     def test_header(self):
-        for option in "-H", "--header":
+        for option in "-H", "--fields":
             page = self.page(option, "filter")
             for name, (offset, _) in craft.HEADER.items():
                 place = 2044 if offset < 0 else offset

@@ -27,10 +27,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_STRING(struct inspect_options, keys, NULL), .value = OPTIONS_A_FILE),
     KEYS_OPTIONS(struct inspect_options, keys_form),
     KEYS_FIELDS_OPTIONS(struct inspect_options, keys_form),
+    KEYS_HEADER_OPTION(struct inspect_options, keys_form),
     KEYS_CSV_OPTION(struct inspect_options, keys_form),
     OPTIONS_TITLE("What to print:"),
-    OPTION('H', "header", NULL, "also every field of the header, with its offset",
-           OPTIONS_FLAG(struct inspect_options, header)),
+    OPTION('H', "fields", NULL, "also every field of the header, with its offset",
+           OPTIONS_FLAG(struct inspect_options, fields)),
     OPTION(0, "json", NULL, "one JSON object a line for each FILE",
            OPTIONS_FLAG(struct inspect_options, json)),
     OPTION(0, "map", NULL, "also a picture of how full the body is, for the terminal",
@@ -80,7 +81,8 @@ static bool is_stream(const char *path)
 /* Whether it says how to read keys. */
 static bool are_given(const struct keys_options *k)
 {
-    return !keys_are_lines(k) || k->crlf || k->fields.count > 0 || k->packed || k->as_is;
+    return !keys_are_lines(k) || k->crlf || k->fields.count > 0 || k->fields.header || k->packed ||
+           k->as_is;
 }
 
 static void check_options(const struct inspect_options *o, int files)
@@ -93,20 +95,20 @@ static void check_options(const struct inspect_options *o, int files)
         cli_usage("--quick does not read the body, which %s needs",
                   o->verify ? "--verify" : "a picture");
     if (o->keys == NULL && are_given(&o->keys_form))
-        cli_usage("-0, -x, --crlf, --field, -Z and --as-is go with --keys");
+        cli_usage("-0, -x, --crlf, --field, --header, -Z and --as-is go with --keys");
     if (o->keys != NULL && files > 1 && is_stream(o->keys))
         cli_usage("--keys needs a file that can be read once for each filter");
     if (image && files > 1)
         cli_usage("an image is made of one filter, not of %d", files);
     if (o->force && !image)
         cli_usage("--force goes with --svg and --png");
-    if (o->json && (o->header || o->map))
+    if (o->json && (o->fields || o->map))
         cli_usage("--json has all fields and no pictures; leave out %s",
-                  o->header ? "--header" : "--map");
-    if (o->quiet && (o->json || o->header || o->map || image_to_stdout))
+                  o->fields ? "--fields" : "--map");
+    if (o->quiet && (o->json || o->fields || o->map || image_to_stdout))
         cli_usage("--quiet prints nothing; leave out what would be printed");
     if (image_to_stdout &&
-        (o->json || o->header || o->map || (is_stdout(o->svg) && is_stdout(o->png))))
+        (o->json || o->fields || o->map || (is_stdout(o->svg) && is_stdout(o->png))))
         cli_usage("standard output is for the image alone");
     if (o->svg != NULL)
         picture_check_target(o->svg, o->force);

@@ -21,7 +21,7 @@
 #define INSPECT_KNOWN_INCOMPAT 3u
 
 struct inspect_options {
-    bool json, header, verify, quick, map, quiet, force;
+    bool json, fields, verify, quick, map, quiet, force;
     bool utf8;  /* text may keep its letters beyond ASCII */
     char *keys; /* NULL: none to check */
     const char *svg, *png;

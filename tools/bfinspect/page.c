@@ -363,7 +363,7 @@ void inspect_page(FILE *out, const struct inspect_report *r, const struct inspec
     if (summary_matters(r))
         put_summary(out, r, options->utf8);
     table_layers(out, r, options->utf8);
-    if (options->header || (fields_matter(r) && !summary_matters(r)))
+    if (options->fields || (fields_matter(r) && !summary_matters(r)))
         put_fields(out, r, options->utf8);
     if (r->map.fill != NULL)
         put_map(out, &r->map, options->utf8);

@@ -34,9 +34,9 @@
  * run on one handle in any number of threads at once; anything else needs its handle to itself. The
  * library starts threads only where a parameter says how many, never prints, aborts or catches
  * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
- * and make none in such a handler: locks would stay held and adds uncounted, and bloomfile_seal()
- * would take the filter for damaged. Lookups in a single sealed filter are exempt, as after SIGBUS.
- * Adds take up to 72 KiB of stack, lookups up to 32.
+ * and make none in such a handler but bloomfile_remove_temporaries(): locks would stay held and
+ * adds uncounted, and bloomfile_seal() would take the filter for damaged. Lookups in a single
+ * sealed filter are exempt, as after SIGBUS. Adds take up to 72 KiB of stack, lookups up to 32.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.
@@ -298,8 +298,8 @@ BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
 /* Removes the temporary files that have a name and from which threads of this process are making
  * files of any kind, for a handler of SIGINT, SIGTERM and their like that ends the process then: to
- * those who go on, the result is ENOENT. Async-signal-safe. Files that have their own name by then
- * stay; bloomfile_rescue() of a series gives all of its files theirs, or none. */
+ * those who go on, the result is ENOENT, or EINTR. Async-signal-safe. Files that have their own
+ * name by then stay. */
 BLOOMFILE_API void bloomfile_remove_temporaries(void);
 
 /* ----------------------------------------------------------------------------------- opening

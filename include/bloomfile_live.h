@@ -206,13 +206,14 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * is not 0, pages that the kernel has dropped since a failed write are as they were on disk, so the
  * new file is BLOOMFILE_EUNCLEAN: what was added since the last good sync should be added again. If
  * it turns out to be lost only now, that is an error: call it again. Of a series, all layers are
- * on disk before one gets its name; the first layer gets its name last. A SIGKILL between two names
- * leaves layers without a first one: the next call returns EEXIST unless it replaces. A series that
- * was to be replaced is gone by then, and opening it returns BLOOMFILE_ESERIES; so it is if giving
- * a name fails. One that is replaced must not have more layers, and no other file may be where a
- * further layer will be: BLOOMFILE_ESERIES, and nothing is written. Errors as
- * bloomfile_builder_finish(); BLOOMFILE_ESEALED; those of msync; for a series those of
- * bloomfile_open(), since it first opens layers that other processes have made. */
+ * on disk before one gets its name; the first layer gets its name last. A SIGKILL between two
+ * names, or another signal that ends the process and comes to another thread, leaves layers without
+ * a first one: the next call returns EEXIST unless it replaces. A series that was to be replaced is
+ * gone by then, and opening it returns BLOOMFILE_ESERIES; so it is if giving a name fails. One that
+ * is replaced must not have more layers, and no other file may be where a further layer will be:
+ * BLOOMFILE_ESERIES, and nothing is written. Errors as bloomfile_builder_finish();
+ * BLOOMFILE_ESEALED; those of msync; for a series those of bloomfile_open(), since it first opens
+ * layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
 
 #ifdef __cplusplus

@@ -190,7 +190,7 @@ int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size)
 int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys, size_t n)
 {
     uint64_t digests[CHUNK];
-    int error = can_hash(b) ? 0 : BLOOMFILE_EHASH;
+    int error = n == 0 || can_hash(b) ? 0 : BLOOMFILE_EHASH;
     for (size_t at = 0, count; at < n && error == 0; at += count) {
         count = n - at < CHUNK ? n - at : CHUNK;
         for (size_t i = 0; i < count; i++)

@@ -4,6 +4,7 @@
 
 #include <bloomfile.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -47,12 +48,16 @@ enum {
 };
 
 static unsigned calls_left;
+static bool others_take_it; /* another thread */
 
 static void press_ctrl_c(enum fault_call call)
 {
     (void)call;
-    if (calls_left > 0 && --calls_left == 0)
-        kill(getpid(), SIGINT);
+    if (calls_left == 0 || --calls_left > 0)
+        return;
+    kill(getpid(), SIGINT);
+    if (others_take_it)
+        usleep(2000);
 }
 
 static void end_here(int number)
@@ -62,27 +67,45 @@ static void end_here(int number)
     _exit(ENDED);
 }
 
+static void *run_in_thread(void *context)
+{
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    if (others_take_it)
+        pthread_sigmask(SIG_BLOCK, &interrupt, NULL);
+    int (**run)(void) = context;
+    const struct faults faults = { .no_unnamed_files = true, .at_each_call = press_ctrl_c };
+    faults_begin(&faults);
+    const int error = (*run)();
+    faults_end();
+    while (others_take_it && calls_left == 0)
+        pause(); /* for the end */
+    _exit(error == 0 && calls_left > 0 ? 0 : 1);
+}
+
 static int run_until(int (*run)(void), unsigned call)
 {
-    const struct faults faults = { .no_unnamed_files = true, .at_each_call = press_ctrl_c };
     const struct sigaction ends = { .sa_handler = end_here };
+    pthread_t thread;
     int status;
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         sigaction(SIGINT, &ends, NULL);
         calls_left = call;
-        faults_begin(&faults);
-        const int error = run();
-        faults_end();
-        _exit(error == 0 && calls_left > 0 ? 0 : 1);
+        if (!others_take_it)
+            run_in_thread(&run);
+        if (pthread_create(&thread, NULL, run_in_thread, &run) == 0)
+            pthread_join(thread, NULL);
+        _exit(1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     return WEXITSTATUS(status);
 }
 
-void ended_at_any_call(int (*run)(void), void (*made)(void))
+static void end_at_any_call(int (*run)(void), void (*made)(void))
 {
     const size_t entries = entries_in_dir();
     unsigned call = 0;
@@ -96,6 +119,18 @@ void ended_at_any_call(int (*run)(void), void (*made)(void))
             fail_msg("Ctrl-C at call %u leaves a file behind", call);
     } while (status != 0);
     assert_true(call > 20);
+}
+
+void ended_at_any_call(int (*run)(void), void (*made)(void))
+{
+    others_take_it = false;
+    end_at_any_call(run, made);
+}
+
+void ended_beside_any_call(int (*run)(void), void (*made)(void))
+{
+    others_take_it = true;
+    end_at_any_call(run, made);
 }
 
 void overwrite(const char *path, off_t at, const void *bytes, size_t size)

@@ -20,6 +20,9 @@ int with_others_and(struct faults faults, int (*run)(void), enum fault_call call
  * what `made` says of the rest holds, and removes that. */
 void ended_at_any_call(int (*run)(void), void (*made)(void));
 
+/* The same where another thread than the one that runs it is the one that Ctrl-C comes to. */
+void ended_beside_any_call(int (*run)(void), void (*made)(void));
+
 /* Writes to a file that others may have mapped. */
 void overwrite(const char *path, off_t at, const void *bytes, size_t size);
 

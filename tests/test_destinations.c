@@ -370,6 +370,7 @@ static void whenever_ctrl_c_comes_no_temporary_file_stays(void **state)
     for (size_t i = 0; i < ROWS(makers); i++) {
         ended = &makers[i];
         ended_at_any_call(make_file, remove_made);
+        ended_beside_any_call(make_file, remove_made);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  * Temporary files with names: a handler of the signal that ends the process removes them all, and
- * nothing of anybody else's. */
+ * nothing of anybody else's. What comes after that is done in children. */
 #include "support.h"
 
 #include <bloomfile.h>
@@ -13,30 +13,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/signals.h"
 #include "os/temporary.h"
 
 enum {
     SECONDS = 60, /* in which a child has long ended */
-    FORKS = 300,
+    ROUNDS = 300,
     MANY = 5000 /* so that a thread is at the list most of the time */
 };
+
+/* Whether act() says so, in a child. */
+static bool in_child(bool (*act)(void))
+{
+    int status;
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        alarm(SECONDS);
+        _exit(act() ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool list(struct temporary *t)
+{
+    sigset_t before;
+    if (temporary_begin(&before) != 0)
+        return false;
+    temporary_end(t, &before);
+    return true;
+}
 
 static struct temporary new_temporary(const char *name)
 {
     struct temporary t = { .directory = AT_FDCWD };
     snprintf(t.name, sizeof t.name, "%s", name);
     t.fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    assert_true(t.fd >= 0);
     return t;
-}
-
-static void list(struct temporary *t)
-{
-    sigset_t before;
-    signals_hold(&before);
-    temporary_list(t);
-    signals_let_go(&before);
 }
 
 static bool is_there(const char *name)
@@ -44,90 +57,101 @@ static bool is_there(const char *name)
     return access(name, F_OK) == 0;
 }
 
-static void all_that_are_listed_are_removed(void **state)
+/* ---- what is removed */
+
+static bool remove_some(void)
 {
-    (void)state;
     struct temporary all[] = { new_temporary("a"), new_temporary("b"), new_temporary("c"),
                                new_temporary("d") };
     for (size_t i = 0; i < ROWS(all); i++)
-        list(&all[i]);
+        if (!list(&all[i]))
+            return false;
     temporary_unlist(&all[1]);
-    assert_string_equal(all[1].name, "");
     temporary_unlist(&all[1]); /* it is not listed any more */
     temporary_unlist(&all[3]);
     errno = EXDEV;
     bloomfile_remove_temporaries();
-    assert_int_equal(errno, EXDEV);
-    assert_false(is_there("a"));
-    assert_true(is_there("b"));
-    assert_false(is_there("c"));
-    assert_true(is_there("d"));
-    for (size_t i = 0; i < ROWS(all); i++) {
-        temporary_unlist(&all[i]);
-        close(all[i].fd);
-    }
+    return errno == EXDEV && all[1].name[0] == '\0' && !is_there("a") && is_there("b") &&
+           !is_there("c") && is_there("d");
+}
+
+static void all_that_are_listed_are_removed(void **state)
+{
+    (void)state;
+    assert_true(in_child(remove_some));
+}
+
+static bool remove_what_was_replaced(void)
+{
+    struct temporary t = new_temporary("same"), other = new_temporary("other");
+    const bool replaced = list(&t) && rename("other", "same") == 0;
+    bloomfile_remove_temporaries();
+    return replaced && other.fd >= 0 && is_there("same");
 }
 
 /* Somebody else may have taken its maker for gone. */
 static void a_name_that_is_another_file_s_stays(void **state)
 {
     (void)state;
-    struct temporary t = new_temporary("same");
-    list(&t);
-    struct temporary other = new_temporary("other");
-    assert_int_equal(rename("other", "same"), 0);
-    bloomfile_remove_temporaries();
-    assert_true(is_there("same"));
-    temporary_unlist(&t);
-    close(t.fd);
-    close(other.fd);
+    assert_true(in_child(remove_what_was_replaced));
 }
 
-static void assert_ends_well(pid_t child)
+static bool remove_and_begin(void)
 {
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    sigset_t before;
+    struct temporary t = { .directory = AT_FDCWD, .fd = -1 };
+    bloomfile_remove_temporaries(); /* there is no list */
+    if (!list(&t))
+        return false;
+    bloomfile_remove_temporaries();
+    return temporary_begin(&before) == EINTR;
+}
+
+static void no_file_gets_a_name_afterwards(void **state)
+{
+    (void)state;
+    assert_true(in_child(remove_and_begin));
+}
+
+static bool remove_what_there_is(void)
+{
+    bloomfile_remove_temporaries();
+    return true;
+}
+
+static bool list_own_and_remove(void)
+{
+    struct temporary own = new_temporary("child's");
+    const bool listed = list(&own);
+    bloomfile_remove_temporaries();
+    return listed && is_there("parent's") && !is_there("child's");
 }
 
 static void a_child_removes_its_own_alone(void **state)
 {
     (void)state;
     struct temporary t = new_temporary("parent's");
-    list(&t);
-    const pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        alarm(SECONDS);
-        bloomfile_remove_temporaries();
-        struct temporary own = new_temporary("child's");
-        list(&own);
-        bloomfile_remove_temporaries();
-        _exit(is_there("parent's") && !is_there("child's") ? 0 : 1);
-    }
-    assert_ends_well(child);
-    bloomfile_remove_temporaries();
-    assert_false(is_there("parent's"));
+    assert_true(list(&t));
+    assert_true(in_child(remove_what_there_is));
+    assert_true(is_there("parent's"));
+    assert_true(in_child(list_own_and_remove));
     temporary_unlist(&t);
     close(t.fd);
 }
 
-static atomic_bool over;
+/* ---- who waits for whom */
 
 static struct temporary many[MANY];
+static atomic_bool over;
 
-static void list_many(void)
+static bool list_many(void)
 {
+    bool listed = true;
     for (size_t i = 0; i < MANY; i++) {
         many[i].fd = -1;
-        list(&many[i]);
+        listed &= list(&many[i]);
     }
-}
-
-static void unlist_many(void)
-{
-    for (size_t i = 0; i < MANY; i++)
-        temporary_unlist(&many[i]);
+    return listed;
 }
 
 /* Each time the one that is the last on the list. */
@@ -145,23 +169,18 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
 {
     (void)state;
     pthread_t thread;
-    list_many();
+    assert_true(list_many());
     atomic_store(&over, false);
     assert_int_equal(pthread_create(&thread, NULL, move_to_the_front, NULL), 0);
-    for (unsigned i = 0; i < FORKS; i++) {
-        const pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            alarm(SECONDS);
-            bloomfile_remove_temporaries();
-            _exit(0);
-        }
-        assert_ends_well(child);
-    }
+    for (unsigned i = 0; i < ROUNDS; i++)
+        assert_true(in_child(remove_what_there_is));
     atomic_store(&over, true);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    unlist_many();
+    for (size_t i = 0; i < MANY; i++)
+        temporary_unlist(&many[i]);
 }
+
+static pthread_t main_thread;
 
 static void remove_in_handler(int number)
 {
@@ -169,43 +188,59 @@ static void remove_in_handler(int number)
     bloomfile_remove_temporaries();
 }
 
-static pthread_t main_thread;
-
 static void *send_two_at_a_time(void *context)
 {
-    for (unsigned i = 0; i < FORKS; i++) {
+    for (unsigned i = 0; i < ROUNDS; i++) {
         pthread_kill(main_thread, SIGUSR1);
         usleep(20);
-        pthread_kill(main_thread, SIGUSR2); /* while the handler of the first one is at it */
+        pthread_kill(main_thread, SIGBUS); /* while the handler of the first one is at it */
         usleep(500);
     }
+    return context;
+}
+
+static void catch_both(void)
+{
+    const struct sigaction removes = { .sa_handler = remove_in_handler };
+    sigaction(SIGUSR1, &removes, NULL);
+    sigaction(SIGBUS, &removes, NULL);
+    main_thread = pthread_self();
+}
+
+static bool be_interrupted_in_a_handler(void)
+{
+    pthread_t sender;
+    catch_both();
+    return list_many() && pthread_create(&sender, NULL, send_two_at_a_time, NULL) == 0 &&
+           pthread_join(sender, NULL) == 0;
+}
+
+static void *send_once(void *context)
+{
+    usleep(500);
+    pthread_kill(main_thread, SIGBUS);
     atomic_store(&over, true);
     return context;
 }
 
-/* Whatever thread the signal comes to, and wherever it is: in the handler of another one, too. */
+static bool be_interrupted_at_the_list(void)
+{
+    pthread_t sender;
+    catch_both();
+    atomic_store(&over, false);
+    if (!list_many() || pthread_create(&sender, NULL, send_once, NULL) != 0)
+        return false;
+    move_to_the_front(NULL);
+    return pthread_join(sender, NULL) == 0;
+}
+
+/* Wherever it is when the signal comes: in the handler of another one, too. */
 static void a_handler_never_waits_for_its_own_thread(void **state)
 {
     (void)state;
-    pthread_t sender;
-    const struct sigaction removes = { .sa_handler = remove_in_handler };
-    struct sigaction before[2];
-    assert_int_equal(sigaction(SIGUSR1, &removes, &before[0]), 0);
-    assert_int_equal(sigaction(SIGUSR2, &removes, &before[1]), 0);
-    list_many();
-    main_thread = pthread_self();
-    alarm(SECONDS);
-    for (unsigned busy = 0; busy < 2; busy++) {
-        atomic_store(&over, false);
-        assert_int_equal(pthread_create(&sender, NULL, send_two_at_a_time, NULL), 0);
-        if (busy)
-            move_to_the_front(NULL);
-        assert_int_equal(pthread_join(sender, NULL), 0);
-    }
-    alarm(0);
-    unlist_many();
-    assert_int_equal(sigaction(SIGUSR1, &before[0], NULL), 0);
-    assert_int_equal(sigaction(SIGUSR2, &before[1], NULL), 0);
+    assert_true(in_child(be_interrupted_in_a_handler));
+    for (unsigned i = 0; i < ROUNDS / 10; i++)
+        assert_true(in_child(be_interrupted_at_the_list));
 }
 
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, enter_temp_dir, leave_temp_dir)
@@ -215,6 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_DIR(all_that_are_listed_are_removed),
         IN_DIR(a_name_that_is_another_file_s_stays),
+        IN_DIR(no_file_gets_a_name_afterwards),
         IN_DIR(a_child_removes_its_own_alone),
         IN_DIR(a_child_waits_for_no_thread_of_its_parent),
         IN_DIR(a_handler_never_waits_for_its_own_thread),

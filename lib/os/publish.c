@@ -31,7 +31,7 @@ struct publication {
     int fd;                     /* -1: not open */
     int stream;                 /* where a copy goes instead; -1: it gets a name */
     struct temporary temporary; /* its name, where it needs one */
-    bool named;                 /* it has, or had one */
+    bool locked;                /* as long as it has one */
     bool local;                 /* its names may be fixed ones, which clean-up looks for */
     bool replace;
     bool target_exists; /* and is `target` */
@@ -80,23 +80,22 @@ static int check_target(struct publication *p)
  * leave it behind. */
 static int make_named(struct publication *p, int (*make)(struct publication *p, unsigned attempt))
 {
-    int error = EEXIST;
     unsigned attempt = p->local ? 0 : TEMPORARY_FIXED;
     sigset_t before;
-    signals_hold(&before);
-    for (; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
+    int error = temporary_begin(&before);
+    if (error != 0)
+        return error;
+    for (error = EEXIST; attempt < TEMPORARY_TRIES && error == EEXIST; attempt++) {
         error = temporary_name(attempt, p->temporary.name);
         if (error == 0)
             error = make(p, attempt);
     }
     if (error != 0)
         p->temporary.name[0] = '\0';
-    p->named = error == 0;
+    p->locked = error == 0 && attempt <= TEMPORARY_FIXED;
     p->temporary.directory = p->directory;
     p->temporary.fd = p->fd;
-    if (p->named)
-        temporary_list(&p->temporary);
-    signals_let_go(&before);
+    temporary_end(error == 0 ? &p->temporary : NULL, &before);
     return error;
 }
 
@@ -217,23 +216,10 @@ static int move_to_free_name(struct publication *p)
     return linkat(p->directory, p->temporary.name, p->directory, p->name, 0) == 0 ? 0 : errno;
 }
 
-/* Somebody who took its maker for gone may have removed the name, and another file may have it
- * now. */
-static int check_temporary(const struct publication *p)
-{
-    struct stat own, named;
-    if (fstat(p->fd, &own) != 0 ||
-        fstatat(p->directory, p->temporary.name, &named, AT_SYMLINK_NOFOLLOW) != 0)
-        return errno;
-    return own.st_dev == named.st_dev && own.st_ino == named.st_ino ? 0 : EBUSY;
-}
-
 static int give_name(struct publication *p)
 {
     bool unnamed = p->temporary.name[0] == '\0';
-    int checked = unnamed ? 0 : check_temporary(p);
-    if (checked == EBUSY || checked == ENOENT)
-        temporary_unlist(&p->temporary); /* not ours to remove */
+    int checked = unnamed ? 0 : temporary_check(&p->temporary);
     if (checked != 0)
         return checked;
     if (!p->replace)
@@ -252,10 +238,11 @@ void publish_abandon(struct publication *p)
     if (p == NULL)
         return;
     if (p->temporary.name[0] != '\0') {
-        unlinkat(p->directory, p->temporary.name, 0);
+        if (temporary_check(&p->temporary) == 0)
+            unlinkat(p->directory, p->temporary.name, 0);
         temporary_unlist(&p->temporary);
     }
-    if (p->named)
+    if (p->locked)
         temporary_let_go(p->fd);
     if (p->fd >= 0)
         close(p->fd);

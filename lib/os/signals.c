@@ -9,7 +9,6 @@ void signals_hold(sigset_t *before)
 {
     sigset_t all;
     sigfillset(&all);
-    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 

@@ -6,9 +6,8 @@
 
 #include <signal.h>
 
-/* Sets *before, for signals_let_go(). Such moments may contain others. The SIGBUS of a source that
- * is truncated while it is read cannot be held back: blocked, it would kill without asking its
- * handler. Async-signal-safe. */
+/* Sets *before, for signals_let_go(). Such moments may contain others, but no access to a mapped
+ * file: a SIGBUS that comes of it would kill without asking its handler. Async-signal-safe. */
 void signals_hold(sigset_t *before);
 void signals_let_go(const sigset_t *before);
 

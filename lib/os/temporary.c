@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,9 +11,11 @@
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "os/signals.h"
+#include "os/wiped.h"
 
 #define FIXED TEMPORARY_FIXED
 
@@ -50,70 +51,103 @@ static bool is_same(const struct stat *a, const struct stat *b)
 
 /* ---- what is listed */
 
-static struct {
-    atomic_int at_it; /* the process of which a thread is at the list; 0: none */
-    int process;      /* whose list it is */
+/* A child of fork() has none of it: its memory is zeros. */
+struct listed {
+    atomic_bool at_it; /* a thread is */
+    bool over;         /* the names were removed */
     struct temporary *first;
-} listed;
+};
 
-/* Signals are held back, so no handler waits here for its own thread. A child of fork finds its
- * parent's list, where a thread that it does not have may have been at it. */
-static void enter(void)
+static _Atomic(struct listed *) listed;
+
+/* Once there is one, it stays. */
+static int make_list(void)
 {
-    const int self = (int)getpid();
-    int there = 0;
-    while (!atomic_compare_exchange_strong(&listed.at_it, &there, self)) {
-        if (there != self)
-            continue;
-        there = 0;
-        sched_yield();
+    void *made;
+    struct listed *none = NULL;
+    int error = atomic_load(&listed) != NULL ? 0 : wiped_new(&made, sizeof *none);
+    if (error == 0 && atomic_load(&listed) == NULL &&
+        !atomic_compare_exchange_strong(&listed, &none, made))
+        wiped_free(made, sizeof *none);
+    return error;
+}
+
+/* Signals are held back, so no handler waits here for its own thread. */
+static struct listed *enter(void)
+{
+    struct listed *l = atomic_load(&listed);
+    const struct timespec a_while = { 0, 100000 };
+    while (atomic_exchange(&l->at_it, true))
+        nanosleep(&a_while, NULL);
+    return l;
+}
+
+static void leave(struct listed *l)
+{
+    atomic_store(&l->at_it, false);
+}
+
+int temporary_begin(sigset_t *before)
+{
+    int error = make_list();
+    if (error != 0)
+        return error;
+    signals_hold(before);
+    struct listed *l = enter();
+    if (!l->over)
+        return 0;
+    leave(l);
+    signals_let_go(before);
+    return EINTR;
+}
+
+void temporary_end(struct temporary *t, const sigset_t *before)
+{
+    struct listed *l = atomic_load(&listed);
+    if (t != NULL) {
+        t->next = l->first;
+        l->first = t;
     }
-    if (listed.process != self)
-        listed.first = NULL;
-    listed.process = self;
-}
-
-static void leave(void)
-{
-    atomic_store(&listed.at_it, 0);
-}
-
-void temporary_list(struct temporary *t)
-{
-    enter();
-    t->next = listed.first;
-    listed.first = t;
-    leave();
+    leave(l);
+    signals_let_go(before);
 }
 
 void temporary_unlist(struct temporary *t)
 {
     sigset_t before;
     signals_hold(&before);
-    enter();
-    struct temporary **at = &listed.first;
+    struct listed *l = enter();
+    struct temporary **at = &l->first;
     while (*at != NULL && *at != t)
         at = &(*at)->next;
     if (*at == t)
         *at = t->next;
     t->name[0] = '\0';
-    leave();
+    leave(l);
     signals_let_go(&before);
+}
+
+int temporary_check(const struct temporary *t)
+{
+    struct stat own, named;
+    if (fstat(t->fd, &own) != 0 || fstatat(t->directory, t->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno;
+    return is_same(&own, &named) ? 0 : EBUSY;
 }
 
 void temporary_remove_listed(void)
 {
-    struct stat own, named;
     sigset_t before;
     const int error = errno;
+    if (atomic_load(&listed) == NULL)
+        return;
     signals_hold(&before);
-    enter();
-    for (const struct temporary *t = listed.first; t != NULL; t = t->next)
-        if (fstat(t->fd, &own) == 0 &&
-            fstatat(t->directory, t->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-            is_same(&own, &named))
+    struct listed *l = enter();
+    l->over = true;
+    for (const struct temporary *t = l->first; t != NULL; t = t->next)
+        if (temporary_check(t) == 0)
             unlinkat(t->directory, t->name, 0);
-    leave();
+    leave(l);
     signals_let_go(&before);
     errno = error;
 }

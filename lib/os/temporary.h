@@ -5,6 +5,7 @@
 #ifndef BLOOMFILE_TEMPORARY_H
 #define BLOOMFILE_TEMPORARY_H
 
+#include <signal.h>
 #include <stdbool.h>
 
 #define TEMPORARY_NAME_SIZE 32
@@ -17,13 +18,22 @@ struct temporary {
     struct temporary *next;         /* listed */
 };
 
-/* Before the signals are let go that were held back when it got its name. */
-void temporary_list(struct temporary *t);
+/* Begins a moment in which a file gets a name: signals are held back, and whoever lists, unlists or
+ * removes waits. EINTR: the names were removed, since the process ends; or ENOMEM. */
+int temporary_begin(sigset_t *before);
+
+/* Ends it: from now on `t`, unless it is NULL, is listed. */
+void temporary_end(struct temporary *t, const sigset_t *before);
 
 /* The name is gone, or is another's. */
 void temporary_unlist(struct temporary *t);
 
-/* Removes the names of all that are listed, whichever thread makes them. Async-signal-safe. */
+/* Whether the name is still this file's. 0; ENOENT; EBUSY: it is another's; or an errno of fstat().
+ */
+int temporary_check(const struct temporary *t);
+
+/* Removes the names of all that are listed, whichever thread makes them. No file gets one any more.
+ * Async-signal-safe. */
 void temporary_remove_listed(void);
 
 /* The name for a try, from 0 on. The first few are fixed, so that they are found again; the others

@@ -85,7 +85,7 @@ static int rescue_layers(const struct series *to, const struct layers *l, bool r
         error = check_further(to, l->count);
     for (size_t i = 0; i < l->count && error == 0; i++)
         error = make(&all[i], to, l->list[i], identity, i + 1 < l->count, replace);
-    signals_hold(&before); /* all or none: what takes time is on disk by now */
+    signals_hold(&before); /* all or none, unless another thread takes one */
     if (error == 0)
         error = give_names(all, l->count, replace);
     signals_let_go(&before);

@@ -3,6 +3,7 @@
 #include "bfadd/add.h"
 #include "shared/cli.h"
 #include "shared/crowd.h"
+#include "shared/ending.h"
 #include "shared/framing.h"
 #include "shared/layers.h"
 #include "shared/output.h"
@@ -61,6 +62,7 @@ static bool rescue(const struct work *w, const char *trouble, const char *remedy
     const struct add *a = w->add;
     if (a->rescue == NULL)
         return false;
+    ending_catch();
     int error = bloomfile_rescue(a->rescue, w->f, 0);
     if (error != 0)
         cli_fail(error, "%s: %s; cannot rescue to %s", trouble, remedy, a->rescue);

@@ -2,6 +2,7 @@
  * bfcreate --live: an empty live filter. */
 #include "bfcreate/create.h"
 #include "shared/cli.h"
+#include "shared/ending.h"
 #include "shared/framing.h"
 #include "shared/say.h"
 #include "shared/target.h"
@@ -36,6 +37,7 @@ void create_live(const struct create *c)
     target_check(c->path, c->force);
     framing_record(&params, &c->keys);
     cli_progress_step(&progress);
+    ending_catch();
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
     if (error != 0)
         say_cannot_create(c->path, error);

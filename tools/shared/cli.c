@@ -39,7 +39,6 @@ void cli_start(const char *argv0)
     setlocale(LC_CTYPE, "");
     if (!isatty(STDOUT_FILENO)) /* musl writes the first line at once, and forgets the error */
         setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
-    ending_catch();
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)

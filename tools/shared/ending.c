@@ -20,13 +20,23 @@ void ending_die(int number)
     _exit(2); /* trouble: it ends no program */
 }
 
+static void catch (int number, const struct sigaction *ends)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        sigaction(number, ends, NULL);
+}
+
 void ending_catch(void)
 {
-    static const int signals[] = { SIGALRM, SIGHUP,  SIGINT,  SIGIO,   SIGPIPE,   SIGPROF,
-                                   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU };
-    struct sigaction ends = { .sa_handler = ending_die }, now;
+    static const int signals[] = {
+        SIGALRM, SIGBUS,  SIGHUP,  SIGINT,  SIGIO,   SIGPIPE,   SIGPROF,
+        SIGPWR,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU
+    };
+    struct sigaction ends = { .sa_handler = ending_die };
     sigfillset(&ends.sa_mask);
     for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            sigaction(signals[i], &ends, NULL);
+        catch (signals[i], &ends);
+    for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+        catch (number, &ends);
 }

@@ -3,7 +3,8 @@
 #ifndef BLOOMFILE_TOOLS_ENDING_H
 #define BLOOMFILE_TOOLS_ENDING_H
 
-/* From now on; but for those that the parent has had ignored. */
+/* Before a file is made. Not before: a signal that is caught does not end a wait for a network disk
+ * that hangs. Those that are caught or ignored already stay so. */
 void ending_catch(void);
 
 /* Ends the program by that signal, which may be blocked, as in its handler. Async-signal-safe. */

@@ -3,6 +3,7 @@
 #include "shared/sink.h"
 #include "os/spool.h"
 #include "shared/cli.h"
+#include "shared/ending.h"
 #include "shared/say.h"
 #include "shared/target.h"
 
@@ -57,8 +58,10 @@ void sink_check_again(const char *dest)
 
 void sink_check_kind_again(const char *dest, enum sink_kind kind)
 {
-    if (!sink_is_stdout(dest))
-        (kind == SINK_PATCH ? target_check_old_patch : target_check_old)(dest);
+    if (sink_is_stdout(dest))
+        return;
+    ending_catch();
+    (kind == SINK_PATCH ? target_check_old_patch : target_check_old)(dest);
 }
 
 unsigned sink_flags(bool force)

@@ -213,7 +213,11 @@ static int move_to_free_name(struct publication *p)
     }
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    return linkat(p->directory, p->temporary.name, p->directory, p->name, 0) == 0 ? 0 : errno;
+    if (linkat(p->directory, p->temporary.name, p->directory, p->name, 0) != 0)
+        return errno;
+    unlinkat(p->directory, p->temporary.name, 0);
+    temporary_unlist(&p->temporary);
+    return 0;
 }
 
 static int give_name(struct publication *p)
@@ -238,7 +242,7 @@ void publish_abandon(struct publication *p)
     if (p == NULL)
         return;
     if (p->temporary.name[0] != '\0') {
-        if (temporary_check(&p->temporary) == 0)
+        if (temporary_check(&p->temporary) != EBUSY)
             unlinkat(p->directory, p->temporary.name, 0);
         temporary_unlist(&p->temporary);
     }

@@ -22,10 +22,10 @@ OPTIONS = ["-q", "-m", "64M"]  # large enough that writing the file takes a whil
 
 
 def unnamed_temporaries(folder):
-    """Whether the file system can hold a file without a name, of which a kill leaves nothing."""
+    """Whether a file can be without a name, so that a kill leaves nothing, and be given one by /proc."""
     try:
         os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
-        return True
+        return os.path.exists("/proc/self/fd")
     except OSError:
         return False
 

@@ -179,8 +179,11 @@ class Answers(QueryTest):
         with open(self.folder / name, "wb") as file:
             file.write(header)
             for number, body in pages.items():
-                file.seek(page + number * page)
-                file.write(body)
+                try:
+                    file.seek(page + number * page)
+                    file.write(body)
+                except OSError as error:
+                    self.skipTest(f"the file system has no files as large: {error.strerror}")
                 sums[4 * number:4 * number + 4] = craft.entries(body, body_crc)
             file.seek(page + size)
             file.write(sums)

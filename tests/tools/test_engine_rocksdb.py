@@ -243,6 +243,7 @@ class Trouble(Shipped):
 
     def test_stopped(self):
         """By a signal: nothing is left."""
+        self.need_removal()
         for number in signal.SIGINT, signal.SIGTERM, signal.SIGHUP:
             process = self.caught_shipping(10)
             process.send_signal(number)

@@ -309,6 +309,7 @@ class Targets(PictureTest):
             self.check_message("bfinspect", result.stderr, "standard output")
 
     def test_permissions_follow_the_umask(self):
+        (self.folder / "filter").chmod(0o640)  # where there are any
         self.assertEqual(self.run_tool("bfinspect", "-q", "--svg", "image", "filter",
                                        umask=0o027).returncode, 0)
         self.assertEqual((self.folder / "image").stat().st_mode & 0o777, 0o640)

@@ -157,7 +157,7 @@ int bloomfile_inspect(const void *bytes, uint64_t size, struct bloomfile_info *o
         return BLOOMFILE_EPARAMS;
     uint8_t copy[HEADER_MAX];
     if (size > 0)
-        memcpy(copy, bytes, size < sizeof copy ? size : sizeof copy);
+        memcpy(copy, bytes, size < sizeof copy ? (size_t)size : sizeof copy);
     struct header h;
     struct header_faults faults = { .list = list, .room = list && count ? *count : 0 };
     decode_header(copy, size, &h, &faults);

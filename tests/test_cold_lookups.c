@@ -116,7 +116,8 @@ static void assert_pages_read(unsigned flags, bool many, size_t at_most)
     bloomfile *f;
     assert_error(bloomfile_open(&f, "filter", flags), 0);
     const size_t opened = pages_in_cache();
-    assert_in_range(opened, 1, HEADER_AT_MOST);
+    if (!is_on(NFS))
+        assert_in_range(opened, 1, HEADER_AT_MOST);
     const uint64_t before = residence_read_bytes();
     assert_int_equal(look_up(f, many), 0);
     const uint64_t read = residence_read_bytes() - before;

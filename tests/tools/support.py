@@ -148,13 +148,15 @@ class ToolTest(unittest.TestCase):
         shutil.rmtree(self.folder)
 
     def can_be_named(self, name):
-        """Whether the file system keeps the name as it is: vfat has no control characters, nor dots at the end."""
+        """Whether the file system keeps the name as it is: NTFS and vfat take only what is UTF-8, vfat no
+        control characters, nor dots at the end."""
+        path = self.folder / name
         try:
-            (self.folder / name).write_bytes(b"")
+            path.write_bytes(b"")
         except OSError:
             return False
-        kept = name in os.listdir(self.folder)
-        (self.folder / name).unlink()
+        kept = path.name in os.listdir(path.parent)
+        path.unlink()
         return kept
 
     def write(self, name, data):
@@ -170,16 +172,6 @@ class ToolTest(unittest.TestCase):
 
     def read(self, name):
         return (self.folder / name).read_bytes()
-
-    def may_be_named(self, name):
-        """NTFS and vfat take only what is UTF-8, vfat not every character of ASCII."""
-        try:
-            (self.folder / name).touch()
-        except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EILSEQ):
-                raise
-            return False
-        return True
 
     def need_removal(self):
         """NFS gives a file that is removed while it is open another name."""

@@ -345,7 +345,7 @@ class Curve(FoldTest):
 
     def test_any_name(self):
         for name in "<&\">'", "ünïcödé ☃", "\x1b[31m", "\udcff", "a" * 255:
-            if not self.may_be_named(name):
+            if not self.can_be_named(name):
                 continue
             self.filled(name="big")
             (self.folder / "big").rename(self.folder / name)

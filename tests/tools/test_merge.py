@@ -286,7 +286,7 @@ class Words(MergeTest):
             self.assertEqual(self.read(name), self.read("all"))
         self.write("list", b"-\nshard-0")
         self.output("bfmerge", "d", "--files-from", "list",
-                    stdin=self.read("shard\n1") + self.read("shard-2"))
+                    stdin=self.read(odd) + self.read("shard-2"))
         self.assertEqual(self.read("d"), self.read("all"))
 
 

@@ -64,7 +64,7 @@ class Recipes(ToolTest):
         for name, data in contents.items():
             path = self.folder / "evidence" / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not self.may_be_named(path):
+            if not self.can_be_named(path):
                 self.skipTest(f"the file system has no names as {name}")
             path.write_bytes(data)
         rows = ['"SHA-1","MD5","CRC32","FileName","FileSize","ProductCode","OpSystemCode","SpecialCode"']

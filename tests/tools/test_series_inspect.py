@@ -228,9 +228,9 @@ class InspectSeries(ToolTest):
 
     def test_names_of_other_files_are_shown_harmlessly(self):
         for name in "\x1b[2J", "new\nline", "\u009b2J", "\udcff":
-            if not self.may_be_named(name):
+            if not self.can_be_named(name):
                 continue
-            self.create_live("--grow", "-f", "-n", 500, name=name)
+            self.create_live("--grow", "-n", 500, name=name)
             self.output("bfadd", "-q", name, stdin=lines(*KEYS))
             (self.folder / (name + ".2")).unlink()
             for locale in "C", "C.UTF-8":

@@ -177,8 +177,8 @@ chmod 1777 "$FILES\""""
 # These count what opening a file takes, and overlayfs takes more.
 COUNTS_OPENINGS = "every-call-fails(-pinned)?|open-faults"
 
-# These ask for permissions and unnamed files, which vfat does not have.
-ASKS_FOR_MODES = "create-faults"
+# These ask for permissions and unnamed files, which vfat does not have; or compile where nothing may be written.
+NOT_ON_VFAT = "create-faults|python"
 
 # Live filters need a local file system.
 NOT_SHARED = b"BLOOMFILE_EFILESYSTEM|cannot be shared|a local disk"
@@ -217,7 +217,7 @@ ENVIRONMENTS = {
     "Btrfs": on_disk("btrfs", "mkfs.btrfs -q"),
     "FUSE: bindfs": Environment('mkdir "$FOLDER/under"\nbindfs "$FOLDER/under" "$FILES"'),
     "FUSE: NTFS": Environment(image("mkfs.ntfs -qQF", 'ntfs-3g -o permissions "$FOLDER/image" "$FILES"')),
-    "vfat": UserModeLinux(VFAT, left_out=ASKS_FOR_MODES),
+    "vfat": UserModeLinux(VFAT, left_out=NOT_ON_VFAT),
     "NFS": UserModeLinux(NFS, left_out=f"{WAITS_FOR_LIVE}|{FOLLOWS_LIVE}", refusal=NOT_SHARED),
     "i386": Machine("i386"),
     "musl": Machine("musl"),

@@ -251,7 +251,7 @@ BLOOMFILE_API int bloomfile_builder_new(bloomfile_builder **out,
 
 /* Adds a key, or faster n of them, or n digests made by bloomfile_hash() WITH THE SEED OF THE
  * PARAMS. Errors: ENOMEM, those of a temporary file, BLOOMFILE_EHASH of keys that only the
- * application can hash. After an error keys are lacking: counting and finishing return it, too. */
+ * application can hash. After an error keys are missing, so counting and finishing return it. */
 BLOOMFILE_API int bloomfile_builder_add(bloomfile_builder *b, const void *key, size_t size);
 BLOOMFILE_API int bloomfile_builder_add_many(bloomfile_builder *b, const struct bloomfile_key *keys,
                                              size_t n);
@@ -275,8 +275,8 @@ BLOOMFILE_API void bloomfile_builder_set_tag(bloomfile_builder *b,
  * allowed; nobody gains a right. A failure leaves nothing behind and the old file untouched; only
  * if the last step fails, the fsync of the directory, is the new file in place all the same. The
  * temporary file has no name or, where that cannot be (NFS, vfat, FUSE, no /proc),
- * ".bloomfile.XXXXXXXXXXXX.tmp"; what a signal that ends the process leaves of these, the next
- * maker of a file there removes, on a local disk; bloomfile_remove_temporaries() leaves none
+ * ".bloomfile.XXXXXXXXXXXX.tmp". If a signal kills the process it stays; on a local disk the next
+ * maker of a file there removes it. A handler that calls bloomfile_remove_temporaries() leaves none
  * anywhere. The builder may add and finish again. flags: BLOOMFILE_REPLACE, or 0. Errors:
  * BLOOMFILE_EPARAMS for unknown flags; those of open, read, write, fsync, link and rename; ENOMEM;
  * BLOOMFILE_EUNREACHABLE; BLOOMFILE_ETOOBIG; BLOOMFILE_EBODY if a page of the layout ribbon does
@@ -296,10 +296,9 @@ BLOOMFILE_API int bloomfile_builder_finish_memory(bloomfile_builder *b, void **i
 
 BLOOMFILE_API void bloomfile_builder_free(bloomfile_builder *b);
 
-/* Removes the temporary files that have a name and from which threads of this process are making
- * files of any kind, for a handler of SIGINT, SIGTERM and their like that ends the process then: to
- * those who go on, the result is ENOENT, or EINTR. Async-signal-safe. Files that have their own
- * name by then stay. */
+/* Removes the named temporary files of all threads, whatever file they become. Call it from a
+ * handler of SIGINT, SIGTERM and their like, and end the process: calls that go on return ENOENT or
+ * EINTR. Files that already have their own name stay. Async-signal-safe. */
 BLOOMFILE_API void bloomfile_remove_temporaries(void);
 
 /* ----------------------------------------------------------------------------------- opening
@@ -317,7 +316,7 @@ BLOOMFILE_API void bloomfile_remove_temporaries(void);
  * is SIGBUS in the thread that reads.
  */
 
-/* Flags. Bits 28 to 31 are left to those who wrap these functions: no version takes them. */
+/* Flags. No version uses bits 28 to 31: wrappers may. */
 #define BLOOMFILE_VERIFY_FULL    1u    /* read and check the whole body now; damage is an error */
 #define BLOOMFILE_VERIFY_NONE    2u    /* never check the body: something else does */
 #define BLOOMFILE_WRITE          4u    /* for adding: see bloomfile_live.h */

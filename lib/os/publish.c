@@ -31,7 +31,6 @@ struct publication {
     int fd;                     /* -1: not open */
     int stream;                 /* where a copy goes instead; -1: it gets a name */
     struct temporary temporary; /* its name, where it needs one */
-    bool locked;                /* as long as it has one */
     bool local;                 /* its names may be fixed ones, which clean-up looks for */
     bool replace;
     bool target_exists; /* and is `target` */
@@ -92,7 +91,6 @@ static int make_named(struct publication *p, int (*make)(struct publication *p, 
     }
     if (error != 0)
         p->temporary.name[0] = '\0';
-    p->locked = error == 0 && attempt <= TEMPORARY_FIXED;
     p->temporary.directory = p->directory;
     p->temporary.fd = p->fd;
     temporary_end(error == 0 ? &p->temporary : NULL, &before);
@@ -246,7 +244,7 @@ void publish_abandon(struct publication *p)
             unlinkat(p->directory, p->temporary.name, 0);
         temporary_unlist(&p->temporary);
     }
-    if (p->locked)
+    if (p->local)
         temporary_let_go(p->fd);
     if (p->fd >= 0)
         close(p->fd);

@@ -60,16 +60,17 @@ struct listed {
 
 static _Atomic(struct listed *) listed;
 
-/* Once there is one, it stays. */
+/* Once there is one, it stays. Before Linux 4.14 there is none: a signal then leaves the files. */
 static int make_list(void)
 {
     void *made;
     struct listed *none = NULL;
-    int error = atomic_load(&listed) != NULL ? 0 : wiped_new(&made, sizeof *none);
-    if (error == 0 && atomic_load(&listed) == NULL &&
-        !atomic_compare_exchange_strong(&listed, &none, made))
+    if (atomic_load(&listed) != NULL)
+        return 0;
+    int error = wiped_new(&made, sizeof *none);
+    if (error == 0 && !atomic_compare_exchange_strong(&listed, &none, made))
         wiped_free(made, sizeof *none);
-    return error;
+    return error == EINVAL ? 0 : error;
 }
 
 /* Signals are held back, so no handler waits here for its own thread. */
@@ -77,14 +78,15 @@ static struct listed *enter(void)
 {
     struct listed *l = atomic_load(&listed);
     const struct timespec a_while = { 0, 100000 };
-    while (atomic_exchange(&l->at_it, true))
+    while (l != NULL && atomic_exchange(&l->at_it, true))
         nanosleep(&a_while, NULL);
     return l;
 }
 
 static void leave(struct listed *l)
 {
-    atomic_store(&l->at_it, false);
+    if (l != NULL)
+        atomic_store(&l->at_it, false);
 }
 
 int temporary_begin(sigset_t *before)
@@ -94,7 +96,7 @@ int temporary_begin(sigset_t *before)
         return error;
     signals_hold(before);
     struct listed *l = enter();
-    if (!l->over)
+    if (l == NULL || !l->over)
         return 0;
     leave(l);
     signals_let_go(before);
@@ -104,7 +106,7 @@ int temporary_begin(sigset_t *before)
 void temporary_end(struct temporary *t, const sigset_t *before)
 {
     struct listed *l = atomic_load(&listed);
-    if (t != NULL) {
+    if (l != NULL && t != NULL) {
         t->next = l->first;
         l->first = t;
     }
@@ -117,7 +119,7 @@ void temporary_unlist(struct temporary *t)
     sigset_t before;
     signals_hold(&before);
     struct listed *l = enter();
-    struct temporary **at = &l->first;
+    struct temporary *none = NULL, **at = l != NULL ? &l->first : &none;
     while (*at != NULL && *at != t)
         at = &(*at)->next;
     if (*at == t)

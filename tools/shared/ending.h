@@ -3,8 +3,8 @@
 #ifndef BLOOMFILE_TOOLS_ENDING_H
 #define BLOOMFILE_TOOLS_ENDING_H
 
-/* Before a file is made. Not before: a signal that is caught does not end a wait for a network disk
- * that hangs. Those that are caught or ignored already stay so. */
+/* Call it just before a file is made, and no earlier: a caught signal does not end a wait for a
+ * network disk that hangs. Signals that are already caught or ignored stay so. */
 void ending_catch(void);
 
 /* Ends the program by that signal, which may be blocked, as in its handler. Async-signal-safe. */

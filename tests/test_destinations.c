@@ -346,6 +346,17 @@ static void whichever_call_fails_its_error_is_told_and_nothing_leaks(void **stat
     assert_true(failed[TO_DESCRIPTOR] > 60 && failed[TO_MEMORY] > 10);
 }
 
+/* Before another test has made the list of temporary files: MADV_WIPEONFORK is of Linux 4.14. */
+static void an_older_kernel_makes_named_files_all_the_same(void **state)
+{
+    (void)state;
+    struct faults faults = from_then_on(ON_madvise, 1, EINVAL);
+    struct place to = { .kind = TO_FILE };
+    faults.no_unnamed_files = true;
+    assert_error(make_with_fault(&makers[1], &to, faults), 0);
+    assert_int_equal(unlink("made"), 0);
+}
+
 static const struct maker *ended;
 
 static int make_file(void)
@@ -377,6 +388,7 @@ static void whenever_ctrl_c_comes_no_temporary_file_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_older_kernel_makes_named_files_all_the_same),
         cmocka_unit_test(what_is_made_is_the_same_wherever_it_goes),
         cmocka_unit_test(descriptors_above_65534_are_not_taken_for_others),
         cmocka_unit_test(what_is_no_descriptor_to_write_to_is_an_error),

@@ -16,7 +16,7 @@ class LiveTest(ToolTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.write("keys", lines(*KEYS))
 
-    def page(self, *words, name="live", status=1):
+    def page(self, *words, name="live", status=0):
         return self.output("bfinspect", *words, name, status=status).decode()
 
 
@@ -24,7 +24,7 @@ class States(LiveTest):
     def test_clean(self):
         report = self.inspected("live")
         self.assertEqual((report["verdict"], report["status"], report["ok"], report["error"]),
-                         ("live, clean", 1, False, None))
+                         ("live, clean", 0, True, None))
         self.assertEqual(report["live"], {"in_use": False, "unclean": False})
         self.assertEqual((report["record"]["state"], report["record"]["writers"],
                           report["record"]["boot_id"]), ("live", 0, "00" * 16))
@@ -46,7 +46,7 @@ class States(LiveTest):
             self.wait_for_key("live", "new %d" % number, writer)
         report = self.inspected("live")
         self.assertEqual((report["verdict"], report["status"]),
-                         ("live: open for writing by 2 programs", 1))
+                         ("live: open for writing by 2 programs", 0))
         self.assertEqual(report["record"]["writers"], 2)
         self.result(writers.pop())
         self.assertEqual(self.page().splitlines()[0], "live: live: open for writing by 1 program")
@@ -63,7 +63,7 @@ class States(LiveTest):
         self.assertEqual((report["verdict"], report["status"], report["live"]["in_use"]),
                          ("live: its last writer was killed", 1, False))
         self.assertIn("bfadd FILE </dev/null", report["advice"])
-        self.assertRegex(self.page(), "writers +1, killed")
+        self.assertRegex(self.page(status=1), "writers +1, killed")
         self.output("bfadd", "-q", "live")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
@@ -158,7 +158,17 @@ class Bits(LiveTest):
     def test_verify_has_nothing_to_check(self):
         report = self.inspected("live", "--verify")
         self.assertEqual((report["verified"], report["status"], report["faults"]), (False, 1, []))
-        self.assertIn("without checksums until it is sealed", self.page("--verify"))
+        self.assertEqual(report["verdict"], "live, clean; not verified, it has no checksums")
+        self.assertIn("without checksums until it is sealed", self.page("--verify", status=1))
+
+    def test_an_empty_one_is_healthy_and_an_overfull_one_is_not(self):
+        self.create_live("-f", "-n", 300)
+        self.assertEqual((self.inspected("live")["verdict"], self.inspected("live")["status"]), ("live, clean", 0))
+        self.create_live("-f", "--bits", 512, "-k", 4)
+        self.output("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(2000)))
+        report = self.inspected("live")
+        self.assertRegex(report["verdict"], r"^live, clean; over")
+        self.assertEqual(report["status"], 1)
 
     def test_quick(self):
         page = self.page("--quick")
@@ -188,7 +198,7 @@ class Bits(LiveTest):
                          ("live, clean; 1 of 6 keys missing", 1))
 
     def test_pictures(self):
-        self.output("bfinspect", "--map", "--svg", "image", "live", status=1)
+        self.output("bfinspect", "--map", "--svg", "image", "live")
         self.assertIn(b"<svg", self.read("image"))
 
     def test_while_others_add(self):

@@ -55,9 +55,10 @@ static const struct options options = {
     .operands = { { "FILE", OPTIONS_A_FILTER } },
     .about = "Show what each filter FILE holds, and whether it keeps what its header promises.",
     .entries = entries,
-    .notes = "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise"
-             " (rate, capacity, a key missing) or is live, 2 if one is damaged or unreadable, or"
-             " for other trouble.",
+    .notes =
+        "The exit status is 0 if every filter is healthy, 1 if one does not keep its promise"
+        " (rate, capacity, a key missing), lost a writer, or is live with --verify, 2 if one is"
+        " damaged or unreadable, or for other trouble.",
     .examples =
         "  bfinspect words.bloom\n"
         "  bfinspect --verify --keys words words.bloom\n"
@@ -212,7 +213,7 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
     if (access(path, F_OK) != 0)
         say_check_name(path);
     inspect_read(&r, o);
-    inspect_verdict(&r);
+    inspect_verdict(&r, o->verify);
     if (r.status == INSPECT_UNUSABLE)
         warn_of(&r);
     struct cli_page page;

@@ -149,7 +149,7 @@ bool inspect_is_clean(const struct bloomfile_info *info);
 bool inspect_hash_is_applications(const struct inspect_report *r);
 
 /* Sets r->verdict, advice and status. */
-void inspect_verdict(struct inspect_report *r);
+void inspect_verdict(struct inspect_report *r, bool verify);
 
 /* Looks for flipped bits that explain a damaged header, and sets r->flips only if they do. */
 void inspect_find_flips(struct inspect_report *r);

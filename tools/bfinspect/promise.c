@@ -131,13 +131,15 @@ static void judge_use(struct inspect_report *r)
 {
     const struct bloomfile_info *info = &r->info;
     char real[32];
+    const bool live = info->state == BLOOMFILE_LIVE; /* keys may come */
     const double rate = r->measured ? r->measure.fpr : recorded_rate(info);
-    if (say_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
+    if (!live && say_is_empty(info) && (!r->measured || r->measure.keys_estimate == 0)) {
         verdict_add(r, "empty: it answers no to %s",
                     bloomfile_traits_of(info->layout)->solved ? "nearly everything" : "everything");
         verdict_advise(
             r, "build it again if there should be keys: did the program that writes them fail?");
     } else if (info->fpr <= 0 && rate > SAY_USELESS) {
+        also(r);
         verdict_add(r, "overfull: its real rate is %s%s", r->measured ? "" : "about ",
                     cli_percent(real, sizeof(real), rate));
         verdict_advise(r, "build it again, larger");

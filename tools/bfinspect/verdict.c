@@ -87,10 +87,9 @@ static uint32_t most_writers(const struct inspect_report *r)
     return most;
 }
 
-static void judge_live(struct inspect_report *r)
+static void judge_live(struct inspect_report *r, bool verify)
 {
     const uint32_t writers = most_writers(r);
-    r->status = INSPECT_PROMISE_BROKEN;
     verdict_advise(
         r, r->layer_count > 0
                ? "seal a copy, which is one file, to ship or to verify it (bfseal FILE COPY)"
@@ -98,24 +97,31 @@ static void judge_live(struct inspect_report *r)
     if (r->in_use) {
         verdict_add(r, "live: open for writing by %" PRIu32 " program%s", writers, cli_s(writers));
     } else if (r->unclean) {
+        r->status = INSPECT_PROMISE_BROKEN;
         verdict_add(r, "live, unclean: %s", why_unclean(r));
         verdict_advise(r, "%s", mend);
     } else if (all_are_clean(r)) {
         verdict_add(r, "live, clean");
     } else {
+        r->status = INSPECT_PROMISE_BROKEN;
         verdict_add(r, "live: its last writer was killed");
         verdict_advise(r,
                        "nothing is lost; have it on disk before the machine goes down: bfadd FILE"
                        " </dev/null");
     }
+    if (verify) {
+        r->status = INSPECT_PROMISE_BROKEN;
+        verdict_add(r, "; not verified, it has no checksums");
+    }
 }
 
-static void judge_sound(struct inspect_report *r)
+static void judge_sound(struct inspect_report *r, bool verify)
 {
-    if (r->info.state == BLOOMFILE_LIVE)
-        judge_live(r);
+    const bool live = r->info.state == BLOOMFILE_LIVE;
+    if (live)
+        judge_live(r, verify);
     verdict_promises(r);
-    if (r->status != INSPECT_HEALTHY)
+    if (live || r->status != INSPECT_HEALTHY)
         return;
     verdict_add(r, "%s",
                 r->verified   ? "healthy"
@@ -125,7 +131,7 @@ static void judge_sound(struct inspect_report *r)
         verdict_add(r, "; an intersection, so its rate is only an estimate");
 }
 
-void inspect_verdict(struct inspect_report *r)
+void inspect_verdict(struct inspect_report *r, bool verify)
 {
     r->status = INSPECT_UNUSABLE;
     if (r->depth == INSPECT_NOTHING) {
@@ -138,6 +144,6 @@ void inspect_verdict(struct inspect_report *r)
         verdict_body(r);
     } else {
         r->status = INSPECT_HEALTHY;
-        judge_sound(r);
+        judge_sound(r, verify);
     }
 }

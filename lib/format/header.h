@@ -104,6 +104,13 @@ static inline bool header_has_successor(const uint8_t *image)
     return ((shared_load32(flags[0]) | shared_load32(flags[1])) & RECORD_SUCCEEDED) != 0;
 }
 
+/* Whether the last writer of a live image has left it in order, or it had none. */
+static inline bool header_is_clean(const struct record *r)
+{
+    static const uint8_t zero[sizeof r->boot_id];
+    return memcmp(r->boot_id, zero, sizeof zero) == 0;
+}
+
 static inline bool header_is_layer(const struct header *h)
 {
     return (h->incompat & HEADER_INCOMPAT_LAYER) != 0;

@@ -14,12 +14,6 @@
 #include "os/boot.h"
 #include "os/file.h"
 
-static bool is_zero(const uint8_t id[BOOT_ID_SIZE])
-{
-    static const uint8_t zero[BOOT_ID_SIZE];
-    return memcmp(id, zero, BOOT_ID_SIZE) == 0;
-}
-
 /* ---- looking */
 
 /* Reads the record in force, for a header whose static part is valid. Unchanged after an error. */
@@ -67,7 +61,7 @@ int join_check_clean(int fd, const struct header *h, bool accept_unclean)
 {
     const uint8_t *then = h->record.boot_id;
     uint8_t boot[BOOT_ID_SIZE];
-    if (accept_unclean || is_zero(then))
+    if (accept_unclean || header_is_clean(&h->record))
         return 0;
     int error = boot_id(boot);
     if (error != 0)
@@ -105,7 +99,7 @@ static int enlist(const bloomfile *f)
         return error;
 
     struct record next = now.record;
-    bool clean = is_zero(next.boot_id);
+    bool clean = header_is_clean(&next);
     bool machine_died = !clean && memcmp(next.boot_id, boot, BOOT_ID_SIZE) != 0;
     bool sync_abandoned = !clean && (next.flags & RECORD_SYNC_BEGUN) != 0;
     /* join 5: what is unclean is refused, or accepted: then bits that were counted may be lost. */

@@ -11,15 +11,32 @@
 #include "handle/lock.h"
 #include "handle/record.h"
 
-/* Sequences only grow, so a lower one means that another file was copied over this one; or that a
- * record was read before, and the other while, it was overwritten. Except that a failed sealing is
- * poisoned with lower sequences than it had. */
-static bool went_back(const bloomfile *f, uint64_t sequence)
+/* Whether `value` is below the highest that was seen. */
+static bool fell(atomic_uint_least64_t *highest, uint64_t value)
 {
-    uint64_t seen = atomic_load(&f->session->seen);
-    while (seen < sequence && !atomic_compare_exchange_weak(&f->session->seen, &seen, sequence))
+    uint64_t seen = atomic_load(highest);
+    while (seen < value && !atomic_compare_exchange_weak(highest, &seen, value))
         ;
-    return sequence < seen || sequence < f->header.record.sequence;
+    return value < seen;
+}
+
+/* What no record says after those that were read before: another file was copied over this one. Or
+ * a record was read before, and the other while, it was overwritten. */
+static bool went_back(const bloomfile *f, const struct record *r)
+{
+    struct session *s = f->session;
+    /* A failed sealing is poisoned with a lower sequence than it had. */
+    if (r->state == BLOOMFILE_POISONED)
+        return false;
+    if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
+        return true;
+    /* The last writer calls it clean, and this one has not left. */
+    if (r->state == BLOOMFILE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
+        return true;
+    /* Ones only become more, unless keys are removed or counts were lost. */
+    const bool only_more =
+        !layout_of(f->header.layout)->counts && (r->flags & RECORD_N_ESTIMATED) == 0;
+    return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);
 }
 
 int live_load(const bloomfile *f, struct header *now)
@@ -33,8 +50,7 @@ int live_load(const bloomfile *f, struct header *now)
         memcpy(bytes, f->live, sizeof bytes);
         faults = (struct header_faults){ 0 };
         decode_header(bytes, f->geometry.image_size, now, &faults);
-        back = faults.first == 0 && now->crc == f->header.crc &&
-               now->record.state != BLOOMFILE_POISONED && went_back(f, now->record.sequence);
+        back = faults.first == 0 && now->crc == f->header.crc && went_back(f, &now->record);
         if (faults.first != BLOOMFILE_ERECORD && !back)
             break;
         sched_yield();
@@ -150,7 +166,7 @@ int live_write(const bloomfile *f, struct header *now, struct record next)
         return error;
     now->record = next;
     now->in_force = 1 - now->in_force;
-    atomic_store(&f->session->seen, next.sequence);
+    atomic_store(&f->session->sequences, next.sequence);
     return 0;
 }
 

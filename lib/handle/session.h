@@ -19,10 +19,11 @@ struct session_counts {
 };
 
 struct session {
-    bool own;                   /* opened by this process; under `syncs` */
-    atomic_bool joined;         /* the writers */
-    pthread_mutex_t syncs;      /* held to join, to sync and to commit */
-    atomic_uint_least64_t seen; /* the highest sequence that was read or written */
+    bool own;              /* opened by this process; under `syncs` */
+    atomic_bool joined;    /* the writers */
+    pthread_mutex_t syncs; /* held to join, to sync and to commit */
+    /* the highest that were read or written; ones: of records whose counts are complete */
+    atomic_uint_least64_t sequences, ones;
     uint64_t durable;       /* 1 + sequence of a record that is known to be on disk; 0: none is */
     pthread_mutex_t counts; /* held while they move to a record, and to read both */
     struct kernel_change committing; /* counts on their way to a record, */

@@ -35,6 +35,7 @@ static void each_wrong_parameter_has_its_error(void **state)
         { "struct_size never set, huge", { .struct_size = SIZE_MAX / 2 }, BLOOMFILE_EPARAMS },
 #define WITH .struct_size = sizeof(struct bloomfile_params)
         { "1024 threads", { WITH, .threads = 1024 }, 0 },
+        { "a member of tomorrow", { WITH, .reserved = 1 }, BLOOMFILE_EPARAMS },
         { "1025 threads", { WITH, .threads = 1025 }, BLOOMFILE_EPARAMS },
         { "a self-test without a hash", { WITH, .self_test = 1 }, BLOOMFILE_EPARAMS },
         { "hash 1", { WITH, .hash_id = 1 }, BLOOMFILE_EHASH },

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "faults.h"
 #include "os/temporary.h"
 
 enum {
@@ -139,6 +140,51 @@ static void a_child_removes_its_own_alone(void **state)
     close(t.fd);
 }
 
+static bool publish_without_a_mapping(unsigned nth)
+{
+    struct faults faults = once(ON_mmap64, nth, ENOMEM);
+    faults.no_unnamed_files = true;
+    bloomfile_builder *b = new_builder((struct bloomfile_params)BLOOMFILE_PARAMS_INIT);
+    add_numbers(b, 0, 100);
+    faults_begin(&faults);
+    const int error = bloomfile_builder_finish(b, "filter", 0);
+    faults_end();
+    bloomfile_builder_free(b);
+    return error == (fault_calls(ON_mmap64) < nth ? 0 : ENOMEM) &&
+           is_there("filter") == (error == 0) && entries_in_dir() == (error == 0 ? 1 : 0);
+}
+
+static bool list_without_memory(void)
+{
+    sigset_t before, now;
+    const struct faults faults = once(ON_mmap64, 1, ENOMEM);
+    faults_begin(&faults);
+    const int error = temporary_begin(&before);
+    faults_end();
+    pthread_sigmask(SIG_SETMASK, NULL, &now);
+    return error == ENOMEM && sigismember(&now, SIGINT) == 0;
+}
+
+static bool publish_without_first(void)
+{
+    return publish_without_a_mapping(1);
+}
+
+static bool publish_without_second(void)
+{
+    return publish_without_a_mapping(2);
+}
+
+/* The first test: there is no list yet. */
+static void without_memory_for_the_list_no_file_gets_a_name(void **state)
+{
+    (void)state;
+    assert_true(in_child(list_without_memory));
+    assert_true(in_child(publish_without_first));
+    unlink("filter");
+    assert_true(in_child(publish_without_second));
+}
+
 /* ---- who waits for whom */
 
 static struct temporary many[MANY];
@@ -178,6 +224,35 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     for (size_t i = 0; i < MANY; i++)
         temporary_unlist(&many[i]);
+}
+
+static void *move_some_to_the_front(void *context)
+{
+    struct temporary *half = context;
+    for (size_t i = 0; i < MANY / 5; i++) {
+        temporary_unlist(&half[i]);
+        list(&half[i]);
+    }
+    return NULL;
+}
+
+static bool move_in_two_threads(void)
+{
+    pthread_t thread;
+    struct temporary first = new_temporary("first"), last = new_temporary("last");
+    if (!list(&first) || !list_many() ||
+        pthread_create(&thread, NULL, move_some_to_the_front, many) != 0)
+        return false;
+    move_some_to_the_front(many + MANY / 2);
+    const bool whole = pthread_join(thread, NULL) == 0 && list(&last);
+    bloomfile_remove_temporaries();
+    return whole && !is_there("first") && !is_there("last");
+}
+
+static void threads_wait_for_each_other(void **state)
+{
+    (void)state;
+    assert_true(in_child(move_in_two_threads));
 }
 
 static pthread_t main_thread;
@@ -248,11 +323,13 @@ static void a_handler_never_waits_for_its_own_thread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_DIR(without_memory_for_the_list_no_file_gets_a_name),
         IN_DIR(all_that_are_listed_are_removed),
         IN_DIR(a_name_that_is_another_file_s_stays),
         IN_DIR(no_file_gets_a_name_afterwards),
         IN_DIR(a_child_removes_its_own_alone),
         IN_DIR(a_child_waits_for_no_thread_of_its_parent),
+        IN_DIR(threads_wait_for_each_other),
         IN_DIR(a_handler_never_waits_for_its_own_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL) != 0;

@@ -63,19 +63,28 @@ class LastWrite(ToolTest):
                 rescued += 1
         self.assertGreater(rescued, 0)
 
-    def test_bfquery_tells_that_a_writer_died_in_a_sync(self):
-        self.create_live("-n", 1000, "-p", "1e-9")
-        reader = self.start("bfquery", "live")
-        self.feed(reader, KEYS[0])
+    def ask_while_a_writer_dies_in_a_sync(self, *options):
+        """Status and output for a key that is not in it, and for those of the writer."""
+        self.create_live("-f", "-n", 1000, "-p", "1e-9")
+        reader = self.start("bfquery", *options, "live")
         self.until(lambda: is_mapped(reader, self.folder / "live"))
         self.write("disk-fails", b"")
         killed = self.run_tool("bfadd", "--sync", 10, "live", "keys", env={
             "LD_PRELOAD": os.environ["FAILING_DISK"], "DISK_FAILS": "disk-fails",
             "DISK_WORKS": "2", "DISK_KILLS": "1"})
+        (self.folder / "disk-fails").unlink()
         self.assertEqual(killed.returncode, -signal.SIGKILL)
-        status, _, message = self.result(reader, lines(*KEYS))
-        self.assertEqual(status, 2)
+        status, out, message = self.result(reader, lines("stranger", *KEYS))
         self.check_message("bfquery", message, "live", "died while it wrote", "--accept-unclean")
+        return status, out
+
+    def test_bfquery_tells_that_a_writer_died_in_a_sync(self):
+        self.assertEqual(self.ask_while_a_writer_dies_in_a_sync()[0], 2)
+
+    def test_that_no_key_is_said_to_be_absent_then(self):
+        """A key that may be in it may be in it all the same."""
+        self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-v", "-q"), (2, b""))
+        self.assertEqual(self.ask_while_a_writer_dies_in_a_sync("-q"), (0, b""))
 
     def test_bfuniq(self):
         results = list(self.runs("bfuniq", "--filter", "live", "keys"))

@@ -224,12 +224,12 @@ static void print_counts(const struct query *q)
 static int conclude(const struct query *q, unsigned errors)
 {
     const struct request *r = q->request;
-    bool changed;
+    bool distrusted;
     if (r->count && !r->quiet)
         print_counts(q);
     cli_close_stdout();
-    const bool damaged = filters_tell_damage(&r->filters, &changed);
-    if (r->quiet && q->matches > 0 && !changed)
+    const bool damaged = filters_tell_damage(&r->filters, r->invert, &distrusted);
+    if (r->quiet && q->matches > 0 && !distrusted)
         return SOME; /* whatever trouble there was */
     if (damaged || errors > 0)
         return CLI_TROUBLE;

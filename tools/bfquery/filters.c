@@ -158,14 +158,21 @@ static int tell_damage(const char *path, const bloomfile *f)
     return error;
 }
 
-bool filters_tell_damage(const struct filters *fs, bool *changed)
+/* A "maybe" stays one where keys were lost; what was overwritten is another filter. */
+static bool is_distrusted(int error, bool absent)
+{
+    return error == BLOOMFILE_ECHANGED || error == BLOOMFILE_ERECORD ||
+           (absent && (error == BLOOMFILE_EPOISONED || error == BLOOMFILE_EUNCLEAN));
+}
+
+bool filters_tell_damage(const struct filters *fs, bool absent, bool *distrusted)
 {
     bool damaged = false;
-    *changed = false;
+    *distrusted = false;
     for (size_t i = 0; i < fs->count; i++) {
         int error = tell_damage(fs->list[i].path, fs->list[i].f);
         damaged |= error != 0;
-        *changed |= error == BLOOMFILE_ECHANGED;
+        *distrusted |= is_distrusted(error, absent);
     }
     return damaged;
 }

@@ -157,6 +157,16 @@ class Names(TargetTest):
             self.trouble("bffold", "--svg", "image", *words, "a", "new")
             self.assertFalse((self.folder / "image").exists(), words)
 
+    def test_the_name_of_a_layer_that_is_to_come(self):
+        """A series could not be opened any more."""
+        self.create_live("--grow", "-n", 1000, name="grows")
+
+        def check(name, command):
+            self.refused(command, "grows.1", "grows.1: that is the name of a further layer of the series grows (take"
+                         " another name)\n", [()] if name == "repeated" else [(), ("-f",)])
+
+        self.each(check, FILTERS, IMAGES, {"repeated": ["bfuniq", "--repeated-to", DEST, "keys"]})
+
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")

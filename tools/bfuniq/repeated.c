@@ -3,6 +3,7 @@
 #include "bfuniq/repeated.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
+#include "shared/layers.h"
 #include "shared/output.h"
 
 #include <errno.h>
@@ -48,11 +49,15 @@ void repeated_check_name(const struct repeated *r, const char *filter)
 void repeated_open(struct repeated *r)
 {
     struct stat st;
+    char why[LAYERS_TEXT];
     if (r->path == NULL)
         return;
-    if (stat(r->path, &st) == 0 && S_ISREG(st.st_mode) && is_filter(r->path))
+    const bool exists = stat(r->path, &st) == 0;
+    if (exists && S_ISREG(st.st_mode) && is_filter(r->path))
         cli_fail(0, "cannot write repeated lines to %s: it is a filter (write to another file)",
                  r->path);
+    if (!exists && layers_claim(r->path, why))
+        cli_fail(0, "cannot write repeated lines to %s: %s", r->path, why);
     r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     if (r->fd < 0)
         cannot_write(r);

@@ -3,6 +3,7 @@
 #include "picture/picture.h"
 
 #include "shared/cli.h"
+#include "shared/layers.h"
 
 #include <bloomfile.h>
 
@@ -47,8 +48,11 @@ static void check_existing(const char *path, const struct stat *now, bool replac
         cli_fail(0, "cannot write %s: it is a filter (take another name for the image)", path);
 }
 
-static void check_folder(const char *path)
+static void check_new(const char *path)
 {
+    char why[LAYERS_TEXT];
+    if (layers_claim(path, why))
+        cli_fail(0, "cannot write %s: %s", path, why);
     char *copy = strdup(path);
     if (copy == NULL)
         cli_fail(ENOMEM, "cannot write %s", path);
@@ -67,7 +71,7 @@ void picture_check_target(const char *path, bool replace)
     if (stat(path, &now) == 0)
         check_existing(path, &now, replace, NULL);
     else
-        check_folder(path);
+        check_new(path);
 }
 
 static bool write_all(int fd, const char *bytes, size_t size)

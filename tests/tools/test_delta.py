@@ -248,7 +248,29 @@ class Trouble(DeltaTest):
         self.create_live("--grow", "-n", 100, name="series")
         self.output("bfseal", "-q", "series", "sealed")
         self.assertIn("series: it is live", self.trouble("bfdelta", "sealed", "series", "p"))
-        self.trouble("bfdelta", "old", "sealed", "p")
+        self.assertIn("old to sealed: old is one filter, and sealed is a series of layers (copy all of sealed)",
+                      self.trouble("bfdelta", "old", "sealed", "q"))
+        self.assertIn("sealed is a series of layers, and old is one filter",
+                      self.trouble("bfdelta", "sealed", "old", "q"))
+
+    def test_series_slices_and_other_hashes_of_another_shape(self):
+        """No bfcreate makes their like from the numbers of one filter, so none is advised."""
+        for name, options in ("series", []), ("seeded", ["-s", 1]), ("other", ["-n", 200]):
+            self.create_live("--grow", "-n", 100, *options, name="live")
+            self.output("bfadd", "-q", "live", stdin=lines(*KEYS[:90]))
+            self.output("bfseal", "-q", "live", name)
+            (self.folder / "live").unlink()
+        for name, options in ("slice", []), ("seeded slice", ["-s", 1]):
+            self.create("-q", "-n", 9000, "--slice", "1/2", *options, stdin=lines(*KEYS), name=name)
+        named = {"hash_id": 0x80536841, "self_test": 0x62aeed19e25dac49}
+        for name, m in ("apps", 20480), ("larger apps", 40960):
+            self.write(name, craft.make("blocked", m, 5, [b"%016x" % 1], **named))
+        for old, new, says in (("series", "seeded", "the seeds differ"),
+                               ("series", "other", "their layers differ in number or size"),
+                               ("slice", "seeded slice", "the seeds differ"),
+                               ("apps", "larger apps", "the numbers of bits m differ")):
+            self.assertEqual(self.trouble("bfdelta", old, new, "p"),
+                             f"bfdelta: cannot make a patch from {old} to {new}: {says} (copy all of {new})\n")
 
     def test_another_base(self):
         self.write("patch", self.delta())

@@ -2,6 +2,7 @@
  *
  * bfdelta - what changed between two filters, as a small patch; and its application
  */
+#include "bfdelta/shape.h"
 #include "shared/cli.h"
 #include "shared/output.h"
 #include "shared/params.h"
@@ -169,43 +170,6 @@ static bool tells(const struct request *r)
 
 /* ------------------------------------------------------------------------------------- making */
 
-/* What to build anew, so that there can be a patch. Closes both. */
-static _Noreturn void fail_for_shape(const struct request *r, int error, bloomfile *old,
-                                     bloomfile *new)
-{
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT, other = BLOOMFILE_INFO_INIT;
-    bloomfile_get_info(old, &info);
-    bloomfile_get_info(new, &other);
-    bloomfile_close(old);
-    bloomfile_close(new);
-    if (info.layers > 0)
-        cli_fail(
-            0,
-            "cannot make a patch from %s to %s: their layers differ in number or size (copy all"
-            " of %s)",
-            r->old, r->new, r->new);
-    if (info.whole_blocks + other.whole_blocks > 0 && error == BLOOMFILE_EDIFFERENTBITS)
-        cli_fail(0,
-                 "cannot make a patch from %s to %s: a slice has patches to the same slice only"
-                 " (bfinspect shows which blocks each has)",
-                 r->old, r->new);
-    if (error == BLOOMFILE_EDIFFERENTFORM || error == BLOOMFILE_EDIFFERENTHASH)
-        cli_fail(0, "cannot make a patch from %s to %s: %s (copy all of %s)", r->old, r->new,
-                 bloomfile_strerror(error), r->new);
-    cli_fail(0,
-             "cannot make a patch from %s to %s: %s (build both alike, as OLD: bfcreate -l %s"
-             " -m %" PRIu64 " -k %" PRIu32 " -s %" PRIu64 ")",
-             r->old, r->new, bloomfile_strerror(error), bloomfile_traits_of(info.layout)->name,
-             info.bits, info.hashes, info.seed);
-}
-
-static bool is_of_shape(int error)
-{
-    return error == BLOOMFILE_EDIFFERENTLAYOUT || error == BLOOMFILE_EDIFFERENTHASH ||
-           error == BLOOMFILE_EDIFFERENTHASHES || error == BLOOMFILE_EDIFFERENTSEED ||
-           error == BLOOMFILE_EDIFFERENTBITS || error == BLOOMFILE_EDIFFERENTFORM;
-}
-
 static void report_patch(const struct request *r, const bloomfile *new)
 {
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -232,8 +196,8 @@ static void make(const struct request *r)
     int error = sink_is_stdout(r->patch)
                     ? bloomfile_delta_fd(STDOUT_FILENO, old, new, r->threads, NULL)
                     : bloomfile_delta(r->patch, old, new, r->threads, sink_flags(r->force));
-    if (is_of_shape(error))
-        fail_for_shape(r, error, old, new);
+    if (shape_is_to_blame(error))
+        shape_fail(error, r->old, old, r->new, new);
     if (error != 0) {
         check_damage(r->old, old);
         check_damage(r->new, new);

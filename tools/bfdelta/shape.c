@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ * What to build anew so that there can be a patch, if anything. */
+#include "bfdelta/shape.h"
+#include "shared/cli.h"
+
+#include <bloomfile_hash.h>
+#include <bloomfile_inspect.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum {
+    WHY_SIZE = 9000, /* with two paths */
+    ADVICE_SIZE = 5000
+};
+
+bool shape_is_to_blame(int error)
+{
+    return error == BLOOMFILE_EDIFFERENTLAYOUT || error == BLOOMFILE_EDIFFERENTHASH ||
+           error == BLOOMFILE_EDIFFERENTHASHES || error == BLOOMFILE_EDIFFERENTSEED ||
+           error == BLOOMFILE_EDIFFERENTBITS || error == BLOOMFILE_EDIFFERENTFORM;
+}
+
+static const char *kind_of(const struct bloomfile_info *info)
+{
+    return info->layers > 0 ? "a series of layers" : "one filter";
+}
+
+/* Whether bfcreate makes one of this shape from these numbers. */
+static bool is_of_bfcreate(const struct bloomfile_info *info)
+{
+    return info->layers == 0 && info->whole_blocks == 0 && info->hash_id < BLOOMFILE_APP_HASH_FIRST;
+}
+
+_Noreturn void shape_fail(int error, const char *old_name, const bloomfile *old,
+                          const char *new_name, const bloomfile *new)
+{
+    struct bloomfile_info a = BLOOMFILE_INFO_INIT, b = BLOOMFILE_INFO_INIT;
+    char why[WHY_SIZE], advice[ADVICE_SIZE];
+    bloomfile_get_info(old, &a);
+    bloomfile_get_info(new, &b);
+    const bool bits = error == BLOOMFILE_EDIFFERENTBITS;
+    snprintf(why, sizeof(why), "%s", bloomfile_strerror(error));
+    snprintf(advice, sizeof(advice), "copy all of %s", new_name);
+    if ((a.layers > 0) != (b.layers > 0))
+        snprintf(why, sizeof(why), "%s is %s, and %s is %s", old_name, kind_of(&a), new_name,
+                 kind_of(&b));
+    else if (bits && a.layers > 0)
+        snprintf(why, sizeof(why), "their layers differ in number or size");
+    else if (bits && a.whole_blocks + b.whole_blocks > 0) {
+        snprintf(why, sizeof(why), "a slice has patches to the same slice only");
+        snprintf(advice, sizeof(advice), "bfinspect shows which blocks each has");
+    } else if (is_of_bfcreate(&a) && error != BLOOMFILE_EDIFFERENTFORM &&
+               error != BLOOMFILE_EDIFFERENTHASH)
+        snprintf(advice, sizeof(advice),
+                 "build both alike, as OLD: bfcreate -l %s -m %" PRIu64 " -k %" PRIu32
+                 " -s %" PRIu64,
+                 bloomfile_traits_of(a.layout)->name, a.bits, a.hashes, a.seed);
+    cli_fail(0, "cannot make a patch from %s to %s: %s (%s)", old_name, new_name, why, advice);
+}

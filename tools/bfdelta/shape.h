@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why there is no patch between two filters.
+ */
+#ifndef BLOOMFILE_TOOLS_DELTA_SHAPE_H
+#define BLOOMFILE_TOOLS_DELTA_SHAPE_H
+
+#include <bloomfile.h>
+
+/* Whether an error of bloomfile_delta() says that two filters are of different shapes. */
+bool shape_is_to_blame(int error);
+
+/* Ends the program with that error, and tells what to do. */
+_Noreturn void shape_fail(int error, const char *old_name, const bloomfile *old,
+                          const char *new_name, const bloomfile *new);
+
+#endif

@@ -340,6 +340,9 @@ class Trouble(DeltaTest):
                                                                 "'bfdelta --help')\n")):
             self.assertEqual(self.trouble("bfdelta", *words), message)
         self.assertEqual(self.read("patch"), self.delta())
+        page = (SOURCE_ROOT / "man" / "bfdelta.1").read_text(encoding="utf-8")
+        for names in "OLD NEW PATCH", "OLD PATCH NEW":
+            self.assertIn(f'.It "cannot open FILE: it is a patch (the order is {names})"\n', page)
 
     def test_only_patches_are_replaced_by_a_patch(self):
         for old in b"a\nb\n", self.old, b"x":

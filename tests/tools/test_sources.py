@@ -59,6 +59,14 @@ class Sources(ToolTest):
             command = ["" if word is SRC else word for word in READERS[reader]]
             self.trouble(*command)
 
+    def test_patches(self):
+        self.output("bfdelta", "good", "good", "patch")
+        for reader in READERS:
+            self.refused(reader, "patch", "patch: it is a patch, and no filter (bfdelta --info tells ")
+        self.trouble("bfinspect", "patch", names=["patch: a patch, not a filter file; bfdelta --info tells "],
+                     out=b"patch: a patch, not a filter file\n"
+                         b"  advice        bfdelta --info tells what it is for, --apply makes a filter\n")
+
     def test_what_the_specification_refuses(self):
         """Found at the opening, or when all of it is read. Under a sanitizer, a file by three of the readers."""
         rows = [row for row in table(REFUSED / "index.tsv") if row["error"] != "BLOOMFILE_ELIVE"]

@@ -2,6 +2,7 @@
  * What is wrong with a file that is no sound filter. */
 #include "bfinspect/verdict.h"
 #include "shared/cli.h"
+#include "shared/kind.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -135,6 +136,14 @@ static bool is_damaged_filter(const struct inspect_report *r)
     return r->info.version == 1 && (r->info.header_size == 4096 || r->info.header_size == 512);
 }
 
+static void judge_stranger(struct inspect_report *r)
+{
+    const bool is_patch = kind_is_patch(r->bytes, r->have);
+    verdict_add(r, is_patch ? "a patch, not a filter file" : "not a filter file");
+    if (is_patch)
+        verdict_advise(r, "bfdelta --info tells what it is for, --apply makes a filter");
+}
+
 void verdict_header(struct inspect_report *r)
 {
     if (r->flip_count > 0) {
@@ -146,7 +155,7 @@ void verdict_header(struct inspect_report *r)
         if (is_damaged_filter(r))
             judge_fields(r);
         else
-            verdict_add(r, "not a filter file");
+            judge_stranger(r);
         break;
     case BLOOMFILE_ETEXTMODE:
         verdict_add(r, "damaged by a text-mode transfer: %s",

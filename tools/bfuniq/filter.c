@@ -207,6 +207,8 @@ void filter_fail(const char *what, const char *path, int error, const char *reme
     char about[LAYERS_TEXT];
     if (path != NULL && layers_explain(path, error, about))
         cli_fail(0, "%s: %s", what, about);
+    if (path != NULL && error == BLOOMFILE_EMAGIC && say_is_patch(path))
+        cli_fail(0, "%s: %s", what, SAY_OF_PATCH);
     cli_fail(0, "%s: %s%s", what, bloomfile_strerror(error),
              remedy != NULL ? remedy : advice(error));
 }

@@ -9,6 +9,9 @@
 #define FILTER_MAGIC                                                                               \
     "\xBF"                                                                                         \
     "BLM\r\n\x1A\n"
+#define PATCH_MAGIC                                                                                \
+    "\xBF"                                                                                         \
+    "DLT"
 
 /* What files of other kinds begin with. */
 static const struct mark {
@@ -94,6 +97,12 @@ bool kind_is_filter(const uint8_t *bytes, size_t size)
 {
     const size_t magic = sizeof(FILTER_MAGIC) - 1;
     return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
+}
+
+bool kind_is_patch(const uint8_t *bytes, size_t size)
+{
+    const size_t magic = sizeof(PATCH_MAGIC) - 1;
+    return size > 0 && memcmp(bytes, PATCH_MAGIC, size < magic ? size : magic) == 0;
 }
 
 bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,

@@ -17,6 +17,9 @@ enum {
 /* Whether these bytes are the first ones of a filter file. */
 bool kind_is_filter(const uint8_t *bytes, size_t size);
 
+/* Whether they are those of a patch, however few there are: nobody but bfdelta writes them. */
+bool kind_is_patch(const uint8_t *bytes, size_t size);
+
 /* Warns, unless options->as_is, if the bytes that an input begins with are those of a packed file
  * or of wide characters, if all lines there end in a carriage return that is to be part of the
  * keys, or by columns_judge(). false: they cannot be keys, and why is in reason: a filter; and with

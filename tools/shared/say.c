@@ -2,10 +2,12 @@
  * Messages about filters, in one place so that all tools agree. */
 #include "shared/say.h"
 #include "shared/cli.h"
+#include "shared/kind.h"
 #include "shared/layers.h"
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,8 +39,21 @@ const char *say_advice(int error)
     }
 }
 
+bool say_is_patch(const char *path)
+{
+    uint8_t start[16];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    const ssize_t size = read(fd, start, sizeof(start));
+    close(fd); /* read only */
+    return size > 0 && kind_is_patch(start, (size_t)size);
+}
+
 void say_fail(int error, const char *what, const char *path)
 {
+    if (error == BLOOMFILE_EMAGIC && say_is_patch(path))
+        cli_fail(0, "%s %s: %s", what, path, SAY_OF_PATCH);
     cli_fail(0, "%s %s: %s%s", what, path, bloomfile_strerror(error), say_advice(error));
 }
 

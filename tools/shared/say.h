@@ -16,6 +16,11 @@
  * that others have not; or "". */
 const char *say_advice(int error);
 
+/* Whether a file that is no filter is a patch; and what to say of it. */
+bool say_is_patch(const char *path);
+#define SAY_OF_PATCH                                                                               \
+    "it is a patch, and no filter (bfdelta --info tells what it is for, --apply makes a filter)"
+
 /* "cannot fold x.bloom: a page of the body is damaged (...)", with that; then exits with
  * CLI_TROUBLE. */
 _Noreturn void say_fail(int error, const char *what, const char *path);

@@ -2,6 +2,7 @@
  * What may be replaced, and what is said if it may not. */
 #include "shared/target.h"
 #include "shared/cli.h"
+#include "shared/kind.h"
 #include "shared/layers.h"
 #include "shared/say.h"
 #include "shared/writers.h"
@@ -69,18 +70,17 @@ static int check_is_filter(const char *path)
     return error;
 }
 
-/* The same of a patch. A few bytes tell, since nobody but bfdelta writes them. */
+/* The same of a patch. */
 static int check_is_patch(const char *path)
 {
-    static const uint8_t magic[] = { 0xBF, 'D', 'L', 'T' };
-    uint8_t start[sizeof(magic)];
+    uint8_t start[HEADER_LEAST];
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno;
     const ssize_t size = read(fd, start, sizeof(start));
     const int error = size < 0 ? errno : 0;
     close(fd);
-    if (size > 0 && memcmp(start, magic, (size_t)size) != 0)
+    if (size > 0 && !kind_is_patch(start, (size_t)size))
         cli_fail(0, "cannot replace %s: it is not a patch (remove it first)", path);
     return error;
 }

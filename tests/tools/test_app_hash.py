@@ -60,6 +60,8 @@ class AppHash(ToolTest):
         self.assertEqual(result.returncode, 2)
         self.check_message("bfinspect", result.stderr, "app.bloom", "only the application")
         self.assertNotIn(b"missing", result.stdout)
+        self.assertNotIn(b"damaged", result.stdout)
+        self.assertRegex(result.stdout, b"real rate +[0-9.]+ %, computed from all bits\n")
 
     def test_who_needs_keys_refuses(self):
         self.write("keys", b"key\n")

@@ -36,6 +36,12 @@ static bool is_solved(const struct inspect_report *r)
     return bloomfile_traits_of(r->info.layout)->solved;
 }
 
+/* Who cannot look up keys has not met damage. */
+static bool is_damaged(const struct inspect_report *r)
+{
+    return r->error != 0 && r->error != BLOOMFILE_EHASH;
+}
+
 static void put_keys(FILE *out, const struct inspect_report *r)
 {
     char recorded[SHORT], capacity[SHORT], estimate[SHORT] = "more than can be";
@@ -67,7 +73,7 @@ static void put_rate(FILE *out, const struct inspect_report *r)
         cli_percent(real, sizeof(real), r->measure.fpr);
     row(out, "real rate", "%s%s", real,
         !r->measured    ? ""
-        : r->error != 0 ? ", of the damaged bits"
+        : is_damaged(r) ? ", of the damaged bits"
         : is_solved(r)  ? ", computed from the heads of all pages"
         : estimate      ? ", only an estimate: the filter is an intersection"
                         : ", computed from all bits");
@@ -82,7 +88,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
                  r->faults[0].offset);
     if (r->depth < INSPECT_BODY)
         row(out, "body", "not read");
-    else if (r->error == 0 && r->info.state == BLOOMFILE_LIVE)
+    else if (!is_damaged(r) && r->info.state == BLOOMFILE_LIVE)
         row(out, "body", "without checksums until it is sealed");
     else if (r->verified && r->info.pages == 1)
         row(out, "body", "verified, its only page is good");
@@ -91,7 +97,7 @@ static void put_body_state(FILE *out, const struct inspect_report *r)
     else if (r->info.bad_pages > 0)
         row(out, "body", "%" PRIu64 " of %" PRIu64 " page%s bad%s", r->info.bad_pages,
             r->info.pages, cli_s(r->info.pages), place);
-    else if (r->error != 0 && r->error != BLOOMFILE_EHASH)
+    else if (is_damaged(r))
         row(out, "body", "%s", bloomfile_strerror(r->error));
     else
         row(out, "body", "not verified (--verify reads and checks all of it)");

@@ -353,7 +353,7 @@ class Keys(InspectTest):
     def test_all_there(self):
         self.assertIn("none is missing", self.page("--keys", "keys", "filter"))
         self.assertEqual(self.report("--keys", "keys", "filter")["keys"],
-                         {"checked": 300, "missing": 0, "first_missing": []})
+                         {"checked": 300, "own": 300, "missing": 0, "first_missing": []})
         self.assertIsNone(self.report("filter")["keys"])
 
     def test_missing_keys(self):
@@ -385,7 +385,7 @@ class Keys(InspectTest):
             self.assertEqual(self.report("--keys", "-", *words, "strings", stdin=stdin)["keys"][
                 "missing"], 0)
         keys = self.report("--keys", "-", "-x4", "filter", stdin=b"".join(records) + b"\xff\0\n\1")
-        self.assertEqual(keys["keys"], {"checked": 11, "missing": 1,
+        self.assertEqual(keys["keys"], {"checked": 11, "own": 11, "missing": 1,
                                         "first_missing": ["ff000a01"]})
 
     def test_lists_that_cannot_be_read(self):

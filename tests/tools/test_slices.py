@@ -49,6 +49,22 @@ class Slices(ToolTest):
         header = self.header(names[1])
         self.assertEqual((header["first_block"], header["incompat"], header["capacity"]), (128, 2, len(KEYS)))
 
+    def test_how_many_keys_of_a_list_are_its_own(self):
+        """To the others it cannot say no."""
+        self.write("keys", lines(*KEYS))
+        name = self.slices(3)[1]
+        own = self.inspected(name)["records"][0]["n"]
+        self.assertEqual(self.inspected(name, "--keys", "keys")["keys"],
+                         {"checked": 30_000, "own": own, "missing": 0, "first_missing": []})
+        self.assertIn(f"30,000 ({own:,} belong to this slice), none is missing\n",
+                      self.output("bfinspect", "--keys", "keys", name).decode())
+        self.write("keys", lines(*numbered(1000, "stranger ")))
+        keys = self.inspected(name, "--keys", "keys")["keys"]
+        self.assertAlmostEqual(keys["own"], 333, delta=70)
+        self.assertAlmostEqual(keys["missing"], 0.99 * keys["own"], delta=15)
+        self.assertRegex(self.run_tool("bfinspect", "--keys", "keys", name).stdout.decode(),
+                         fr"1,000 \({keys['own']} belong to this slice\), {keys['missing']} missing\n")
+
     def test_standard_output_and_summaries(self):
         names = self.slices(3)
         result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))

@@ -120,6 +120,7 @@ struct inspect_report {
 
     bool keys_checked;
     uint64_t keys_count, keys_missing;
+    uint64_t keys_own; /* to which the filter can say no: of a slice, those that belong there */
     char *missing[INSPECT_MISSING]; /* the first ones, safe to print */
 
     int status; /* INSPECT_HEALTHY ... */

@@ -302,6 +302,7 @@ static void put_keys(json *object, const struct inspect_report *r)
     json *keys = checked(json_object_new_object());
     json *first = checked(json_object_new_array());
     put_count(keys, "checked", r->keys_count);
+    put_count(keys, "own", r->keys_own);
     put_count(keys, "missing", r->keys_missing);
     for (size_t i = 0; i < INSPECT_MISSING && r->missing[i] != NULL; i++)
         append(first, checked(json_object_new_string(r->missing[i])));

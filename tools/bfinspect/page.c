@@ -239,15 +239,18 @@ static void put_identity(FILE *out, const struct inspect_report *r, bool utf8)
 
 static void put_checked_keys(FILE *out, const struct inspect_report *r)
 {
-    char count[SHORT], missing[SHORT];
+    char count[SHORT], missing[SHORT], own[SHORT], of[2 * SHORT] = "";
     if (!r->keys_checked)
         return;
     text_count(count, sizeof(count), r->keys_count);
     text_count(missing, sizeof(missing), r->keys_missing);
+    text_count(own, sizeof(own), r->keys_own);
+    if (r->info.whole_blocks > 0)
+        snprintf(of, sizeof(of), " (%s belong to this slice)", own);
     if (r->keys_missing == 0)
-        row(out, "keys checked", "%s, none is missing", count);
+        row(out, "keys checked", "%s%s, none is missing", count, of);
     else
-        row(out, "keys checked", "%s, %s missing", count, missing);
+        row(out, "keys checked", "%s%s, %s missing", count, of, missing);
     for (size_t i = 0; i < INSPECT_MISSING && r->missing[i] != NULL; i++)
         row(out, i == 0 ? "missing" : "", "%s", r->missing[i]);
     if (r->keys_missing > INSPECT_MISSING)

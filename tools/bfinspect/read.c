@@ -114,6 +114,20 @@ static void note_missing(struct inspect_report *r, const struct bloomfile_key *k
     r->keys_missing++;
 }
 
+/* How many belong to the slice, if it is one. */
+static size_t count_own(const bloomfile *f, const struct bloomfile_key *keys, size_t n)
+{
+    size_t own = 0;
+    bloomfile_digest first, last;
+    const uint64_t seed = bloomfile_seed(f);
+    bloomfile_slice_range(f, &first, &last);
+    for (size_t i = 0; i < n; i++) {
+        const bloomfile_digest digest = bloomfile_hash(seed, keys[i].data, keys[i].size);
+        own += digest >= first && digest <= last;
+    }
+    return own;
+}
+
 static void check_keys(struct inspect_report *r, const bloomfile *f,
                        const struct inspect_options *options)
 {
@@ -128,6 +142,7 @@ static void check_keys(struct inspect_report *r, const bloomfile *f,
                 if (!hits[i])
                     note_missing(r, &keys[i], options);
         r->keys_count += n;
+        r->keys_own += r->info.whole_blocks > 0 ? count_own(f, keys, n) : n;
         progress.keys = r->keys_count;
         progress.bytes = keys_bytes(source);
         cli_progress_step(&progress);

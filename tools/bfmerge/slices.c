@@ -24,27 +24,42 @@ static int by_place(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y; /* in the order given */
 }
 
-/* Of what all slices of one filter have in common, the first thing in which these differ, and the
- * option that makes it; or NULL. */
-static const char *difference(const struct bloomfile_info *a, const struct bloomfile_info *b)
+/* In what slices of one filter may not differ, and the options that make it. */
+struct difference {
+    const char *what, *options; /* NULL: they do not differ; there are none */
+};
+
+static struct difference difference(const struct bloomfile_info *a, const struct bloomfile_info *b)
 {
     if (a->whole_blocks != b->whole_blocks)
-        return "the size of the filter (-n, -p or -m)";
+        return (struct difference){ "the size of the filter", "-n, -p and -m" };
     if (a->hashes != b->hashes)
-        return "the number of positions (-n, -p or -k)";
+        return (struct difference){ "the number of positions", "-n, -p and -k" };
     if (a->seed != b->seed)
-        return "the seed (-s)";
+        return (struct difference){ "the seed", "-s" };
     if (a->hash_id != b->hash_id || a->self_test != b->self_test)
-        return "the hash function";
+        return (struct difference){ "the hash function", NULL };
     if (a->capacity != b->capacity)
-        return "the capacity (-n)";
+        return (struct difference){ "the capacity", "-n" };
     if (a->fpr != b->fpr)
-        return "the rate (-p)";
+        return (struct difference){ "the rate", "-p" };
     if (a->framing != b->framing || a->framing_size != b->framing_size)
-        return "how keys are cut";
+        return (struct difference){ "how keys are cut", "-0, -x and --crlf" };
     if (memcmp(a->tag, b->tag, sizeof(a->tag)) != 0)
-        return "the tag (--tag)";
-    return strcmp(a->label, b->label) != 0 ? "the label (--label)" : NULL;
+        return (struct difference){ "the tag", "--tag" };
+    if (strcmp(a->label, b->label) != 0)
+        return (struct difference){ "the label", "--label" };
+    return (struct difference){ NULL, NULL };
+}
+
+static _Noreturn void fail_for_difference(const struct merge_source *slice,
+                                          const struct merge_source *first, struct difference d)
+{
+    char remedy[80] = "";
+    if (d.options != NULL)
+        snprintf(remedy, sizeof(remedy), " (make all slices with the same %s)", d.options);
+    cli_fail(0, "cannot join %s: it is a slice of another filter than %s, by %s%s", slice->name,
+             first->name, d.what, remedy);
 }
 
 static _Noreturn void fail_for_missing(const struct merge_sources *s, uint64_t from, uint64_t to)
@@ -95,10 +110,9 @@ void merge_slices_check(const struct merge_sources *s)
         if (slice->info.whole_blocks == 0)
             cli_fail(0, "cannot join %s: it is no slice (leave out --slices to merge filters)",
                      slice->name);
-        const char *differs = difference(&s->list[0].info, &slice->info);
-        if (differs != NULL)
-            cli_fail(0, "cannot join %s: it is a slice of another filter than %s, by %s",
-                     slice->name, s->list[0].name, differs);
+        const struct difference d = difference(&s->list[0].info, &slice->info);
+        if (d.what != NULL)
+            fail_for_difference(slice, &s->list[0], d);
     }
     check_places(s);
 }

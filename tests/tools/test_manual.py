@@ -175,6 +175,8 @@ class Manual(ToolTest):
         self.write("others", lines(*self.query("first", stdin=lines(*numbered(9, "stranger ")))))
         for i, name in enumerate(["one", "two"], 1):
             self.create("-q", "-n", 20_000, "--slice", f"{i}/2", "keys", name=name)
+        for i, name in enumerate(["left", "right"], 1):
+            self.create("-q", "-n", 7000, "--slice", f"{i}/2", stdin=lines(*numbered(20_000)), name=name)
         self.write("away.1", b"")
         self.write("away.2", b"")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
@@ -196,7 +198,7 @@ class Manual(ToolTest):
                            "x flipped pages", "x pages", "x grows", "x big block",
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not", "x ribbon", "x first", "--slices x first third", "--slices x first second again",
-                           "--slices x first odd", "--slices x first big", "--slices few one two"],
+                           "--slices x first odd", "--slices x first big", "--slices few one two", "--slices full left right"],
                "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",

@@ -106,6 +106,24 @@ class Slices(ToolTest):
         self.assertEqual(result.returncode, 2)
         self.check_message("bfcreate", result.stderr, "over is overfull: ", "leaves room for 3291:", "make all slices anew with a larger -n")
 
+    def test_a_whole_that_is_overfull(self):
+        """It is told of as it is where one build makes it."""
+        for capacity, over in (12_000, True), (29_000, False):
+            for i in range(1, 4):
+                self.create("--overfull", "--slice", f"{i}/3", "-n", capacity, "-f", f"slice {i}", stdin=lines(*KEYS))
+            names = ["slice 1", "slice 2", "slice 3"]
+            whole = self.run_tool("bfcreate", "-q", "-f", "-n", capacity, "whole", "-", stdin=lines(*KEYS))
+            joined = self.run_tool("bfmerge", "-q", "--slices", "-f", "joined", *names)
+            self.assertEqual((joined.returncode, whole.returncode), (2, 2) if over else (0, 0))
+            self.assertEqual(self.read("joined"), self.read("whole"))
+            says = whole.stderr.decode().partition(": all keys")[0].replace("bfcreate: whole", "bfmerge: joined")
+            self.assertEqual(joined.stderr.decode().partition(": all keys")[0], says)
+            streamed = self.run_tool("bfmerge", "-q", "--slices", "-", *names)
+            self.assertEqual((streamed.returncode, streamed.stdout), (joined.returncode, self.read("whole")))
+            self.output("bfmerge", "-q", "--slices", "--overfull", "-f", "joined", *names)
+        self.assertRegex(says, "^$")
+        self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull is for --slices"])
+
     def test_what_does_not_make_a_filter(self):
         names = self.slices(4)
         _, two, three, _ = names

@@ -35,7 +35,7 @@ struct request {
     struct bloomfile_merge_params params;
     unsigned open_flags;
     uint64_t min_keys;
-    bool tagged, null, disjoint, force, quiet, verbose;
+    bool tagged, null, disjoint, overfull, force, quiet, verbose;
 };
 
 static void take_tag(void *request, char *value)
@@ -58,6 +58,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "min-keys", "N",
            "with --slices: fail if DEST gets fewer than N keys (default: 3/4 of -n)",
            OPTIONS_COUNT(struct request, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
+    OPTION(0, "overfull", NULL,
+           "with --slices: end with 0 though DEST has more than twice the rate promised",
+           OPTIONS_FLAG(struct request, overfull)),
     OPTIONS_TITLE("What it promises and records:"),
     OPTION('p', "fpr", "RATE",
            "let the union have this false-positive rate, or with 1 any (default: the greatest that"
@@ -91,8 +94,10 @@ static const struct options options = {
              " k and seed may not. Filters of different sizes are first folded to the greatest"
              " common size.",
     .entries = entries,
-    .notes = "SRC '-' is standard input, which may hold many filters one after the other; DEST '-'"
-             " is standard output. The exit status is 0 if there is a DEST, 2 for trouble.",
+    .notes =
+        "SRC '-' is standard input, which may hold many filters one after the other; DEST '-'"
+        " is standard output. The exit status is 0 if there is a DEST, 2 for trouble, or if slices"
+        " make one that is overfull.",
     .examples = "  bfmerge all.bloom shard-*.bloom\n"
                 "  bfmerge --slices all.bloom part-*.bloom\n"
                 "  ssh host1 cat a.bloom b.bloom | bfmerge all.bloom - here.bloom\n",
@@ -109,6 +114,8 @@ static void check_options(const struct request *r)
                   r->mode == PROJECT ? "--project" : "--slices");
     if (r->mode != SLICES && r->min_keys != MERGE_SLICES_DEFAULT)
         cli_usage("--min-keys is for --slices");
+    if (r->mode != SLICES && r->overfull)
+        cli_usage("--overfull is for --slices");
     if (r->null && r->list == NULL)
         cli_usage("-0/--null needs --files-from");
     if (r->count == 0 && r->list == NULL)
@@ -285,7 +292,7 @@ static void warn(const struct request *r, const struct bloomfile_info *info, str
 }
 
 /* Opens the new file as any reader would, and describes it. */
-static void report(const struct request *r)
+static void report(const struct request *r, bool overfull)
 {
     bloomfile *f;
     struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -298,7 +305,8 @@ static void report(const struct request *r)
         bloomfile_measure(f, &measure); /* fails for a wrong struct_size only */
         struct say_rate rate = { measure.fpr, true };
         bool summary = r->verbose || isatty(STDERR_FILENO);
-        warn(r, &info, rate);
+        if (!overfull)
+            warn(r, &info, rate);
         if (summary)
             say_summary(r->dest, &info, rate, 0);
         if (summary && (info.provenance & BLOOMFILE_FROM_INTERSECTION) != 0)
@@ -324,8 +332,10 @@ int main(int argc, char **argv)
     if (r.mode == SLICES)
         merge_slices_count(&sources, sink_name(r.dest), r.min_keys);
     merge(&r, &sources);
+    const bool overfull =
+        r.mode == SLICES && !r.overfull && merge_slices_are_overfull(&sources, sink_name(r.dest));
     if (!sink_is_stdout(r.dest))
-        report(&r);
+        report(&r, overfull);
     merge_sources_close(&sources);
-    return 0;
+    return overfull ? CLI_TROUBLE : 0;
 }

@@ -2,6 +2,8 @@
  * bloomfile_join() would refuse what is found here, and could not say which file it is. */
 #include "bfmerge/slices.h"
 #include "shared/cli.h"
+#include "shared/crowd.h"
+#include "shared/say.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,6 +11,10 @@
 #include <string.h>
 
 #define BLOCK_BITS 512u
+
+enum {
+    DESCRIPTION_SIZE = 5000
+};
 
 static uint64_t end_of(const struct merge_source *slice)
 {
@@ -131,4 +137,30 @@ void merge_slices_count(const struct merge_sources *s, const char *whole, uint64
                  "cannot make %s: its slices have %" PRIu64 " keys, and it was sized for %" PRIu64
                  ": give each all keys, or all that belong to it (--min-keys allows fewer)",
                  whole, keys, capacity);
+}
+
+/* As bfcreate judges one build of all keys. */
+bool merge_slices_are_overfull(const struct merge_sources *s, const char *whole)
+{
+    char text[DESCRIPTION_SIZE];
+    struct bloomfile_info info = s->list[0].info;
+    info.bits = info.whole_blocks * BLOCK_BITS;
+    info.keys = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        if (__builtin_add_overflow(info.keys, s->list[i].info.keys, &info.keys))
+            info.keys = UINT64_MAX;
+    }
+    const struct crowd crowd = {
+        .keys = info.keys,
+        .capacity = info.capacity,
+        .rate = bloomfile_fpr_for(info.layout, info.bits, info.hashes, info.keys),
+        .promised = say_promised(&info),
+    };
+    if (!crowd_is_over(crowd.rate, crowd.promised))
+        return false;
+    cli_warn(0,
+             "%s: all keys of the slices are in it, but make all slices anew with a larger -n"
+             " (--overfull accepts this one)",
+             crowd_describe(&crowd, whole, text, sizeof(text)));
+    return true;
 }

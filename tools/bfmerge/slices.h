@@ -14,4 +14,8 @@ void merge_slices_check(const struct merge_sources *s);
  * quarters of those that it was sized for. */
 void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys);
 
+/* Whether the whole has more than twice the false-positive rate that was promised, with a warning.
+ */
+bool merge_slices_are_overfull(const struct merge_sources *s, const char *whole);
+
 #endif

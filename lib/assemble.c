@@ -17,6 +17,8 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     struct bloomfile_params p;
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
+    if (error == BLOOMFILE_EHASHES && layout_of(p.layout)->solved)
+        return BLOOMFILE_ESOLVED; /* must be given, and cannot be */
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);

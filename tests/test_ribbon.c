@@ -723,7 +723,7 @@ static void what_needs_the_keys_is_refused(void **state)
     const struct bloomfile_params params = {
         .struct_size = sizeof params, .layout = BLOOMFILE_RIBBON, .capacity = 100, .bits = 512
     };
-    struct bloomfile_params growing = params;
+    struct bloomfile_params growing = params, hashed = params;
     struct bloomfile_merge_params merging = BLOOMFILE_MERGE_PARAMS_INIT;
     struct bloomfile_view view;
     const uint8_t body[64] = { 0 };
@@ -740,6 +740,9 @@ static void what_needs_the_keys_is_refused(void **state)
     assert_error(bloomfile_merge_memory(&memory, &size, sources, 1, &merging), BLOOMFILE_ESOLVED);
     assert_error(bloomfile_project_memory(&memory, &size, f), BLOOMFILE_ENOTCOUNTING);
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 0, 0),
+                 BLOOMFILE_ESOLVED);
+    hashed.hashes = 5;
+    assert_error(bloomfile_assemble("made", &hashed, body, sizeof body, 0, 0, 0),
                  BLOOMFILE_ESOLVED);
     assert_error(bloomfile_view_init(&view, BLOOMFILE_RIBBON, 512, 0), BLOOMFILE_ESOLVED);
     assert_true(bloomfile_view_contains_digest(&view, body, 1));

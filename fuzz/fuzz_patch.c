@@ -46,7 +46,7 @@ static struct blob image_of(uint32_t layout, unsigned blocks, const uint8_t *dat
     for (size_t i = 0; i < sizeof body; i++)
         body[i] = size > 0 ? data[i % size] : 0;
     void *at;
-    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, blocks * 64, 0, 9) == 0);
+    expect(bloomfile_assemble_memory(&at, &image.size, &params, body, blocks * 64, 0, 0) == 0);
     image.data = at;
     return image;
 }

@@ -153,7 +153,7 @@ BLOOMFILE_API int bloomfile_project_memory(void **image, size_t *size, const blo
  * params->bits and ->hashes must be given. provenance: BLOOMFILE_FROM_*, 0 if it is as if built
  * from its keys. keys: their number, UINT64_MAX if it is to be estimated from the ones.
  * Errors as bloomfile_builder_new() and _finish(); BLOOMFILE_ESOLVED; BLOOMFILE_EBODY for bits
- * beyond m; BLOOMFILE_EPARAMS for what is missing or unknown. */
+ * beyond m, or none for one key or more; BLOOMFILE_EPARAMS for what is missing or unknown. */
 BLOOMFILE_API int bloomfile_assemble(const char *path, const struct bloomfile_params *params,
                                      const void *body, size_t body_size, uint32_t provenance,
                                      uint64_t keys, unsigned flags);

@@ -60,6 +60,8 @@ static int make(struct new_image *r, struct header *h, const uint8_t *body, bool
     if (error != 0)
         return error;
     new_image_record(r, &h->record);
+    if (h->record.ones == 0 && h->record.n > 0)
+        return BLOOMFILE_EBODY; /* or all of them would be denied */
     if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     if (!sized && h->record.n > h->capacity)

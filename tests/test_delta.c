@@ -223,7 +223,7 @@ static struct bytes image_with_ones(size_t pages, unsigned ones, size_t another)
             body[i + bit / 8] |= (uint8_t)(1u << bit % 8);
     body[another * 4096] |= another != 0;
     assert_error(
-        bloomfile_assemble_memory(&made, &image.size, &params, body, PAGES_OF_PARTS * 4096, 0, 1),
+        bloomfile_assemble_memory(&made, &image.size, &params, body, PAGES_OF_PARTS * 4096, 0, 0),
         0);
     free(body);
     image.data = made;

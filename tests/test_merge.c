@@ -515,6 +515,23 @@ static void a_body_that_cannot_be_is_refused(void **state)
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0), 0);
 }
 
+static void a_body_without_ones_has_no_keys(void **state)
+{
+    (void)state;
+    static const uint8_t body[512] = { 0 };
+    for (size_t l = 0; l < ROWS(layouts); l++) {
+        struct bloomfile_params params = params_of(layouts[l], 512);
+        const size_t size = layouts[l] == BLOOMFILE_COUNTING ? 256 : 64;
+        unlink("made");
+        assert_error(bloomfile_assemble("made", &params, body, size, 0, 1, 0), BLOOMFILE_EBODY);
+        assert_int_equal(access("made", F_OK), -1);
+        assert_error(bloomfile_assemble("made", &params, body, size, 0, 0, 0), 0);
+        assert_error(
+            bloomfile_assemble("made", &params, body, size, 0, UINT64_MAX, BLOOMFILE_REPLACE), 0);
+        assert_int_equal(info_at("made").keys, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_body_computed_elsewhere_becomes_the_same_filter),
         cmocka_unit_test(an_estimate_is_the_capacity_if_none_is_told),
         cmocka_unit_test(a_body_that_cannot_be_is_refused),
+        cmocka_unit_test(a_body_without_ones_has_no_keys),
     };
     return cmocka_run_group_tests(tests, enter_temp_dir, leave_temp_dir) != 0;
 }

@@ -36,7 +36,7 @@
  * signals. Do not cut a call short, by pthread_cancel() or by longjmp() out of a signal handler,
  * and make none in such a handler but bloomfile_remove_temporaries(): locks would stay held and
  * adds uncounted, and bloomfile_seal() would take the filter for damaged. Lookups in a single
- * sealed filter are exempt, as after SIGBUS. Adds take up to 72 KiB of stack, lookups up to 32.
+ * sealed filter are exempt, as after SIGBUS. Adds take up to 72 KiB of stack, lookups up to 40.
  *
  * fork. A child may use the handles that it inherits (live ones: bloomfile_live.h). A builder's
  * temporary files are shared: if both go on adding to it, finishing it may be EIO.

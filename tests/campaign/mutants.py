@@ -126,7 +126,7 @@ class Test:
             resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
             if not SANITIZE:  # whose shadow memory counts
                 resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
-            resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, FILE))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (FILE, resource.RLIM_INFINITY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
         begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -397,14 +397,11 @@ class Mutants(Campaign):
 
     def read_table(self):
         """{identity: reason}"""
-        judged = {}
-        for line in TABLE.read_text().split("\n"):
-            if line and not line.startswith("#"):
-                name, reason = line.split("\t")[0], line.split("\t")[-1]
-                if name not in self.number:
-                    cannot(f"{TABLE.name}: there is no mutant {name}; the line is of older code")
-                judged[name] = reason
-        return judged
+        rows = [line.split("\t") for line in TABLE.read_text().split("\n") if line and not line.startswith("#")]
+        older = [row[0] for row in rows if row[0] not in self.number]
+        if older:
+            cannot(f"{TABLE.name}: of older code, there is no such mutant: {' '.join(older)}")
+        return {row[0]: row[-1] for row in rows}
 
     # ---- whether it is one at all
 

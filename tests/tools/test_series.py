@@ -271,7 +271,7 @@ class Files(SeriesTest):
         self.assertIn("cannot merge standard input, filter 2: it is a series", message)
         message = self.trouble("bfmerge", "new", "-", stdin=both[:-1])
         self.assertIn("filter 2, which begins at byte", message)
-        self.assertIn("their layers differ in number or size (copy all of one)",
+        self.assertIn("sealed is a series of layers, and one is one filter (copy all of one)",
                       self.trouble("bfdelta", "sealed", "one", "patch"))
         self.trouble("bfadd", "--remove", "live", stdin=lines("a"), changes=True)
         self.trouble("bfseal", "--project", "live", "new")

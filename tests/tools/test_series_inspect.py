@@ -128,7 +128,7 @@ class InspectSeries(ToolTest):
     def test_killed(self):
         writer = self.start("bfadd", "live")
         self.feed(writer, *numbered(3000, "more "))
-        self.wait_for_key("live", "more 1000", writer)
+        self.wait_for_key("live", "more 2999", writer)
         writer.kill()
         writer.wait()
         self.assertTrue(self.page("live", status=1).startswith(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Arrays of the Arrow C data interface, made by hand: what pyarrow would give, and what it never would."""
 
+import array
 import ctypes
+import itertools
 
 
 class Schema(ctypes.Structure):
@@ -65,17 +67,14 @@ def layout(keys, fmt, validity=None, **how):
         return Made(fmt, len(keys), [validity, b"".join(keys)], **how)
     if fmt.startswith("v"):
         return Made(fmt, len(keys), [validity, *views(keys)], **how)
-    width, data = 8 if fmt.isupper() else 4, b""
-    offsets = [(0).to_bytes(width, "little")]
-    for key in keys:
-        data += key
-        offsets.append(len(data).to_bytes(width, "little"))
-    return Made(fmt, len(keys), [validity, b"".join(offsets), data], **how)
+    ends = itertools.accumulate(map(len, keys), initial=0)
+    offsets = array.array("q" if fmt.isupper() else "i", ends).tobytes()
+    return Made(fmt, len(keys), [validity, offsets, b"".join(keys)], **how)
 
 
 def views(keys):
     """Views, two buffers of long keys, and their sizes."""
-    parts, views_made = [b"", b""], b""
+    parts, views_made = [bytearray(), bytearray()], bytearray()
     for i, key in enumerate(keys):
         views_made += len(key).to_bytes(4, "little")
         if len(key) <= 12:

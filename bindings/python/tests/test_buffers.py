@@ -431,6 +431,89 @@ class Answers(Case):
         self.assertEqual(memory, bloomfile.hash_many(KEYS))
         self.assertEqual(self.f.contains_digests(view[:800], out=view[800:900])[:], b"\1" * 100)
 
+    def failing(self):
+        """Calls that fail after so many answers to 50,000 keys, by all methods and for every reason."""
+        keys = [b"absent %08d" % i for i in range(50_000)]
+        size, data, digests = len(keys[0]), b"".join(keys), bloomfile.hash_many(keys)
+        ends = array.array("i", range(0, len(data) + 1, size))
+        shut = self.build(path=self.folder / "shut")
+        shut.close()
+
+        def breaks(n):
+            yield from keys[:n]
+            raise LookupError
+
+        class Breaks:
+            def __iter__(self):
+                raise LookupError
+
+        class BreaksAsArray:
+            def __arrow_c_array__(self):
+                raise LookupError
+
+        class BreaksAsStream:
+            def __arrow_c_stream__(self):
+                raise LookupError
+
+        def bad_ends(at):
+            bad = ends[:]
+            bad[at] = -1
+            return bad
+        first, null = layout(keys[:30_000], "z"), layout(keys[30_000:], "z", b"\0" * 2500, null_count=-1)
+        for what, method, arguments, answered, error in [
+                ("a list with a number", "many", [[*keys[:40_000], 5, *keys[40_001:]]], 32_768, TypeError),
+                ("a tuple with a number", "many", [(5, *keys[1:])], 0, TypeError),
+                ("an iterator that breaks", "many", [breaks(40_000)], 32_768, LookupError),
+                ("one that breaks at once", "many", [breaks(0)], 0, LookupError),
+                ("no iterator", "many", [Breaks()], 0, LookupError), ("no array", "many", [BreaksAsArray()], 0, LookupError),
+                ("no stream", "many", [BreaksAsStream()], 0, LookupError),
+                ("too few keys", "many", [iter(keys[:40_000])], 40_000, ValueError),
+                ("too many keys", "many", [iter([*keys, b"one more"])], 32_768, ValueError),
+                ("offsets", "arrow", [bad_ends(30_000), data], 28_672, ValueError),
+                ("the first offset", "arrow", [bad_ends(0), data], 0, ValueError),
+                ("offsets of Arrow", "many", [Made("z", 50_000, [None, bad_ends(30_000).tobytes(), data])], 28_672, ValueError),
+                ("an array with nulls", "many", [layout(keys, "z", b"\0" * 6250, null_count=-1)], 0, ValueError),
+                ("a stream with nulls", "many", [MadeStream([first, null])], 30_000, ValueError),
+                ("a stream that breaks", "many", [MadeStream([first], error=5)], 30_000, OSError),
+                ("a stream of numbers", "many", [MadeStream([Made("i", 50_000, [None, bytes(200_000)])])], 0, TypeError)]:
+            yield what, self.f, method, arguments, answered, error
+        for method, arguments in [("many", [keys]), ("many", [iter(keys)]), ("many", [layout(keys, "z")]), ("digests", [digests]),
+                                  ("records", [data, size]), ("arrow", [ends, data])]:
+            yield "a closed filter", shut, method, arguments, 0, ValueError
+
+    def test_keys_without_an_answer_may_be_there(self):
+        for what, f, method, arguments, answered, error in self.failing():
+            with self.subTest(what, method=method):
+                out = bytearray(50_000)
+                self.assertRaises(error, getattr(f, "contains_" + method), *arguments, out=out)
+                self.assertEqual((out.count(0), out.count(0, 0, answered), out.count(1)), (answered, answered, 50_000 - answered))
+
+    def test_keys_without_an_answer_are_new(self):
+        for what, f, method, arguments, answered, error in self.failing():
+            if f is self.f:
+                f = bloomfile.LiveFilter.in_memory(50_000, 1e-6)
+                f.add_records(b"".join(b"absent %08d" % i for i in range(50_000)), 15)
+                with self.subTest(what, method=method):
+                    out = bytearray(50_000)
+                    self.assertRaises(error, getattr(f, "add_" + method), *arguments, out=out)
+                    self.assertEqual((out.count(0), out.count(0, 0, answered), out.count(1)), (answered, answered, 50_000 - answered))
+
+    def test_arguments_that_are_refused_leave_out_as_it_was(self):
+        for method, arguments in [("many", ["abc"]), ("many", [["a"]]), ("digests", [b"1234567"]), ("records", [b"abc", 2]),
+                                  ("records", [b"ab", 1]), ("arrow", [array.array("H", [0, 1]), b"a"])]:
+            with self.subTest(method):
+                out = bytearray(b"???")
+                self.assertRaises((TypeError, ValueError), getattr(self.f, "contains_" + method), *arguments, out=out)
+                self.assertEqual(out, b"???")
+        out = bytearray(b"???")
+        self.assertRaises(TypeError, self.f.contains_many, out, out=out)
+        self.assertEqual(out, b"???")
+
+    def test_digests_that_were_not_made_stay_as_they_were(self):
+        out = array.array("Q", [7] * 3)
+        self.assertRaises(TypeError, bloomfile.hash_many, ["a", "b", 5], out=out)
+        self.assertEqual(out.tolist(), [7] * 3)
+
     def test_hash_many(self):
         expected = array.array("Q", [bloomfile.hash(key, 3) for key in self.asked])
         self.assertEqual(bloomfile.hash_many(self.asked, 3), expected.tobytes())

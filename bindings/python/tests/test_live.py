@@ -13,6 +13,7 @@ import warnings
 import bloomfile
 from bloomfile import errors
 
+from arrow_layout import MadeStream, layout
 from support import Case
 
 
@@ -51,17 +52,48 @@ class Adding(Case):
             self.assertEqual((g.info().layout, "b" in g, "a" in g), ("classic", True, False))
 
     def test_answers_after_an_error(self):
-        """No key that was not added has the answer that it was there."""
-        keys = [b"%d" % i for i in range(10_000)]
-        for number, how in enumerate((lambda f, out: f.add_many(keys, out=out), lambda f, out: f.add_many(iter(keys), out=out),
-                                      lambda f, out: f.add_digests(bloomfile.hash_many(keys, f.seed), out=out))):
-            path = self.folder / f"grows{number}"
-            with self.subTest(number), bloomfile.LiveFilter.create(path, 100, 0.001, grow=True) as f:
-                (self.folder / f"grows{number}.1").write_bytes(b"in the way of its next layer")
-                out = bytearray(b"\7" * len(keys))
+        """No key that was not added has the answer that it was there: in several chunks, groups and arrays of Arrow."""
+        keys = [b"%08d" % i for i in range(100_000)]
+        records, ends = b"".join(keys), range(0, 8 * len(keys) + 1, 8)
+        ints, longs = array.array("i", ends), array.array("q", ends)
+        arrays = {fmt: layout(keys, fmt) for fmt in ("u", "U", "vu", "w:8")}
+        halves = [layout(keys[:50_000], "z"), layout(keys[50_000:], "z")]
+        ways = {"list": lambda f, out: f.add_many(keys, out=out), "tuple": lambda f, out: f.add_many(tuple(keys), out=out),
+                "iterator": lambda f, out: f.add_many(iter(keys), out=out),
+                "digests": lambda f, out: f.add_digests(bloomfile.hash_many(keys, f.seed), out=out),
+                "unaligned": lambda f, out: f.add_digests(memoryview(b"." + bloomfile.hash_many(keys, f.seed))[1:], out=out),
+                "records": lambda f, out: f.add_records(records, 8, out=out),
+                "int": lambda f, out: f.add_arrow(ints, records, out=out),
+                "long": lambda f, out: f.add_arrow(longs, records, out=out),
+                "stream": lambda f, out: f.add_many(MadeStream(halves), out=out),
+                **{fmt: lambda f, out, made=made: f.add_many(made, out=out) for fmt, made in arrays.items()}}
+        for name, how in ways.items():
+            path = self.folder / f"grows {name}"
+            with self.subTest(name), bloomfile.LiveFilter.create(path, 3000, 0.001, grow=True) as f:
+                (self.folder / f"grows {name}.1").write_bytes(b"in the way of its next layer")
+                out = bytearray(len(keys))
                 self.assertRaises(errors.ESERIES, how, f, out)
-                self.assertEqual([key for key, answer in zip(keys, out) if answer == 0 and key not in f], [])
-                self.assertIn(1, out)
+                self.assertEqual(sum(answer != 1 and not there for answer, there in zip(out, f.contains_many(keys))), 0)
+                self.assertLessEqual(set(out), {0, 1})
+
+    def test_answers_after_an_error_in_the_first_of_several_pieces(self):
+        digests = os.urandom(8 * ((1 << 22) + 1000))
+        with bloomfile.LiveFilter.create(self.path, 3000, 0.001, grow=True) as f:
+            (self.folder / "test.bloom.1").write_bytes(b"in the way of its next layer")
+            out = bytearray(len(digests) // 8)
+            self.assertRaises(errors.ESERIES, f.add_digests, digests, out=out)
+            self.assertEqual(out.count(1), len(out))
+
+    def test_answers_before_an_error_are_kept(self):
+        f = self.live()
+        f.add_many(map(str, range(40_000)))
+
+        def keys():
+            yield from map(str, range(40_000))
+            raise LookupError
+        out = bytearray(b"\7" * 50_000)
+        self.assertRaises(LookupError, f.add_many, keys(), out=out)
+        self.assertEqual(out, bytes(32_768) + b"\1" * (50_000 - 32_768))
 
     def test_in_memory(self):
         f = bloomfile.LiveFilter.in_memory(1000, 0.001, layout="classic")

@@ -242,17 +242,19 @@ static PyObject *call(PyObject *object, const char *name)
 bool arrow_batch(const struct taker *taker, PyObject *keys, PyObject *out, PyObject **result)
 {
     *result = NULL;
+    PyObject *(*batch)(const struct taker *, PyObject *, PyObject *) = batch_array;
     PyObject *capsules = call(keys, "__arrow_c_array__");
-    if (capsules != NULL) {
-        *result = batch_array(taker, capsules, out);
-    } else {
-        if (PyErr_Occurred())
-            return true;
+    if (capsules == NULL && PyErr_Occurred() == NULL) {
+        batch = batch_stream;
         capsules = call(keys, "__arrow_c_stream__");
-        if (capsules == NULL)
-            return PyErr_Occurred() != NULL;
-        *result = batch_stream(taker, capsules, out);
     }
+    if (capsules == NULL) {
+        if (PyErr_Occurred() == NULL)
+            return false;
+        *result = output_fail(out, taker->width);
+        return true;
+    }
+    *result = batch(taker, capsules, out);
     Py_DECREF(capsules);
     return true;
 }

@@ -20,7 +20,9 @@ PyObject *batch_source(const struct taker *taker, struct source *source, PyObjec
     if (taker->width == 0 || output_begin(&output, out, source->n, taker->width)) {
         const bool apart =
             !output.given || !source_overlaps(source, output.bytes, (size_t)output.view.len);
-        if (!apart)
+        if (apart)
+            output_presume(&output);
+        else
             PyErr_SetString(PyExc_ValueError, "out lies in the memory of the keys");
         result = output_end(&output, apart && take_source(taker, source, &output));
     }
@@ -130,7 +132,7 @@ PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
         return NULL;
     o.others = PyObject_GetIter(keys);
     if (o.others == NULL)
-        return NULL;
+        return output_fail(out, taker->width);
     result = batch_objects(taker, &o, out);
     Py_DECREF(o.others);
     return result;

@@ -554,8 +554,8 @@ static PyMethodDef methods[] = {
     { "contains_many", FUNCTION(contains_many), WITH_KEYWORDS,
       "contains_many($self, keys, /, *, out=None)\n--\n\n"
       "A byte for each key, 0 or 1, in a bytearray or in `out`. keys: an iterable of bytes and "
-      "str, "
-      "or an Arrow array or stream of strings or binary without nulls." },
+      "str, or an Arrow array or stream of strings or binary without nulls. After an exception "
+      "every key without an answer has 1 in `out`." },
     { "contains_digests", FUNCTION(contains_digests), WITH_KEYWORDS,
       "contains_digests($self, digests, /, *, out=None)\n--\n\n"
       "The same for a buffer of uint64, or of 8 bytes each, made by hash_many() with this filter's "

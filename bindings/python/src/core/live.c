@@ -166,7 +166,8 @@ static PyObject *remove_key(struct filter *self, PyObject *key)
                : NULL;
 }
 
-/* After an error all count as new, added or not, so that nothing is left undone. */
+/* After an error all count as new, added or not, so that nothing is left undone; and so do those
+ * that are never tried, by output_presume(). */
 static int take(void *handle, const uint64_t *digests, size_t n, unsigned char *answers)
 {
     const int error = bloomfile_add_digests(handle, digests, n, (bool *)answers, NULL);
@@ -305,7 +306,7 @@ static PyMethodDef methods[] = {
     { "add_many", FUNCTION(add_many), WITH_KEYWORDS,
       "add_many($self, keys, /, *, out=None)\n--\n\n"
       "A byte for each key, 1 if it was new. keys as contains_many(). After an exception some may "
-      "have been added." },
+      "have been added, and in `out` every key without an answer has 1." },
     { "add_digests", FUNCTION(add_digests), WITH_KEYWORDS,
       "add_digests($self, digests, /, *, out=None)\n--\n\nThe same, of contains_digests()." },
     { "add_records", FUNCTION(add_records), WITH_KEYWORDS,

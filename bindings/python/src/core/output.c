@@ -58,16 +58,41 @@ bool output_begin(struct output *o, PyObject *given, size_t n, size_t width)
     return true;
 }
 
+/* There is no such digest: what has none stays as it is. */
+void output_presume(struct output *o)
+{
+    if (o->given && o->width == 1)
+        memset(o->bytes, 1, o->room);
+}
+
 bool output_keep_apart(struct output *o)
 {
     if (!o->given || o->room == 0)
         return true;
-    o->bytes = o->apart = PyMem_Malloc(o->room * o->width);
-    if (o->apart == NULL)
+    o->apart = PyMem_Malloc(o->room * o->width);
+    if (o->apart == NULL) {
+        output_presume(o);
         PyErr_NoMemory();
-    else /* what gets no answer stays as it is */
-        memcpy(o->apart, o->view.buf, o->room * o->width);
-    return o->apart != NULL;
+        return false;
+    }
+    memcpy(o->apart, o->view.buf, o->room * o->width);
+    o->bytes = o->apart;
+    output_presume(o);
+    return true;
+}
+
+PyObject *output_fail(PyObject *given, size_t width)
+{
+    struct output o;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    output_none(&o);
+    if (width > 0 && given != Py_None && output_begin(&o, given, OUTPUT_UNKNOWN, width)) {
+        output_presume(&o);
+        (void)output_end(&o, false);
+    }
+    PyErr_Restore(type, value, traceback);
+    return NULL;
 }
 
 void output_none(struct output *o)
@@ -111,7 +136,7 @@ PyObject *output_end(struct output *o, bool good)
     if (good && o->result != NULL && !o->given && o->done < o->room)
         good = resize(o, o->done);
     if (o->apart != NULL)
-        memcpy(o->view.buf, o->apart, o->done * o->width);
+        memcpy(o->view.buf, o->apart, o->room * o->width);
     PyMem_Free(o->apart);
     if (o->given)
         PyBuffer_Release(&o->view);

@@ -21,9 +21,17 @@ struct output {
 /* n answers of `width` bytes, 1 or 8. false: an exception is set, and there is nothing to end. */
 bool output_begin(struct output *o, PyObject *given, size_t n, size_t width);
 
-/* For keys whose memory is not known, in which the caller's buffer may lie: answers go there at the
- * end. false: an exception is set, and output_end() is due. */
+/* Gives all keys, in the caller's buffer, the answer 1 until they get their own: new, or maybe
+ * there. So no failure leaves a 0 that nobody has given. */
+void output_presume(struct output *o);
+
+/* The same for keys whose memory is not known, in which the caller's buffer may lie: answers go
+ * there at the end. false: an exception is set, and output_end() is due. */
 bool output_keep_apart(struct output *o);
+
+/* For keys that fail before the first of them comes: presumes. NULL; the exception that is set
+ * stays. */
+PyObject *output_fail(PyObject *given, size_t width);
 
 /* No answers. */
 void output_none(struct output *o);

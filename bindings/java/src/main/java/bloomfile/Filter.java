@@ -540,10 +540,37 @@ public final class Filter implements Closeable {
      * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
      */
     public long digest(byte[] key) {
+        checkHash();
+        return Xxh3.hash(key, seed);
+    }
+
+    /**
+     * The digest of a text under this filter's seed: of its UTF-8, as {@link #mayContain(CharSequence)} takes it.
+     *
+     * @param key the text
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(CharSequence key) {
+        return digest(key.toString().getBytes(StandardCharsets.UTF_8));
+    }
+
+    /**
+     * The digest of a number under this filter's seed: of its eight bytes, the least significant first.
+     *
+     * @param key the number
+     * @return what {@link #mayContainDigest} takes
+     * @throws IllegalStateException if only the application can hash: {@link Info#hashId} is not 1
+     */
+    public long digest(long key) {
+        checkHash();
+        return Xxh3.hash(key, seed);
+    }
+
+    private void checkHash() {
         if (!byXxh3) {
             throw new IllegalStateException("the hash function of " + name + " is an application's own");
         }
-        return Xxh3.hash(key, seed);
     }
 
     /**

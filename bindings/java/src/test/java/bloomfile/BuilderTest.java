@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.ObjectInputStream;
 import java.io.ObjectOutputStream;
 import java.io.OutputStream;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
@@ -108,6 +109,25 @@ public class BuilderTest {
             assertEquals(0, b.keys());
             assertArrayEquals(a.toBytes(), b.toBytes());
             assertEquals(3, b.keys());
+        }
+    }
+
+    @Test
+    public void digestsOfKeys() throws IOException {
+        String text = "žluťoučký";
+        byte[] eight = {(byte) 0xFE, -1, -1, -1, -1, -1, -1, -1};
+        try (Builder b = new Builder(new Params().seed(9)); Filter f = Filter.of(b.toBytes())) {
+            assertEquals(Xxh3.hash(text.getBytes(StandardCharsets.UTF_8), 9), f.digest(text));
+            assertEquals(f.digest(text), f.digest(new StringBuilder(text)));
+            assertEquals(Xxh3.hash(eight, 9), f.digest(-2));
+            assertEquals(f.digest(eight), f.digest(-2L));
+        }
+        long test = 5;
+        try (Builder b = new Builder(new Params().application(0x80000001, test));
+                Filter f = Filter.of(ByteBuffer.wrap(b.toBytes()), Filter.Options.DEFAULT.applications())) {
+            assertThrows(IllegalStateException.class, () -> f.digest(eight));
+            assertThrows(IllegalStateException.class, () -> f.digest(text));
+            assertThrows(IllegalStateException.class, () -> f.digest(-2));
         }
     }
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Building, opening, asking, closing."""
 
+import array
 import dataclasses
+import errno
 import gc
 import os
 import pathlib
@@ -88,6 +90,30 @@ class Building(Case):
             with self.assertRaises(ValueError):
                 use()
         b.close()
+
+
+    def test_a_builder_that_lacks_keys_does_not_finish(self):
+        def keys():
+            yield "a"
+            raise KeyError("the source has failed")
+        self.build(["old"])
+        for error, name, *arguments in (
+                (KeyError, "add_many", keys()), (TypeError, "add_many", ["a", 7]), (ValueError, "add_digests", b"1234567"),
+                (TypeError, "add_records", [1]), (ValueError, "add_arrow", array.array("i", [0, 9]), b"a")):
+            with self.subTest(arguments), bloomfile.Builder() as b:
+                self.assertRaises(error, getattr(b, name), *arguments)
+                b.add_many(["a", "b"])
+                for end in b.to_bytes, lambda: b.finish(self.path, replace=True):
+                    with self.assertRaisesRegex(OSError, "keys may be missing: add all to another Builder") as raised:
+                        end()
+                    self.assertEqual(raised.exception.errno, errno.ECANCELED)
+                self.assertEqual(raised.exception.filename, str(self.path))
+            self.assertRaises(ValueError, b.to_bytes)
+        self.assertIn("old", bloomfile.Filter(self.path))
+        with bloomfile.Builder() as b:
+            self.assertRaises(TypeError, b.add, 7)  # whoever goes on knows which key is not in it
+            b.add("7")
+            self.assertIn("7", bloomfile.Filter.from_bytes(b.to_bytes()))
 
 
 class Opening(Case):

@@ -4,6 +4,7 @@
 #include "builder.h"
 
 #include <bloomfile.h>
+#include <errno.h>
 
 #include "batch.h"
 #include "convert.h"
@@ -17,6 +18,7 @@ struct builder {
     uint64_t seed;
     unsigned born; /* where it was made; 0: not yet */
     bool crowd;    /* threads may add at once */
+    bool cut;      /* an exception ended a batch: keys may be missing */
 };
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -129,28 +131,36 @@ static PyObject *add_digest(struct builder *self, PyObject *object)
     return convert_u64(object, &digest) ? add_one(self, digest) : NULL;
 }
 
+/* What a batch returns. Nobody knows how many of its keys were added before an exception. */
+static PyObject *ended(struct builder *self, PyObject *result)
+{
+    if (result == NULL)
+        self->cut = true;
+    return result;
+}
+
 static PyObject *add_many(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return batch_keys_of(&taker, args, keywords);
+    return ended(self, batch_keys_of(&taker, args, keywords));
 }
 
 static PyObject *add_digests(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return batch_digests_of(&taker, args, keywords);
+    return ended(self, batch_digests_of(&taker, args, keywords));
 }
 
 static PyObject *add_records(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return batch_records_of(&taker, args, keywords);
+    return ended(self, batch_records_of(&taker, args, keywords));
 }
 
 static PyObject *add_arrow(struct builder *self, PyObject *args, PyObject *keywords)
 {
     const struct taker taker = taker_of(self);
-    return batch_arrow_of(&taker, args, keywords);
+    return ended(self, batch_arrow_of(&taker, args, keywords));
 }
 
 /* ---- finishing */
@@ -185,6 +195,23 @@ static PyObject *set_tag(struct builder *self, PyObject *object)
     return Py_NewRef(Py_None);
 }
 
+/* For finishing: a filter that lacks a key would deny it. */
+static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
+{
+    bloomfile_builder *b = enter_alone(self);
+    if (b == NULL || !self->cut)
+        return b;
+    turn_leave_alone(&self->turn);
+    PyObject *error = PyObject_CallFunction(
+        PyExc_OSError, "isO", ECANCELED,
+        "an exception ended an earlier add, so keys may be missing: add all to another Builder",
+        path);
+    if (error != NULL)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    return NULL;
+}
+
 static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords)
 {
     static char *names[] = { "path", "replace", NULL };
@@ -194,7 +221,7 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
                                      &replace))
         return NULL;
     PyObject *bytes = path_bytes(path);
-    bloomfile_builder *b = bytes != NULL ? enter_alone(self) : NULL;
+    bloomfile_builder *b = bytes != NULL ? enter_whole(self, path) : NULL;
     if (b != NULL) {
         const char *name = PyBytes_AsString(bytes);
         PyThreadState *python = PyEval_SaveThread();
@@ -214,7 +241,7 @@ static PyObject *to_bytes(struct builder *self, PyObject *unused)
     (void)unused;
     void *image;
     size_t size;
-    bloomfile_builder *b = enter_alone(self);
+    bloomfile_builder *b = enter_whole(self, Py_None);
     if (b == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
@@ -278,7 +305,8 @@ static PyMethodDef methods[] = {
       "set_tag($self, tag, /)\n--\n\nReplaces the tag, of at most 16 bytes." },
     { "finish", FUNCTION(finish), WITH_KEYWORDS,
       "finish($self, path, *, replace=False)\n--\n\n"
-      "Writes the filter: all of it appears at the path, on disk, or nothing." },
+      "Writes the filter: all of it appears at the path, on disk, or nothing. After an exception from "
+      "add_many() or another batch it refuses, with errno ECANCELED: keys may be missing." },
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\nThe filter as bytes, for Filter.from_bytes()." },
     { "close", FUNCTION(close_method), METH_NOARGS,

@@ -113,7 +113,7 @@ def case_build(work, rows, how, parts=MAPS, slices=None, live=False):
     warm(case)
     begun = time.monotonic()
     if how == "slices":
-        bloomfile_spark.build(keys, "url", case.path(), n=rows, fpr=FPR, replace=True, slices=slices and int(slices))
+        bloomfile_spark.build(keys, "url", case.path(), capacity=rows, fpr=FPR, replace=True, slices=slices and int(slices))
         seconds = time.monotonic() - begun
         asked = bloomfile_spark.maybe_contains(case.path())
     else:
@@ -140,7 +140,7 @@ def case_join(work, rows, how):
         found = log.join(known, "url", "left_anti").count()
     else:
         if how == "bloomfile":
-            bloomfile_spark.build(known, "url", path, n=rows // 10, fpr=FPR, replace=True)
+            bloomfile_spark.build(known, "url", path, capacity=rows // 10, fpr=FPR, replace=True)
             bloomfile_spark.register(case.spark, "asked", path)
             maybe = "bloomfile.asked(url)"
         else:

@@ -70,25 +70,27 @@ class Function:
         return f"<bloomfile_spark.Function {self.name}>"
 
 
-def build(rows, key, path, n=None, fpr=0.01, *, replace=False, slices=None, seed=0, label=""):
+def build(rows, key, path, capacity=None, fpr=0.01, *, replace=False, slices=None, seed=0, label="", framing=None):
     """Build a filter of a column and publish it at `path`, complete or not at all. Returns a `Report`.
 
-    rows     a DataFrame; or an RDD of keys, with None for `key` and with `n`: Python workers hash them, which need bloomfile
+    rows     a DataFrame; or an RDD of keys, with None for `key` and a capacity: Python workers hash them, which need bloomfile
     key      a column, or its name: strings (as UTF-8), binary, or integers (8 bytes, little-endian). A null is no key
     path     on storage that the driver and all executors share
-    n        different keys to size it for. More are an error. None: they are estimated first, in a pass of its own
+    capacity different keys to size it for. More are an error. None: they are estimated first, in a pass of its own
     fpr      the false-positive rate
     replace  whether a filter that is there may be replaced
     slices   of how many it is made, each by a task; None: one for each 4 million keys
     seed     of the hash
     label    text for people, in the file
+    framing  how keys lie in files, for programs that ask with such: "lines", as bfcreate writes down, "lines-crlf", "null", or
+             the size of records. None: the file does not say
 
     Raises `Error`, after which what was at `path` is there as it was; ValueError for what can be no key, or no number.
     """
     signed = _signed(seed)
     if isinstance(rows, RDD):
-        if key is not None or n is None:
-            raise ValueError("an RDD of keys has no columns: key is None, and n is needed")
+        if key is not None or capacity is None:
+            raise ValueError("an RDD of keys has no columns: key is None, and a capacity is needed")
         spark = SparkSession.builder.getOrCreate()
         rows = spark.createDataFrame(rows.mapPartitions(lambda keys: _digests(keys, seed)), "digests binary")
         java = _package(spark)
@@ -98,8 +100,10 @@ def build(rows, key, path, n=None, fpr=0.01, *, replace=False, slices=None, seed
         made = java.FilterBuild(rows._jdf, (key if isinstance(key, Column) else rows[key])._jc)
     with _Errors():
         made = made.fpr(float(fpr)).seed(signed).label(label).replace(bool(replace))
-        if n is not None:
-            made = made.capacity(int(n))
+        if framing is not None:
+            made = made.framing(framing if isinstance(framing, str) else f"fixed {int(framing)}")
+        if capacity is not None:
+            made = made.capacity(int(capacity))
         if slices is not None:
             made = made.slices(int(slices))
         return Report(made.write(str(path)))

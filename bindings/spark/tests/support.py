@@ -55,9 +55,9 @@ def urls(spark, first, last, parts=4):
 
 
 def reference(path, numbers, *options):
-    """What bfcreate makes of the keys of urls(). Read as CSV they are no lines, which the header would tell."""
+    """What bfcreate makes of the keys of urls()."""
     text = "".join(f"http://example.org/{i}\n" for i in numbers)
-    subprocess.run([os.path.join(TOOLS, "bfcreate"), "-qf", "--csv", "--field", "1", *options, path, "-"],
+    subprocess.run([os.path.join(TOOLS, "bfcreate"), "-qf", *options, path, "-"],
                    input=text.encode(), check=True)
     return read(path)
 

@@ -22,7 +22,7 @@ class Ask(SparkTest):
 
     def setUp(self):
         super().setUp()
-        build(self.keys, "url", self.path, n=N)
+        build(self.keys, "url", self.path, capacity=N)
 
     def test_no_key_is_lost_and_few_others_found(self):
         asked = maybe_contains(self.path)
@@ -61,7 +61,7 @@ class Ask(SparkTest):
 
     def test_integers_of_all_sizes(self):
         path = os.path.join(self.folder, "ids.bloom")
-        build(self.keys, "id", path, n=N)
+        build(self.keys, "id", path, capacity=N)
         asked = register(self.spark, "in_ids", path)
         for kind in "bigint", "int":
             self.assertEqual(self.keys.where(asked(functions.col("id").cast(kind))).count(), N)
@@ -80,7 +80,7 @@ class Ask(SparkTest):
     def test_strings_that_are_no_utf8(self):
         path = os.path.join(self.folder, "odd.bloom")
         odd = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
-        build(odd, "s", path, n=1000)
+        build(odd, "s", path, capacity=1000)
         asked = register(self.spark, "in_odd", path)
         self.assertEqual(odd.where(asked("s")).count(), 1000)
         self.assertEqual(odd.where("in_odd(s)").count(), 1000)
@@ -99,7 +99,7 @@ class Ask(SparkTest):
     def test_file_replaced_after_registering(self):
         asked = maybe_contains(self.path)
         self.assertEqual(self.keys.where(asked("url")).count(), N)
-        build(self.others, "url", self.path, n=N, replace=True)
+        build(self.others, "url", self.path, capacity=N, replace=True)
         self.assertEqual(self.keys.where(asked("url")).count(), N)
         again = maybe_contains(self.path)
         self.assertEqual(self.others.where(again("url")).count(), N)
@@ -107,7 +107,7 @@ class Ask(SparkTest):
     def test_file_overwritten_in_place(self):
         asked = maybe_contains(self.path)
         other = os.path.join(self.folder, "other.bloom")
-        build(self.others, "url", other, n=N)
+        build(self.others, "url", other, capacity=N)
         with open(self.path, "r+b") as file:
             file.write(read(other))
         self.assertEqual(self.keys.where(asked("url")).count(), N)
@@ -121,7 +121,7 @@ class Ask(SparkTest):
     def test_files_of_one_name(self):
         other = os.path.join(self.folder, "other")
         os.mkdir(other)
-        build(self.others, "url", os.path.join(other, "urls.bloom"), n=N)
+        build(self.others, "url", os.path.join(other, "urls.bloom"), capacity=N)
         one, two = maybe_contains(self.path), maybe_contains(os.path.join(other, "urls.bloom"))
         self.assertEqual(self.keys.where(one("url")).count(), N)
         self.assertEqual(self.others.where(two("url")).count(), N)
@@ -175,7 +175,7 @@ class Sharing(SparkTest):
 
     def session(self):
         spark = start(spark__bloomfile__dir=self.shared)
-        build(urls(spark, 0, N), "url", self.path, n=N, replace=True)
+        build(urls(spark, 0, N), "url", self.path, capacity=N, replace=True)
         return spark
 
     def files(self):

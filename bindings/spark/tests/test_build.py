@@ -27,7 +27,7 @@ class Build(SparkTest):
     def test_is_that_of_bfcreate_header_included(self):
         wanted = self.wanted(range(N), "-n", str(N))
         for slices in (1, 2, 7, None):
-            report = build(self.keys, "url", self.path, n=N, replace=True, slices=slices)
+            report = build(self.keys, "url", self.path, capacity=N, replace=True, slices=slices, framing="lines")
             self.assertEqual(read(self.path), wanted, slices)
             self.assertEqual(report.keys, N)
             self.assertEqual(report.slices, slices or 1)
@@ -35,22 +35,32 @@ class Build(SparkTest):
 
     def test_rate_seed_label(self):
         wanted = self.wanted(range(N), "-n", "1M", "-p", "0.001", "-s", "0xfedcba9876543210", "--label", "größer")
-        build(self.keys, "url", self.path, n=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5)
+        build(self.keys, "url", self.path, capacity=1_000_000, fpr=0.001, seed=0xFEDCBA9876543210, label="größer", slices=5, framing="lines")
         self.assertEqual(read(self.path), wanted)
+
+    def test_framing(self):
+        """Information in the header, on which nothing else depends."""
+        wanted = self.wanted(range(N), "-n", str(N))
+        bodies = set()
+        for framing in None, "lines", "null", 32:
+            build(self.keys, "url", self.path, capacity=N, replace=True, framing=framing)
+            self.assertEqual(read(self.path) == wanted, framing == "lines", framing)
+            bodies.add(read(self.path)[HEADER:])
+        self.assertEqual(bodies, {wanted[HEADER:]})
 
     def test_repetitions_and_nulls_are_no_keys(self):
         twice = self.keys.union(self.keys).select(functions.when(functions.col("id") % 3 != 0, functions.col("url")).alias("u"))
         wanted = self.wanted([i for i in range(N) if i % 3], "-n", str(N))
-        self.assertEqual(build(twice, "u", self.path, n=N, slices=3).keys, N - len(range(0, N, 3)))
+        self.assertEqual(build(twice, "u", self.path, capacity=N, slices=3, framing="lines").keys, N - len(range(0, N, 3)))
         self.assertEqual(read(self.path), wanted)
 
     def test_binary_is_taken_as_it_is(self):
-        build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, n=N)
+        build(self.keys.select(functions.col("url").cast("binary").alias("b")), "b", self.path, capacity=N, framing="lines")
         self.assertEqual(read(self.path), self.wanted(range(N), "-n", str(N)))
 
     def test_strings_that_are_no_utf8_keep_their_bytes(self):
         keys = self.spark.range(1000).select(functions.expr("cast(unhex(concat('FFC3', hex(id + 4096))) as string) as s"))
-        build(keys, "s", self.path, n=1000)
+        build(keys, "s", self.path, capacity=1000)
         wanted = os.path.join(self.folder, "wanted")
         raw = b"".join(b"\xff\xc3" + (i + 4096).to_bytes(2, "big") for i in range(1000))
         subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "-x", "4", "-n", "1000", wanted, "-"], input=raw, check=True)
@@ -59,18 +69,18 @@ class Build(SparkTest):
     def test_rdd_of_keys(self):
         some = list(range(0, 20_000)) * 2
         keys = self.spark.sparkContext.parallelize(some, 3).map(lambda i: None if i % 2 else f"http://example.org/{i}")
-        self.assertEqual(build(keys, None, self.path, n=10_000, seed=7).keys, 10_000)
+        self.assertEqual(build(keys, None, self.path, capacity=10_000, seed=7, framing="lines").keys, 10_000)
         self.assertEqual(read(self.path), self.wanted(range(0, 20_000, 2), "-n", "10000", "-s", "7"))
         numbers = self.spark.sparkContext.parallelize([-1, 0, 1 << 62])
         other = os.path.join(self.folder, "other")
-        build(numbers, None, self.path, n=3, replace=True)
-        build(self.spark.createDataFrame([(-1,), (0,), (1 << 62,)], "i bigint"), "i", other, n=3)
+        build(numbers, None, self.path, capacity=3, replace=True)
+        build(self.spark.createDataFrame([(-1,), (0,), (1 << 62,)], "i bigint"), "i", other, capacity=3)
         self.assertEqual(read(self.path), read(other))
         with self.assertRaisesRegex(Exception, "not bool"):
-            build(self.spark.sparkContext.parallelize([True]), None, self.path, n=3, replace=True)
-        for wrong in {"n": None}, {"key": "k"}:
+            build(self.spark.sparkContext.parallelize([True]), None, self.path, capacity=3, replace=True)
+        for wrong in {"capacity": None}, {"key": "k"}:
             with self.assertRaisesRegex(ValueError, "an RDD of keys has no columns"):
-                build(numbers, path=self.path, **{"n": 3, "key": None, **wrong})
+                build(numbers, path=self.path, **{"capacity": 3, "key": None, **wrong})
 
     def test_integers_are_eight_bytes_little_endian(self):
         numbers = [-(1 << 63), -70000, -1, 0, 1, 127, 128, 70000, (1 << 63) - 1]
@@ -79,7 +89,7 @@ class Build(SparkTest):
             some = [i for i in numbers if -(1 << bits - 1) <= i < 1 << bits - 1]
             keys = self.spark.createDataFrame([(i,) for i in some] + [(None,)], "i bigint").select(
                 functions.col("i").cast(kind))
-            build(keys, "i", self.path, n=9, replace=True)
+            build(keys, "i", self.path, capacity=9, replace=True)
             raw = b"".join(i.to_bytes(8, "little", signed=True) for i in some)
             subprocess.run([os.path.join(TOOLS, "bfcreate"), "-qf", "-x", "8", "-n", "9", wanted, "-"], input=raw, check=True)
             self.assertEqual(read(self.path)[HEADER:], read(wanted)[HEADER:], kind)
@@ -88,16 +98,16 @@ class Build(SparkTest):
         row = self.spark.range(1)
         for kind in "double", "date", "timestamp", "decimal(10,0)", "boolean":
             with self.assertRaisesRegex(ValueError, "keys are strings .* not " + kind.replace("(", r"\(").replace(")", r"\)")):
-                build(row.select(functions.lit(None).cast(kind).alias("x")), "x", self.path, n=1)
+                build(row.select(functions.lit(None).cast(kind).alias("x")), "x", self.path, capacity=1)
         self.only()
 
     def test_no_rows(self):
-        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, n=N, slices=4).keys, 0)
+        self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, capacity=N, slices=4, framing="lines").keys, 0)
         self.assertEqual(read(self.path), self.wanted([], "-n", str(N), "--allow-empty"))
         self.assertEqual(build(self.keys.where("id < 0"), "url", self.path, replace=True).capacity, 1)
 
     def test_number_of_keys_is_estimated(self):
-        report = build(self.keys, "url", self.path, slices=3)
+        report = build(self.keys, "url", self.path, slices=3, framing="lines")
         self.assertEqual(report.keys, N)
         self.assertLessEqual(report.keys, report.capacity)
         self.assertLess(report.capacity, 1.07 * N)
@@ -105,56 +115,56 @@ class Build(SparkTest):
 
     def test_more_keys_than_planned_are_an_error(self):
         with self.assertRaisesRegex(Error, f"sized for {N - 1} keys, and there are {N}; give that"):
-            build(self.keys, "url", self.path, n=N - 1, slices=3)
+            build(self.keys, "url", self.path, capacity=N - 1, slices=3)
         self.only()
 
     def test_file_that_exists(self):
-        build(self.keys.where("id < 9"), "url", self.path, n=9)
+        build(self.keys.where("id < 9"), "url", self.path, capacity=9)
         before = read(self.path)
         with self.assertRaisesRegex(Error, "it exists; allow to replace"):
-            build(self.keys, "url", self.path, n=N)
+            build(self.keys, "url", self.path, capacity=N)
         self.assertEqual(read(self.path), before)
-        build(self.keys, "url", self.path, n=N, replace=True)
+        build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(len(read(self.path)), len(self.wanted()))
         with open(self.path, "wb") as file:
             file.write(b"a letter that somebody wrote")
         with self.assertRaisesRegex(Error, "it is no filter"):
-            build(self.keys, "url", self.path, n=N, replace=True)
+            build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), b"a letter that somebody wrote")
         with self.assertRaisesRegex(Error, "it is no filter"):
-            build(self.keys, "url", self.folder, n=N, replace=True)
+            build(self.keys, "url", self.folder, capacity=N, replace=True)
 
     def test_live_filter_is_not_replaced(self):
         subprocess.run([os.path.join(TOOLS, "bfcreate"), "-q", "--live", "-n", "100", self.path], check=True)
         before = read(self.path)
         with self.assertRaisesRegex(Error, "it is a live filter"):
-            build(self.keys, "url", self.path, n=N, replace=True)
+            build(self.keys, "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
     def test_filter_with_keys_is_not_replaced_by_none(self):
-        build(self.keys, "url", self.path, n=N)
+        build(self.keys, "url", self.path, capacity=N)
         before = read(self.path)
         with self.assertRaisesRegex(Error, "the new filter has no keys"):
-            build(self.keys.where("id < 0"), "url", self.path, n=N, replace=True)
+            build(self.keys.where("id < 0"), "url", self.path, capacity=N, replace=True)
         self.assertEqual(read(self.path), before)
         self.only("urls.bloom")
 
     def test_old_file_is_replaced_at_once(self):
-        build(self.keys.where("id < 9"), "url", self.path, n=9)
+        build(self.keys.where("id < 9"), "url", self.path, capacity=9)
         with open(self.path, "rb") as old:
             before = read(self.path)
-            build(self.keys, "url", self.path, n=N, replace=True)
+            build(self.keys, "url", self.path, capacity=N, replace=True)
             self.assertEqual(old.read(), before)
 
     def test_missing_column_and_bad_numbers(self):
-        for wrong in {"n": -1}, {"fpr": 1.5}, {"slices": 0}, {"label": "x" * 113}:
+        for wrong in {"capacity": -1}, {"fpr": 1.5}, {"slices": 0}, {"label": "x" * 113}, {"framing": "words"}, {"framing": 0}:
             with self.assertRaises((Error, ValueError)):
-                build(self.keys, "url", self.path, **{"n": 9, **wrong})
+                build(self.keys, "url", self.path, **{"capacity": 9, **wrong})
         with self.assertRaises(ValueError):
-            build(self.keys, "url", self.path, n=9, seed=-1)
+            build(self.keys, "url", self.path, capacity=9, seed=-1)
         with self.assertRaisesRegex(Exception, "nothing_like_it"):
-            build(self.keys, "nothing_like_it", self.path, n=9)
+            build(self.keys, "nothing_like_it", self.path, capacity=9)
         self.only()
 
     def test_leftovers_are_told_and_removed_when_old(self):
@@ -167,7 +177,7 @@ class Build(SparkTest):
                 pass
         for folder in old, other, longer:
             os.utime(folder, (0, 0))
-        self.assertEqual(build(self.keys, "url", self.path, n=N).leftovers, ["file:" + young])
+        self.assertEqual(build(self.keys, "url", self.path, capacity=N).leftovers, ["file:" + young])
         self.only("urls.bloom", *(os.path.basename(folder) for folder in (young, other, longer)))
 
 

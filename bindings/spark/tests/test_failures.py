@@ -66,7 +66,8 @@ class Failures(SparkTest):
         return "faulty://" + self.path
 
     def make(self, path, keys=None):
-        return build(urls(self.spark, 0, N) if keys is None else keys, "url", path, n=N, slices=self.slices, replace=True)
+        return build(urls(self.spark, 0, N) if keys is None else keys, "url", path, capacity=N, slices=self.slices, replace=True,
+                     framing="lines")
 
 
 class Tasks(Failures):
@@ -232,7 +233,7 @@ def driver(path):
     keys = urls(spark, 0, N).cache()
     keys.count()
     print(spark._jvm.java.lang.ProcessHandle.current().pid(), flush=True)
-    build(keys, "url", path, n=N, slices=Failures.slices, replace=True)
+    build(keys, "url", path, capacity=N, slices=Failures.slices, replace=True, framing="lines")
     print("done", flush=True)
 
 

@@ -11,8 +11,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 
 /**
- * Makes a sealed filter, or a slice of one, from keys or digests in any order: byte for byte what {@code bfcreate} makes of
- * them. Repetitions count once.
+ * Makes a sealed filter, or a slice of one, from keys or digests in any order: with {@link Params#framing framing("lines")}
+ * byte for byte what {@code bfcreate} makes of them. Repetitions count once.
  *
  * <p>Digests are kept until the filter is written, 8 bytes each: in memory up to {@link Params#memory}, and from there on
  * in a temporary file. On top of that a builder takes at most 6 MiB, 4 bytes for each page of 4096 bytes of the filter, and

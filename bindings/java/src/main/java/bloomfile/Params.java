@@ -8,7 +8,8 @@ import java.util.Arrays;
 
 /**
  * What a filter is to be: how large, of which layout, and what its header says. Each method sets one thing and returns this
- * object; what is not set has the defaults of {@code bfcreate}, so that the same keys make the same file.
+ * object; what is not set has the defaults of {@code bfcreate}, but for {@link #framing}: with {@code "lines"} the same keys make
+ * the same file.
  *
  * <p>Not safe for use by several threads while it is being set. A {@link Builder} takes a copy. Values are checked when a
  * Builder is made.

@@ -216,14 +216,14 @@ class ToolTest(unittest.TestCase):
         return result.stdout
 
     def create(self, *arguments, name="filter.bloom", **options):
-        """The bytes of the file that bfcreate makes from these options and inputs."""
-        self.assertEqual(self.output("bfcreate", "-f", "--allow-empty", "--overfull", name,
+        """The bytes of the file that bfcreate makes from these options and inputs, of any bytes."""
+        self.assertEqual(self.output("bfcreate", "-f", "--as-is", "--allow-empty", "--overfull", name,
                                      *arguments, **options), b"")
         return self.read(name)
 
     def query(self, *arguments, **options):
         """The keys that bfquery prints, one a line."""
-        out = self.output("bfquery", *arguments, **options)
+        out = self.output("bfquery", "--as-is", *arguments, **options)
         self.assertTrue(out == b"" or out.endswith(b"\n"))
         return out.split(b"\n")[:-1]
 

@@ -61,7 +61,7 @@ class Counts(AddTest):
     def test_any_bytes_and_sizes(self):
         keys = [b"", b"\0", b"a\0b", b"a\r", b"\xff\xfe", b"x" * 2**20, b"y" * 3_000_000, b"-q"]
         self.create_live("-n", 100, "-p", "1e-9")
-        self.assertEqual(self.add("live", stdin=lines(*keys)), "8 keys, 8 new\n")
+        self.assertEqual(self.add("--as-is", "live", stdin=lines(*keys)), "8 keys, 8 new\n")
         others = [b"\0\0", b"a", b"a\0", b"x" * (2**20 - 1), b"\xfe\xff"]
         self.assertEqual(self.query("live", stdin=lines(*keys, *others)), keys)
 

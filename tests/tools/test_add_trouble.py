@@ -86,7 +86,7 @@ class CommandLine(TroubleTest):
     def test_little_memory(self):
         with open(self.folder / "one-long-key", "wb") as file:
             file.truncate(2**26)
-        message = self.trouble("bfadd", "live", "one-long-key", names=["one-long-key"],
+        message = self.trouble("bfadd", "--as-is", "live", "one-long-key", names=["one-long-key"],
                                changes=True, preexec_fn=lambda:
                                resource.setrlimit(resource.RLIMIT_AS, (2**26, 2**26)))
         self.assertIn(NO_MEMORY, message)

@@ -26,9 +26,9 @@ class CommonTest(ToolTest):
         """These lines are printed, and the number of them by --count."""
         expected = sorted(expected)
         status = 0 if expected else 1
-        self.assertEqual(self.output("bfcommon", *arguments, status=status, **options),
+        self.assertEqual(self.output("bfcommon", "--as-is", *arguments, status=status, **options),
                          lines(*expected))
-        self.assertEqual(self.output("bfcommon", "--count", *arguments, status=status, **options),
+        self.assertEqual(self.output("bfcommon", "--as-is", "--count", *arguments, status=status, **options),
                          b"%d\n" % len(expected))
 
     def check_both(self, *names, options=()):

@@ -26,7 +26,7 @@ class EveryKey(ToolTest):
     """A filter has each key and their exact number, so it was made of these keys and no others."""
 
     def check(self, keys, data, *form, means=(), name="filter.bloom"):
-        self.output("bfcreate", "-f", "-p", "1e-6", *form, *means, name, stdin=data)
+        self.output("bfcreate", "-f", "--as-is", "-p", "1e-6", *form, *means, name, stdin=data)
         self.assertEqual(craft.Image(self.read(name), name).record["n"], len(set(keys)))
         return self.read(name)
 
@@ -36,8 +36,8 @@ class EveryKey(ToolTest):
                 for means in ([], ["-j1"], ["-j", 2], ["-j3", "--memory", LITTLE],
                               ["--threads=16", f"--memory={LITTLE}"])}
         self.assertEqual(len(made), 1)
-        self.assertEqual(self.output("bfquery", *form, "filter.bloom", stdin=data), data)
-        self.output("bfquery", "-v", "-q", *form, "filter.bloom", stdin=data, status=1)
+        self.assertEqual(self.output("bfquery", "--as-is", *form, "filter.bloom", stdin=data), data)
+        self.output("bfquery", "--as-is", "-v", "-q", *form, "filter.bloom", stdin=data, status=1)
 
     def test_keys_of_all_lengths_at_all_places(self):
         for longest in 3, 70, 200:

@@ -94,7 +94,7 @@ class Numbers(TroubleTest):
 
         with open(self.folder / "one-long-key", "wb") as file:
             file.truncate(2**26)
-        message = self.refused(inputs=["one-long-key"], names=["one-long-key"], preexec_fn=limit)
+        message = self.refused("--as-is", inputs=["one-long-key"], names=["one-long-key"], preexec_fn=limit)
         self.assertIn(NO_MEMORY, message)
         self.write("many-keys", os.urandom(2**25))
         message = self.refused("-x4", "-j1", inputs=["many-keys"], preexec_fn=limit)

@@ -29,7 +29,7 @@ exec sh -c "$*"
 class Parallel(Distributed):
     def test_same_body(self):
         self.check_each_input(lambda jobs, says: self.output(
-            "build.sh", "-f", "-j", jobs, "filter", "keys", "-n", N, says=says))
+            "build.sh", "-f", "-j", jobs, "filter", "keys", "-n", N, "--as-is", says=says))
 
     def test_options_reach_every_part(self):
         self.write("my keys", INPUTS["many"])

@@ -360,14 +360,14 @@ class Keys(InspectTest):
         others = [b"no 1", b"no \x1b[2J", b"\xff\x00", "né".encode(), b"no " + b"x" * 500, b"no 6"]
         self.write("list", lines(*KEYS[:10], *others))
         self.write("roomy", file_form("classic", 20_000, 10, KEYS))
-        report = self.report("--keys", "list", "roomy")
+        report = self.report("--as-is", "--keys", "list", "roomy")
         self.assertEqual((report["status"], report["error"]), (1, None))
         keys = report["keys"]
         self.assertEqual((keys["checked"], keys["missing"]), (16, 6))
         self.assertEqual(keys["first_missing"][:4],
                          ["no 1", r"no \033[2J", r"\377\000", "né"])
         self.assertEqual(len(keys["first_missing"]), 5)
-        page = self.page("--keys", "list", "roomy", status=1)
+        page = self.page("--as-is", "--keys", "list", "roomy", status=1)
         self.assertIn("6 of 16 keys missing", page.splitlines()[0])
         self.assertIn("and 1 more", page)
         self.assertNotRegex(page, r"[\x00-\x09\x0b-\x1f\x7f]")

@@ -113,7 +113,7 @@ class Inputs(KindTest):
 
     def test_what_is_as_it_should_be_is_not_told(self):
         for data in (b"", b"\n", b"a\n", b"a\r", b"a\r\nb\n", b"\n\r\n", b"a\n\r\n", b"BZhang\n" * 9,
-                     b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\0b\n" * 90, b"a\xef\xbb\xbf\n"):
+                     b"\x1f\x8b\n", "ünïcödé\n".encode(), b"a\xef\xbb\xbf\n"):
             self.write("keys", data)
             for tool, *words in self.commands()[1:]:
                 self.assertEqual(self.said(tool, *words, "keys"), "", (tool, data))
@@ -123,12 +123,61 @@ class Inputs(KindTest):
         self.write("letters", b"".join(b"%c\0" % letter for letter in b"abcdefghijklmnopq"))
         self.write("numbers", b"".join(struct.pack("<H", i) for i in range(1, 200)))
         self.write("dos", b"abc\r\n" * 9)
-        for words in ["-0", "letters"], ["-x2", "numbers"], ["-x5", "dos"], ["-0", "dos"]:
+        for words in ["-0", "letters"], ["-x2", "numbers"], ["-x5", "dos"]:
             for tool in "bfuniq", "bfcreate":
                 self.assertEqual(self.said(tool, *(["-f", "new"] if tool == "bfcreate" else []),
                                            *words), "", words)
         self.write("packed", KINDS["gz"][0])
         self.assertIn("gzip data", self.said("bfuniq", "-0", "packed"))
+
+    def told_by_all(self, words, data, message):
+        """An input, and the same through a pipe, of which a tool may see little at first."""
+        self.write("keys", data)
+        commands = self.commands()
+        self.write("other", b"other")
+        for tool, *others in commands:
+            with self.subTest(tool, words=words, data=data[:20]):
+                said = self.said(tool, *words, *others, "keys").splitlines()
+                said = [line for line in said if " was made for " not in line]
+                self.assertEqual(said, [f"{tool}: keys: {message}"] if message else [])
+                self.assertNotIn("zero byte", self.said(tool, "--as-is", "-q", *words, *others, "keys")
+                                 .replace("that end with a zero byte (-0)", ""))
+        process = self.start("bfcommon", *words, "-", "other")
+        for piece in data[:5], data[5:]:
+            process.stdin.write(piece)
+            process.stdin.flush()
+            self.until_read(process)
+        said = self.result(process)[2].decode()
+        self.assertEqual(said, f"bfcommon: standard input: {message}\n" if message else "")
+
+    def test_zero_bytes_in_lines(self):
+        """As what find -print0 writes, without -0, and binary data."""
+        for data in (b"./a\0./b\0", b"a\0b\n" * 90, TEXT + b"\0", b"\x7fELF\2\1\1\0\0\0\n"):
+            self.told_by_all([], data, "there are zero bytes, which are taken for a part of the key "
+                                       "(-0 is for keys that end with one)")
+        self.assertIn("a part of the key (-0", self.said("bfcreate", "made", stdin=b"./a\0./b\0"))
+        self.write("table", b'"a\0",b\n')
+        self.assertEqual(self.said("bfuniq", "--csv", "--field", 1, "table"),
+                         "bfuniq: table: there are zero bytes, which are taken for a part of the key\n")
+
+    def test_lines_where_keys_end_with_zero_bytes(self):
+        for data in b"a\nb\n", b"key\n", b"a\nb", CRLF, TEXT * 40:
+            self.told_by_all(["-0"], data, "there are newlines and no zero byte, with which keys "
+                                           "end (without -0 each line is a key)")
+        for data in b"key", b"two\nlines\0", b"a\nb\0c\nd", b"key 1\nkey 2\n\0" * 9:
+            self.told_by_all(["-0"], data, None)
+
+    def test_it_is_told_while_more_is_waited_for(self):
+        """An input that does not end would go into memory without a word."""
+        for tool, words in ("bfuniq", []), ("bfcommon", ["-", "other"]):
+            self.write("other", b"other\0")
+            process = self.start(tool, "-0", *words)
+            for _ in range(200):
+                process.stdin.write(b"a line of a log\n" * 64)
+                process.stdin.flush()
+                self.until_read(process)
+            self.assertIn(b"newlines and no zero byte", process.stderr.readline())
+            self.result(process)
 
     def test_a_list_of_names_is_no_list_of_keys(self):
         self.write("names", b"filter\r\n")
@@ -161,7 +210,7 @@ class Framings(ToolTest):
             for make in (["bfcreate", "-f", "made"], ["bfcreate", "-f", "--live", "-n", 10, "made"],
                          ["bfuniq", "--filter", "made"]):
                 (self.folder / "made").unlink(missing_ok=True)
-                self.output(*make, *words, **({} if "--live" in make else {"stdin": b"abc\0"}))
+                self.output(*make, *words, **({} if "--live" in make else {"stdin": b"abcd"}))
                 self.assertEqual(self.inspected("made")["header"]["framing"], name)
         self.output("bfuniq", "-0", "--filter", "seen", "--generations", 2, "--every", 9)
         self.assertEqual(self.inspected("seen")["header"]["framing"], "null")
@@ -171,7 +220,7 @@ class Framings(ToolTest):
 
     def test_who_asks_in_another_framing_is_told_both(self):
         for made in WORDS:
-            self.create("-q", *made, stdin=b"abc\0", name="made")
+            self.create("-q", *made, stdin=b"abcd", name="made")
             self.create_live("-f", "-n", 100, *made)
             for asked in WORDS:
                 with self.subTest(made=made, asked=asked):

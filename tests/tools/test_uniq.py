@@ -66,8 +66,8 @@ class Answers(UniqTest):
                 (["--crlf"], b"a\r\nb\na\nb\r\nc\r\r\nc\r", b"a\r\nb\nc\r\r\nc\r\n", b"a\nb\r\n"),
                 ([], b"a\r\na\n\n\0\n\n\0\0\n", b"a\r\na\n\n\0\n\0\0\n", b"\n")):
             with self.subTest(options=options):
-                self.assertEqual(self.output("bfuniq", *options, stdin=stdin), out)
-                self.assertEqual(self.output("bfuniq", "-d", *options, stdin=stdin), others)
+                self.assertEqual(self.output("bfuniq", "--as-is", *options, stdin=stdin), out)
+                self.assertEqual(self.output("bfuniq", "--as-is", "-d", *options, stdin=stdin), others)
 
     def test_counts(self):
         for options, stdin, out in (

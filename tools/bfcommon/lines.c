@@ -131,9 +131,6 @@ static void read_piece(struct lines *l)
     l->at_end = n == 0;
     l->end += (size_t)n;
     check_sum(l);
-    if (l->where.judge != NULL)
-        lines_judge(&l->where, l->where.judge, l->buffer, l->end);
-    l->where.judge = NULL;
     cli_progress_step(&l->progress);
 }
 
@@ -188,6 +185,15 @@ static void hand_out_rest(struct lines *l)
     hand_out(l, left);
 }
 
+/* Once there is a whole key, all of the input, or enough of it. */
+static void judge(struct lines *l, size_t whole)
+{
+    if (l->where.judge == NULL || (whole == 0 && !l->at_end && l->end < KIND_SIZE))
+        return;
+    lines_judge(&l->where, l->where.judge, l->buffer, l->end);
+    l->where.judge = NULL;
+}
+
 /* Reads on, once the keys at hand are split. false: at the end. */
 static bool read_on(struct lines *l)
 {
@@ -199,7 +205,9 @@ static bool read_on(struct lines *l)
         return true;
     }
     read_piece(l);
-    hand_out(l, split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen));
+    const size_t whole = split_whole(&l->whole, l->buffer + l->start, l->end - l->start, seen);
+    judge(l, whole);
+    hand_out(l, whole);
     return true;
 }
 

@@ -238,7 +238,8 @@ static size_t whole_keys(struct keys *k, const uint8_t *bytes, size_t size, size
     return whole > 0 ? seen + whole : 0;
 }
 
-/* Once for each input. false: it is none, and the piece is empty. */
+/* Once for each input, as soon as enough of it is there. false: it is none, and the piece is empty.
+ */
 static bool judge(struct keys *k, struct keys_piece *p, size_t used)
 {
     char reason[KIND_REASON];
@@ -267,6 +268,8 @@ static void fill_piece(struct keys *k, struct keys_piece *p)
         size_t whole = whole_keys(k, p->bytes, used, seen);
         if (whole > 0)
             p->size = whole;
+        if (used >= KIND_SIZE && !judge(k, p, used))
+            return;
     }
     if (!judge(k, p, used))
         return;

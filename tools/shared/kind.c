@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * Magic numbers, UTF-16, and carriage returns at all line ends. */
+ * Magic numbers, UTF-16, carriage returns at all line ends, and zero bytes. */
 #include "shared/kind.h"
 #include "shared/cli.h"
 #include "shared/columns.h"
@@ -93,6 +93,26 @@ static bool all_end_in_cr(const uint8_t *bytes, size_t size)
     return line > bytes;
 }
 
+static bool has(const uint8_t *bytes, size_t size, int byte)
+{
+    return memchr(bytes, byte, size) != NULL;
+}
+
+/* Keys that end with the one, where the other is asked for. */
+static void judge_ends(const char *name, const struct keys_options *options, const uint8_t *bytes,
+                       size_t size)
+{
+    const bool has_zero = options->record_size == 0 && has(bytes, size, '\0');
+    if (has_zero && !options->null)
+        cli_warn(0, "%s: there are zero bytes, which are taken for a part of the key%s", name,
+                 options->fields.csv ? "" : " (-0 is for keys that end with one)");
+    if (!has_zero && options->null && has(bytes, size, '\n'))
+        cli_warn(0,
+                 "%s: there are newlines and no zero byte, with which keys end (without -0 each"
+                 " line is a key)",
+                 name);
+}
+
 bool kind_is_filter(const uint8_t *bytes, size_t size)
 {
     const size_t magic = sizeof(FILTER_MAGIC) - 1;
@@ -132,6 +152,7 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
                  found->remedy);
         return true;
     }
+    judge_ends(name, options, bytes, size);
     if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
                  "%s: each line ends in a carriage return, which is taken for a part of the %s"

@@ -142,7 +142,24 @@ static void take(const struct options *o, const struct options_entry *e, char *r
 
 /* ------------------------------------------------------------------------------- command line */
 
-static _Noreturn void refuse_option(int returned, char *const *argv)
+/* A long one: the beginning of several names, or of none. */
+static _Noreturn void refuse_name(const struct options *o, const char *word)
+{
+    char all[TEXT_SIZE] = "", name[NAME_SIZE];
+    const int size = (int)strcspn(word, "=");
+    for (int i = 0; size > 2 && i < OPTIONS_MOST; i++) {
+        const char *one = o->entries[i].name;
+        if (one == NULL || strncmp(one, word + 2, (size_t)size - 2) != 0)
+            continue;
+        snprintf(name, sizeof(name), "--%s", one);
+        list(all, name, false, "");
+    }
+    if (all[0] != '\0')
+        cli_usage("ambiguous option %.*s (%s)", size, word, all);
+    cli_usage("unknown option %.*s", size, word);
+}
+
+static _Noreturn void refuse_option(const struct options *o, int returned, char *const *argv)
 {
     const char *word = argv[optind - 1]; /* NULL: musl counts a short option's missing value */
     bool is_long = word != NULL && strncmp(word, "--", 2) == 0;
@@ -153,7 +170,7 @@ static _Noreturn void refuse_option(int returned, char *const *argv)
     if (is_long && optopt >= LONG)
         cli_usage("%.*s takes no value", (int)strcspn(word, "="), word);
     if (is_long && optopt == 0)
-        cli_usage("unknown or ambiguous option %s", word);
+        refuse_name(o, word);
     cli_usage("unknown option -%c", optopt);
 }
 
@@ -218,7 +235,7 @@ int options_parse(const struct options *o, void *request, int argc, char **argv)
     opterr = 0;
     while ((returned = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
         if (returned == '?' || returned == ':')
-            refuse_option(returned, argv);
+            refuse_option(o, returned, argv);
         const int i = find(o, returned);
         if (taken[i] && o->entries[i].to.kind == OPTIONS_IS_STRING)
             cli_usage("%s is given twice", name_of(&o->entries[i], name));

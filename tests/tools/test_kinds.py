@@ -84,6 +84,24 @@ class Inputs(KindTest):
         self.assertIn("standard input" + says, self.trouble("bfcreate", "2", stdin=self.read("filter")))
         self.output("bfquery", "filter", "filter", "-", stdin=b"key 1\n", status=2, says=("bfquery: filter" + says).encode())
 
+    def test_a_patch_is_no_list_of_keys(self):
+        """Its beginning is enough: a patch that is cut off, or of a later version, is none either."""
+        self.output("bfdelta", "filter", "filter", "patch")
+        self.write("patch", self.read("patch")[:40])
+        self.write("packed", gzip.compress(self.read("patch")))
+        for tool, *words in self.commands():
+            for more, name in ([], "patch"), (["-q", "-0"], "patch"), (["-x8"], "patch"), (["-Z"], "packed"):
+                with self.subTest(tool, words=more):
+                    result = self.run_tool(tool, *more, *words, name)
+                    if "-q" not in more or "other" in words:
+                        self.assertEqual(result.returncode, 2, result.stderr)
+                    self.assertIn(f"{tool}: {name}: it is a patch between Bloom filters, and holds no keys (bfdelta "
+                                  "--apply applies it, bfdelta --info describes it; --as-is takes its bytes for "
+                                  "keys)\n", result.stderr.decode())
+                    self.assertFalse((self.folder / "new").exists())
+            self.assertLess(self.run_tool(tool, "--as-is", *words, "patch").returncode, 2)
+            (self.folder / "new").unlink(missing_ok=True)
+
     def test_carriage_returns_at_each_end(self):
         self.write("dos", CRLF)
         for tool, *words in self.commands():

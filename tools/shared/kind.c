@@ -17,28 +17,33 @@
 static const struct mark {
     const char *bytes;
     size_t size;
-    const char *what, *remedy; /* NULL: it cannot be keys */
-    const char *program;       /* that unpacks it */
+    const char *what, *remedy;
+    const char *program; /* that unpacks it; NULL: it is not packed */
+    bool is_refused;
 } marks[] = {
-    { "\x1F\x8B\x08", 3, "gzip data", "-Z unpacks it", "gzip" },
-    { "\x28\xB5\x2F\xFD", 4, "zstd data", "-Z unpacks it", "zstd" },
+    { "\x1F\x8B\x08", 3, "gzip data", "-Z unpacks it", "gzip", false },
+    { "\x28\xB5\x2F\xFD", 4, "zstd data", "-Z unpacks it", "zstd", false },
     { "\xFD"
       "7zXZ\0",
-      6, "xz data", "xz -dc unpacks it", "xz" },
-    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it", "bzip2" },
-    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter", NULL, NULL },
+      6, "xz data", "xz -dc unpacks it", "xz", false },
+    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it", "bzip2", false },
+    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter",
+      "bfquery and bfuniq take it by --filter, bfmerge joins filters", NULL, true },
+    { PATCH_MAGIC, sizeof(PATCH_MAGIC) - 1, "a patch between Bloom filters",
+      "bfdelta --apply applies it, bfdelta --info describes it", NULL, true },
 };
 
 /* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
  */
 static const struct mark wide[] = {
-    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL },
-    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL },
-    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out", NULL },
+    { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
+    { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
+    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out", NULL,
+      false },
 };
 static const struct mark unmarked[] = {
-    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it", NULL },
-    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it", NULL },
+    { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it", NULL, false },
+    { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it", NULL, false },
 };
 
 static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
@@ -135,11 +140,10 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
     const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
     if (found == NULL && keys_are_lines(options))
         found = find_wide(bytes, size);
-    if (found != NULL && found->remedy == NULL) {
+    if (found != NULL && found->is_refused) {
         snprintf(reason, KIND_REASON,
-                 "it is %s, and holds no keys (bfquery and bfuniq take it by --filter, bfmerge"
-                 " joins filters; --as-is takes its bytes for keys)",
-                 found->what);
+                 "it is %s, and holds no keys (%s; --as-is takes its bytes for keys)", found->what,
+                 found->remedy);
         return false;
     }
     if (found != NULL && found->program != NULL && options->packed) {

@@ -24,8 +24,8 @@ bool kind_is_patch(const uint8_t *bytes, size_t size);
  * or of wide characters, if all lines there end in a carriage return that is to be part of the
  * keys, if lines have zero bytes, or text has newlines where a zero byte should be, or by
  * columns_judge(). They are a whole key, all of the input, or KIND_SIZE: a key's end may come
- * later otherwise. false: they cannot be keys, and why is in reason: a filter; and with
- * options->packed, what is still packed. */
+ * later otherwise. false: they cannot be keys, and why is in reason: a filter, a patch; and
+ * with options->packed, what is still packed. */
 bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
                 size_t size, char reason[KIND_REASON]);
 

@@ -110,7 +110,7 @@ class Names(ToolTest):
 
 
 class Numbers(ToolTest):
-    HINT = "a whole number may end in k, M, G, T, Ki, Mi, Gi, Ti or e9"
+    HINT = "a whole number may end in k or K, M, G, T, Ki, Mi, Gi, Ti or e9"
     TAKERS = (("bfcreate", "-n"), ("bfcreate", "-m"), ("bfcreate", "-k"), ("bfcreate", "-x"),
               ("bfcreate", "--memory"), ("bfadd", "--sync"), ("bffold", "--factor"),
               ("bffold", "--max-bytes"), ("bffold", "--more"), ("bfuniq", "-n"),
@@ -118,7 +118,7 @@ class Numbers(ToolTest):
 
     def test_wrong_ones_name_the_suffixes(self):
         for tool, option in self.TAKERS:
-            for wrong in "1K", "1.5k", "10MB", "1kb", "5 M", "0x10", "1_000":
+            for wrong in "1KB", "1.5k", "10MB", "1kb", "5 M", "0x10", "1_000":
                 self.assertIn(f"not '{wrong}': {self.HINT} (try", self.trouble(tool, option, wrong))
 
     def test_others_are_told_what_is_wrong_with_them(self):

@@ -217,7 +217,7 @@ class Parameters(ToolTest):
             self.assertGreater(sizes[1], 5000 * 9)
 
     def test_capacity(self):
-        for words, capacity in ((["-n", 5000], 5000), (["-n80k"], 80000), (["--capacity", "1Ki"],
+        for words, capacity in ((["-n", 5000], 5000), (["-n80k"], 80000), (["-n", "10K"], 10000), (["--capacity", "1Ki"],
                                 1024), (["--capacity=1e6"], 10**6), (["-n", "2M"], 2 * 10**6),
                                 (["-n1Mi"], 2**20), (["-n", "100"], 100)):
             header = self.header(*words)

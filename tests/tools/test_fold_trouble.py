@@ -154,7 +154,7 @@ class CommandLine(TroubleTest):
     def test_values(self):
         for option, values in (("--fpr", ("0", "1", "-1", "x", "")),
                                ("--factor", ("0", "-1", "1.5")),
-                               ("--max-bytes", ("0", "x", "1K")), ("--more", ("-1", "", "x"))):
+                               ("--max-bytes", ("0", "x", "1KB")), ("--more", ("-1", "", "x"))):
             for value in values:
                 self.assertIn(option, self.trouble("bffold", f"{option}={value}", "big", "new"))
 

@@ -32,6 +32,7 @@ static uint64_t read_suffix(const char *text)
     } units[] = {
         { "", 1 },
         { "k", 1000 },
+        { "K", 1000 }, /* 1024 elsewhere; but M, G and T are powers of 1000 too */
         { "M", 1000 * 1000 },
         { "G", 1000 * 1000 * 1000 },
         { "T", 1000ULL * 1000 * 1000 * 1000 },

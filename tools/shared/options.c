@@ -32,7 +32,7 @@ static _Noreturn void refuse(const struct options_entry *e, const char *wanted, 
     char name[NAME_SIZE];
     cli_usage("%s takes %s, not '%s'%s", name_of(e, name), wanted, value,
               e->to.kind == OPTIONS_IS_COUNT && cli_has_unknown_suffix(value)
-                  ? ": a whole number may end in k, M, G, T, Ki, Mi, Gi, Ti or e9"
+                  ? ": a whole number may end in k or K, M, G, T, Ki, Mi, Gi, Ti or e9"
                   : "");
 }
 

@@ -92,7 +92,7 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, print.numbers)),
     OPTION('H', "with-filename", NULL, "begin lines with the name of the input",
            OPTIONS_FLAG(struct request, print.inputs)),
-    OPTION('m', "max-count", "NUM", "stop after NUM keys to print, of all inputs together",
+    OPTION('m', "max-count", "N", "stop after N keys to print, of all inputs together",
            OPTIONS_COUNT(struct request, most, NULL, 1, INT64_MAX)),
     OPTION('q', "quiet", NULL, "print nothing, stop at the first such key",
            OPTIONS_FLAG(struct request, quiet)),

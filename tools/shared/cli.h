@@ -57,8 +57,9 @@ struct cli_page {
 void cli_page_start(struct cli_page *p);
 void cli_page_print(struct cli_page *p); /* at once, and ends it */
 
-/* A count: decimal digits, then nothing, or k (also K) M G T (powers of 1000), Ki Mi Gi Ti (powers of
- * 1024), or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is anything else.
+/* A count: decimal digits, then nothing, or k (also K) M G T (powers of 1000), Ki Mi Gi Ti (powers
+ * of 1024), or e and up to two digits ("1e9"). No sign, no blank, no overflow. false if it is
+ * anything else.
  */
 bool cli_parse_count(const char *text, uint64_t *out);
 

@@ -305,7 +305,8 @@ static PyMethodDef methods[] = {
       "set_tag($self, tag, /)\n--\n\nReplaces the tag, of at most 16 bytes." },
     { "finish", FUNCTION(finish), WITH_KEYWORDS,
       "finish($self, path, *, replace=False)\n--\n\n"
-      "Writes the filter: all of it appears at the path, on disk, or nothing. After an exception from "
+      "Writes the filter: all of it appears at the path, on disk, or nothing. After an exception "
+      "from "
       "add_many() or another batch it refuses, with errno ECANCELED: keys may be missing." },
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\nThe filter as bytes, for Filter.from_bytes()." },

@@ -189,7 +189,7 @@ class Manual(ToolTest):
                "bfcreate": ["old keys", "-f keys keys", "-f dos keys", "-p 1e-300 -k 1 -n 1e9 new keys",
                             "-x 16 new keys", "-f -n 100 new keys",
                             "-f -m 1536 -p 0.002 new keys", "-f -n 100 new more", "-f new /dev/null", "none /dev/null",
-                            "-f --min-keys 200 new keys", "w dos", "t patch", "x zeros", "-0 y keys", "z packed", "u nul",
+                            "-f --min-keys 200 new keys", "w dos", "t patch", "z2 zeros", "-0 q keys", "z packed", "u nul",
                             "--field 1 v quoted", "-f grows keys", "--live --grow away", "--slice 1/9 -n 9 sliced keys",
                             "-f -n 20000 --slice 1/3 first others"],
                "bffold": ["-v big folded", "exact y", "grows y", "-f block y", "-f --factor 7 big y",

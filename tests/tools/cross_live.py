@@ -40,7 +40,7 @@ class CrossTest(ToolTest):
 
     def adder(self, *keys, name="live", **options):
         """A bfadd at work, which has added these keys."""
-        process = self.start("bfadd", name, **options)
+        process = self.start("bfadd", "-v", name, **options)
         self.feed(process, *keys)
         self.wait_for_key(name, keys[-1], process)
         return process
@@ -71,8 +71,8 @@ class CrossTest(ToolTest):
 
     def remove(self, by, name, keys, absent=0):
         if by == "c":
-            out = self.output("bfadd", "--remove", name, stdin=lines(*keys),
-                              status=1 if absent else 0)
+            out = self.added("--remove", name, stdin=lines(*keys),
+                             status=1 if absent else 0)
             refused = int(out.split()[-4])
         else:
             writer = self.joined(name)

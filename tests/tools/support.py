@@ -233,6 +233,13 @@ class ToolTest(unittest.TestCase):
         self.output("bfcreate", "--live", *options, name)
         return name
 
+    def added(self, *arguments, status=0, **options):
+        """What bfadd -v tells of the keys, without the names of itself and of the filter."""
+        result = self.run_tool("bfadd", "-v", *arguments, **options)
+        self.assertEqual((result.returncode, result.stdout), (status, b""), result.stderr)
+        self.assertRegex(result.stderr, rb"\Abfadd: [^:]+: [^\n]+\n\Z")
+        return result.stderr.split(b": ", 2)[2]
+
     def inspected(self, name, *options):
         """What bfinspect finds out about a file."""
         return json.loads(self.run_tool("bfinspect", "--json", *options, name).stdout)

@@ -18,9 +18,8 @@ MANY = 20_000 if SANITIZED else 200_000
 
 class AddTest(ToolTest):
     def add(self, *arguments, **options):
-        """The line that bfadd prints."""
-        return self.output("bfadd", *arguments, **options).decode()
-
+        """The line that bfadd -v prints."""
+        return self.added(*arguments, **options).decode()
 
     @contextlib.contextmanager
     def locked(self, start, size):
@@ -56,7 +55,7 @@ class Counts(AddTest):
         self.assertEqual(self.add("live", "one", "-", "two", stdin=lines(KEYS[3])),
                          "6 keys, 6 new\n")
         self.assertEqual(self.query("live", stdin=lines(*KEYS)), KEYS[:6])
-        self.assertEqual(self.add("live", "one", "one", "-q"), "")
+        self.assertEqual(self.add("live", "one", "one"), "6 keys, 0 new\n")
 
     def test_any_bytes_and_sizes(self):
         keys = [b"", b"\0", b"a\0b", b"a\r", b"\xff\xfe", b"x" * 2**20, b"y" * 3_000_000, b"-q"]
@@ -85,8 +84,14 @@ class Counts(AddTest):
 
     def test_quiet(self):
         self.create_live("-n", 100)
-        for option in "-q", "--quiet":
-            self.assertEqual(self.add(option, "--overfull", "live", stdin=lines(*KEYS)), "")
+        for options in ["-q"], ["--quiet"], ["-vq"]:
+            self.output("bfadd", *options, "--overfull", "live", stdin=lines(*KEYS))
+
+    def test_nothing_is_told_of_what_went_well(self):
+        """As where cron mails what is printed."""
+        self.create_live("-n", 1000)
+        self.assertEqual(self.output("bfadd", "live", stdin=lines(*KEYS[:9])), b"")
+        self.assertEqual(self.output("bfadd", "-qv", "live", stdin=b"", says=b"bfadd: live: 0 keys, 0 new\n"), b"")
 
     def test_more_keys_than_planned(self):
         """The warning tells the real rate."""
@@ -131,7 +136,8 @@ class Removing(AddTest):
         self.assertEqual(report["record"]["ones"], report["measure"]["ones"])
 
     def test_quiet(self):
-        self.assertEqual(self.add("--remove", "-q", "live", stdin=lines(*OTHERS), status=1), "")
+        for quiet in [], ["-q"]:
+            self.assertEqual(self.output("bfadd", *quiet, "--remove", "live", stdin=lines(*OTHERS), status=1), b"")
 
     def test_as_often_as_it_was_added(self):
         self.add("live", stdin=lines(*KEYS[:1] * 3))
@@ -173,11 +179,11 @@ class Together(AddTest):
                 writers = []
                 for part in range(2):
                     self.write(f"keys {part}", lines(*keys[part::2]))
-                    writers.append(self.start("bfadd", "live", f"keys {part}"))
+                    writers.append(self.start("bfadd", "-v", "live", f"keys {part}"))
                 half = MANY // 2
                 for writer in writers:
                     self.assertEqual(self.result(writer),
-                                     (0, b"%d keys, %d new\n" % (half, half), b""))
+                                     (0, b"", b"bfadd: live: %d keys, %d new\n" % (half, half)))
                 self.assertEqual(self.output("bfquery", "-c", "live", stdin=lines(*keys)),
                                  b"%d\n" % MANY)
                 report = self.inspected("live")
@@ -190,10 +196,10 @@ class Together(AddTest):
         count = MANY // 10
         self.write("keys", lines(*numbered(count)))
         self.create_live("-n", count, "-p", "1e-9")
-        writers = [self.start("bfadd", "--exact", "live", "keys") for _ in range(3)]
+        writers = [self.start("bfadd", "-v", "--exact", "live", "keys") for _ in range(3)]
         results = [self.result(writer) for writer in writers]
-        self.assertEqual([(status, message) for status, _, message in results], [(0, b"")] * 3)
-        new = [int(re.fullmatch(rb"%d keys, (\d+) new\n" % count, out)[1]) for _, out, _ in results]
+        self.assertEqual([(status, out) for status, out, _ in results], [(0, b"")] * 3)
+        new = [int(re.fullmatch(rb"bfadd: live: %d keys, (\d+) new\n" % count, said)[1]) for _, _, said in results]
         self.assertEqual(sum(new), count)
 
     def test_exact_adders_take_turns(self):
@@ -201,17 +207,17 @@ class Together(AddTest):
         self.create_live("-n", 1000)
         with self.locked(64, 64):
             self.output("bfadd", "-q", "live", stdin=lines("a"))
-            exact = self.start("bfadd", "--exact", "live")
+            exact = self.start("bfadd", "-v", "--exact", "live")
             self.feed(exact, "b")
             with self.assertRaises(subprocess.TimeoutExpired):
                 exact.wait(0.3)
             self.assertEqual(self.query("live", stdin=lines("a", "b")), [b"a"])
-        self.assertEqual(self.result(exact), (0, b"1 key, 1 new\n", b""))
+        self.assertEqual(self.result(exact), (0, b"", b"bfadd: live: 1 key, 1 new\n"))
         self.assertEqual(self.query("live", stdin=lines("a", "b")), [b"a", b"b"])
 
     def test_keys_are_visible_as_they_come(self):
         self.create_live("-n", 1000, "-p", "1e-9")
-        writers = [self.start("bfadd", "live") for _ in range(2)]
+        writers = [self.start("bfadd", "-v", "live") for _ in range(2)]
         for i, key in enumerate(KEYS[:6]):
             self.feed(writers[i % 2], key)
             self.wait_for_key("live", key, writers[i % 2])
@@ -219,18 +225,18 @@ class Together(AddTest):
         self.assertEqual(report["verdict"], "live: open for writing by 2 programs")
         self.assertEqual(report["live"], {"in_use": True, "unclean": False})
         for writer in writers:
-            self.assertEqual(self.result(writer), (0, b"3 keys, 3 new\n", b""))
+            self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 3 keys, 3 new\n"))
 
     def test_sync_commits_on_the_way(self):
         for words, count, committed in (["--sync", 10], 25, 20), (["--sync", "1k"], 1500, 1000), (
                 [], 1500, 0):
             self.create_live("-f", "-n", 9000, "-p", "1e-9")
             keys = numbered(count)
-            writer = self.start("bfadd", *words, "live")
+            writer = self.start("bfadd", "-v", *words, "live")
             self.feed(writer, *keys)
             self.wait_for_key("live", keys[-1], writer)
             self.assertEqual(self.inspected("live")["record"]["n"], committed)
-            self.assertEqual(self.result(writer), (0, b"%d keys, %d new\n" % (count, count), b""))
+            self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: %d keys, %d new\n" % (count, count)))
             self.assertEqual(self.inspected("live")["record"]["n"], count)
 
 
@@ -241,7 +247,7 @@ class Stopped(AddTest):
 
     def waiting(self):
         """A bfadd that waits for more, with KEYS[:3] added."""
-        writer = self.start("bfadd", "live")
+        writer = self.start("bfadd", "-v", "live")
         self.feed(writer, *KEYS[:3])
         self.wait_for_key("live", KEYS[2], writer)
         return writer
@@ -283,12 +289,12 @@ class Stopped(AddTest):
         self.assertGreater(int(keys[1]), 300)
 
     def test_nobody_reads_the_counts(self):
-        writer = self.start("bfadd", "live")
-        writer.stdout.close()
+        writer = self.start("bfadd", "-v", "live")
+        writer.stderr.close()
         self.feed(writer, *KEYS[:3])
         writer.stdin.close()
         self.assertEqual(writer.wait(TIMEOUT), -signal.SIGPIPE)
-        self.assertEqual(writer.stderr.read(), b"")
+        self.assertEqual(writer.stdout.read(), b"")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
         self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
 
@@ -314,7 +320,7 @@ class Stopped(AddTest):
             writer.send_signal(number)
             self.assertEqual(writer.wait(TIMEOUT), -number)
             self.assertEqual((writer.stdout.read(), writer.stderr.read()),
-                             (b"3 keys, 3 new\n", b""))
+                             (b"", b"bfadd: live: 3 keys, 3 new\n"))
             report = self.inspected("live")
             self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", 3))
 
@@ -324,11 +330,11 @@ class Stopped(AddTest):
         self.write("keys", lines(*keys))
         for number in (signal.SIGINT, signal.SIGTERM) * 3:
             self.create_live("-f", "-n", MANY, "-p", "1e-9")
-            writer = self.start("bfadd", "live", "keys", "-")
+            writer = self.start("bfadd", "-v", "live", "keys", "-")
             self.wait_for_key("live", keys[10])
             writer.send_signal(number)
             self.assertEqual(writer.wait(TIMEOUT), -number)
-            added = int(re.fullmatch(rb"(\d+) keys, \1 new\n", writer.stdout.read())[1])
+            added = int(re.fullmatch(rb"bfadd: live: (\d+) keys, \1 new\n", writer.stderr.read())[1])
             self.assertEqual(self.query("live", "keys"), keys[:added])
             report = self.inspected("live")
             self.assertEqual((report["verdict"], report["record"]["n"]), ("live, clean", added))
@@ -341,7 +347,7 @@ class Stopped(AddTest):
                 writer.wait(1.2)
             writer.send_signal(signal.SIGTERM)
             self.assertEqual(writer.wait(TIMEOUT), -signal.SIGTERM)
-        self.assertEqual(writer.stdout.read(), b"")
+        self.assertEqual(writer.stderr.read(), b"")
         self.assertEqual(self.query("live", stdin=lines(*KEYS[:5])), KEYS[:3])
 
     def test_timeout_sends_two_signals_that_are_one(self):
@@ -353,33 +359,33 @@ class Stopped(AddTest):
                 with self.assertRaises(subprocess.TimeoutExpired):
                     writer.wait(0.1)
         self.assertEqual(writer.wait(TIMEOUT), -signal.SIGTERM)
-        self.assertEqual(writer.stdout.read(), b"3 keys, 3 new\n")
+        self.assertEqual(writer.stderr.read(), b"bfadd: live: 3 keys, 3 new\n")
         self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     def test_signals_in_the_middle_of_a_batch(self):
         """Of keys that never end."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) * 2:
             self.create_live("-f", "-x8", "-n", 1000)
-            writer = self.start("bfadd", "-x8", "live", "/dev/zero")
+            writer = self.start("bfadd", "-v", "-x8", "live", "/dev/zero")
             self.until(self.has_zero, writer)
             writer.send_signal(number)
             self.assertEqual(writer.wait(TIMEOUT), -number)
-            self.assertRegex(writer.stdout.read(), rb"^\d+ keys, 1 new\n$")
-            self.assertEqual(writer.stderr.read(), b"")
+            self.assertRegex(writer.stderr.read(), rb"\Abfadd: live: \d+ keys, 1 new\n\Z")
+            self.assertEqual(writer.stdout.read(), b"")
             self.assertEqual(self.inspected("live")["verdict"], "live, clean")
 
     def has_zero(self):
         return self.run_tool("bfquery", "-x8", "-q", "live", stdin=bytes(8)).returncode == 0
 
     def test_ignored_signals_stay_ignored(self):
-        writer = self.start("bfadd", "live", preexec_fn=lambda:
+        writer = self.start("bfadd", "-v", "live", preexec_fn=lambda:
                             signal.signal(signal.SIGINT, signal.SIG_IGN))
         self.feed(writer, KEYS[0])
         self.wait_for_key("live", KEYS[0], writer)
         writer.send_signal(signal.SIGINT)
         self.feed(writer, KEYS[1])
         self.wait_for_key("live", KEYS[1], writer)
-        self.assertEqual(self.result(writer), (0, b"2 keys, 2 new\n", b""))
+        self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 2 keys, 2 new\n"))
 
 
 if __name__ == "__main__":

@@ -44,14 +44,14 @@ class Options(ToolTest):
         self.create("-q", "key", name="big")
         for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "new", "big"]),
                             ("bffold", ["-f", "--factor", 1, "big", "new"]),
-                            ("bfdelta", ["-f", "big", "big", "patch"]),
+                            ("bfdelta", ["-f", "big", "big", "patch"]), ("bfadd", ["live", "key"]),
                             ("bfseal", ["-f", "live", "new"])):
             for options in (["-v", "-q"], ["-vq"], ["--verbose", "--quiet"], ["-vqvq"]):
                 self.output(tool, *options, *words)
             for options in (["-q", "-v"], ["-qv"], ["--quiet", "--verbose"], ["-vqv"]):
                 result = self.run_tool(tool, *options, *words)
                 self.assertEqual(result.returncode, 0)
-                told = {"bffold": b"big: ", "bfdelta": b"patch: "}.get(tool, b"new: ")
+                told = {"bffold": b"big: ", "bfdelta": b"patch: ", "bfadd": b"live: "}.get(tool, b"new: ")
                 self.assertIn(told, result.stderr)
 
 
@@ -150,10 +150,6 @@ class FullDisk(ToolTest):
         for tool in TOOLS:
             self.full(tool, "--help")
             self.full(tool, "--version")
-        for words in ([], ["-v"], ["--remove"]):
-            if "-v" not in words:
-                self.full("bfadd", *words, "counts", "keys")
-        self.full("bfadd", "live", "keys")
         for words in ["keys", "keys"], ["-c", "keys", "keys"], ["-d", "keys", "/dev/null"]:
             self.full("bfcommon", *words)
         for words in ["-", "keys"], ["-q", "-", "keys"], ["-n", "1M", "-", "keys"]:
@@ -214,7 +210,7 @@ class Rates(ToolTest):
         self.create_live("-n", 100)
         said = {"bfcreate": self.said("bfcreate", "-v", "--overfull", "-n", 100, "new", "keys"),
                 "bfcreate --live": self.said("bfcreate", "-v", "--live", "-n", 100, "other"),
-                "bfadd": self.said("bfadd", "--overfull", "live", "keys"),
+                "bfadd": self.said("bfadd", "-v", "--overfull", "live", "keys"),
                 "bffold": self.said("bffold", "-v", "--factor", 30, "big", "small"),
                 "bffold --dry-run": self.said("bffold", "--dry-run", "big"),
                 "bffold --svg": self.said("bffold", "--dry-run", "--svg", "-", "big"),
@@ -244,7 +240,7 @@ class Plurals(ToolTest):
         self.create_live("-n", 1)
         commands = (("bfcreate", "-v", "-f", "new", "one"),
                     ("bfcreate", "-v", "-f", "--live", "-n", 1, "new"),
-                    ("bfadd", "live", "one"), ("bfseal", "-v", "live"),
+                    ("bfadd", "-v", "live", "one"), ("bfseal", "-v", "live"),
                     ("bfuniq", "-c", "one"), ("bfcommon", "--stats", "one", "one"),
                     ("bfmerge", "-v", "merged", "filter"),
                     ("bffold", "-v", "--factor", 1, "filter", "folded"),

@@ -84,12 +84,12 @@ class Results(CrossTest):
         for layout in LAYOUTS:
             for by in "c", "python":
                 self.make(by, by, layout, 1536, 4)
-            out = self.run_tool("bfadd", "--overfull", "c",
-                                stdin=lines(*KEYS, *MORE, *KEYS)).stdout.decode()
+            out = self.run_tool("bfadd", "-v", "--overfull", "c",
+                                stdin=lines(*KEYS, *MORE, *KEYS)).stderr.decode().splitlines()[-1]
             writer = self.joined("python")
             new = writer.add(KEYS + MORE + KEYS)
             writer.leave()
-            self.assertEqual(out, f"{2 * len(KEYS) + len(MORE)} keys, {new} new\n")
+            self.assertEqual(out, f"bfadd: c: {2 * len(KEYS) + len(MORE)} keys, {new} new")
             self.assertLess(new, len(KEYS + MORE))
             self.alike("c", "python")
 
@@ -195,7 +195,7 @@ class Together(CrossTest):
         record = self.agreed()
         self.assertEqual((record["writers"], record["n"], record["boot_id"]),
                          (1, 0, present_boot().hex()))
-        self.assertEqual(self.result(by_c, lines(*MORE[3:])), (0, b"100 keys, 100 new\n", b""))
+        self.assertEqual(self.result(by_c, lines(*MORE[3:])), (0, b"", b"bfadd: live: 100 keys, 100 new\n"))
         record = self.agreed("live", MORE)
         self.assertEqual((record["writers"], record["n"], record["boot_id"], record["flags"]),
                          (0, len(MORE), "00" * 16, 0))
@@ -266,7 +266,7 @@ class Together(CrossTest):
                 lambda: by_python.remove(b"a"):
             with self.assertRaises(Busy):
                 refused()
-        self.assertEqual(self.result(by_c), (0, b"1 key, 1 new\n", b""))
+        self.assertEqual(self.result(by_c), (0, b"", b"bfadd: live: 1 key, 1 new\n"))
         by_python.add(KEYS)
         by_python.seal()
         self.assertEqual(self.agreed("live", [b"a", *KEYS])["n"], len(KEYS) + 1)
@@ -276,7 +276,7 @@ class Together(CrossTest):
         there = []
         for number in range(10):
             keys = [numbered(20, f"{number} {chunk} ") for chunk in range(4)]
-            crowd = [self.start("bfadd", "--sync", 5, "live") for _ in keys]
+            crowd = [self.start("bfadd", "-v", "--sync", 5, "live") for _ in keys]
             for process, chunk in zip(crowd, keys):
                 self.feed(process, *chunk[:10])
             for _ in range(5):
@@ -285,7 +285,7 @@ class Together(CrossTest):
                 by_python.leave()
             for process, chunk in zip(crowd, keys):
                 self.assertEqual(self.result(process, lines(*chunk[10:])),
-                                 (0, b"20 keys, 20 new\n", b""))
+                                 (0, b"", b"bfadd: live: 20 keys, 20 new\n"))
             there += sum(keys, [])
             record = self.agreed("live", there if number == 9 else there[-80:])
             self.assertEqual([record[field] for field in ("n", "writers", "flags", "boot_id")],

@@ -9,7 +9,7 @@ from support import ToolTest, lines, main, numbered
 KEYS = numbered(1000)
 TOOLS_WITH_ANSWERS = (("bfquery", ["filter"]), ("bfquery", ["-v", "filter"]),
                       ("bfquery", ["-c", "filter"]), ("bfcommon", ["others"]), ("bfuniq", []),
-                      ("bfuniq", ["-c"]), ("bfadd", ["live"]))
+                      ("bfuniq", ["-c"]))
 
 
 class Output(ToolTest):
@@ -51,7 +51,7 @@ class Output(ToolTest):
 
     def test_the_filter_is_not_written_to(self):
         for tool, *words in (("bfquery", "filter", "keys"), ("bfinspect", "filter"),
-                             ("bfadd", "live", "keys"), ("bfuniq", "--filter", "live", "keys")):
+                             ("bfuniq", "--filter", "live", "keys")):
             name = "live" if "live" in words else "filter"
             self.assertIn("it is the filter", self.refused(tool, *words, how="ab", name=name))
 
@@ -63,7 +63,7 @@ class Output(ToolTest):
         os.symlink("grown", self.folder / "link")
         for name in "link.1", "grown.9", "ring.2", "ring.3", "filter.1":
             self.write(name, b"")
-        for tool, *words in (("bfadd", "grown", "keys"), ("bfquery", "link", "keys"), ("bfinspect", "grown"),
+        for tool, *words in (("bfquery", "link", "keys"), ("bfinspect", "grown"),
                              ("bfquery", "--filter", "filter", "--filter", "grown", "keys"),
                              ("bfuniq", "--filter", "grown", "keys"), ("bfseal", "grown", "-")):
             for name in "grown", "grown.1", "grown.9":
@@ -165,7 +165,7 @@ class Output(ToolTest):
 
     def test_no_answers_no_output(self):
         with open(self.folder / "keys", "ab") as out:
-            for tool, words in ("bfquery", ["-q", "filter"]), ("bfadd", ["-q", "live"]):
+            for tool, words in ("bfquery", ["-q", "filter"]), ("bfadd", ["live"]):
                 result = self.run_tool(tool, *words, "keys", stdout=out)
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
 

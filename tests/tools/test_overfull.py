@@ -89,11 +89,12 @@ class Add(ToolTest):
 
     def test_all_keys_are_added_and_it_ends_with_2(self):
         self.create_live("-n", 400)
-        for words in [], ["-q"]:
+        for words in ["-v"], [], ["-q"]:
             result = self.run_tool("bfadd", *words, "live", stdin=lines(*numbered(1000)))
-            self.assertEqual(result.returncode, 2)
-            self.assertEqual(result.stdout[:9], b"" if words else b"1000 keys")
-            keys, rate, advised, there, real = self.overfull(result.stderr.decode())
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            message, *summary = result.stderr.decode().splitlines(keepends=True)
+            self.assertEqual([line[:22] for line in summary], ["bfadd: live: 1000 keys"] if words == ["-v"] else [])
+            keys, rate, advised, there, real = self.overfull(message)
             self.assertEqual((keys, rate), (there, real))
             self.assertTrue(2 * there <= advised <= 2.4 * there, (advised, there))
             self.assertRegex(str(advised), r"^\d\d?0*$")

@@ -69,7 +69,7 @@ class Packed(PackedTest):
             self.assertEqual(self.output("bfcommon", "-Z", "some", name), common)
             self.assertEqual(self.output("bfcommon", "-Z", name, "some"), common)
             self.create_live("-f", "-n", "100k", *EXACT)
-            self.assertEqual(self.output("bfadd", "--decompress", "live", name), b"60000 keys, 60000 new\n")
+            self.assertEqual(self.added("--decompress", "live", name), b"60000 keys, 60000 new\n")
             self.assertEqual(self.output("bfquery", "-cZ", "filter", "--unless", name, "keys", status=1), b"0\n")
             self.assertIn(b"40,000 missing", self.output("bfinspect", "-Z", "--keys", name, "filter", status=1))
 

@@ -36,7 +36,7 @@ class ReplacedTest(ToolTest):
 
     def adder(self, *options):
         """One that has added KEYS, and waits for more."""
-        writer = self.start("bfadd", *options, "live")
+        writer = self.start("bfadd", "-v", *options, "live")
         self.feed(writer, *KEYS)
         self.wait_for_key("live", KEYS[-1], writer)
         return writer
@@ -162,7 +162,7 @@ class Replacing(ReplacedTest):
         self.refused("bffold", "-f", "--factor", 1, "sealed", "live")
         self.refused("bfmerge", "-f", "live", "sealed")
         self.refused("bfseal", "-f", "sealed", "live")
-        self.assertEqual(self.result(writer, lines("a")), (0, b"31 keys, 31 new\n", b""))
+        self.assertEqual(self.result(writer, lines("a")), (0, b"", b"bfadd: live: 31 keys, 31 new\n"))
         for tool, *words in (("bfcreate", "-f", "live", "keys"),
                              ("bfcreate", "-f", "--live", "-n", 100, "live"),
                              ("bfmerge", "-qf", "live", "sealed")):
@@ -175,7 +175,7 @@ class Replacing(ReplacedTest):
         status, _, message = self.result(creator)
         self.assertEqual(status, 2)
         self.assertIn(b"cannot replace live: other programs have it open for writing", message)
-        self.assertEqual(self.result(writer), (0, b"30 keys, 30 new\n", b""))
+        self.assertEqual(self.result(writer), (0, b"", b"bfadd: live: 30 keys, 30 new\n"))
 
     def test_a_writer_that_was_killed_is_none(self):
         writer = self.adder()

@@ -68,7 +68,7 @@ class InPlace(SealTest):
 
     def test_busy(self):
         self.filled()
-        writer = self.start("bfadd", "live")
+        writer = self.start("bfadd", "-v", "live")
         self.feed(writer, OTHERS[0])
         self.wait_for_key("live", OTHERS[0], writer)
         message = self.trouble("bfseal", "live", names=["live"], changes=True)
@@ -77,7 +77,7 @@ class InPlace(SealTest):
         self.output("bfseal", "live", "copy")
         self.assertEqual(self.query("--verify", "copy", stdin=lines(*KEYS, *OTHERS)),
                          KEYS + OTHERS[:1])
-        self.assertEqual(self.result(writer, lines(*OTHERS[1:3])), (0, b"3 keys, 3 new\n", b""))
+        self.assertEqual(self.result(writer, lines(*OTHERS[1:3])), (0, b"", b"bfadd: live: 3 keys, 3 new\n"))
         self.assertFalse(self.inspected("live")["record"]["n_estimated"])
         self.output("bfseal", "live")
         self.check_sealed("live", KEYS + OTHERS[:3])
@@ -139,7 +139,7 @@ class Copy(SealTest):
         self.output("bfseal", "live", "copy")
         self.check_sealed("copy")
         self.assertEqual(self.read("live"), before)
-        self.assertEqual(self.output("bfadd", "live", stdin=lines(OTHERS[0])), b"1 key, 1 new\n")
+        self.assertEqual(self.added("live", stdin=lines(OTHERS[0])), b"1 key, 1 new\n")
 
     def test_a_sealed_source_is_verified(self):
         self.create("-q", stdin=lines(*KEYS), name="sealed")

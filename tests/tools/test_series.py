@@ -134,7 +134,7 @@ class Forgetting(SeriesTest):
 
     def test_no_warning_of_too_many_keys(self):
         self.create_live("--generations", 2, "--every", 100)
-        self.assertRegex(self.output("bfadd", "live", stdin=lines(*KEYS)), rb"^20000 keys, \d+ new\n$")
+        self.assertRegex(self.added("live", stdin=lines(*KEYS)), rb"^20000 keys, \d+ new\n$")
 
 
 class Files(SeriesTest):

@@ -6,15 +6,14 @@
 #include "shared/ending.h"
 #include "shared/framing.h"
 #include "shared/layers.h"
-#include "shared/output.h"
 #include "shared/say.h"
 #include "shared/stop.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
 
-#include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 enum {
     BATCH = 1024,
@@ -248,14 +247,18 @@ static void take_input(struct work *w)
 
 /* --------------------------------------------------------------------------------------- ending */
 
-static void print_counts(const struct work *w)
+static void report(const struct work *w)
 {
-    uint64_t absent = w->read - w->done;
-    printf("%" PRIu64 " key%s, %" PRIu64 " %s", w->read, cli_s(w->read), w->done,
-           w->add->remove ? "removed" : "new");
-    if (w->add->remove)
-        printf(", %" PRIu64 " %s not there", absent, absent == 1 ? "was" : "were");
-    putchar('\n');
+    const struct add *a = w->add;
+    const uint64_t absent = w->read - w->done;
+    if (a->quiet || !(a->verbose || isatty(STDERR_FILENO)))
+        return;
+    if (a->remove)
+        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " removed, %" PRIu64 " %s not there", a->path,
+                 w->read, cli_s(w->read), w->done, absent, absent == 1 ? "was" : "were");
+    else
+        cli_warn(0, "%s: %" PRIu64 " key%s, %" PRIu64 " new", a->path, w->read, cli_s(w->read),
+                 w->done);
 }
 
 static void finish(struct work *w)
@@ -266,18 +269,12 @@ static void finish(struct work *w)
     if (error != 0)
         fail(w, error, "finish writing");
     bloomfile_close(w->f);
-    if (!w->add->quiet)
-        print_counts(w);
-    if (cli_flush_stdout() == EPIPE && stop_signal == SIGPIPE)
-        stop_die(); /* all is done, quietly */
-    cli_close_stdout();
+    report(w);
 }
 
 int add_all(const struct add *a)
 {
     struct work w = { .add = a };
-    if (output_is_filter("-", a->path))
-        cli_fail(0, "cannot write to standard output: it is the filter to add to");
     w.f = open_filter(a);
     framing_compare(a->path, w.f, &a->keys);
     crowd_begin(&w.crowd, w.f);

@@ -35,10 +35,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
     OPTION(0, "overfull", NULL,
            "FILE may have more than twice the false-positive rate that it promises",
            OPTIONS_FLAG(struct add, overfull)),
-    OPTION('q', "quiet", NULL,
-           "no counts and no progress; only errors, and warnings that keys may be lost or never"
-           " match",
-           OPTIONS_FLAG(struct add, quiet)),
+    PARAMS_QUIET_VERBOSE(struct add, "no summary and no progress; only errors, and warnings that"
+                                     " keys may be lost or never match"),
     OPTIONS_END,
 };
 
@@ -81,12 +79,10 @@ static void check_rescue(const struct add *a)
     target_check(a->rescue, false);
 }
 
-/* Nothing is added if an input is missing, or is where the counts or the keys go. */
+/* Nothing is added if an input is missing, or is where the keys go. */
 static void check_inputs(const struct add *a)
 {
     output_check_inputs(a->path, a->inputs, a->inputs_count);
-    if (!a->quiet)
-        output_check_inputs("-", a->inputs, a->inputs_count);
     keys_free(keys_new(&a->keys, a->inputs, a->inputs_count));
 }
 

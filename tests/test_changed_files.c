@@ -311,15 +311,16 @@ static void an_older_copy_of_a_live_file_that_is_put_back_is_told(void **state)
     }
 }
 
-static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t to, bool seals)
+static void make_with(const char *path, uint32_t layout, uint64_t from, uint64_t to, unsigned syncs,
+                      bool seals)
 {
     struct bloomfile_params params = shape_of(layout);
     bloomfile *f;
     assert_error(bloomfile_create(&f, path, &params, BLOOMFILE_REPLACE), 0);
     for (uint64_t i = from; i < to; i++)
         assert_error(bloomfile_add_digest(f, number(0, i), NULL), 0);
-    for (unsigned i = 0; i < 20; i++)
-        assert_error(bloomfile_sync(f), 0); /* so its sequences are higher */
+    for (unsigned i = 0; i < syncs; i++)
+        assert_error(bloomfile_sync(f), 0);
     assert_error(seals ? bloomfile_seal(f) : 0, 0);
     bloomfile_close(f);
 }
@@ -334,8 +335,9 @@ static void another_file_that_was_made_alike_is_told(void **state)
         const uint32_t layout = (i & 8) != 0 ? BLOOMFILE_COUNTING : BLOOMFILE_CLASSIC;
         if (!writes && (fuller || layout == BLOOMFILE_COUNTING))
             continue; /* a reader may take it for the one it opened */
-        make_with("filter", layout, 0, KEYS, false);
-        make_with("other", layout, KEYS, fuller ? 3 * KEYS : KEYS + 7, seals);
+        make_with("filter", layout, 0, KEYS, 0, false);
+        make_with("other", layout, KEYS, fuller ? 3 * KEYS : KEYS + 7, 20,
+                  seals); /* so it is ahead */
         struct bytes other = read_file("other");
         bloomfile *f = opened("filter", writes ? BLOOMFILE_WRITE : 0);
         overwrite("filter", other.data, other.size, 0);

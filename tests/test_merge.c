@@ -502,6 +502,9 @@ static void a_body_that_cannot_be_is_refused(void **state)
     params.hashes = 0;
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
                  BLOOMFILE_EPARAMS);
+    params.hashes = 65;
+    assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),
+                 BLOOMFILE_EHASHES);
     params.hashes = 5;
     params.bits = 0;
     assert_error(bloomfile_assemble("made", &params, body, sizeof body, 0, 1, 0),

@@ -138,8 +138,8 @@ class Bench:
         path = self.folder / "keys"
         write_keys(path, self.keys)
         ways = (("one process: bloomfile.Builder", self.single, {}, False), ("one process: bfcreate -n", self.tool, {}, False),
-                ("Dask, the keys only read", self.only_read, {}, True), ("Dask, n given", self.dask, {"n": self.keys}, True),
-                ("Dask, keys counted", self.dask, {}, True), ("Dask, n given, one slice", self.dask, {"n": self.keys, "slices": 1}, True))
+                ("Dask, the keys only read", self.only_read, {}, True), ("Dask, n given", self.dask, {"capacity": self.keys}, True),
+                ("Dask, keys counted", self.dask, {}, True), ("Dask, n given, one slice", self.dask, {"capacity": self.keys, "slices": 1}, True))
         rows, expected = [], None
         for name, way, params, spread in ways:
             made = self.folder / "made"
@@ -178,7 +178,7 @@ class Bench:
             builder.finish(expected)
         results = {}
         for turn in range(self.kills):
-            params = {"n": count} if turn % 2 else {}
+            params = {"capacity": count} if turn % 2 else {}
             steps = 8 + 8 + 4 if params else 8 + 8 + 2 + 2 + 4
             where, right = self.killed(path, count, 1 + turn * (steps - 1) // max(self.kills - 1, 1), expected.read_bytes(), params)
             results.setdefault((where, "given" if params else "counted"), []).append(right)

@@ -111,9 +111,9 @@ class Threads(DaskCase):
 
     def test_the_bytes_of_one_build(self):
         for options, params in (
-                ([], {}), (["-n", "50k"], {"n": 50000}), (["-p", "0.0001", "--seed", "9"], {"fpr": 0.0001, "seed": 9}),
-                (["-n", "50k", "-k", "4", "--label", "x"], {"n": 50000, "hashes": 4, "label": "x"}),
-                (["-n", "50k", "-m", "1M"], {"n": 50000, "bits": 1_000_448})):
+                ([], {}), (["-n", "50k"], {"capacity": 50000}), (["-p", "0.0001", "--seed", "9"], {"fpr": 0.0001, "seed": 9}),
+                (["-n", "50k", "-k", "4", "--label", "x"], {"capacity": 50000, "hashes": 4, "label": "x"}),
+                (["-n", "50k", "-m", "1M"], {"capacity": 50000, "bits": 1_000_448})):
             expected = self.by_tool(*options)
             for slices in None, 1, 2, 5, 11:
                 with self.subTest(options=options, slices=slices):
@@ -135,14 +135,14 @@ class Threads(DaskCase):
     def test_other_layouts_are_made_by_one_task(self):
         for layout in "classic", "counting", "ribbon":
             expected = self.by_tool("-l", layout, "-n", "50k")
-            self.make(self.bag, n=50000, layout=layout)
+            self.make(self.bag, capacity=50000, layout=layout)
             self.assertEqual(self.path.read_bytes(), expected)
             self.assertRaises(ValueError, self.make, self.bag, layout=layout, slices=2)
 
     def test_few_chunks_for_many_partitions(self):
         most, bloomfile.dask._MOST_CHUNKS = bloomfile.dask._MOST_CHUNKS, 7
         try:
-            for params in {"n": 50000}, {}:
+            for params in {"capacity": 50000}, {}:
                 self.make(self.bag, slices=5, **params)
                 self.assertEqual(self.path.read_bytes(), self.by_tool(*(["-n", "50k"] if params else [])))
         finally:
@@ -152,7 +152,7 @@ class Threads(DaskCase):
         """Only as digests: a partition is hashed and shared out in the task that makes it, where Dask's tasks are tuples."""
         ran = []
         with dask.callbacks.Callback(pretask=lambda key, *_: ran.append(key)):
-            self.make(self.bag, n=50000, slices=4)
+            self.make(self.bag, capacity=50000, slices=4)
         if int(dask.__version__.split(".")[0]) < 2024:
             self.assertEqual(len(ran), 6 + 6 * 4 + 4, ran)
 
@@ -182,8 +182,8 @@ class Threads(DaskCase):
         broken = [dask.delayed(partition)(0), dask.delayed(fail)(1)]
         self.assertRaises(FileExistsError, bloomfile.dask.build, self.bag, self.path)
         for error, keys, params in (
-                (KeyError, broken, {}), (KeyError, broken, {"n": 5}), (TypeError, KEYS, {}), (TypeError, "keys", {}), (TypeError, [], {}),
-                (TypeError, dask.delayed("one key"), {}), (errors.ESLICE, self.bag, {"slices": 20, "n": 50000}),
+                (KeyError, broken, {}), (KeyError, broken, {"capacity": 5}), (TypeError, KEYS, {}), (TypeError, "keys", {}), (TypeError, [], {}),
+                (TypeError, dask.delayed("one key"), {}), (errors.ESLICE, self.bag, {"slices": 20, "capacity": 50000}),
                 (errors.ESLICE, self.bag, {"slices": 1000}), (ValueError, self.bag, {"slices": 0}), (errors.ERATE, self.bag, {"fpr": 2}),
                 (errors.EBITS, self.bag, {"bits": 100}), (TypeError, self.bag, {"nonsense": 1})):
             with self.subTest(params=params, error=error):
@@ -201,7 +201,7 @@ class Threads(DaskCase):
 
     def test_too_many_keys_are_told(self):
         with self.assertWarnsRegex(UserWarning, "40000 keys are in a filter for 20000: its rate is 0.1"):
-            self.make(self.bag, n=20000)
+            self.make(self.bag, capacity=20000)
         self.make(dask.bag.from_sequence([], npartitions=1))
         with bloomfile.Filter(self.path) as f:
             self.assertEqual((f.info().keys, "a" in f), (0, False))
@@ -343,7 +343,7 @@ class Cluster(DaskCase):
     def test_a_worker_is_killed_after_it_made_a_slice(self):
         expected = self.by_tool("-n", "50k")
         self.client.run(doom, str(self.folder / "marker"))
-        self.check_killed(self.parts, expected, n=50000)
+        self.check_killed(self.parts, expected, capacity=50000)
 
     def test_failures_and_answers(self):
         self.check_failures()
@@ -356,7 +356,7 @@ class Cluster(DaskCase):
         self.path.write_bytes(old)
         self.assertRaisesRegex(KeyError, "the source has failed: 3", self.make, [*self.parts, dask.delayed(fail)(3)])
         self.client.run(doom_all)
-        self.assertRaisesRegex(OSError, "the disk is full", self.make, self.parts, n=50000, slices=4)
+        self.assertRaisesRegex(OSError, "the disk is full", self.make, self.parts, capacity=50000, slices=4)
         self.assertEqual(self.path.read_bytes(), old)
         self.assert_only("test.bloom", "tool.bloom")
 

@@ -204,9 +204,9 @@ def _threads():
         return os.cpu_count() or 1
 
 
-def _slices_for(n, bits):
+def _slices_for(capacity, bits):
     pages = -(-bits // _PAGE_BITS)
-    return min(max(_threads(), -(-n // _SLICE_KEYS)), pages, _MOST_SLICES)
+    return min(max(_threads(), -(-capacity // _SLICE_KEYS)), pages, _MOST_SLICES)
 
 
 def _ranges_for(parts):
@@ -247,9 +247,9 @@ def _scratch(path):
             time.sleep(0.05)
 
 
-def _sized(n, fpr, layout, bits, hashes):
+def _sized(capacity, fpr, layout, bits, hashes):
     """The bits of the whole, as a Builder chooses them."""
-    return bits or bits_for(n, 0.01 if fpr is None else fpr, layout, hashes)
+    return bits or bits_for(capacity, 0.01 if fpr is None else fpr, layout, hashes)
 
 
 def _check(params):
@@ -264,12 +264,12 @@ def _publish(path, files, bits, replace):
     join(path, files, replace=replace)
 
 
-def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=False, layout=None, bits=0, hashes=0, seed=0,
+def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, layout=None, bits=0, hashes=0, seed=0,
           label=None, tag=b"", framing=None, threads=1, memory=0, spool=None):
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
-    objects, partitions of keys. n: different keys, at least; None counts them. slices: tasks that write the filter. Its layout is
+    objects, partitions of keys. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
     'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
 
     Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
@@ -288,16 +288,16 @@ def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=Fal
         raise ValueError(f"the layout {layout} has no slices, blocked has")
     parts = _partitions(keys, column)
     digests = count = None
-    if n is None and not whole and slices != 1:
+    if capacity is None and not whole and slices != 1:
         parts, count = _counted(parts, seed)
         digests = [part.key for part in parts]
-        n = max(count, 1)
+        capacity = max(count, 1)
     if whole or slices == 1:
         slices, size = 1, 0
     else:
-        size = _sized(n, fpr, layout, bits, hashes)
-        slices = _slices_for(n, size) if slices is None else slices
-    params["capacity"] = n or 0
+        size = _sized(capacity, fpr, layout, bits, hashes)
+        slices = _slices_for(capacity, size) if slices is None else slices
+    params["capacity"] = capacity or 0
     each = [{**params, **({} if slices == 1 else {"slice": i, "slices": slices})} for i in range(slices)]
     _check(each[0])
     with _scratch(path) as folder:
@@ -317,8 +317,8 @@ def build(keys, path, fpr=None, *, n=None, column=None, slices=None, replace=Fal
             with Filter(files[0]) as only:
                 only.seal_to(path, replace=replace)
     built = Filter(path)
-    if n is not None and built.info().keys > n:
-        warnings.warn(f"{path}: {built.info().keys} keys are in a filter for {n}: its rate is {built.measure().fpr:.2g}",
+    if capacity is not None and built.info().keys > capacity:
+        warnings.warn(f"{path}: {built.info().keys} keys are in a filter for {capacity}: its rate is {built.measure().fpr:.2g}",
                       stacklevel=2)
     return built
 

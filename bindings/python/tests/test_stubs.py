@@ -2,6 +2,7 @@
 """The stubs declare what there is, with the same parameters."""
 
 import ast
+import builtins
 import importlib.util
 import inspect
 import pathlib
@@ -77,6 +78,12 @@ class Stubs(unittest.TestCase):
         text = (FOLDER / "__init__.pyi").read_text(encoding="utf-8")
         for name in bloomfile.__all__:
             self.assertIn(f'"{name}"', text)
+
+    def test_what_is_seen(self):
+        """Nothing of others, and nothing that hides Python's own from those who import all."""
+        public = {name for name in dir(bloomfile) if not name.startswith("_")}
+        self.assertEqual(public - {"records", "dask"}, set(bloomfile.__all__) | {"hash"})
+        self.assertEqual(set(bloomfile.__all__) & set(dir(builtins)), set())
 
     @unittest.skipUnless(importlib.util.find_spec("dask"), "without dask")
     def test_dask(self):

@@ -10,8 +10,8 @@
 A key is bytes or str, which is its UTF-8: so the tools read lines. Nothing else is hashed silently.
 """
 
-import contextlib
-import os
+import contextlib as _contextlib
+import os as _os
 
 from . import _core, errors
 from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hash_records, hashes_for,
@@ -38,10 +38,10 @@ def build(path, keys, fpr=None, *, replace=False, **params):
     return Filter(path)
 
 
-@contextlib.contextmanager
+@_contextlib.contextmanager
 def _opened(sources):
     """Filters, and paths of filters, which are closed again."""
-    with contextlib.ExitStack() as stack:
+    with _contextlib.ExitStack() as stack:
         yield tuple(source if isinstance(source, Filter) else stack.enter_context(Filter(source))
                     for source in sources)
 
@@ -57,7 +57,7 @@ def _factor(dst, filters, max_fpr):
     limit = filters[0].info().fpr if max_fpr is None else max_fpr
     factors = [factor for factor, _, _, _, fpr, _ in _core.fold_plan(filters, 0) if fpr <= limit]
     if not factors and max_fpr is not None:
-        raise errors.ERATEPASSED(os.fsdecode(dst))
+        raise errors.ERATEPASSED(_os.fsdecode(dst))
     return max(factors, default=1)
 
 
@@ -70,7 +70,7 @@ def fold(dst, src, factor=None, *, max_fpr=None, replace=False):
 
 
 def _check_several(name, filters):
-    if isinstance(filters, (str, bytes, os.PathLike, Filter)):
+    if isinstance(filters, (str, bytes, _os.PathLike, Filter)):
         raise TypeError(f"{name} are several filters: put one into a list")
 
 
@@ -104,8 +104,8 @@ def delta(dst, base, result, *, threads=1, replace=False):
 
 def patch(dst, base, patch, *, threads=1, replace=False):
     """Writes what a patch, a path or an open binary file, makes of `base`."""
-    with contextlib.ExitStack() as stack:
-        if isinstance(patch, (str, bytes, os.PathLike)):
+    with _contextlib.ExitStack() as stack:
+        if isinstance(patch, (str, bytes, _os.PathLike)):
             patch = stack.enter_context(open(patch, "rb", buffering=0))
         fd = patch if isinstance(patch, int) else patch.fileno()
         opened = stack.enter_context(_opened([base]))
@@ -115,8 +115,8 @@ def patch(dst, base, patch, *, threads=1, replace=False):
 def inspect(path):
     """What the header of a file says, whole or damaged, and what is wrong with it. Reads no body."""
     with open(path, "rb", buffering=0) as file:
-        size = os.fstat(file.fileno()).st_size
+        size = _os.fstat(file.fileno()).st_size
         head = file.read(4096)
     info, faults = _core.inspect(head, size)
-    return Inspection(info, tuple(errors._new(code, os.fsdecode(path), offset, None, field)
+    return Inspection(info, tuple(errors._new(code, _os.fsdecode(path), offset, None, field)
                                   for code, offset, field in faults))

@@ -200,9 +200,17 @@ class Threads(DaskCase):
         self.assert_only()
 
     def test_too_many_keys_are_told(self):
-        with self.assertWarnsRegex(UserWarning, "40000 keys are in a filter for 20000: its rate is 0.1"):
-            self.make(self.bag, capacity=20000)
-        self.make(dask.bag.from_sequence([], npartitions=1))
+        for slices in None, 1:
+            with self.assertWarnsRegex(UserWarning, "test.bloom: 40000 keys are in a filter for 20000: its rate is 0.1.*, not 0.01$") as told:
+                self.make(self.bag, capacity=20000, slices=slices)
+            self.assertEqual(len(told.warnings), 1)
+            self.assertEqual(told.filename, __file__)
+        none = dask.bag.from_sequence([], npartitions=1)
+        self.assertRaisesRegex(ValueError, r"test.bloom: there were no keys .*\(allow_empty=True replaces it\)", self.make, none)
+        self.assertRaisesRegex(ValueError, "there were no keys", self.make, none, slices=1)
+        self.assert_only("test.bloom")
+        self.make(none, allow_empty=True)
+        self.make(none)
         with bloomfile.Filter(self.path) as f:
             self.assertEqual((f.info().keys, "a" in f), (0, False))
 

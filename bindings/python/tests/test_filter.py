@@ -37,6 +37,54 @@ class Building(Case):
         self.assertEqual(raised.exception.filename, str(self.path))
         self.assertIn("z", self.build(["z"], replace=True))
 
+    def test_too_many_keys_are_told(self):
+        keys = [f"key {i}" for i in range(3000)]
+        bad = ({"capacity": 1000}, {"capacity": 1000, "bits": 512 * 40}, {"capacity": 1000, "layout": "classic"},
+               {"capacity": 300, "layout": "ribbon", "fpr": 0.0001}, {"capacity": 2000})
+        good = ({}, {"capacity": 2999}, {"capacity": 1000, "layout": "ribbon"}, {"bits": 4096},
+                {"capacity": 3000}, {"capacity": 3000, "bits": 512}, {"capacity": 6000, "slices": 2}, {"capacity": 100, "bits": 512 * 1000, "fpr": 0.01})
+        for params in good:
+            with self.subTest(params):
+                self.build(keys, replace=True, **params).close()
+        for params in bad:
+            with self.subTest(params):
+                with self.assertWarnsRegex(
+                        UserWarning, rf"test.bloom: 3000 keys are in a filter for {params['capacity']}: its rate is [\d.e-]+, not") as told:
+                    made = self.build(keys, replace=True, **params)
+                self.assertEqual(sum(made.contains_many(keys)), 3000)
+                self.assertIn("support.py", told.filename)  # who called build()
+                self.assertRaises(UserWarning, self.build, ["a", *keys], path=self.folder / "other", **params)  # by -W error
+                with bloomfile.Filter(self.folder / "other") as f:
+                    self.assertEqual(f.info().keys, 3001)
+                os.remove(f.path)
+        with self.assertWarnsRegex(UserWarning, "1.... keys are in a filter for 7...: its rate is"):
+            self.build([f"key {i}" for i in range(30000)], capacity=10_000, slice=0, slices=2, replace=True)
+
+    def test_no_keys_replace_nothing_but_an_empty_filter(self):
+        said = r"cannot replace .*test.bloom: there were no keys .*\(allow_empty=True replaces it\)"
+        for params in {"layout": "blocked"}, {"layout": "counting"}, {"layout": "ribbon"}:
+            self.build([], replace=True, **params).close()
+            self.build([], replace=True, **params).close()
+            self.build(["a"], replace=True, **params).close()
+            old = self.path.read_bytes()
+            self.assertRaisesRegex(ValueError, said, bloomfile.build, self.path, iter(()), replace=True)
+            self.assertEqual(self.path.read_bytes(), old)
+            self.assertEqual(self.build([], replace=True, allow_empty=True).info().keys, 0)
+        whole = {"capacity": 100_000, "slices": 2}
+        other = next(i for i in (0, 1) if bloomfile.slice_of(bloomfile.bits_for(100_000, 0.01), 2, bloomfile.hash("a")) != i)
+        self.build(["a"], replace=True, slice=1 - other, **whole)
+        self.assertRaisesRegex(ValueError, said, bloomfile.build, self.path, ["a"], replace=True, slice=other, **whole)
+        self.path.unlink()
+        self.path.write_bytes(b"a letter")
+        self.assertRaisesRegex(ValueError, said, bloomfile.build, self.path, [], replace=True)
+        self.path.write_bytes(b"")
+        self.build([], replace=True)
+        self.assertRaises(FileExistsError, bloomfile.build, self.path, [], allow_empty=True)
+        with bloomfile.Builder() as b:  # does what it is told
+            self.build(["a"], replace=True)
+            b.finish(self.path, replace=True)
+        self.assertEqual(bloomfile.Filter(self.path).info().keys, 0)
+
     def test_an_exception_of_the_iterator_leaves_no_file(self):
         def keys():
             yield from map(str, range(100000))

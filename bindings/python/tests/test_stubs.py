@@ -71,7 +71,7 @@ class Stubs(unittest.TestCase):
         for name, node in stubs.items():
             if name != "build":  # which spells out what Builder takes
                 self.compare(getattr(bloomfile, name), node)
-        both = {p[:2] for p in parameters(stubs["build"])} - {("path", ""), ("keys", ""), ("replace", "*")}
+        both = {p[:2] for p in parameters(stubs["build"])} - {("path", ""), ("keys", ""), ("replace", "*"), ("allow_empty", "*")}
         self.assertEqual(both, {p[:2] for p in found(bloomfile.Builder)})
         for name in bloomfile.__all__:
             self.assertTrue(hasattr(bloomfile, name), name)

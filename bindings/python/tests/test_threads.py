@@ -184,8 +184,8 @@ class Gil(Case):
             self.assertGreater(turns, 3)
 
     def test_others_run_while_files_are_waited_for(self):
-        f = self.build(KEYS, capacity=1000)
-        g = self.build(KEYS[1:], capacity=1000, path=self.folder / "new")
+        f = self.build(KEYS, capacity=2000)
+        g = self.build(KEYS[1:], capacity=2000, path=self.folder / "new")
         bloomfile.delta(self.folder / "patch", f, g)
         reading, writing = os.pipe()
         patched = threading.Thread(target=bloomfile.patch, args=(self.folder / "made", f, reading))

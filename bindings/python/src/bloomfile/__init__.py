@@ -12,6 +12,7 @@ A key is bytes or str, which is its UTF-8: so the tools read lines. Nothing else
 
 import contextlib as _contextlib
 import os as _os
+import warnings as _warnings
 
 from . import _core, errors
 from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hash_records, hashes_for,
@@ -30,12 +31,61 @@ __all__ = [
 _OPS = {"union": 1, "intersection": 2}
 
 
-def build(path, keys, fpr=None, *, replace=False, **params):
-    """Makes a sealed filter of all keys at path, and opens it. params: those of Builder."""
+def build(path, keys, fpr=None, *, replace=False, allow_empty=False, **params):
+    """Makes a sealed filter of all keys at path, and opens it. params: those of Builder.
+
+    More keys than `capacity` are all in it, and a UserWarning tells its rate, if that is not the promised one any more. With
+    replace, no keys at all replace nothing but an empty filter, unless allow_empty: a source without keys has mostly failed.
+    """
     with Builder(fpr, **params) as builder:
         builder.add_many(keys)
+        if replace and not allow_empty and _is_worth_keeping(path):
+            _check_not_empty(path, builder.count())
         builder.finish(path, replace=replace)
-    return Filter(path)
+    return _checked(Filter(path))
+
+
+def _is_worth_keeping(path):
+    """Whether something would be lost with the file of that name."""
+    try:
+        with Filter(path) as old:
+            info = old.info()
+    except (FileNotFoundError, errors.EEMPTY):
+        return False
+    except (Error, OSError):
+        return True
+    return info.keys > 0 or (info.layout != "ribbon" and info.ones > 0)
+
+
+def _check_not_empty(path, keys):
+    if keys == 0:
+        raise ValueError(f"cannot replace {_os.fsdecode(path)}: there were no keys (did what makes them fail?), and it is no empty "
+                         "filter (allow_empty=True replaces it)")
+
+
+def _checked(built):
+    """What build() returns, after a warning to its caller if there are too many keys for size and rate."""
+    try:
+        _warn_if_too_many(built.path, built.info())
+    except Warning:
+        built.close()
+        raise
+    return built
+
+
+def _warn_if_too_many(path, info):
+    whole = info.whole_blocks * 512 or info.bits
+    room = info.capacity
+    if whole != info.bits:  # how many keys a slice has is chance: Poisson's distribution, and 6 of its deviations
+        share = info.capacity * info.bits / whole
+        room = share + 6 * (share ** 0.5 + 1)
+    if info.keys <= room:
+        return
+    promised = info.fpr or fpr_for(whole, info.hashes, info.capacity, info.layout)
+    rate = fpr_for(info.bits, info.hashes, info.keys, info.layout)
+    if rate > promised:
+        _warnings.warn(f"{path}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",
+                       stacklevel=4)
 
 
 @_contextlib.contextmanager

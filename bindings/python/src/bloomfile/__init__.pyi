@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 def build(path: StrOrBytesPath, keys: _Keys, fpr: float | None = None, *, replace: bool = False,
-          layout: _Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
+          allow_empty: bool = False, layout: _Layout | None = None, bits: int = 0, hashes: int = 0, capacity: int = 0, seed: int = 0,
           label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None, threads: int = 1,
           memory: int = 0, spool: StrOrBytesPath | None = None, slice: int = 0, slices: int = 0) -> Filter: ...
 def fold_plan(src: Filter | StrOrBytesPath, more: int = 0) -> list[FoldChoice]: ...

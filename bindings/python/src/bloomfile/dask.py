@@ -26,7 +26,8 @@ from dask.delayed import Delayed
 from dask.highlevelgraph import HighLevelGraph
 from dask.optimization import fuse
 
-from . import Builder, DamageWarning, Filter, bits_for, hash_many, hash_records, inspect, join, split_digests, slice_of
+from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, bits_for, hash_many, hash_records,
+               inspect, join, slice_of, split_digests)
 
 __all__ = ["build", "contains"]
 
@@ -264,13 +265,15 @@ def _publish(path, files, bits, replace):
     join(path, files, replace=replace)
 
 
-def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, layout=None, bits=0, hashes=0, seed=0,
-          label=None, tag=b"", framing=None, threads=1, memory=0, spool=None):
+def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, replace=False, allow_empty=False, layout=None,
+          bits=0, hashes=0, seed=0, label=None, tag=b"", framing=None, threads=1, memory=0, spool=None):
     """Makes a sealed filter of all keys at path, and opens it: byte for byte what one build of them makes.
 
     keys: a bag; a column of a dataframe, or the dataframe and `column`, which a bag of dicts takes, too; or a list of delayed
     objects, partitions of keys. capacity: of different keys; None counts them. slices: tasks that write the filter. Its layout is
     'blocked', or another one, of which a single task makes all. The other parameters are those of Builder, for each such task.
+
+    Too many keys for `capacity` are a warning, and none at all replace no filter that has some, as in bloomfile.build().
 
     Workers hold 8 bytes a key, 16 if they are counted, and spill them as they are configured to. Nothing is left of a build that
     fails; of a client that is killed, a folder beside the path, .NAME.*.slices.
@@ -308,19 +311,18 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
             None if digests is None or slices == 1 else lambda i: _slices_of_range(i, ranges, size, slices))
         made = [graph.add("slice", (i,), _make, some, folder, i, each[i]) for i, some in enumerate(chunks)]
         files = dask.compute(*graph.delayed(made))
-        if count is not None and sum(inspect(file).info.keys for file in files) != count:
+        keys = sum(inspect(file).info.keys for file in files)
+        if count is not None and keys != count:
             raise RuntimeError(f"{path}: {count} keys were counted, and the slices have another number; are there other keys "
                                "each time that partitions are read?")
+        if replace and not allow_empty and _is_worth_keeping(path):
+            _check_not_empty(path, keys)
         if slices > 1:
             _publish(path, files, size, replace)
         else:
             with Filter(files[0]) as only:
                 only.seal_to(path, replace=replace)
-    built = Filter(path)
-    if capacity is not None and built.info().keys > capacity:
-        warnings.warn(f"{path}: {built.info().keys} keys are in a filter for {capacity}: its rate is {built.measure().fpr:.2g}",
-                      stacklevel=2)
-    return built
+    return _checked(Filter(path))
 
 
 # ---- asking

@@ -7,7 +7,7 @@ from ._core import Filter, _Framing, _Layout
 __all__ = ["build", "contains"]
 
 def build(keys: Any, path: StrOrBytesPath, fpr: float | None = None, *, capacity: int | None = None, column: Any = None,
-          slices: int | None = None, replace: bool = False, layout: _Layout | None = None, bits: int = 0, hashes: int = 0,
-          seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None,
+          slices: int | None = None, replace: bool = False, allow_empty: bool = False, layout: _Layout | None = None,
+          bits: int = 0, hashes: int = 0, seed: int = 0, label: str | None = None, tag: ReadableBuffer = b"", framing: _Framing | None = None,
           threads: int = 1, memory: int = 0, spool: StrOrBytesPath | None = None) -> Filter: ...
 def contains(keys: Any, path: StrOrBytesPath) -> Any: ...

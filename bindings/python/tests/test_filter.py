@@ -119,6 +119,20 @@ class Building(Case):
                 bloomfile.Builder(memory=1 << 20, **params).add_many(map(str, range(200000)))
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_what_is_out_of_range_is_told(self):
+        for kind, said in (
+                ({"fpr": 2}, "(fpr=2.0)"), ({"fpr": 0}, "(fpr=0.0)"), ({"fpr": -0.5}, "(fpr=-0.5)"), ({"fpr": float("nan")}, "(fpr=nan)"),
+                ({"bits": 100}, "(bits=100)"), ({"hashes": 65}, "(hashes=65)"), ({"capacity": 1 << 61}, f"(capacity={1 << 61})")):
+            for make in bloomfile.Builder, lambda **kind: bloomfile.LiveFilter.create(self.path, **{"capacity": 10, **kind}):
+                with self.subTest(said), self.assertRaises(bloomfile.Error) as raised:
+                    make(**kind)
+                for error in raised.exception, pickle.loads(pickle.dumps(raised.exception)):
+                    self.assertTrue(str(error).endswith(f"{error.text} {said}"), str(error))
+                    self.assertEqual(f"({error.asked})", said)
+        with self.assertRaises(errors.ELABEL) as raised:
+            bloomfile.Builder(label="x" * 113)
+        self.assertIsNone(raised.exception.asked)
+
     def test_a_builder_counts_finishes_and_goes_on(self):
         with bloomfile.Builder(0.01) as b:
             b.add("a")

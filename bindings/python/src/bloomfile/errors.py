@@ -20,6 +20,7 @@ class Error(Exception):
         self.offset = offset
         self.page = page
         self.field = field
+        self.asked = None  # the parameter that is refused, as text
 
     def __str__(self):
         text = self.text if self.path is None else f"{self.path}: {self.text}"
@@ -27,6 +28,8 @@ class Error(Exception):
             text += f", page {self.page}"
         elif self.field is not None:
             text += f" ({self.field} at byte {self.offset})"
+        elif self.asked is not None:
+            text += f" ({self.asked})"
         return text
 
 

@@ -18,6 +18,7 @@ class Error(Exception):
     offset: int | None
     page: int | None
     field: str | None
+    asked: str | None
     def __init__(self, path: str | None = None, offset: int | None = None, page: int | None = None,
                  field: str | None = None) -> None: ...
 

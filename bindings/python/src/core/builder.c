@@ -50,7 +50,7 @@ static int init(struct builder *self, PyObject *args, PyObject *keywords)
         self->born = turn_born();
         turn_begin(&self->turn, b);
     } else if (good) {
-        error_raise(self->state, error, NULL);
+        error_raise_params(self->state, error, NULL, &p.c);
     }
     params_end(&p);
     return good && error == 0 ? 0 : -1;

@@ -62,8 +62,13 @@ int convert_fpr(PyObject *object, void *value)
     if (*fpr == -1 && PyErr_Occurred())
         return 0;
     if (*fpr == 0) /* which would be the default */
-        *fpr = NAN;
+        *fpr = -NAN;
     return 1;
+}
+
+double convert_given(double fpr)
+{
+    return isnan(fpr) && signbit(fpr) ? 0 : fpr;
 }
 
 int convert_tag(PyObject *object, void *tag)

@@ -17,6 +17,9 @@ int convert_layout(PyObject *object, void *u32);
 /* A rate, or None: 0. What is no rate stays none. */
 int convert_fpr(PyObject *object, void *value);
 
+/* The rate that convert_fpr() was given, 0 too, which is none. */
+double convert_given(double fpr);
+
 /* At most 16 bytes; the others are zero. */
 int convert_tag(PyObject *object, void *tag);
 

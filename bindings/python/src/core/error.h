@@ -17,4 +17,8 @@ PyObject *error_raise(struct state *state, int error, PyObject *path);
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
                             const struct bloomfile_fault *fault);
 
+/* The same with the value that the params had, if the error is about one. */
+PyObject *error_raise_params(struct state *state, int error, PyObject *path,
+                             const struct bloomfile_params *params);
+
 #endif

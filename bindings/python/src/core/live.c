@@ -58,7 +58,7 @@ static PyObject *made(PyTypeObject *type, const struct params *p)
     PyEval_RestoreThread(python);
     self->writes = true;
     if (error != 0)
-        error_raise(self->state, error, p->path);
+        error_raise_params(self->state, error, p->path, &p->c);
     else if (filter_adopt(self, f, p->path, flags | (name != NULL ? BLOOMFILE_WRITE : 0)))
         return (PyObject *)self;
     Py_DECREF(self);

@@ -95,7 +95,7 @@ class Build(build_ext):
         if SYSTEM:
             self.need([PYTHON_H])
             ext.extra_compile_args += pkg_config("--cflags")
-            ext.extra_link_args += pkg_config("--libs")
+            ext.extra_link_args += pkg_config("--libs") + rpaths()
         else:
             self.need(HEADERS)
             small = [] if self.debug else ["-g0"]
@@ -129,6 +129,10 @@ class Build(build_ext):
                 " ".join(header[3] for header in missing))
 
 
+def pkg_config_is(what):
+    return subprocess.run([os.environ.get("PKG_CONFIG", "pkg-config"), what, "bloomfile"], check=False).returncode == 0
+
+
 def pkg_config(what):
     try:
         done = subprocess.run([os.environ.get("PKG_CONFIG", "pkg-config"), what, f"bloomfile = {version()}"],
@@ -138,6 +142,13 @@ def pkg_config(what):
     if done.returncode != 0:
         raise SystemExit(f"BLOOMFILE_SYSTEM=1 needs the library bloomfile {version()}, installed:\n{done.stderr}")
     return shlex.split(done.stdout)
+
+
+def rpaths():
+    """Has the extension find a library in a folder of its own. Of those where all is found pkg-config names none; what is in a
+    tree that is only built goes elsewhere."""
+    folders = [] if pkg_config_is("--uninstalled") else pkg_config("--libs-only-L")
+    return [f"-Wl,-rpath,{folder.removeprefix('-L')}" for folder in folders]
 
 
 class Archive(sdist):

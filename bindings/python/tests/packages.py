@@ -156,6 +156,24 @@ class Packages(unittest.TestCase):
                       "assert 'a' in f and b'b' in f and not sum(f.contains_many(list('defghij'))), f\nprint(sys.version)",
                       cwd=folder))
 
+    def test_library_in_a_folder_of_its_own(self):
+        """The extension finds it again, as pkg-config did; nothing is noted down of folders where all is found."""
+        private = self.folder / "private"
+        private.mkdir()
+        for library in (BUILD / "lib").glob("libbloomfile.so*"):
+            if library.suffix != ".symbols" and not library.is_dir():
+                shutil.copy(library, private / library.name, follow_symlinks=False)
+        (private / "bloomfile.pc").write_text(
+            f"Name: bloomfile\nDescription: x\nVersion: {VERSION}\nLibs: -L{private} -lbloomfile\nCflags: -I{SOURCE}/include\n")
+        run(PYTHON, "setup.py", "build", "--build-base", private / "build", "--build-lib", private / "made", cwd=self.tree,
+            BLOOMFILE_SYSTEM="1", PKG_CONFIG_PATH=str(private))
+        self.assertEqual(run(PYTHON, "-c", "import bloomfile; print(bloomfile.library_version)", cwd=private / "made").strip(), VERSION)
+        (core,) = private.glob("made/bloomfile/_core*.so")
+        self.assertIn(f"runpath: [{private}]", run("readelf", "-d", core, cwd=private))
+        with zipfile.ZipFile(self.wheel) as wheel:
+            core = wheel.extract("bloomfile/_core.abi3.so", private / "core")
+        self.assertNotIn("runpath", run("readelf", "-d", core, cwd=private))
+
     def test_what_is_missing(self):
         for how, said in (
                 ({"CFLAGS": "-include /nonexistent.h"}, r"needs Python\.h, zlib\.h 1\.2\.12 or newer, libdeflate\.h, xxhash\.h 0"

@@ -9,7 +9,7 @@ from support import ToolTest, lines, main, numbered
 KEYS = numbered(1000)
 TOOLS_WITH_ANSWERS = (("bfquery", ["filter"]), ("bfquery", ["-v", "filter"]),
                       ("bfquery", ["-c", "filter"]), ("bfcommon", ["others"]), ("bfuniq", []),
-                      ("bfuniq", ["-c"]))
+                      ("bfuniq", ["-c"]), ("bfadd", ["live"]))
 
 
 class Output(ToolTest):
@@ -165,7 +165,7 @@ class Output(ToolTest):
 
     def test_no_answers_no_output(self):
         with open(self.folder / "keys", "ab") as out:
-            for tool, words in ("bfquery", ["-q", "filter"]), ("bfadd", ["live"]):
+            for tool, words in ("bfquery", ["-q", "filter"]), ("bfadd", ["-q", "live"]):
                 result = self.run_tool(tool, *words, "keys", stdout=out)
                 self.assertEqual((result.returncode, result.stderr), (0, b""))
 

@@ -79,10 +79,13 @@ static void check_rescue(const struct add *a)
     target_check(a->rescue, false);
 }
 
-/* Nothing is added if an input is missing, or is where the keys go. */
+/* Nothing is added if an input is missing or is where the keys go. Nor if it is standard output:
+ * nothing is written there, but the shell may have emptied it. */
 static void check_inputs(const struct add *a)
 {
     output_check_inputs(a->path, a->inputs, a->inputs_count);
+    if (!a->quiet)
+        output_check_inputs("-", a->inputs, a->inputs_count);
     keys_free(keys_new(&a->keys, a->inputs, a->inputs_count));
 }
 

@@ -18,7 +18,7 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     const bool known = keys != UINT64_MAX;
     int error = params_take(&p, given);
     if (error == BLOOMFILE_EHASHES && layout_of(p.layout)->solved)
-        return BLOOMFILE_ESOLVED; /* must be given, and cannot be */
+        return BLOOMFILE_ESOLVED; /* every other layout needs k, this one has none */
     if (error != 0)
         return error;
     error = params_refuse_of_builder(&p);
@@ -61,7 +61,7 @@ static int make(struct new_image *r, struct header *h, const uint8_t *body, bool
         return error;
     new_image_record(r, &h->record);
     if (h->record.ones == 0 && h->record.n > 0)
-        return BLOOMFILE_EBODY; /* or all of them would be denied */
+        return BLOOMFILE_EBODY; /* every key would get a "no" */
     if ((h->record.flags & RECORD_N_ESTIMATED) != 0)
         image_estimate_keys(h);
     if (!sized && h->record.n > h->capacity)

@@ -20,8 +20,8 @@ static bool fell(atomic_uint_least64_t *highest, uint64_t value)
     return value < seen;
 }
 
-/* What no record says after those that were read before: another file was copied over this one. Or
- * a record was read before, and the other while, it was overwritten. */
+/* Whether the record cannot follow those that were read before. Then another file was copied over
+ * this one; or both records were overwritten while they were read, and reading again helps. */
 static bool went_back(const bloomfile *f, const struct record *r)
 {
     struct session *s = f->session;
@@ -30,10 +30,10 @@ static bool went_back(const bloomfile *f, const struct record *r)
         return false;
     if (fell(&s->sequences, r->sequence) || r->sequence < f->header.record.sequence)
         return true;
-    /* The last writer calls it clean, and this one has not left. */
+    /* Only the last writer to leave marks it clean, and this one has not left. */
     if (r->state == BLOOMFILE_LIVE && atomic_load(&s->joined) && header_is_clean(r))
         return true;
-    /* Ones only become more, unless keys are removed or counts were lost. */
+    /* Ones become fewer only if keys are removed or counts were lost. */
     const bool only_more =
         !layout_of(f->header.layout)->counts && (r->flags & RECORD_N_ESTIMATED) == 0;
     return only_more && (fell(&s->ones, r->ones) || r->ones < f->header.record.ones);

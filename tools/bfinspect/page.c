@@ -36,7 +36,7 @@ static bool is_solved(const struct inspect_report *r)
     return bloomfile_traits_of(r->info.layout)->solved;
 }
 
-/* Who cannot look up keys has not met damage. */
+/* An unknown hash function is no damage. */
 static bool is_damaged(const struct inspect_report *r)
 {
     return r->error != 0 && r->error != BLOOMFILE_EHASH;

@@ -45,10 +45,30 @@ def buffer(data):
     return None if data is None else ctypes.create_string_buffer(bytes(data), max(len(data), 1))
 
 
-class Made:
+class Lent:
+    """Structs in capsules, which a consumer moves out and releases. The memory stays this object's."""
+
+    def __init__(self):
+        self.lent = self.released = 0  # structs that are out; arrays that came back
+        self.on_release = {kind: RELEASE(lambda at, kind=kind: self.release(kind.from_address(at)))
+                           for kind in (Schema, Array, Stream)}
+
+    def release(self, struct):
+        self.lent -= 1
+        self.released += isinstance(struct, Array)
+        struct.release = None
+
+    def lend(self, struct):
+        self.lent += 1
+        struct.release = ctypes.cast(self.on_release[type(struct)], ctypes.c_void_p)
+        return struct
+
+
+class Made(Lent):
     """An array of a format with these buffers; it owns what its capsules point to."""
 
     def __init__(self, fmt, length, buffers, offset=0, null_count=0, dictionary=None):
+        super().__init__()
         self.memory = [buffer(data) for data in buffers]
         self.pointers = (ctypes.c_void_p * max(len(buffers), 1))(
             *[ctypes.cast(data, ctypes.c_void_p) if data is not None else None for data in self.memory])
@@ -57,7 +77,7 @@ class Made:
                            buffers=self.pointers)
 
     def __arrow_c_array__(self, requested_schema=None):
-        return capsule(self.schema, b"arrow_schema"), capsule(self.array, b"arrow_array")
+        return capsule(self.lend(self.schema), b"arrow_schema"), capsule(self.lend(self.array), b"arrow_array")
 
 
 def layout(keys, fmt, validity=None, **how):
@@ -85,32 +105,27 @@ def views(keys):
     return [views_made, *parts, b"".join(len(part).to_bytes(8, "little") for part in parts)]
 
 
-class MadeStream:
+class MadeStream(Lent):
     """A stream of arrays, which may end with an error."""
 
     def __init__(self, arrays, error=0):
-        self.arrays, self.next, self.error, self.released = arrays, 0, error, 0
+        super().__init__()
+        self.arrays, self.next, self.error = arrays, 0, error
         self.text = ctypes.create_string_buffer(b"the producer broke")
-        self.on_release = RELEASE(self.release)
         self.stream = Stream(get_schema=GET_SCHEMA(self.get_schema), get_next=GET_NEXT(self.get_next),
                              get_last_error=GET_ERROR(lambda stream: ctypes.addressof(self.text)))
 
-    def release(self, pointer):
-        self.released += 1
-        Array.from_address(pointer).release = None
-
     def get_schema(self, stream, out):
-        ctypes.pointer(out.contents)[0] = self.arrays[0].schema
+        ctypes.pointer(out.contents)[0] = self.lend(self.arrays[0].schema)
         return 0
 
     def get_next(self, stream, out):
         if self.next == len(self.arrays):
             out.contents.release = None
             return self.error
-        ctypes.pointer(out.contents)[0] = self.arrays[self.next].array
-        out.contents.release = ctypes.cast(self.on_release, ctypes.c_void_p)
+        ctypes.pointer(out.contents)[0] = self.lend(self.arrays[self.next].array)
         self.next += 1
         return 0
 
     def __arrow_c_stream__(self, requested_schema=None):
-        return capsule(self.stream, b"arrow_array_stream")
+        return capsule(self.lend(self.stream), b"arrow_array_stream")

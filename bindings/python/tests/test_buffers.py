@@ -2,6 +2,7 @@
 """Keys in lists, iterables and buffers of every kind, and answers in buffers of the caller's."""
 
 import array
+import contextlib
 import ctypes
 import struct
 import sys
@@ -302,6 +303,40 @@ class Arrow(Case):
             self.f.contains_many(stream)
         self.assertEqual(stream.released, 2)
 
+    def test_a_capsule_gives_its_keys_once(self):
+        """One that was moved or released before has none. Another consumer empties it as this one does."""
+
+        class Same:
+            def __init__(self, name, capsules):
+                setattr(self, name, lambda requested_schema=None: capsules)
+        for made in (layout(KEYS, "u"), MadeStream([layout(KEYS, "u")]),
+                     *([pyarrow.array(KEYS), pyarrow.chunked_array([KEYS])] if pyarrow else [])):
+            name = "__arrow_c_stream__" if hasattr(made, "__arrow_c_stream__") else "__arrow_c_array__"
+            live, builder = bloomfile.LiveFilter.in_memory(9), bloomfile.Builder()
+            for first in self.f.contains_many, live.add_many, builder.add_many:
+                same = Same(name, getattr(made, name)())
+                if isinstance(made, MadeStream):
+                    made.next = 0
+                first(same)
+                for again in self.f.contains_many, live.add_many, builder.add_many:
+                    self.assertRaisesRegex(ValueError, "consumed or released", again, same)
+                out = bytearray(300)
+                self.assertRaises(ValueError, self.f.contains_many, same, out=out)
+                self.assertEqual(out, b"\1" * 300)
+        moved = layout(KEYS, "u")
+        for struct in "schema", "array":
+            same = Same("__arrow_c_array__", moved.__arrow_c_array__())
+            getattr(moved, struct).release = None
+            self.assertRaisesRegex(ValueError, "consumed or released", self.f.contains_many, same)
+
+    def test_what_is_moved_out_of_a_capsule_is_released(self):
+        integers = Made("i", 1, [None, bytes(4)])
+        for made in layout(KEYS, "u"), integers, MadeStream([layout(KEYS, "u"), layout(KEYS, "z")]), MadeStream([integers]):
+            for out in None, bytearray(2), bytearray(600):
+                with contextlib.suppress(TypeError, ValueError):
+                    self.f.contains_many(made, out=out)
+                self.assertEqual(made.lent, 0)
+
     def test_a_null_is_no_key(self):
         for null_count in -1, 1:
             a = layout(["a", "b", "c"], "u", b"\5", null_count=null_count)
@@ -318,10 +353,12 @@ class Arrow(Case):
                 self.f.contains_many(Made(fmt, 1, [None, bytes(8), bytes(8)] if fmt[:1] != "w" else [None]))
         with self.assertRaisesRegex(TypeError, "dictionary"):
             self.f.contains_many(layout(["a"], "u", dictionary=1))
-        for length, offset, buffers in (-1, 0, 3), (1, -1, 3), (1, 0, 2), (1, 0, 0):
+        for length, offset, buffers in (-1, 0, 3), (1, -1, 3), (1, 0, 2), (1, 0, 0), (2**63 - 1, 1, 3):
             a = Made("u", length, [None, bytes(8), b""][:buffers], offset=offset)
-            with self.subTest((length, offset, buffers)), self.assertRaises(ValueError):
+            with self.subTest((length, offset, buffers)), self.assertRaises((ValueError, MemoryError)):
                 self.f.contains_many(a)
+        for buffers in [None, None, b""], [None, struct.pack("<2i", 0, 1), None]:
+            self.assertRaises(ValueError, self.f.contains_many, Made("u", 1, buffers))
         backwards = Made("u", 2, [None, struct.pack("<3i", 0, 9, 4), b"abcdefghi"])
         self.assertRaises(ValueError, self.f.contains_many, backwards)
         for size, part, place in (-1, 0, 0), (20, 1, 0), (20, -1, 0), (20, 0, -1), (20, 0, 11), (2**31 - 1, 0, 2**31 - 1):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * The structs are those of the Arrow C data interface, whose layout is an ABI. An object gives them
- * in capsules, which own them. */
+ * in capsules. A consumer moves a struct out of its capsule and releases it at the end; a struct
+ * whose `release` is NULL was moved or released before, and its other members mean nothing. */
 #include "arrow.h"
 
 #include <bloomfile.h>
@@ -42,9 +43,9 @@ static bool bit(const unsigned char *bits, int64_t i)
 /* A null is no key. Were it skipped, its answer would have to be made up. */
 static bool has_null(const struct arrow_array *array)
 {
-    const unsigned char *valid = array->n_buffers > 0 ? array->buffers[0] : NULL;
+    const unsigned char *valid = array->buffers[0];
     if (valid == NULL || array->null_count == 0)
-        return false;
+        return array->null_count > 0;
     for (int64_t i = array->offset; i < array->offset + array->length; i++)
         if (!bit(valid, i))
             return true;
@@ -67,6 +68,8 @@ static void by_offsets(struct source *s, const struct arrow_array *array, bool l
         memcpy(&last, s->items + s->n * width, width);
         s->data_size = last;
     }
+    if (s->data == NULL)
+        s->data_size = 0;
 }
 
 static void by_views(struct source *s, const struct arrow_array *array)
@@ -103,6 +106,14 @@ static int64_t buffers_of(const char *format)
     return fixed_size(format) > 0 ? 2 : 0;
 }
 
+static bool is_sound(const struct arrow_array *array, int64_t buffers)
+{
+    int64_t end;
+    return array->n_buffers >= buffers && array->length >= 0 && array->offset >= 0 &&
+           !__builtin_add_overflow(array->offset, array->length, &end) &&
+           (array->length == 0 || array->buffers[1] != NULL);
+}
+
 static bool check(const char *format, const struct arrow_array *array, bool dictionary)
 {
     const int64_t buffers = buffers_of(format);
@@ -111,7 +122,7 @@ static bool check(const char *format, const struct arrow_array *array, bool dict
                      "an array of Arrow has keys if it is of strings or binary, not of format "
                      "'%s'%s: cast it",
                      format, dictionary ? ", with a dictionary" : "");
-    else if (array->n_buffers < buffers || array->length < 0 || array->offset < 0)
+    else if (!is_sound(array, buffers))
         PyErr_SetString(PyExc_ValueError, "the array of Arrow contradicts itself");
     else if (has_null(array))
         PyErr_SetString(PyExc_ValueError,
@@ -143,6 +154,26 @@ static bool take_array(const struct taker *taker, const struct arrow_schema *sch
     return take_source(taker, &s, output);
 }
 
+/* ---- structs that are lent once */
+
+/* Always false. */
+static bool consumed(void)
+{
+    PyErr_SetString(PyExc_ValueError,
+                    "the Arrow capsule is empty: its data was consumed or released "
+                    "before (export the data again)");
+    return false;
+}
+
+/* A producer's code may run Python, which must not see an exception that is on its way. */
+#define RELEASE(struct_)                                                                           \
+    do {                                                                                           \
+        PyObject *type_, *value_, *traceback_;                                                     \
+        PyErr_Fetch(&type_, &value_, &traceback_);                                                 \
+        (struct_)->release(struct_);                                                               \
+        PyErr_Restore(type_, value_, traceback_);                                                  \
+    } while (0)
+
 /* ---- streams of them */
 
 static bool stream_failed(struct arrow_stream *stream, int error)
@@ -152,16 +183,6 @@ static bool stream_failed(struct arrow_stream *stream, int error)
                  text != NULL ? text : bloomfile_strerror(error));
     return false;
 }
-
-/* A producer's code may run Python, which must not see an exception that is on its way. */
-#define RELEASE(struct_)                                                                           \
-    do {                                                                                           \
-        PyObject *type_, *value_, *traceback_;                                                     \
-        PyErr_Fetch(&type_, &value_, &traceback_);                                                 \
-        if ((struct_)->release != NULL)                                                            \
-            (struct_)->release(struct_);                                                           \
-        PyErr_Restore(type_, value_, traceback_);                                                  \
-    } while (0)
 
 static bool take_arrays(const struct taker *taker, struct arrow_stream *stream,
                         const struct arrow_schema *schema, struct output *output)
@@ -186,6 +207,8 @@ static bool take_stream(const struct taker *taker, struct arrow_stream *stream,
     int error = stream->get_schema(stream, &schema);
     if (error != 0)
         return stream_failed(stream, error);
+    if (schema.release == NULL)
+        return consumed();
     bool good = take_arrays(taker, stream, &schema, output);
     RELEASE(&schema);
     return good;
@@ -193,37 +216,69 @@ static bool take_stream(const struct taker *taker, struct arrow_stream *stream,
 
 /* ---- capsules */
 
+static bool move_stream(struct arrow_stream *stream, PyObject *capsule)
+{
+    struct arrow_stream *lent = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    if (lent == NULL)
+        return false;
+    if (lent->release == NULL)
+        return consumed();
+    *stream = *lent;
+    lent->release = NULL;
+    return true;
+}
+
 static PyObject *batch_stream(const struct taker *taker, PyObject *capsule, PyObject *out)
 {
     struct output output;
-    struct arrow_stream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct arrow_stream stream;
+    PyObject *result = NULL;
     output_none(&output);
-    if (stream == NULL ||
-        (taker->width > 0 && !output_begin(&output, out, OUTPUT_UNKNOWN, taker->width)))
-        return NULL;
-    return output_end(&output, output_keep_apart(&output) && take_stream(taker, stream, &output));
+    if (!move_stream(&stream, capsule))
+        return output_fail(out, taker->width);
+    if (taker->width == 0 || output_begin(&output, out, OUTPUT_UNKNOWN, taker->width))
+        result =
+            output_end(&output, output_keep_apart(&output) && take_stream(taker, &stream, &output));
+    RELEASE(&stream);
+    return result;
+}
+
+static bool move_array(struct arrow_schema *schema, struct arrow_array *array, PyObject *pair)
+{
+    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
+        PyErr_SetString(PyExc_TypeError, "__arrow_c_array__() must return two capsules");
+        return false;
+    }
+    struct arrow_schema *type = PyCapsule_GetPointer(PyTuple_GetItem(pair, 0), "arrow_schema");
+    struct arrow_array *lent =
+        type != NULL ? PyCapsule_GetPointer(PyTuple_GetItem(pair, 1), "arrow_array") : NULL;
+    if (lent == NULL)
+        return false;
+    if (type->release == NULL || lent->release == NULL)
+        return consumed();
+    *schema = *type;
+    *array = *lent;
+    type->release = NULL;
+    lent->release = NULL;
+    return true;
 }
 
 static PyObject *batch_array(const struct taker *taker, PyObject *pair, PyObject *out)
 {
-    PyObject *first, *second;
     struct output output;
+    struct arrow_schema schema;
+    struct arrow_array array;
+    PyObject *result = NULL;
     output_none(&output);
-    if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) {
-        PyErr_SetString(PyExc_TypeError, "__arrow_c_array__() must return two capsules");
-        return NULL;
-    }
-    first = PyTuple_GetItem(pair, 0);
-    second = PyTuple_GetItem(pair, 1);
-    struct arrow_schema *schema = PyCapsule_GetPointer(first, "arrow_schema");
-    struct arrow_array *array = schema != NULL ? PyCapsule_GetPointer(second, "arrow_array") : NULL;
-    if (array == NULL)
-        return NULL;
-    const size_t n = array->length > 0 ? (size_t)array->length : 0;
-    if (taker->width > 0 && !output_begin(&output, out, n, taker->width))
-        return NULL;
-    return output_end(&output,
-                      output_keep_apart(&output) && take_array(taker, schema, array, &output));
+    if (!move_array(&schema, &array, pair))
+        return output_fail(out, taker->width);
+    const size_t n = array.length > 0 ? (size_t)array.length : 0;
+    if (taker->width == 0 || output_begin(&output, out, n, taker->width))
+        result = output_end(&output, output_keep_apart(&output) &&
+                                         take_array(taker, &schema, &array, &output));
+    RELEASE(&array);
+    RELEASE(&schema);
+    return result;
 }
 
 /* What a method without arguments returns; NULL without an exception if there is none, or if it

@@ -29,7 +29,7 @@ case $file in -?*) file=./$file ;; esac # names, and no options of the programs 
 case $keys in -*) keys=./$keys ;; esac
 
 [ -f "$keys" ] || fail "cannot use $keys: only a regular file can be read in parts"
-[ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (-f replaces it)"
+[ -n "$force" ] || [ ! -e "$file" ] || fail "cannot create $file: File exists (write to another file; -f would lose this one)"
 [ ! "$file" -ef "$keys" ] || fail "cannot create $file: it is the file to read keys from"
 
 # Parts end at newlines, so keys must too, and only the first part has a header. Flags in one word (-q0) and
@@ -80,4 +80,4 @@ if [ ! -s "$work/list" ]; then # an empty KEYFILE has no parts
     bfcreate -q --allow-empty "$@" "$work/empty" "$keys"
     echo "$work/empty" >"$work/list"
 fi
-bfmerge $force --files-from "$work/list" "$file"
+bfmerge ${force:+-f --discard} --files-from "$work/list" "$file"

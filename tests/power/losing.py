@@ -193,7 +193,7 @@ class Building(Files):
 def making(shared, what, build, to):
     """The command: of a build, or of two, or of one that is folded."""
     words = {"build": ["bfcreate", "-q", "-f", *SHAPE, to, shared / f"{build}.keys"],
-             "merge": ["bfmerge", "-q", "-f", "-p", "1", to, shared / f"build-{build}.bloom",
+             "merge": ["bfmerge", "-q", "-f", "--discard", "-p", "1", to, shared / f"build-{build}.bloom",
                        shared / f"build-{(build + 3) % BUILDS}.bloom"],
              "fold": ["bffold", "-q", "-f", "--factor", "2", shared / f"build-{build}.bloom", to]}[what]
     return shlex.join(map(str, words))

@@ -42,7 +42,7 @@ class Options(ToolTest):
         self.write("key", lines("a"))
         self.create_live("-n", 10)
         self.create("-q", "key", name="big")
-        for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "new", "big"]),
+        for tool, words in (("bfcreate", ["-f", "new", "key"]), ("bfmerge", ["-f", "--discard", "new", "big"]),
                             ("bffold", ["-f", "--factor", 1, "big", "new"]),
                             ("bfdelta", ["-f", "big", "big", "patch"]), ("bfadd", ["live", "key"]),
                             ("bfseal", ["-f", "live", "new"])):

@@ -81,7 +81,7 @@ class AppHash(ToolTest):
         for layout, options in ("counting", ["--fpr", 1]), ("classic", ["--intersect"]):
             self.write("one", craft.make(layout, 3000, 4, digests()[:30], **NAME))
             self.write("other", craft.make(layout, 3000, 4, digests()[:40], **NAME))
-            self.output("bfmerge", "-q", "-f", *options, "merged", "one", "other")
+            self.output("bfmerge", "-q", "-f", "--discard", *options, "merged", "one", "other")
             image = craft.named(self.read("merged"), "merged").verify()
             self.assertTrue(all(image.maybe(digest) for digest in digests()[:30]))
 

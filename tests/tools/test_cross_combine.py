@@ -75,13 +75,13 @@ class CrossCombine(ToolTest):
                 self.source(name, layout, size, k, seed)
             with self.subTest(layout=layout, sizes=sizes, common=gcd(*sizes), k=k):
                 self.by_python("union", "by-python", *names)
-                self.run_tool("bfmerge", "-f", "-q", "--fpr", 1, "by-c", *names)
+                self.run_tool("bfmerge", "-f", "--discard", "-q", "--fpr", 1, "by-c", *names)
                 if len(names) > 1:
                     self.assert_same_but_n("by-c", "by-python")
                 if layout == "counting":
                     continue
                 self.by_python("intersection", "by-python", *names)
-                self.run_tool("bfmerge", "-f", "-q", "--intersect", "by-c", *names)
+                self.run_tool("bfmerge", "-f", "--discard", "-q", "--intersect", "by-c", *names)
                 if len(names) > 1:
                     self.assert_same_but_n("by-c", "by-python")
 
@@ -91,7 +91,7 @@ class CrossCombine(ToolTest):
             self.source("source", "counting", units, k, seed)
             with self.subTest(units=units, k=k):
                 self.by_python("project", "source", "by-python")
-                self.run_tool("bfmerge", "-f", "-q", "--project", "by-c", "source")
+                self.run_tool("bfmerge", "-f", "--discard", "-q", "--project", "by-c", "source")
                 self.assertEqual(self.read("by-c"), self.read("by-python"))
 
 

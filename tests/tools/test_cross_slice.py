@@ -85,7 +85,7 @@ class CrossSlice(ToolTest):
         """By both, in any order; the whole, or the error."""
         names = self.write_all(images)
         self.chosen.shuffle(names)
-        result = self.run_tool("bfmerge", "--slices", "--overfull", "--min-keys", 0, "-f", "-q", "by-c", *names)
+        result = self.run_tool("bfmerge", "--slices", "--overfull", "--min-keys", 0, "-f", "--discard", "-q", "by-c", *names)
         try:
             spec_reader.join(types.SimpleNamespace(embedded=embedded), self.folder / "by-python",
                              *(self.folder / name for name in names))

@@ -105,7 +105,7 @@ class Patches(DeltaTest):
 
     def test_the_result_takes_the_place_of_its_base(self):
         self.write("patch", self.delta())
-        self.assertIn("File exists (--force replaces it)",
+        self.assertIn("File exists (write to another file; --force would lose this one)",
                       self.trouble("bfdelta", "--apply", "old", "patch", "old"))
         with open(self.folder / "old", "rb") as reader:
             self.output("bfdelta", "--apply", "-q", "-f", "old", "patch", "old")
@@ -352,7 +352,7 @@ class Trouble(DeltaTest):
                                  "bfdelta: cannot replace mine: it is not a patch (remove it first)\n")
         for old in b"", self.delta(), self.delta()[:9], craft.flip(self.delta(), 60):
             self.write("mine", old)
-            self.assertIn("File exists (--force replaces it)",
+            self.assertIn("File exists (write to another file; --force would lose this one)",
                           self.trouble("bfdelta", "old", "new", "mine"))
             self.output("bfdelta", "-q", "-f", "old", "new", "mine")
             self.assertEqual(self.read("mine"), self.delta())

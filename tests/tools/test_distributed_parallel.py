@@ -118,7 +118,7 @@ class Parallel(Distributed):
     def test_existing_file(self):
         self.write("keys", INPUTS["many"])
         self.write("filter", OLD)
-        self.trouble("build.sh", "filter", "keys", names=["filter: File exists (-f replaces it)"])
+        self.trouble("build.sh", "filter", "keys", names=["filter: File exists (write to another file; -f would lose this one)"])
         self.output("build.sh", "-f", "-j", 2, "filter", "keys", "-n", N)
         self.assertEqual(self.body("filter"), self.serial("-n", N))
 

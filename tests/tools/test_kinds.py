@@ -264,10 +264,10 @@ class Framings(ToolTest):
         for sources in ["a", "b"], ["c", "a", "b"], ["a", "c", "b", "c2"]:
             if "c2" in sources:
                 self.create("-q", "-n", 99, "-m", 5120, "-k", 4, "-x4", stdin=b"abcd", name="c2")
-            self.output("bfmerge", "-f", "-p", 1, "merged", *sources, says=says)
+            self.output("bfmerge", "-f", "--discard", "-p", 1, "merged", *sources, says=says)
             self.assertEqual(self.inspected("merged")["header"]["framing"], "unknown")
-            self.output("bfmerge", "-qf", "-p", 1, "merged", *sources, says=says)
-        self.output("bfmerge", "-f", "-p", 1, "merged", "a", "c")
+            self.output("bfmerge", "-qf", "--discard", "-p", 1, "merged", *sources, says=says)
+        self.output("bfmerge", "-f", "--discard", "-p", 1, "merged", "a", "c")
 
 
 if __name__ == "__main__":

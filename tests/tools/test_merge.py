@@ -32,7 +32,7 @@ class MergeTest(ToolTest):
 class Union(MergeTest):
     def check_union(self, sources, keys, bits, *options):
         """It is the body that one build of all keys makes."""
-        self.output("bfmerge", "-q", "-f", "merged", *sources)
+        self.output("bfmerge", "-q", "-f", "--discard", "merged", *sources)
         merged = self.read("merged")
         built = self.shard("built", keys, "-m", bits, *options)
         self.assertEqual(craft.body_of(merged), craft.body_of(built))
@@ -65,7 +65,7 @@ class Union(MergeTest):
     def test_the_header_is_that_of_the_other_implementation(self):
         for layout in LAYOUTS:
             names = self.shards(UNIT, 2 * UNIT, layout=layout, seed=3, label="x", tag="aa")
-            self.output("bfmerge", "-q", "-f", "--disjoint", "merged", *names)
+            self.output("bfmerge", "-q", "-f", "--discard", "--disjoint", "merged", *names)
             other = craft.derive("union", *map(self.read, names))
             ours = craft.edit(self.read("merged"), record={"flags": 1})
             self.assertEqual(ours, other)
@@ -96,7 +96,7 @@ class Union(MergeTest):
         self.shard("a", KEYS, "-m", UNIT)
         self.create("-q", "-k", 5, "-m", UNIT, "-n", 100, stdin=b"", name="none")
         for sources in ["a"], ["a", "none"], ["none", "a"]:
-            self.output("bfmerge", "-f", "merged", *sources)
+            self.output("bfmerge", "-f", "--discard", "merged", *sources)
             self.assertEqual((self.record("merged")["n"], self.record("merged")["n_estimated"]),
                              (len(KEYS), False))
             self.assertEqual(craft.body_of(self.read("merged")), craft.body_of(self.read("a")))
@@ -161,7 +161,7 @@ class Rate(MergeTest):
                                   "(build them with the same -n, that of all keys; --fpr allows more)\n")
         self.assertIn("would pass 6 % (", self.trouble("bfmerge", "-p", 0.06, "merged", *names))
         for limit in f"{rate * 1.01:.6f}", "0.99", "1":
-            self.output("bfmerge", "-qf", "-p", limit, "merged", *names)
+            self.output("bfmerge", "-qf", "--discard", "-p", limit, "merged", *names)
             self.assertEqual(f"{self.inspected('merged')['measure']['fpr']:.6g}", f"{rate:.6g}")
         self.assertIn("would pass 1e-07 %", self.trouble("bfmerge", "-p", "1e-9", "-", *names))
 
@@ -183,10 +183,10 @@ class Rate(MergeTest):
         self.output("bfmerge", "new", "a", "b",
                     says=b"bfmerge: new: the false-positive rate is 100 %, and no SRC promises one "
                          b"(--fpr does)\n")
-        self.output("bfmerge", "-f", "-p", 1, "new", "a", "b",
+        self.output("bfmerge", "-f", "--discard", "-p", 1, "new", "a", "b",
                     says=b'bfmerge: new: it answers "maybe" to 100 % of all strangers: build its '
                          b"sources with the same -n, that of all keys\n")
-        self.assertIn("would pass 50 %", self.trouble("bfmerge", "-f", "-p", 0.5, "new", "a", "b"))
+        self.assertIn("would pass 50 %", self.trouble("bfmerge", "-f", "--discard", "-p", 0.5, "new", "a", "b"))
 
 
 class Intersection(MergeTest):
@@ -197,7 +197,7 @@ class Intersection(MergeTest):
             self.shard("c", KEYS[2000:] + OTHERS, "-m", 2 * UNIT, "-l", layout)
             folded = self.shard("folded", KEYS[2000:] + OTHERS, "-m", UNIT, "-l", layout)
             bodies = map(craft.body_of, (self.read("a"), self.read("b"), folded))
-            self.output("bfmerge", "-f", "--intersect", "merged", "a", "b", "c")
+            self.output("bfmerge", "-f", "--discard", "--intersect", "merged", "a", "b", "c")
             merged = self.read("merged")
             self.assertEqual(craft.body_of(merged),
                              bytes(a & b & c for a, b, c in zip(*bodies, strict=True)))
@@ -259,7 +259,7 @@ class Words(MergeTest):
         self.assertEqual(message, f"bfmerge: merged: {len(KEYS)} keys, {UNIT / len(KEYS):.2f} bits "
                                   f"each, false-positive rate {percent(rate)} (5 % promised), "
                                   "8.0 KiB\n")
-        self.output("bfmerge", "-vqf", "merged", *names)
+        self.output("bfmerge", "-vqf", "--discard", "merged", *names)
 
     def test_more_keys_than_planned(self):
         names = self.shards(UNIT, UNIT)

@@ -94,6 +94,85 @@ class Sources(TroubleTest):
         self.assertIn("directory", self.trouble("bfmerge", "new", "--files-from", "."))
 
 
+class Destination(TroubleTest):
+    """-f replaces a source; a filter that is not a source would take its keys along."""
+
+    IS = ""
+
+    def refusal(self, dest, *words, remedy="write to another file", **options):
+        before = self.snapshot()
+        for force in ["-f"], []:
+            self.assertEqual(self.trouble("bfmerge", *force, *words, **options),
+                             f"bfmerge: cannot replace {dest}: it is {self.IS}not one of the sources ({remedy})\n")
+        self.assertEqual(self.snapshot(), before)
+
+    def test_merge_does_not_drop_keys_of_existing_destination(self):
+        self.shard("all")
+        (self.folder / "link").symlink_to("all")
+        self.write("list", b"a\nb\n")
+        to_keep = "name it as a source too, to keep its keys: bfmerge -f all all "
+        self.refusal("all", "all", "a", remedy=to_keep + "a")
+        self.refusal("all", "all", "a", "b", remedy=to_keep + "SRC...")
+        self.refusal("link", "link", "a", remedy=to_keep.replace("all", "link") + "a")
+        self.refusal("all", "all", "--files-from", "list", remedy=to_keep + "SRC...")
+        self.refusal("all", "all", "-", stdin=self.read("a"), remedy=to_keep + "-")
+        self.refusal("all", "--intersect", "all", "a", "b")
+        self.shard("counts", "-l", "counting")
+        self.refusal("all", "--project", "all", "counts")
+        for i in 1, 2:
+            self.output("bfcreate", "-q", "--slice", f"{i}/2", "-n", "1M", f"part-{i}", stdin=lines(*KEYS))
+        self.refusal("all", "--slices", "all", "part-1", "part-2")
+
+    def test_sources_are_compared_by_inode(self):
+        whole = self.shard("all", keys=KEYS[:100])
+        for dest, *sources in (["all", "all", "a"], ["all", "./all", "b"], ["link", "all", "a"], ["all", "hard", "b"],
+                               ["hard", "a", "all"], ["all", "--files-from", "list"], ["all", "a", "-"]):
+            self.write("all", whole)
+            os.link(self.folder / "all", self.folder / "hard")
+            (self.folder / "link").symlink_to("all")
+            self.write("list", b"a\nlink\n")
+            with self.subTest(sources), open(self.folder / "all", "rb") as stdin:
+                self.output("bfmerge", "-q", "-f", dest, *sources, stdin=stdin)
+                self.assertEqual(self.query("-v", dest, stdin=lines(*KEYS[:100]), status=1), [])
+            for name in "all", "hard", "link":
+                (self.folder / name).unlink()
+
+    def test_a_live_destination_is_kept(self):
+        """It cannot be named as a source either."""
+        self.IS = "live, and "
+        self.create_live("-n", 3000, "-m", SIZE, "-k", 5)
+        self.refusal("live", "live", "a")
+        self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
+        self.refusal("live", "live", "a")
+        self.create_live("--grow", "-n", 3000, name="grows")
+        self.refusal("grows", "grows", "a")
+
+    def test_a_destination_without_keys_is_replaced(self):
+        self.output("bfcreate", "-q", "--allow-empty", "empty")
+        self.output("bfmerge", "-q", "-f", "empty", "a", "b")
+        self.write("nothing", b"")
+        self.output("bfmerge", "-q", "-f", "nothing", "a", "b")
+        self.assertEqual(self.read("empty"), self.read("nothing"))
+
+    def test_discard_drops_them(self):
+        self.shard("all")
+        self.assertIn("File exists", self.trouble("bfmerge", "--discard", "all", "a"))
+        self.output("bfmerge", "-q", "-f", "--discard", "all", "a")
+        self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[1::2]))[:3], KEYS[1::2][:3])
+
+    def test_a_filter_that_appears_during_the_merge_is_kept(self):
+        self.shard("all", keys=KEYS[:10])
+        process = self.start("bfmerge", "-q", "-f", "all", "all", "-")
+        image = self.read("a")
+        process.stdin.write(image[:100])
+        process.stdin.flush()
+        self.until_read(process)
+        self.shard("other", keys=KEYS[10:20])
+        os.rename(self.folder / "other", self.folder / "all")
+        self.assertIn(b"cannot replace all: it is not one of the sources", self.result(process, image[100:])[2])
+        self.assertEqual(self.query("-v", "all", stdin=lines(*KEYS[10:20]), status=1), [])
+
+
 class CommandLine(TroubleTest):
     def test_words(self):
         for words, says in ((["-Z", "new", "a"], "unknown"), ([], "DEST is missing"),

@@ -24,10 +24,10 @@ class Slices(ToolTest):
         for count, words in (2, ["-p", 0.001, "--label", "Wörter"]), (5, ["--crlf"]), (9, ["-s", 7, "--tag", "beef"]):
             self.create("-f", "-n", len(KEYS), *words, "whole", stdin=lines(*KEYS))
             names = self.slices(count, *words)
-            self.output("bfmerge", "--slices", "-f", "joined", *reversed(names))
+            self.output("bfmerge", "--slices", "-f", "--discard", "joined", *reversed(names))
             self.assertEqual(self.read("joined"), self.read("whole"))
             stream = b"".join(self.read(name) for name in names)
-            self.output("bfmerge", "--slices", "-f", "from stdin", "-", stdin=stream)
+            self.output("bfmerge", "--slices", "-f", "--discard", "from stdin", "-", stdin=stream)
             self.assertEqual(self.read("from stdin"), self.read("whole"))
             self.write("list", lines(*[name.encode() for name in names]))
             self.assertEqual(self.output("bfmerge", "--slices", "--files-from", "list", "-"), self.read("whole"))
@@ -113,14 +113,14 @@ class Slices(ToolTest):
                 self.create("--overfull", "--slice", f"{i}/3", "-n", capacity, "-f", f"slice {i}", stdin=lines(*KEYS))
             names = ["slice 1", "slice 2", "slice 3"]
             whole = self.run_tool("bfcreate", "-q", "-f", "-n", capacity, "whole", "-", stdin=lines(*KEYS))
-            joined = self.run_tool("bfmerge", "-q", "--slices", "-f", "joined", *names)
+            joined = self.run_tool("bfmerge", "-q", "--slices", "-f", "--discard", "joined", *names)
             self.assertEqual((joined.returncode, whole.returncode), (2, 2) if over else (0, 0))
             self.assertEqual(self.read("joined"), self.read("whole"))
             says = whole.stderr.decode().partition(": all keys")[0].replace("bfcreate: whole", "bfmerge: joined")
             self.assertEqual(joined.stderr.decode().partition(": all keys")[0], says)
             streamed = self.run_tool("bfmerge", "-q", "--slices", "-", *names)
             self.assertEqual((streamed.returncode, streamed.stdout), (joined.returncode, self.read("whole")))
-            self.output("bfmerge", "-q", "--slices", "--overfull", "-f", "joined", *names)
+            self.output("bfmerge", "-q", "--slices", "--overfull", "-f", "--discard", "joined", *names)
         self.assertRegex(says, "^$")
         self.trouble("bfmerge", "--overfull", "new", *names, names=["--overfull is for --slices"])
 
@@ -128,7 +128,7 @@ class Slices(ToolTest):
         names = self.slices(4)
         _, two, three, _ = names
         self.create("-f", "-n", len(KEYS), "whole", stdin=lines(*KEYS))
-        self.output("bfmerge", "--slices", "-f", "joined", *names)
+        self.output("bfmerge", "--slices", "-f", "--discard", "joined", *names)
         for says, *given in (
                 ("none has the blocks 320 to 447 of 582", *[name for name in names if name != three]),
                 ("none has the blocks 0 to 127", *names[1:]), ("none has the blocks 448 to 581", *names[:3]),

@@ -17,9 +17,9 @@ DEST = "DEST"
 FILTERS = {
     "create": ["bfcreate", DEST, "keys"],
     "create live": ["bfcreate", "--live", "-n", 10, DEST],
-    "merge": ["bfmerge", DEST, "a", "b"],
-    "intersect": ["bfmerge", "--intersect", DEST, "a", "b"],
-    "project": ["bfmerge", "--project", DEST, "counts"],
+    "merge": ["bfmerge", "--discard", DEST, "a", "b"],
+    "intersect": ["bfmerge", "--discard", "--intersect", DEST, "a", "b"],
+    "project": ["bfmerge", "--discard", "--project", DEST, "counts"],
     "fold": ["bffold", "--factor", 2, "a", DEST],
     "seal": ["bfseal", "live", DEST],
     "patch": ["bfdelta", "--apply", "a", "a-b.patch", DEST],
@@ -33,8 +33,8 @@ IMAGES = {
 LARGE = {
     "create": ["bfcreate", "-m", "32M", DEST, "keys"],
     "create live": ["bfcreate", "--live", "-m", "32M", DEST],
-    "merge": ["bfmerge", DEST, "large", "large2"],
-    "intersect": ["bfmerge", "--intersect", DEST, "large", "large2"],
+    "merge": ["bfmerge", "--discard", DEST, "large", "large2"],
+    "intersect": ["bfmerge", "--discard", "--intersect", DEST, "large", "large2"],
     "fold": ["bffold", "--factor", 2, "large", DEST],
     "seal": ["bfseal", "large", DEST],
     "patch": ["bfdelta", "--apply", "large", "large.patch", DEST],
@@ -89,7 +89,7 @@ class Names(TargetTest):
     def test_what_exists_is_replaced_by_force_alone(self):
         def check(name, command):
             for dest in "old", "./old":
-                self.refused(command, dest, f"{dest}: File exists (--force replaces it)" if name in FILTERS
+                self.refused(command, dest, f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
                              else f"cannot write {dest}: it exists; --force replaces it", [()])
             if name in IMAGES:
                 self.refused(command, "old", "cannot write old: it is a filter", [("-f",)])
@@ -170,9 +170,11 @@ class Names(TargetTest):
     def test_a_source_is_not_replaced_without_force(self):
         (self.folder / "link").symlink_to("live")
         os.link(self.folder / "live", self.folder / "hard")
-        for name in "merge", "intersect", "fold":
+        for name, says in (("merge", "--force replaces it, and keeps its keys"),
+                           ("intersect", "write to another file; --force would lose this one"),
+                           ("fold", "write to another file; --force would lose this one")):
             for dest in "a", "./a":
-                self.refused(FILTERS[name], dest, "File exists (--force replaces it)", [()], names=[dest])
+                self.refused(FILTERS[name], dest, f"File exists ({says})", [()], names=[dest])
         for dest in "live", "./live", "link", "hard":
             self.refused(FILTERS["seal"], dest, "it is the filter to seal", names=[dest])
 

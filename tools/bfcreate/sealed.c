@@ -10,6 +10,7 @@
 #include "shared/params.h"
 #include "shared/say.h"
 #include "shared/sink.h"
+#include "shared/target.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -152,19 +153,6 @@ static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
              c->path, why);
 }
 
-/* Whether something would be lost with the file of that name. */
-static bool is_worth_keeping(const char *path)
-{
-    bloomfile *f;
-    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
-    int error = bloomfile_open(&f, path, 0);
-    if (error != 0)
-        return error != ENOENT && error != BLOOMFILE_EEMPTY;
-    bloomfile_get_info(f, &info);
-    bloomfile_close(f);
-    return info.keys > 0 || !say_is_empty(&info);
-}
-
 /* `read` counts keys that occur again as often as they do. */
 static void check_number_of_keys(const struct create *c, bloomfile_builder *builder, uint64_t read)
 {
@@ -177,7 +165,7 @@ static void check_number_of_keys(const struct create *c, bloomfile_builder *buil
     }
     if ((sliced ? read : keys) < c->min_keys)
         too_few(c, sliced ? read : keys);
-    if (keys == 0 && !c->allow_empty && !sink_is_stdout(c->path) && is_worth_keeping(c->path))
+    if (keys == 0 && !c->allow_empty && !sink_is_stdout(c->path) && target_has_keys(c->path))
         none_to_replace(c, read);
 }
 

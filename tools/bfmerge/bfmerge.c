@@ -2,6 +2,7 @@
  *
  * bfmerge - one filter of many: their union, their intersection; a plain one of one that counts
  */
+#include "bfmerge/dest.h"
 #include "bfmerge/slices.h"
 #include "bfmerge/sources.h"
 #include "shared/cli.h"
@@ -35,7 +36,7 @@ struct request {
     struct bloomfile_merge_params params;
     unsigned open_flags;
     uint64_t min_keys;
-    bool tagged, null, disjoint, overfull, force, quiet, verbose;
+    bool tagged, null, disjoint, overfull, force, discard, quiet, verbose;
 };
 
 static void take_tag(void *request, char *value)
@@ -78,8 +79,11 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, null)),
     PARAMS_ACCEPT_UNCLEAN(struct request, open_flags, "a live SRC"),
     OPTIONS_TITLE("Other:"),
-    OPTION('f', "force", NULL, "replace DEST, a filter, which may be a SRC",
+    OPTION('f', "force", NULL, "replace DEST, a filter that is one of the SRCs",
            OPTIONS_FLAG(struct request, force)),
+    OPTION(0, "discard", NULL,
+           "with --force: DEST may be a filter that is not a SRC; the keys it has are lost",
+           OPTIONS_FLAG(struct request, discard)),
     PARAMS_QUIET_VERBOSE(struct request,
                          "no progress and no summary; only errors, and warnings that keys may"
                          " never match"),
@@ -137,6 +141,17 @@ static void parse(struct request *r, int argc, char **argv)
 
 /* ------------------------------------------------------------------------------------- sources */
 
+static struct merge_dest dest_of(const struct request *r)
+{
+    return (struct merge_dest){ .path = r->dest,
+                                .src = r->paths,
+                                .src_count = r->count,
+                                .lists = r->list != NULL,
+                                .is_union = r->mode == UNION,
+                                .force = r->force,
+                                .discard = r->discard };
+}
+
 static void open_sources(const struct request *r, struct merge_sources *s)
 {
     s->open_flags = r->open_flags;
@@ -148,24 +163,6 @@ static void open_sources(const struct request *r, struct merge_sources *s)
     merge_sources_check(s);
     if (s->slices)
         merge_slices_check(s);
-}
-
-/* A sealed source stays mapped when DEST takes its name; a live one would lose its writers, and
- * what is written to standard output goes into the file itself. */
-static void check_dest(const struct request *r, const struct merge_sources *s)
-{
-    bool to_stdout = sink_is_stdout(r->dest);
-    bool same = to_stdout && s->stdin_taken && output_is(r->dest, "-");
-    for (size_t i = 0; i < s->count; i++) {
-        const struct merge_source *source = &s->list[i];
-        if (!source->is_file || !output_is(r->dest, source->name))
-            continue;
-        if (source->info.state == BLOOMFILE_LIVE && !to_stdout)
-            cli_fail(0, "cannot create %s: it is one of the filters to merge, and live", r->dest);
-        same = to_stdout;
-    }
-    if (same)
-        cli_fail(0, "cannot write to standard output: it is one of the filters to merge");
 }
 
 static void check_layout(const struct request *r, const struct merge_sources *s)
@@ -245,7 +242,9 @@ static int make(const struct request *r, const struct merge_sources *s)
     const unsigned flags = sink_flags(r->force);
     const bloomfile *first = s->list[0].filter;
     struct bloomfile_merge_params params = r->params;
+    const struct merge_dest dest = dest_of(r);
     sink_check_again(r->dest);
+    merge_dest_check(&dest, s);
     if (r->mode == PROJECT)
         return to_stdout ? bloomfile_project_fd(STDOUT_FILENO, first, NULL)
                          : bloomfile_project(r->dest, first, flags);
@@ -324,9 +323,10 @@ int main(int argc, char **argv)
     cli_catch_bus_error("a filter to merge");
     if (r.list != NULL)
         output_check_inputs(r.dest, &r.list, 1);
-    sink_check(r.dest, r.force);
+    const struct merge_dest dest = dest_of(&r);
+    merge_dest_check_names(&dest);
     open_sources(&r, &sources);
-    check_dest(&r, &sources);
+    merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
     if (r.mode == SLICES)

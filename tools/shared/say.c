@@ -91,7 +91,8 @@ void say_cannot_open(const char *path, int error)
 void say_cannot_create(const char *path, int error)
 {
     if (error == EEXIST)
-        cli_fail(0, "cannot create %s: %s (--force replaces it)", path, bloomfile_strerror(error));
+        cli_fail(0, "cannot create %s: %s (write to another file; --force would lose this one)",
+                 path, bloomfile_strerror(error));
     if (error == EPERM && access(path, F_OK) != 0)
         cli_fail(0,
                  "cannot create %s: %s (where a file system has no hard links, --force makes files"

@@ -38,6 +38,18 @@ bool target_leads_nowhere(const char *path)
     return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
 }
 
+bool target_has_keys(const char *path)
+{
+    bloomfile *f;
+    struct bloomfile_info info = BLOOMFILE_INFO_INIT;
+    int error = bloomfile_open(&f, path, 0);
+    if (error != 0)
+        return error != ENOENT && error != BLOOMFILE_EEMPTY;
+    bloomfile_get_info(f, &info);
+    bloomfile_close(f);
+    return info.keys > 0 || !say_is_empty(&info);
+}
+
 static void check_new(const char *path)
 {
     char why[LAYERS_TEXT];

@@ -21,6 +21,10 @@ void target_check_old(const char *path);
 void target_check_patch(const char *path, bool force);
 void target_check_old_patch(const char *path);
 
+/* Whether keys would be lost with the file of that name. Those of a filter that cannot be opened
+ * count, too. */
+bool target_has_keys(const char *path);
+
 /* Whether it is a symbolic link to nothing. */
 bool target_leads_nowhere(const char *path);
 

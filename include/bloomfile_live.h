@@ -70,8 +70,11 @@
  * missing or foreign is an error (BLOOMFILE_ELAYER, _ESERIES). A key is new if no layer has it. All
  * that this page says of a file holds for each layer. If the next layer cannot be made, for example
  * because the disk is full, adding a new key returns that error; nothing is lost, and lookups go
- * on. A file with a second name (a hard link) gets no successor: EMLINK. If a lookup meets a layer
- * that it cannot open, it answers "maybe", and bloomfile_status() says why.
+ * on. A file with a second name (a hard link) gets no successor: EMLINK. If a layer is a mount
+ * point, such as a single file that a container was given, its other name is in another folder, and
+ * the next layer would be missing there: opening the series for writing is EMLINK, too. Mount the
+ * folder. If a lookup meets a layer that it cannot open, it answers "maybe", and bloomfile_status()
+ * says why.
  *
  * In memory a series belongs to the process that made it. A child of fork makes no layers; once its
  * parent has made one, the child's lookups are "maybe" and its adds BLOOMFILE_ELAYER.

@@ -297,6 +297,8 @@ class SeriesWriter:
             for own in {number, number if generations else 0}:
                 image.need(self.number_at(image, own) == own, "EREPLACED rule S11")
             image.need(self.path(number).stat().st_nlink == 1, "EMLINK rule S14")
+            mounted = any(self.path(own).is_mount() for own in (0, number, number + 1))
+            image.need(not mounted, "EMLINK rule S14")
             found = self.number_at(image, number + 1)
             if found != number + 1:
                 replaced = number + 1 - generations if generations else -1

@@ -17,6 +17,7 @@
 #include "os/apart.h"
 #include "os/file.h"
 #include "os/filesystem.h"
+#include "os/mount.h"
 #include "os/rename.h"
 #include "os/rights.h"
 #include "os/signals.h"
@@ -72,7 +73,9 @@ static int check_target(struct publication *p)
         return EISDIR;
     if (!S_ISREG(p->target.st_mode))
         return BLOOMFILE_ENOTREGULAR;
-    return p->replace ? 0 : EEXIST;
+    if (!p->replace)
+        return EEXIST;
+    return mount_is_point(p->directory, p->name) ? EBUSY : 0; /* as rename() says in the end */
 }
 
 /* A named temporary: a new file, or the unnamed one given a name. From here on only a kill may

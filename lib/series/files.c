@@ -3,6 +3,7 @@
 #include "series/files.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "handle/live.h"
 #include "handle/opening.h"
 #include "os/file.h"
+#include "os/mount.h"
 
 #ifndef SERIES_TRIES     /* fuzzers take fewer: nobody makes layers meanwhile */
 #define SERIES_TRIES 100 /* while layers come and go */
@@ -119,6 +121,16 @@ int files_check_free(const char *path, uint64_t slot)
 }
 
 /* ---- names */
+
+int files_check_mount(const struct series *s, uint64_t layer)
+{
+    char *path = files_path(s, layer);
+    if (path == NULL)
+        return ENOMEM;
+    const bool mounted = mount_is_point(AT_FDCWD, path);
+    free(path);
+    return mounted ? EMLINK : 0;
+}
 
 bool files_passed_on(const struct series *s, const bloomfile *layer)
 {

@@ -25,6 +25,10 @@ int files_look(const struct series *s, const struct header *like, uint64_t layer
 /* 0 if there is no file of this slot yet; BLOOMFILE_ESERIES, an errno. path: of the first layer. */
 int files_check_free(const char *path, uint64_t slot);
 
+/* EMLINK if the file of a layer's slot is a mount point: it has another name, and the next layer
+ * would be missing in the folder of that. */
+int files_check_mount(const struct series *s, uint64_t layer);
+
 /* Whether a newer generation has the name of a layer by now. */
 bool files_passed_on(const struct series *s, const bloomfile *layer);
 

@@ -134,13 +134,25 @@ static int check_only_name(const bloomfile *layer)
     return error == 0 && status.st_nlink > 1 ? EMLINK : error;
 }
 
+/* The folder of a mount point is not that of the file, and the mount point of a next layer does not
+ * show that in its own folder. */
+static int check_mounts(const struct series *s, uint64_t newest)
+{
+    int error = files_check_mount(s, 0);
+    if (error == 0)
+        error = files_check_mount(s, newest);
+    return error == 0 ? files_check_mount(s, newest + 1) : error;
+}
+
 /* Beside another series, which has the name now, a layer would be taken for one that is foreign. */
 static int check_place(const struct series *s, const struct layers *l)
 {
     int error = s->generations == 0 ? join_check_path(l->list[0]) : 0;
     if (error == 0)
         error = join_check_path(layers_newest(l));
-    return error == 0 ? check_only_name(layers_newest(l)) : error;
+    if (error == 0)
+        error = check_only_name(layers_newest(l));
+    return error == 0 ? check_mounts(s, layers_newest(l)->header.layer) : error;
 }
 
 static int see_to_file(const struct series *s, const struct layers *l)

@@ -14,6 +14,15 @@
 
 #define TRIES 100 /* while others replace layers */
 
+/* Before keys are added that fill the last layer. */
+static int check_mounts(const struct series *s, const struct layers *l)
+{
+    int error = 0;
+    for (size_t i = 0; s->path != NULL && i < l->count && error == 0; i++)
+        error = files_check_mount(s, l->list[i]->header.layer);
+    return error;
+}
+
 static int join(bloomfile *layer, unsigned flags)
 {
     return layer->writing ? 0 : opening_join(layer, layer->fd, flags);
@@ -28,6 +37,8 @@ int writers_find(const bloomfile *f, const struct layers *known, struct layers *
         if (error != 0)
             return error;
         if (s->writing)
+            error = check_mounts(s, l);
+        if (error == 0 && s->writing)
             error = succession_settle(f, l);
         if (error == 0 && s->writing)
             error = join(layers_newest(l), s->flags);

@@ -4,7 +4,8 @@
  * STOPS_AT, from 0, is not made; with STOPS_BY=kill the process dies there, else the call fails;
  * with STOPS_BY=stop it is made once the process, which is stopped before it, goes on.
  * Each call is noted in the file STOPS_LOG, with the file that is synced, or gets or loses a name.
- * With LACKS_LINKS there are no links, and no renaming that replaces nothing.
+ * With LACKS_LINKS there are no links, and no renaming that replaces nothing; with LACKS_STATX
+ * there is no statx(), as in Linux before 4.11.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,6 +68,17 @@ int linkat(int from_fd, const char *from, int to_fd, const char *to, int flags)
         return -1;
     }
     return stops("linkat", to) ? -1 : (int)syscall(SYS_linkat, from_fd, from, to_fd, to, flags);
+}
+
+struct statx;
+int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status);
+int statx(int directory, const char *path, int flags, unsigned mask, struct statx *status)
+{
+    if (getenv("LACKS_STATX") != NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return (int)syscall(SYS_statx, directory, path, flags, mask, status);
 }
 
 int renameat2(int from_fd, const char *from, int to_fd, const char *to, unsigned flags)

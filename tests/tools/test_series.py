@@ -299,6 +299,100 @@ class Files(SeriesTest):
         return self.read("third-sealed")
 
 
+MOUNTED = [*NAMESPACE, "sh", "-c", 'mount --bind "$0" "$1" && shift && exec "$@"']
+
+
+class MountPoints(SeriesTest):
+    """A container is given single files, by mounts of them in another folder."""
+
+    KINDS = {"grows": ["--grow", "-n", 100], "forgets": ["--generations", 3, "--every", 100]}
+
+    def setUp(self):
+        super().setUp()
+        for name in "outside", "inside":
+            (self.folder / name).mkdir()
+        self.write("inside/live", b"")
+        self.write("inside/live.1", b"")
+        if not works(*NAMESPACE, "mount", "--bind", *[self.folder / name / "live.1" for name in ("inside", "inside")]):
+            self.skipTest("no mounts can be had here")
+
+    def within(self, source="outside/live", name="inside/live"):
+        return [*MOUNTED, source, name]
+
+    def test_a_series_that_is_one_is_not_opened_for_adding(self):
+        (self.folder / "inside/live.1").unlink()
+        for name, options in self.KINDS.items():
+            with self.subTest(name):
+                self.create_live(*options, name="outside/live")
+                for tool, more in ("bfadd", ["inside/live"]), ("bfuniq", ["--filter", "inside/live"]):
+                    result = self.run_tool(tool, *more, stdin=lines(*KEYS[:500]), before=self.within())
+                    self.assertEqual((result.returncode, result.stdout), (2, b""))
+                    self.assertIn(b"inside/live: it is a mount point, and the other layers of its series are in another"
+                                  b" folder (mount that folder, not the file)\n", result.stderr)
+                self.assertEqual(self.layers("*side/live"), ["live", "live"])
+                self.output("bfadd", "-q", "outside/live", stdin=lines(*KEYS[:200]))
+                self.has_all("outside/live", KEYS[:200])
+                for path in self.folder.glob("outside/*"):
+                    path.unlink()
+
+    @unittest.skipIf(SANITIZED, "the sanitizer must be loaded first")
+    def test_so_on_a_kernel_without_statx(self):
+        self.create_live("--grow", "-n", 100, name="outside/live")
+        (self.folder / "inside/live.1").unlink()
+        (self.folder / "link").symlink_to("inside/live")
+        old = {"LD_PRELOAD": os.environ["STOPPING_DISK"], "LACKS_STATX": "1"}
+        for name in "inside/live", str(self.folder / "inside/live"), "link":
+            result = self.run_tool("bfadd", name, stdin=lines(*KEYS), before=self.within(), env=old)
+            self.assertIn(b": it is a mount point", result.stderr)
+            self.assertEqual(result.returncode, 2)
+        self.output("bfadd", "-q", "outside/live", stdin=lines(*KEYS), env=old)
+        self.has_all("outside/live")
+
+    def test_a_reader_that_has_the_first_layer_only_says_so(self):
+        (self.folder / "inside/live.1").unlink()
+        self.grown("outside/live")
+        for tool in "bfquery", "bfseal":
+            result = self.run_tool(tool, "inside/live", *["copy"] * (tool == "bfseal"), stdin=lines(*KEYS),
+                                   before=self.within())
+            self.assertEqual((result.returncode, result.stdout), (2, b""))
+            self.assertIn(b"inside/live: it is a mount point, and the other layers", result.stderr)
+
+    def test_a_later_layer_that_is_one_gets_no_successor(self):
+        self.grown("outside/live", KEYS[:1500])
+        shutil.copyfile(self.folder / "outside/live", self.folder / "inside/live")
+        result = self.run_tool("bfadd", "inside/live", stdin=lines(*KEYS),
+                               before=self.within("outside/live.1", "inside/live.1"))
+        self.assertIn(b"cannot open inside/live: inside/live.1 is a mount point", result.stderr)
+        self.assertEqual(self.layers("inside/live"), ["live", "live.1"])
+
+    def test_the_next_layer_is_not_made_on_one(self):
+        """It is mounted while a writer has the series open."""
+        script = """
+            { head -n "$3" keys; until head -n "$3" keys | tail -n 1 | "$2" -q inside/live; do sleep 0.05; done
+              touch "$4"; mount --bind "$4" "$4"; tail -n "+$(($3 + 1))" keys; } | "$1" --sync 1 inside/live
+        """
+        self.write("keys", lines(*KEYS[:1000]))
+        tools = [self.command(tool)[0] for tool in ("bfadd", "bfquery")]
+        for (name, options), keys, point in zip(self.KINDS.items(), (50, 250), ("inside/live.1", "inside/live")):
+            with self.subTest(name):
+                for path in self.folder.glob("inside/*"):
+                    path.unlink()
+                self.create_live(*options, name="inside/live")
+                result = subprocess.run([*NAMESPACE, "sh", "-c", script, "sh", *tools, str(keys), point],
+                                        cwd=self.folder, env=self.environment(), capture_output=True)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertRegex(result.stderr, rb"cannot add a further layer beside inside/live: .* is a mount point, .*"
+                                                rb" nothing was lost, and the first \d+ keys read")
+
+    def test_a_single_live_filter_that_is_one_takes_keys_and_is_sealed_in_place(self):
+        self.create_live("-n", 1000, name="outside/live")
+        for tool in "bfadd", "bfseal":
+            self.output(tool, "-q", "inside/live", stdin=lines(*KEYS[:100]) if tool == "bfadd" else b"",
+                        before=self.within())
+        self.has_all("outside/live", KEYS[:100])
+        self.assertEqual(self.inspected("outside/live", "--verify")["verdict"], "healthy")
+
+
 class Room(SeriesTest):
     SAYS = "nothing was lost, and the first "
 

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from support import (NAMESPACE, OLD, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
-                     lines, main, needs, numbered)
+                     lines, main, needs, numbered, works)
 
 KEYS = numbered(3000)
 DEST = "DEST"
@@ -132,6 +132,17 @@ class Names(TargetTest):
             self.trouble(*with_dest(command, "mine", "-f"), before=UNPRIVILEGED,
                          names=["cannot replace mine: Permission denied"])
             (self.folder / "mine").unlink()
+
+        self.each(check, FILTERS)
+
+    @unittest.skipUnless(works(*NAMESPACE, "mount", "--bind", "/etc", "/etc"), "no mounts can be had here")
+    def test_a_mount_point_is_not_replaced(self):
+        mounted = [*NAMESPACE, "sh", "-c", 'mount --bind old mounted && exec "$@"', "sh"]
+        self.write("mounted", b"")
+
+        def check(name, command):
+            self.refused(command, "mounted", "cannot replace mounted: it is a mount point (mount the folder of the"
+                         " file, or replace the file where that was mounted from)\n", [["-f"]], before=mounted)
 
         self.each(check, FILTERS)
 

@@ -3,6 +3,8 @@
 #include "shared/layers.h"
 #include "shared/layers_look.h"
 
+#include "os/mount.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -28,8 +30,33 @@ static bool blame(const struct search *s, uint64_t slot, const char *is, const c
     return true;
 }
 
+static bool is_mount_point(const struct search *s, uint64_t slot)
+{
+    char *name = layers_path(s->path, slot);
+    const bool is = mount_is_point(AT_FDCWD, name);
+    free(name);
+    return is;
+}
+
+static bool say_name(const struct search *s, uint64_t slot, const char *is_and_advice)
+{
+    char name[LAYERS_TEXT - 200];
+    layers_put_name(name, sizeof(name), s->path, slot);
+    snprintf(s->text, LAYERS_TEXT, "%s %s", slot == 0 ? "it" : name, is_and_advice);
+    return true;
+}
+
+static bool blame_mount(const struct search *s, uint64_t slot)
+{
+    return say_name(s, slot,
+                    "is a mount point, and the other layers of its series are in another folder"
+                    " (mount that folder, not the file)");
+}
+
 static bool blame_missing(const struct search *s, uint64_t slot)
 {
+    if (is_mount_point(s, 0))
+        return blame_mount(s, 0);
     return blame(s, slot, "is missing",
                  "put it back, or bring it along: it has keys that are nowhere else");
 }
@@ -132,6 +159,24 @@ static bool search_ring(const struct search *s, int error)
                         "put the right file back"));
 }
 
+/* Which file has a second name. */
+static bool search_named_twice(const struct search *s)
+{
+    struct stat st;
+    for (uint64_t slot = 0; slot < LAYERS_MOST; slot++) {
+        char *name = layers_path(s->path, slot);
+        const int result = lstat(name, &st);
+        free(name);
+        if (result == 0 && is_mount_point(s, slot))
+            return blame_mount(s, slot);
+        if (result == 0 && st.st_nlink > 1)
+            return say_name(s, slot,
+                            "has a second name, a hard link, and a writer that uses that name would"
+                            " make layers of its own (remove the other name)");
+    }
+    return false;
+}
+
 /* Reading is not what was refused. */
 static bool search_refused(const struct search *s)
 {
@@ -171,6 +216,8 @@ static bool explain_live(const struct search *s, int error)
 {
     if (layers_slot(&s->first.info) != 0)
         return explain_place(s);
+    if (error == EMLINK)
+        return search_named_twice(s);
     if (s->first.info.generations > 0 ? search_ring(s, error) : search_growing(s, error))
         return true;
     return error == EACCES && search_refused(s);

@@ -7,6 +7,8 @@
 #include "shared/say.h"
 #include "shared/writers.h"
 
+#include "os/mount.h"
+
 #include <bloomfile.h>
 
 #include <errno.h>
@@ -135,6 +137,11 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
     char *resolved = realpath(path, NULL);
     if (resolved == NULL)
         say_cannot_create(path, errno);
+    if (mount_is_point(AT_FDCWD, resolved))
+        cli_fail(0,
+                 "cannot replace %s: it is a mount point (mount the folder of the file, or replace"
+                 " the file where that was mounted from)",
+                 path);
     check_folder(path, resolved);
     free(resolved);
 }

@@ -733,7 +733,7 @@ static void a_folder_that_becomes_a_file_has_no_filter_in_it(void **state)
     assert_error(bloomfile_sync(third), BLOOMFILE_EREPLACED);
 }
 
-static void a_directory_without_a_name_leaves_the_path_as_it_was_given(void **state)
+static void a_file_in_a_directory_without_a_name_is_not_stale(void **state)
 {
     (void)state;
     const struct faults faults = once(ON_getcwd, 1, ENOENT);
@@ -1084,7 +1084,7 @@ int main(void)
         ALONE(a_child_that_was_made_during_a_sync_has_children_too),
         ALONE(a_link_that_leads_to_another_file_is_stale),
         ALONE(a_folder_that_becomes_a_file_has_no_filter_in_it),
-        ALONE(a_directory_without_a_name_leaves_the_path_as_it_was_given),
+        ALONE(a_file_in_a_directory_without_a_name_is_not_stale),
         ALONE(a_file_behind_a_copy_is_looked_at_itself),
         ALONE(a_time_that_differs_in_any_digit_tells),
         ALONE(each_of_its_times_tells),

@@ -502,6 +502,45 @@ static void a_name_that_cannot_be_looked_at_is_not_gone(void **state)
     finish(f);
 }
 
+/* Also after another folder has become the current one, and the first layer was forgotten. */
+static void in_a_folder_without_a_path_layers_stay_in_it(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = { BLOOMFILE_GROW, 2 };
+    for (size_t i = 0; i < ROWS(kinds); i++) {
+        const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
+        assert_int_equal(mkdir("inner", 0700), 0);
+        assert_int_equal(chdir("inner"), 0);
+        finish(create("live", kinds[i], 1));
+        faults_begin(&faults);
+        bloomfile *f = open_writer("live");
+        faults_end();
+        assert_int_equal(chdir(".."), 0);
+        for (uint64_t k = 0; info_of(f).layer < 3; k++)
+            assert_error(bloomfile_add_digest(f, number(0, k), NULL), 0);
+        assert_int_equal(bloomfile_is_stale(f), 0);
+        assert_error(bloomfile_sync(f), 0);
+        assert_int_equal(access("inner/live.1", F_OK), 0);
+        assert_int_equal(access("live", F_OK), -1);
+        finish(f);
+        assert_int_equal(system("rm -r inner"), 0);
+    }
+}
+
+/* It would be followed by a path. */
+static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
+{
+    (void)state;
+    const struct faults faults = from_then_on(ON_getcwd, 1, ENOENT);
+    bloomfile *f;
+    finish(create("one", BLOOMFILE_GROW, 1));
+    make_symlink("one", "link");
+    faults_begin(&faults);
+    const int error = bloomfile_open(&f, "link", BLOOMFILE_WRITE | BLOOMFILE_APP_HASH);
+    faults_end();
+    assert_error(error, EACCES);
+}
+
 /* ---- what a handle keeps */
 
 /* What was found wrong with a layer is known to the handle of it. */
@@ -704,6 +743,8 @@ int main(void)
         TEST(why_there_is_no_memory_for_a_copy_is_told),
         TEST(a_link_in_a_folder_that_is_none_any_more_leads_nowhere),
         TEST(a_name_that_cannot_be_looked_at_is_not_gone),
+        TEST(in_a_folder_without_a_path_layers_stay_in_it),
+        TEST(in_a_folder_without_a_path_a_link_leads_to_no_series),
         TEST(a_layer_that_is_known_is_not_opened_again),
         TEST(a_question_that_was_answered_holds_no_layer_open),
         TEST(a_sync_flushes_no_layer_that_is_clean),

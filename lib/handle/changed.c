@@ -3,40 +3,25 @@
 #include "handle/changed.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "handle/join.h"
 #include "handle/live.h"
 #include "os/file.h"
+#include "os/path.h"
 
 /* ---- which file it is */
 
-/* The path made absolute, so that a change of directory does not matter; links stay links. */
-static char *absolute_path(const char *path)
-{
-    if (path[0] == '/')
-        return strdup(path);
-    char *absolute, *directory = getcwd(NULL, 0);
-    if (directory == NULL && errno != ENOMEM)
-        return strdup(path); /* the directory is gone: keep the path as it is */
-    if (directory == NULL || asprintf(&absolute, "%s/%s", directory, path) < 0)
-        absolute = NULL;
-    free(directory);
-    return absolute;
-}
-
 int changed_note(bloomfile *f, const char *path, const struct stat *status)
 {
-    f->path = absolute_path(path);
+    f->path = path_to_keep(path, &f->folder);
     f->file = (struct file_looks){ .device = status->st_dev,
                                    .inode = status->st_ino,
                                    .size = status->st_size,
                                    .final = f->live == NULL,
                                    .modified = status->st_mtim,
                                    .touched = status->st_ctim };
-    return f->path == NULL ? ENOMEM : 0;
+    return f->path == NULL ? errno : 0;
 }
 
 /* ---- what is in it */

@@ -50,6 +50,7 @@ struct bloomfile {
     struct geometry geometry;
     struct map map;
     char *path;             /* NULL: not opened by path */
+    int folder;             /* a descriptor that `path` goes through; -1: none */
     struct file_looks file; /* of the path */
     struct guard guard_storage;
 };

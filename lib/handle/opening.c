@@ -46,7 +46,7 @@ int opening_new(bloomfile **out, const struct header *h, struct map *map, unsign
         return ENOMEM;
     }
     bool live = h->record.state == BLOOMFILE_LIVE;
-    f->fd = -1;
+    f->fd = f->folder = -1;
     f->map = *map;
     f->header = *h;
     f->geometry = geometry_of(h->layout, h->m, h->header_size);
@@ -294,6 +294,8 @@ void opening_close(bloomfile *f)
     map_release(&f->map);
     if (f->fd >= 0)
         close(f->fd);
+    if (f->folder >= 0)
+        close(f->folder);
     free(f->path);
     free(f);
 }

@@ -18,6 +18,7 @@
 #include "os/file.h"
 #include "os/filesystem.h"
 #include "os/mount.h"
+#include "os/path.h"
 #include "os/rename.h"
 #include "os/rights.h"
 #include "os/signals.h"
@@ -46,7 +47,7 @@ static int locate(struct publication *p, const char *path)
     if (*path == '\0')
         return ENOENT;
     bool is_link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
-    p->path = is_link ? realpath(path, NULL) : strdup(path);
+    p->path = is_link ? path_without_links(path) : strdup(path);
     if (p->path == NULL)
         return errno;
     char *slash = strrchr(p->path, '/');

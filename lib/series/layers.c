@@ -7,9 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "handle/app_hash.h"
 #include "handle/opening.h"
+#include "os/path.h"
 #include "os/wiped.h"
 
 /* ---- sets */
@@ -69,24 +72,37 @@ static int new_process(struct series_process **out)
     return error;
 }
 
+/* In a folder that has no path from the root, a link would be followed through that. */
+static int note_path(struct series *s, const char *path)
+{
+    struct stat status;
+    s->given = path_to_keep(path, &s->folder);
+    if (s->given == NULL)
+        return errno;
+    if (s->folder >= 0 && lstat(s->given, &status) == 0 && S_ISLNK(status.st_mode))
+        return EACCES;
+    s->path = s->folder >= 0 ? strdup(s->given) : realpath(s->given, NULL);
+    return s->path == NULL ? errno : 0;
+}
+
 static int new_series(struct series **out, const bloomfile *first, const char *path)
 {
     struct series *s = calloc(1, sizeof *s);
     *out = s;
     if (s == NULL)
         return ENOMEM;
+    s->folder = -1;
     s->live = first->live != NULL;
     s->generations = first->header.generations;
-    if (path != NULL && (s->path = realpath(path, NULL)) == NULL)
-        return errno;
-    if (path != NULL && (s->given = strdup(first->path)) == NULL)
-        return ENOMEM;
-    return new_process(&s->process);
+    const int error = path != NULL ? note_path(s, path) : 0;
+    return error != 0 ? error : new_process(&s->process);
 }
 
 static void free_series(struct series *s)
 {
     if (s != NULL) {
+        if (s->folder >= 0)
+            close(s->folder);
         free(s->path);
         free(s->given);
     }
@@ -99,7 +115,7 @@ static bloomfile *new_handle(const bloomfile *first)
     bloomfile *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
-    f->fd = -1;
+    f->fd = f->folder = -1;
     f->header = first->header;
     f->geometry = first->geometry;
     f->kernel = first->kernel;

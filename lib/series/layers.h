@@ -29,7 +29,8 @@ struct series {
     struct layers *oldest; /* set that is not freed; `newer` leads from it to that of now */
     struct series_process *process;
     char *path;     /* of the first layer's file, without links; NULL: sealed, or in memory */
-    char *given;    /* that of the opening, absolute */
+    char *given;    /* that of the opening, by path_to_keep() */
+    int folder;     /* which that has opened, or -1 */
     unsigned flags; /* of the opening */
     uint32_t generations;
     bool live;

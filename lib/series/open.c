@@ -8,6 +8,7 @@
 #include "handle/creating.h"
 #include "handle/opening.h"
 #include "os/file.h"
+#include "os/path.h"
 #include "series/files.h"
 #include "series/identity.h"
 #include "series/series.h"
@@ -56,7 +57,7 @@ int series_open_live(bloomfile **out, const char *path, unsigned flags)
 /* Layers of another series, such as one that was replaced, would stand in the way. */
 static int check_names(const char *path, const struct header *h)
 {
-    char *real = realpath(path, NULL);
+    char *real = path_without_links(path);
     const unsigned end = h->generations > 2 ? h->generations : 2;
     int error = 0;
     for (unsigned slot = 1; slot < end && error == 0; slot++)

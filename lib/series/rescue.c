@@ -8,6 +8,7 @@
 
 #include "combine/rescue.h"
 #include "os/file.h"
+#include "os/path.h"
 #include "os/signals.h"
 #include "series/files.h"
 #include "series/identity.h"
@@ -101,7 +102,7 @@ int series_rescue(const bloomfile *f, const char *path, unsigned flags)
         return BLOOMFILE_EPARAMS;
     if (!f->series->live)
         return BLOOMFILE_ESEALED;
-    char *real = realpath(path, NULL), *copy = NULL;
+    char *real = path_without_links(path), *copy = NULL;
     struct series to = { .generations = f->series->generations };
     if (real == NULL && (copy = strdup(path)) == NULL)
         return ENOMEM;

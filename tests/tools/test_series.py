@@ -393,6 +393,52 @@ class MountPoints(SeriesTest):
         self.assertEqual(self.inspected("outside/live", "--verify")["verdict"], "healthy")
 
 
+class NoPath(SeriesTest):
+    """In a folder to which no path leads, the names in it do all the same."""
+
+    def within(self, folder, prefix, hide):
+        return [*prefix, "sh", "-c", f'chmod 700 {folder.split("/")[0]} && cd {folder} && {hide} && exec "$@"', "sh"]
+
+    def check(self, folder, within):
+        def run(tool, *arguments, **options):
+            return self.output(tool, *arguments, before=within, **options)
+
+        for name, options in MountPoints.KINDS.items():
+            keys = KEYS if name == "grows" else KEYS[:250]
+            run("bfcreate", "--live", *options, name)
+            run("bfadd", "-q", name, stdin=lines(*keys))
+            self.assertEqual(run("bfquery", name, stdin=lines(*keys)), lines(*keys))
+            run("bfseal", "-q", name, f"sealed {name}")
+            run("bfcreate", "-q", "-f", "--live", "-n", 10, f"sealed {name}")
+            run("bfinspect", "-q", name)
+            (self.folder / folder).parent.chmod(0o700)
+            self.assertIn(f"{name}.2", self.layers(f"{folder}/{name}"))
+        run("bfuniq", "-q", "--filter", "seen", "-n", 50, stdin=lines(*KEYS[:200]))
+        self.assertEqual(run("bfuniq", "-q", "--filter", "seen", stdin=lines(*KEYS[:200])), b"")
+
+    @needs(*UNPRIVILEGED)
+    def test_a_folder_below_one_that_may_not_be_searched(self):
+        (self.folder / "closed/open").mkdir(parents=True)
+        self.check("closed/open", self.within("closed/open", UNPRIVILEGED, "chmod 0 .."))
+
+    def test_a_folder_that_a_mount_covers(self):
+        """The files of that name in the folder above it are left alone."""
+        if not works(*NAMESPACE, "mount", "--bind", self.folder, self.folder):
+            self.skipTest("no mounts can be had here")
+        for name in "below/folder", "above":
+            (self.folder / name).mkdir(parents=True)
+            self.create_live("-n", 10, name=f"{name}/target")
+            (self.folder / name / "link").symlink_to("target")
+        for name in *MountPoints.KINDS, "seen":
+            self.grown(f"above/{name}", KEYS[:9])
+        above = {path: path.read_bytes() for path in self.folder.glob("above/*")}
+        within = self.within("below/folder", NAMESPACE, "mount --bind ../../above ../folder")
+        self.check("below/folder", within)
+        result = self.run_tool("bfcreate", "-q", "--live", "-n", 10, "-f", "link", before=within)
+        self.assertEqual((result.returncode, result.stderr), (2, b"bfcreate: cannot create link: Permission denied\n"))
+        self.assertEqual(above, {path: path.read_bytes() for path in self.folder.glob("above/*")})
+
+
 class Room(SeriesTest):
     SAYS = "nothing was lost, and the first "
 

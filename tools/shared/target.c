@@ -134,7 +134,8 @@ static void check(const char *path, bool force, int (*check_kind)(const char *pa
         say_cannot_create(path, EEXIST);
     if (error == EACCES)
         cli_fail(error, "cannot replace %s", path);
-    char *resolved = realpath(path, NULL);
+    const bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    char *resolved = is_link ? realpath(path, NULL) : strdup(path);
     if (resolved == NULL)
         say_cannot_create(path, errno);
     if (mount_is_point(AT_FDCWD, resolved))

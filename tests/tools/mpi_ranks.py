@@ -20,6 +20,7 @@ class MpiTest(Distributed):
         return super().environment(locale, HWLOC_HIDE_ERRORS="2", **{  # where there is no /sys
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_orte_execute_quiet": "1", "OMPI_MCA_plm": "isolated",  # no other host: it starts in half the time
+            "OMPI_MCA_btl": "^tcp",  # ranks of one host share memory; Open MPI 5 warns of networks it cannot use
             "ASAN_OPTIONS": sanitizer, **more})
 
     @staticmethod

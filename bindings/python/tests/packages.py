@@ -112,7 +112,7 @@ class Packages(unittest.TestCase):
         self.assertIn("bloomfile/py.typed", package)
         self.assertEqual({name for name in names[0] if not name.startswith(f"bloomfile-{VERSION}.dist-info/")},
                          package | {"bloomfile/_core.abi3.so"})
-        self.assertIn(f"bloomfile-{VERSION}.dist-info/LICENSE", names[0])
+        self.assertIn("LICENSE", {pathlib.PurePath(name).name for name in names[0]})
 
     def test_symbols(self):
         """Another copy of the library in the same process does not meet this one."""
@@ -128,7 +128,7 @@ class Packages(unittest.TestCase):
         targets = json.loads((BUILD / "meson-info/intro-targets.json").read_text(encoding="utf-8"))
         sources = next(target for target in targets if target["name"] == "bloomfile-internal")["target_sources"]
         meson = {pathlib.Path(path).relative_to(SOURCE / "lib").with_suffix(".o").as_posix()
-                 for group in sources for path in group["sources"]}
+                 for group in sources for path in group.get("sources", [])}  # the linker has none
         compiled = {path.as_posix().rpartition("/tree/lib/")[2] for path in self.tree.glob("build/**/*.o")
                     if "/tree/lib/" in path.as_posix()}
         self.assertEqual(compiled, meson)

@@ -47,7 +47,7 @@ final class CellFill {
             long bit = Xxh3.mulhi(g, h.m);
             long at = (bit >>> 3) - from;
             if (at >= 0 && at < part.length) {
-                part[(int) at] |= 1 << (bit & 7);
+                part[(int) at] |= (byte) (1 << (bit & 7));
             }
         }
     }
@@ -60,7 +60,7 @@ final class CellFill {
             if (at >= 0 && at < part.length) {
                 int low = (int) (counter & 1) * 4;
                 if ((part[(int) at] >>> low & 15) != 15) {
-                    part[(int) at] += 1 << low;
+                    part[(int) at] += (byte) (1 << low);
                 }
             }
         }

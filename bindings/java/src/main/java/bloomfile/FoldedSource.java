@@ -65,7 +65,7 @@ final class FoldedSource {
                     boundary = (bit + 1) * factor;
                 }
                 int at = (int) (bit - first);
-                page[at >>> 3 & Header.PAGE - 1] |= 1 << (at & 7);
+                page[at >>> 3 & Header.PAGE - 1] |= (byte) (1 << (at & 7));
             }
         }
     }

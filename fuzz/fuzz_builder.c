@@ -146,7 +146,7 @@ static void slice(struct made whole, const struct keys *keys, unsigned choice)
     expect(last == UINT64_MAX);
     struct made joined;
     expect(bloomfile_join_memory(&joined.image, &joined.size, (const bloomfile *const *)slices,
-                                 params.slices) == 0);
+                                 params.slices, 0) == 0);
     expect(joined.size == whole.size && memcmp(joined.image, whole.image, whole.size) == 0);
     bloomfile_free(joined.image);
     for (uint32_t i = 0; i < params.slices; i++)

@@ -56,7 +56,7 @@ static void join(const bloomfile *f, int verified)
     void *image = NULL;
     size_t size = 0;
     expect(bloomfile_get_info(f, &info) == 0);
-    const int error = bloomfile_join_memory(&image, &size, &f, 1);
+    const int error = bloomfile_join_memory(&image, &size, &f, 1, 0);
     if (info.whole_blocks == 0 || info.bits / 512 != info.whole_blocks)
         expect(error == BLOOMFILE_EINCOMPLETE);
     else
@@ -85,7 +85,7 @@ static void join_header(const uint8_t *image, size_t size, const struct bloomfil
     struct bloomfile_info whole = BLOOMFILE_INFO_INIT;
     if (size < HEADER)
         return;
-    const int joined = bloomfile_join_headers(header, image, 1);
+    const int joined = bloomfile_join_headers(header, image, 1, 0);
     const bool alone = info->whole_blocks != 0 && info->bits / 512 == info->whole_blocks;
     expect(error != 0 || joined == (alone ? 0 : BLOOMFILE_EINCOMPLETE));
     if (joined != 0)

@@ -127,8 +127,8 @@ static void join(const struct part *parts, size_t count)
         slices[i] = parts[i].f;
         memcpy(headers + HEADER * i, parts[i].bytes, HEADER);
     }
-    const int by_headers = bloomfile_join_headers(header, headers, count);
-    const int error = bloomfile_join_memory(&image, &size, slices, count);
+    const int by_headers = bloomfile_join_headers(header, headers, count, 0);
+    const int error = bloomfile_join_memory(&image, &size, slices, count, 0);
     if (error == BLOOMFILE_EINCOMPLETE || by_headers == BLOOMFILE_EINCOMPLETE)
         expect(error == by_headers);
     if (error != 0)

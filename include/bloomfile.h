@@ -154,7 +154,8 @@ template <typename T> static inline T bloomfile_init_()
       "no such slice: only the layout blocked has them, each of a page of 4096 bytes or more")     \
     X(BLOOMFILE_ENOTWHOLE, -1056, "a slice of a filter, where a whole one is needed")              \
     X(BLOOMFILE_EINCOMPLETE, -1057,                                                                \
-      "the slices do not make one filter: one is missing, twice there, or another filter's")
+      "the slices do not make one filter: one is missing, twice there, another filter's, or was "  \
+      "given other keys")
 
 enum bloomfile_error {
 #define BLOOMFILE_ERROR_ENUM(name, value, text) name = (value),

@@ -91,22 +91,34 @@ BLOOMFILE_API int bloomfile_merge_memory(void **image, size_t *size, const bloom
                                          size_t count, const struct bloomfile_merge_params *params);
 
 /* Slices. In the layout blocked a contiguous range of digests fills a contiguous range of blocks.
- * So many machines can make one filter: whoever is to make slice i of `slices` gets the digests for
- * which bloomfile_slice_of() is i, or all keys, and builds with bloomfile_params.slice and .slices
- * (digests of other slices are left out). A slice is a file of its own, which may be served by
- * itself: it answers "maybe" for every digest that is not its own. It can be copied, verified and
- * patched; what needs a whole filter is BLOOMFILE_ENOTWHOLE.
+ * So many machines can make one filter: the builder of slice i of `slices`, which has
+ * bloomfile_params.slice and .slices set, gets the digests for which bloomfile_slice_of() is i; or
+ * every builder gets all keys, and leaves out those of other slices. A slice records how many keys
+ * it was given, how many it left out, and the sum of their digests (bloomfile_info). So the same
+ * keys with other repetitions make another slice, though not another whole. A slice is a file of
+ * its own, which may be served by itself: it answers "maybe" for every digest that is not its own.
+ * It can be copied, verified and patched; what needs a whole filter is BLOOMFILE_ENOTWHOLE.
  *
- * bloomfile_join() puts the slices together, in whatever order they come: byte for byte the filter
- * that one build of all keys makes. All must be there, and agree in everything but their keys;
- * otherwise the error is BLOOMFILE_EINCOMPLETE. Others as bloomfile_seal_to(); BLOOMFILE_EPARAMS
- * (count is 0); bloomfile_status() tells which slice is damaged. */
+ * bloomfile_join() puts the slices together: byte for byte the filter that one build of all keys
+ * makes.
+ *
+ *   slices   all slices of one filter, `count` of them (at least 1), in any order
+ *   flags    BLOOMFILE_REPLACE, of bloomfile_join() alone, as bloomfile_builder_finish();
+ *            BLOOMFILE_ACCEPT_INCOMPLETE joins slices even if keys may be missing, see below
+ *
+ * Errors: BLOOMFILE_EINCOMPLETE if a slice is missing, or given twice, or another filter's; or if a
+ * slice left out keys, and not all slices were given the same number of keys with the same sum of
+ * digests: the keys that it left out may then be in no slice. BLOOMFILE_EPARAMS (count, flags).
+ * Others as bloomfile_seal_to(); bloomfile_status() shows which slice is damaged. */
 BLOOMFILE_API int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count,
                                  unsigned flags);
 BLOOMFILE_API int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count,
-                                    const char *spool);
+                                    unsigned flags, const char *spool);
 BLOOMFILE_API int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices,
-                                        size_t count);
+                                        size_t count, unsigned flags);
+
+/* For bloomfile_join() and its siblings: join slices that left out keys which may be in none. */
+#define BLOOMFILE_ACCEPT_INCOMPLETE 0x200u
 
 /* The slice, from 0, to which a digest belongs in a blocked filter of `bits`, a multiple of 512,
  * cut into `slices`, at most 65536 and at most one for each 4096 bytes; 0 if either is 0. Whether
@@ -125,10 +137,11 @@ BLOOMFILE_API uint64_t bloomfile_slice_begin(uint64_t bits, uint32_t slices, uin
  * bodies in the order of their first_block, and then the checksums of their pages, 4 bytes each: a
  * slice has them behind its body, and in the whole they are the same numbers, little-endian, but
  * XORed with body_crc of the slice and with body_crc of the whole (bloomfile_info). Bodies are not
- * looked at: damage to one is found in the whole. Errors: BLOOMFILE_EINCOMPLETE as
- * bloomfile_join(), _EPARAMS (count is 0), ENOMEM, and those of bloomfile_inspect() for the first
- * header that is not valid; `header` is untouched. */
-BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count);
+ * looked at: damage to one is found in the whole. flags: BLOOMFILE_ACCEPT_INCOMPLETE, or 0. Errors:
+ * BLOOMFILE_EINCOMPLETE as bloomfile_join(), _EPARAMS (count is 0, flags), ENOMEM, and those of
+ * bloomfile_inspect() for the first header that is not valid; `header` is untouched. */
+BLOOMFILE_API int bloomfile_join_headers(void *header, const void *headers, size_t count,
+                                         unsigned flags);
 
 /* The digests for which a filter can answer "no": of a slice its own, otherwise all. */
 BLOOMFILE_API void bloomfile_slice_range(const bloomfile *f, bloomfile_digest *first,

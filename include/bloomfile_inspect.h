@@ -124,6 +124,10 @@ struct bloomfile_info {
     /* Of a slice (bloomfile_combine.h); 0 if it is none. capacity is that of the whole filter. */
     uint64_t first_block;  /* of the whole filter that is the slice's first */
     uint64_t whole_blocks; /* of the whole filter, of 512 bits each */
+    /* Of a slice: the keys it was made from, repetitions included. */
+    uint64_t keys_read;      /* how many, those of other slices too */
+    uint64_t keys_elsewhere; /* how many belong to other slices; they were left out */
+    uint64_t digest_sum;     /* of the digests of all keys read, modulo 2^64 */
 };
 #define BLOOMFILE_INFO_INIT BLOOMFILE_INIT_(struct bloomfile_info)
 

@@ -27,6 +27,11 @@
 #define READ_BEST       ((uint64_t)1 << 17) /* digests at once; they stay in the cache */
 #define READ_MOST       ((uint64_t)1 << 20) /* where memory is not limited */
 
+/* All keys that a slice was given, repetitions included: what its header records of them. */
+struct slice_input {
+    atomic_uint_least64_t read, elsewhere, sum;
+};
+
 struct bloomfile_builder {
     struct bloomfile_params params;
     char label[BLOOMFILE_MAX_LABEL + 1];
@@ -34,7 +39,8 @@ struct bloomfile_builder {
     struct digests *digests;
     struct fill_plan fill;
     struct spread spread; /* of a slice; other digests are left out */
-    unsigned staged;      /* of these, which are not with the others yet */
+    struct slice_input input;
+    unsigned staged; /* of these, which are not with the others yet */
     uint64_t stage[STAGE];
     atomic_int failed; /* what the first add that failed returned: keys are lacking; 0: none */
 };
@@ -124,10 +130,20 @@ static int add_staged(bloomfile_builder *b)
     return error;
 }
 
+static void count_read(struct slice_input *in, uint64_t read, uint64_t elsewhere, uint64_t sum)
+{
+    atomic_fetch_add_explicit(&in->read, read, memory_order_relaxed);
+    atomic_fetch_add_explicit(&in->sum, sum, memory_order_relaxed);
+    if (elsewhere != 0)
+        atomic_fetch_add_explicit(&in->elsewhere, elsewhere, memory_order_relaxed);
+}
+
 static int add_one(bloomfile_builder *b, uint64_t digest)
 {
     if (b->params.slices != 0) {
-        if (!spread_has(&b->spread, digest))
+        const bool own = spread_has(&b->spread, digest);
+        count_read(&b->input, 1, !own, digest);
+        if (!own)
             return 0;
         digest = spread_digest(&b->spread, digest);
     }
@@ -146,11 +162,14 @@ static int add_own(bloomfile_builder *b, const uint64_t *digests, size_t n)
     int error = 0;
     for (size_t at = 0, end; at < n && error == 0; at = end) {
         size_t count = 0;
+        uint64_t sum = 0;
         end = n - at < CHUNK ? n : at + CHUNK;
         for (size_t i = at; i < end; i++) {
+            sum += digests[i];
             own[count] = spread_digest(&b->spread, digests[i]);
             count += spread_has(&b->spread, digests[i]);
         }
+        count_read(&b->input, end - at, end - at - count, sum);
         error = digests_add(b->digests, own, count);
     }
     return error;
@@ -226,6 +245,14 @@ static int build(bloomfile_builder *b, struct header *h, const struct runs *runs
     return 0;
 }
 
+/* Of a slice: which keys it was given. All have been added. */
+static void describe_input(const bloomfile_builder *b, struct header *h)
+{
+    h->keys_read = atomic_load(&b->input.read);
+    h->keys_elsewhere = atomic_load(&b->input.elsewhere);
+    h->digest_sum = atomic_load(&b->input.sum);
+}
+
 /* Makes a filter planned for n keys; no filter, if that depends on n and there are others. */
 static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struct destination to)
 {
@@ -233,6 +260,7 @@ static int make(bloomfile_builder *b, const struct runs *runs, uint64_t n, struc
     struct new_image r = { 0 };
     int error = params_plan(&b->params, n, new_image_header_size(&to), &h);
     h.record.state = BLOOMFILE_SEALED;
+    describe_input(b, &h);
     if (error == 0)
         error = new_image_start(&r, &h, to);
     if (error == 0)

@@ -17,7 +17,7 @@
 #include "series/layers.h"
 #include "sizing/sizing.h"
 
-#define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, whole_blocks)
+#define INFO_LEAST        VERSIONED_LEAST(struct bloomfile_info, digest_sum)
 #define MEASUREMENT_LEAST VERSIONED_LEAST(struct bloomfile_measurement, keys_estimate)
 
 /* ---- the header */
@@ -66,6 +66,9 @@ static void info_from_header(const struct header *h, uint64_t image_size, uint64
         .began = h->began,
         .first_block = h->first_block,
         .whole_blocks = h->whole_blocks,
+        .keys_read = h->keys_read,
+        .keys_elsewhere = h->keys_elsewhere,
+        .digest_sum = h->digest_sum,
     };
     memcpy(info->tag, h->tag, sizeof info->tag);
     memcpy(info->boot_id, r->boot_id, sizeof info->boot_id);

@@ -83,6 +83,29 @@ static int put_in_order(struct part *parts, size_t count)
     return next == parts[0].h->whole_blocks ? 0 : BLOOMFILE_EINCOMPLETE;
 }
 
+/* Whether no slice left out a key that another one lacks: no slice left out any, or all were given
+ * the same keys. */
+static bool have_all_keys(const struct part *parts, size_t count)
+{
+    const struct header *first = parts[0].h;
+    bool same = true, nothing_left_out = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct header *h = parts[i].h;
+        nothing_left_out = nothing_left_out && h->keys_elsewhere == 0;
+        same = same && h->keys_read == first->keys_read && h->digest_sum == first->digest_sum;
+    }
+    return nothing_left_out || same;
+}
+
+/* In order, as put_in_order() leaves them. 0, or why they are not to be joined. */
+static int check_parts(struct part *parts, size_t count, unsigned flags)
+{
+    const int error = put_in_order(parts, count);
+    if (error != 0 || (flags & BLOOMFILE_ACCEPT_INCOMPLETE) != 0)
+        return error;
+    return have_all_keys(parts, count) ? 0 : BLOOMFILE_EINCOMPLETE;
+}
+
 /* All but what follows from the body: a slice is sealed, so its record stays as it is. */
 static void describe_whole(struct header *h, const struct part *parts, size_t count)
 {
@@ -97,6 +120,7 @@ static void describe_whole(struct header *h, const struct part *parts, size_t co
     *h = *parts[0].h;
     h->m = h->m_unfolded = h->whole_blocks * PROBE_BLOCK_BITS;
     h->first_block = h->whole_blocks = 0;
+    h->keys_read = h->keys_elsewhere = h->digest_sum = 0;
     h->provenance &= SOURCE_PROVENANCE;
     h->record.n = keys;
     h->record.flags = flags;
@@ -138,16 +162,16 @@ static int make_whole(struct destination to, const struct part *parts, size_t co
     return error;
 }
 
-static int join(struct destination to, const bloomfile *const *slices, size_t count)
+static int join(struct destination to, const bloomfile *const *slices, size_t count, unsigned flags)
 {
-    if (count == 0)
+    if (count == 0 || (flags & ~(BLOOMFILE_REPLACE | BLOOMFILE_ACCEPT_INCOMPLETE)) != 0)
         return BLOOMFILE_EPARAMS;
     struct part *parts = calloc(count, sizeof *parts);
     if (parts == NULL)
         return ENOMEM;
     for (size_t i = 0; i < count; i++)
         parts[i] = (struct part){ &slices[i]->header, slices[i] };
-    int error = put_in_order(parts, count);
+    int error = check_parts(parts, count, flags);
     if (error == 0)
         error = make_whole(to, parts, count);
     free(parts);
@@ -156,17 +180,23 @@ static int join(struct destination to, const bloomfile *const *slices, size_t co
 
 int bloomfile_join(const char *dst, const bloomfile *const *slices, size_t count, unsigned flags)
 {
-    return join(new_image_to_file(dst, flags), slices, count);
+    const unsigned of_file = flags & BLOOMFILE_REPLACE;
+    return join(new_image_to_file(dst, of_file), slices, count, flags);
 }
 
-int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count, const char *spool)
+int bloomfile_join_fd(int fd, const bloomfile *const *slices, size_t count, unsigned flags,
+                      const char *spool)
 {
-    return join(new_image_to_fd(fd, spool), slices, count);
+    if ((flags & BLOOMFILE_REPLACE) != 0)
+        return BLOOMFILE_EPARAMS;
+    return join(new_image_to_fd(fd, spool), slices, count, flags);
 }
 
-int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices, size_t count)
+int bloomfile_join_memory(void **image, size_t *size, const bloomfile *const *slices, size_t count,
+                          unsigned flags)
 {
-    return join(new_image_to_memory(image, size), slices, count);
+    const struct destination to = new_image_to_memory(image, size);
+    return (flags & BLOOMFILE_REPLACE) != 0 ? BLOOMFILE_EPARAMS : join(to, slices, count, flags);
 }
 
 /* ---- from headers alone */
@@ -206,11 +236,11 @@ static void sum_records(struct header *h, const struct part *parts, size_t count
     image_record(&h->record, sum.crc, &tally);
 }
 
-static int make_header(void *header, struct part *parts, size_t count)
+static int make_header(void *header, struct part *parts, size_t count, unsigned flags)
 {
     struct header h;
     uint8_t bytes[HEADER_MAX];
-    int error = put_in_order(parts, count);
+    int error = check_parts(parts, count, flags);
     if (error != 0)
         return error;
     describe_whole(&h, parts, count);
@@ -222,9 +252,9 @@ static int make_header(void *header, struct part *parts, size_t count)
     return error;
 }
 
-int bloomfile_join_headers(void *header, const void *headers, size_t count)
+int bloomfile_join_headers(void *header, const void *headers, size_t count, unsigned flags)
 {
-    if (count == 0)
+    if (count == 0 || (flags & ~BLOOMFILE_ACCEPT_INCOMPLETE) != 0)
         return BLOOMFILE_EPARAMS;
     struct part *parts = calloc(count, sizeof *parts);
     struct header *decoded = calloc(count, sizeof *decoded);
@@ -232,7 +262,7 @@ int bloomfile_join_headers(void *header, const void *headers, size_t count)
     if (error == 0)
         error = decode_all(parts, decoded, headers, count);
     if (error == 0)
-        error = make_header(header, parts, count);
+        error = make_header(header, parts, count, flags);
     free(decoded);
     free(parts);
     return error;

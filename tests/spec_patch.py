@@ -346,7 +346,7 @@ def make_one(base, result, features):
     """The patch from one Image to the other."""
     h, layout = base.need_no_solution().verify().header, base.header["layout"]
     other = result.verify().header
-    alike = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", *spec_slice.FIELDS)
+    alike = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", *spec_slice.PLACE)
     if any(h.get(name) != other.get(name) for name in alike):
         raise ValueError("base and result differ in shape")
     names = [base.record["body_crc"], result.record["body_crc"]]
@@ -481,7 +481,7 @@ def entries_of(body):
 
 
 SHAPE = ("header_size", "layout", "m", "k", "seed", "hash_id", "self_test", "layers", "layer",
-         *spec_slice.FIELDS)
+         *spec_slice.PLACE)
 
 
 def image_like(base, data):

@@ -9,7 +9,7 @@ query FILE              print the keys that may be present (-v: those certainly 
 write OUT               make a sealed image of keys, by --layout, --m, --k and further options; with
                         --slice I/C only slice I, from 1, of C, of which the options tell the whole
 fold FACTOR SOURCE OUT, union|intersection OUT SOURCE ...,
-project SOURCE OUT, copy SOURCE OUT, join OUT SLICE ...
+project SOURCE OUT, copy SOURCE OUT, join OUT SLICE ... (--as-is: whatever keys they were given)
 
 Keys are the lines of standard input; with -0 zero bytes end them, with -x N they have N bytes each.
 With
@@ -602,7 +602,7 @@ def join(options, out, *paths):
                 "provenance": layer.header["provenance"] & KNOWN_PROVENANCE}
                for source in sources for layer in layers_of(source)]
     order = spec_slice.in_order(headers)
-    if order is None:
+    if order is None or not (options.as_is or spec_slice.have_all_keys(headers)):
         raise ValueError(f"{out}: BLOOMFILE_EINCOMPLETE")
     header = {**spec_slice.whole_of(headers[0]), "header_size": 512 if options.embedded else 4096}
     body = b"".join(sources[i].verify().body for i in order)[:header["m"] // 8]
@@ -696,8 +696,9 @@ def whole_series(given):
 def whole_slice(given):
     whole = whole_header({**given, "header_size": 4096})
     header = spec_slice.cut(whole, given["slice"], given["slices"])
-    digests = own_digests(header, {xxh3(TEST_STRING[:i], given["seed"])
-                                   for i in range(given["keys"])})
+    read = [xxh3(TEST_STRING[:i], given["seed"]) for i in range(given["keys"])]
+    header.update(spec_slice.given(header, read))
+    digests = own_digests(header, set(read))
     data = sealed(header, body_of_keys(header, digests), len(digests))
     Image(data, "slice").verify()
     return data
@@ -966,7 +967,8 @@ def write(options, out):
     if len(label) > 112 or len(options.tag) != 16:
         raise ValueError("the label is longer than 112 bytes, or the tag is not of 16")
     function = hash_of(options)
-    digests = {digest_of(function, key) for key in read_keys(options)[0]}
+    read = [digest_of(function, key) for key in read_keys(options)[0]]
+    digests = set(read)
     framing = known_framing(FRAMINGS[options.framing], options.framing_size)
     header = {
         **function, "framing": framing,
@@ -976,6 +978,7 @@ def write(options, out):
         "fpr": le(struct.pack("<d", options.fpr), 0), "provenance": 0}
     if options.slice:
         header = spec_slice.cut(header, options.slice[0] - 1, options.slice[1])
+    header.update(spec_slice.given(header, read))
     seal(out, header, make_body(header, {}), 0)  # refuses a wrong m or k before they are used
     digests = own_digests(header, digests)
     seal(out, header, body_of_keys(header, digests), len(digests))
@@ -992,6 +995,7 @@ def main():
     add("-0", dest="nul", action="store_true")
     add("-v", action="store_true")
     add("--embedded", action="store_true")
+    add("--as-is", action="store_true")
     for name in "-x", "--length", "--capacity":
         add(name, type=number)
     for name in "--offset", "--m", "--k", "--seed", "--framing-size", "--self-test":

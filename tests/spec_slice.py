@@ -12,7 +12,9 @@ MOST_SLICES = 65536
 
 # --- 23.1 The header of a slice ---
 
-FIELDS = {"first_block": (240, "Q"), "whole_blocks": (248, "Q")}
+PLACE = {"first_block": (240, "Q"), "whole_blocks": (248, "Q")}
+INPUT = {"keys_read": (256, "Q"), "keys_elsewhere": (264, "Q"), "digest_sum": (272, "Q")}
+FIELDS = {**PLACE, **INPUT}
 
 
 def is_slice(header):
@@ -49,6 +51,15 @@ def is_own(header, digest):
     return not is_slice(header) or block_of(header, digest) is not None
 
 
+def given(header, digests):
+    """What the header of a slice records of the keys it was made from, repetitions included."""
+    if not is_slice(header):
+        return {}
+    elsewhere = sum(not is_own(header, digest) for digest in digests)
+    return {"keys_read": len(digests), "keys_elsewhere": elsewhere,
+            "digest_sum": sum(digests) % 2**64}
+
+
 # --- 23.3 Cutting and joining ---
 
 def pages_of(blocks):
@@ -63,7 +74,8 @@ def cut(header, number, count):
         raise ValueError(f"no slice {number} of {count}")
     first, end = (min(BLOCKS_IN_PAGE * (pages * i // count), blocks) for i in (number, number + 1))
     m = 512 * (end - first)
-    return {**header, "m": m, "m_unfolded": m, "first_block": first, "whole_blocks": blocks}
+    return {**header, "m": m, "m_unfolded": m, "first_block": first, "whole_blocks": blocks,
+            **dict.fromkeys(INPUT, 0)}
 
 
 def slice_of(m, count, digest):
@@ -89,6 +101,12 @@ def in_order(headers):
             return None
         end += headers[i]["m"] // 512
     return order if end == headers[0]["whole_blocks"] else None
+
+
+def have_all_keys(headers):
+    """Whether no key was left out, or all slices were made from the same keys."""
+    inputs = {(header["keys_read"], header["digest_sum"]) for header in headers}
+    return len(inputs) == 1 or not any(header["keys_elsewhere"] for header in headers)
 
 
 def whole_of(header):

@@ -268,7 +268,7 @@ static int join_headers(void)
     uint8_t headers[2][IN_FILE], header[IN_FILE];
     for (int i = 0; i < 2; i++)
         memcpy(headers[i], half_images[i].data, IN_FILE);
-    return bloomfile_join_headers(header, headers, 2);
+    return bloomfile_join_headers(header, headers, 2, 0);
 }
 
 /* The last of them is smaller. */

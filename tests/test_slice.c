@@ -117,14 +117,14 @@ static void test_they_make_the_whole(void **state)
         assert_file_holds("joined", whole.data, whole.size);
 
         int fd = open("stream", O_RDWR | O_CREAT | O_TRUNC, 0600);
-        assert_error(bloomfile_join_fd(fd, (const bloomfile *const *)list, slices, NULL), 0);
+        assert_error(bloomfile_join_fd(fd, (const bloomfile *const *)list, slices, 0, NULL), 0);
         close(fd);
         assert_file_holds("stream", whole.data, whole.size);
         struct bytes embedded, same;
         void *image;
-        assert_error(
-            bloomfile_join_memory(&image, &embedded.size, (const bloomfile *const *)list, slices),
-            0);
+        assert_error(bloomfile_join_memory(&image, &embedded.size, (const bloomfile *const *)list,
+                                           slices, 0),
+                     0);
         embedded.data = image;
         same = last_image(filled(params_of(0, 0), KEYS));
         assert_bytes(embedded, same);
@@ -138,9 +138,13 @@ static void test_they_make_the_whole(void **state)
 static void test_however_it_is_built(void **state)
 {
     (void)state;
-    build("slice", 3, 5);
-    struct bytes expected = read_file("slice");
     struct bloomfile_params params = params_of(3, 5);
+    bloomfile_builder *plain = new_builder(params);
+    for (int turn = 0; turn < 41; turn++)
+        add_numbers(plain, 0, KEYS);
+    assert_error(bloomfile_builder_finish(plain, "slice", BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(plain);
+    struct bytes expected = read_file("slice");
     params.threads = 2;
     params.memory = 1;
     bloomfile_builder *b = new_builder(params);
@@ -164,6 +168,151 @@ static void test_however_it_is_built(void **state)
     assert_file_holds("stream", expected.data, expected.size);
     bloomfile_builder_free(b);
     free(expected.data);
+}
+
+/* Reads their files; the headers, in the opposite order, are the caller's. */
+static uint8_t *read_slices(struct bytes *slices, uint32_t count)
+{
+    uint8_t *headers = malloc((size_t)PAGE * count);
+    for (uint32_t i = 0; i < count; i++) {
+        slices[i] = read_file(slice_path(i));
+        memcpy(headers + (size_t)PAGE * (count - 1 - i), slices[i].data, PAGE);
+    }
+    return headers;
+}
+
+/* ---- which keys each was given */
+
+/* Slice `slice` of two, of numbers from `first` on, each added `times`. */
+static void build_of(uint32_t slice, uint64_t first, uint64_t count, unsigned times)
+{
+    bloomfile_builder *b = new_builder(params_of(slice, 2));
+    for (unsigned i = 0; i < times; i++)
+        add_numbers(b, first, count);
+    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+/* Slice `slice` of two, of those of the numbers that belong to slice `of`, and `more`. */
+static void build_of_own(uint32_t slice, uint32_t of, const uint64_t *more, size_t count)
+{
+    bloomfile_builder *b = new_builder(params_of(slice, 2));
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const bloomfile_digest digest = number(42, i);
+        if (bloomfile_slice_of(shape_bits, 2, digest) == of)
+            assert_error(bloomfile_builder_add_digests(b, &digest, 1), 0);
+    }
+    assert_error(bloomfile_builder_add_digests(b, more, count), 0);
+    assert_error(bloomfile_builder_finish(b, slice_path(slice), BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+}
+
+/* By each function; what is made with BLOOMFILE_ACCEPT_INCOMPLETE is the same for all errors. */
+static int join_both(void)
+{
+    bloomfile *list[2];
+    const bloomfile *const *slices = (const bloomfile *const *)list;
+    struct bytes images[2];
+    uint8_t header[PAGE], *headers = read_slices(images, 2);
+    void *image;
+    size_t size;
+    open_all(list, 2, 0);
+    const int error = join("joined", list, 2), fd = open("stream", O_RDWR | O_CREAT, 0600);
+    assert_error(bloomfile_join_fd(fd, slices, 2, 0, NULL), error);
+    assert_error(bloomfile_join_memory(&image, &size, slices, 2, 0), error);
+    bloomfile_free(image);
+    assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
+
+    const unsigned as_is = BLOOMFILE_ACCEPT_INCOMPLETE, replace = BLOOMFILE_REPLACE;
+    assert_error(bloomfile_join("joined", slices, 2, as_is | replace), 0);
+    assert_error(bloomfile_join_fd(fd, slices, 2, as_is, NULL), 0);
+    assert_error(bloomfile_join_memory(&image, &size, slices, 2, as_is), 0);
+    bloomfile_free(image);
+    assert_error(bloomfile_join_headers(header, headers, 2, as_is), 0);
+    assert_error(bloomfile_join("joined", slices, 2, 0x400 | replace), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_fd(fd, slices, 2, replace, NULL), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_memory(&image, &size, slices, 2, replace), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_headers(header, headers, 2, replace), BLOOMFILE_EPARAMS);
+    close(fd);
+    close_all(list, 2);
+    free(headers);
+    free(images[0].data);
+    free(images[1].data);
+    return error;
+}
+
+static void test_slices_of_different_keys_are_refused(void **state)
+{
+    (void)state;
+    const int refused = BLOOMFILE_EINCOMPLETE;
+    build_of(0, 0, KEYS / 2, 1);
+    build_of(1, KEYS / 2, KEYS / 2, 1); /* as many keys, others */
+    assert_error(join_both(), refused);
+    build_of(0, 0, KEYS - 1, 1); /* one is missing */
+    build_of(1, 0, KEYS, 1);
+    assert_error(join_both(), refused);
+    build_of(0, 0, KEYS, 2); /* the same set, not the same input */
+    assert_error(join_both(), refused);
+    build_of(1, 0, KEYS, 2);
+    assert_error(join_both(), 0);
+    const uint64_t zero = 0, minus_one = UINT64_MAX;
+    build_of_own(0, 0, NULL, 0); /* each its own */
+    build_of_own(1, 1, NULL, 0);
+    assert_error(join_both(), 0);
+    build_of_own(1, 1, &zero, 1); /* and one of the other's, which adds nothing to a sum */
+    assert_error(join_both(), refused);
+    build_of_own(0, 0, &minus_one, 1);
+    assert_error(join_both(), refused);
+    build_of(1, 0, KEYS, 1); /* one its own, the other all */
+    assert_error(join_both(), refused);
+    build_of_own(0, 1, NULL, 0); /* none of them its own, and no other has them */
+    build_of_own(1, 0, NULL, 0);
+    assert_error(join_both(), refused);
+}
+
+/* The number of keys is the same, and the sum is not; or the other way round. */
+static void test_both_count_and_sum_are_compared(void **state)
+{
+    (void)state;
+    const bloomfile_digest given[2][3] = { { 0, UINT64_MAX, 0 }, { 1, UINT64_MAX - 1, 0 } };
+    for (size_t more = 0; more < 2; more++)
+        for (uint32_t i = 0; i < 2; i++) {
+            bloomfile_builder *b = new_builder(params_of(i, 2));
+            assert_error(bloomfile_builder_add_digests(b, given[i], i == 0 ? 2 : 2 + more), 0);
+            assert_error(bloomfile_builder_finish(b, slice_path(i), BLOOMFILE_REPLACE), 0);
+            bloomfile_builder_free(b);
+            if (i == 1)
+                assert_error(join_both(), more == 0 ? 0 : BLOOMFILE_EINCOMPLETE);
+        }
+    const bloomfile_digest other[2] = { 5, UINT64_MAX };
+    bloomfile_builder *b = new_builder(params_of(1, 2));
+    assert_error(bloomfile_builder_add_digests(b, other, 2), 0);
+    assert_error(bloomfile_builder_finish(b, slice_path(1), BLOOMFILE_REPLACE), 0);
+    bloomfile_builder_free(b);
+    assert_error(join_both(), BLOOMFILE_EINCOMPLETE);
+}
+
+static void test_what_a_slice_says_of_its_keys(void **state)
+{
+    (void)state;
+    uint64_t sum = 0, own = 0;
+    for (uint64_t i = 0; i < KEYS; i++) {
+        const uint64_t digest = number(42, i);
+        sum += digest;
+        own += bloomfile_slice_of(shape_bits, 2, digest) == 0;
+    }
+    build_of(0, 0, KEYS, 3);
+    build("whole", 0, 0);
+    bloomfile *f = opened(slice_path(0), 0), *whole = opened("whole", 0);
+    const struct bloomfile_info info = info_of(f), of_whole = info_of(whole);
+    assert_int_equal(info.keys, own);
+    assert_int_equal(info.keys_read, 3 * KEYS);
+    assert_int_equal(info.keys_elsewhere, 3 * (KEYS - own));
+    assert_true(info.digest_sum == 3 * sum);
+    assert_true(of_whole.keys_read == 0 && of_whole.keys_elsewhere == 0);
+    assert_true(of_whole.digest_sum == 0);
+    bloomfile_close(f);
+    bloomfile_close(whole);
 }
 
 /* The sizes that a rate asks for, and a body without whole pages. */
@@ -265,17 +414,6 @@ static void test_slice_of(void **state)
 
 /* ---- the whole in the hands of many */
 
-/* Reads their files; the headers, in the opposite order, are the caller's. */
-static uint8_t *read_slices(struct bytes *slices, uint32_t count)
-{
-    uint8_t *headers = malloc((size_t)PAGE * count);
-    for (uint32_t i = 0; i < count; i++) {
-        slices[i] = read_file(slice_path(i));
-        memcpy(headers + (size_t)PAGE * (count - 1 - i), slices[i].data, PAGE);
-    }
-    return headers;
-}
-
 /* Puts a slice where the documentation of bloomfile_join_headers() says. */
 static void place(struct bytes whole, struct bytes slice)
 {
@@ -300,7 +438,7 @@ static void test_from_headers_alone(void **state)
         struct bytes slices[MOST], made = { calloc(1, whole.size), whole.size };
         build_all(counts[c]);
         uint8_t *headers = read_slices(slices, counts[c]);
-        assert_error(bloomfile_join_headers(made.data, headers, counts[c]), 0);
+        assert_error(bloomfile_join_headers(made.data, headers, counts[c], 0), 0);
         for (uint32_t i = 0; i < counts[c]; i++) {
             place(made, slices[i]);
             free(slices[i].data);
@@ -323,20 +461,20 @@ static void test_headers_refused(void **state)
     uint8_t *headers = read_slices(slices, 5), header[PAGE], kept[PAGE];
     memset(header, 0xAB, sizeof header);
     memcpy(kept, header, sizeof kept);
-    assert_error(bloomfile_join_headers(header, headers, 0), BLOOMFILE_EPARAMS);
-    assert_error(bloomfile_join_headers(header, headers, 4), BLOOMFILE_EINCOMPLETE);
-    assert_error(bloomfile_join_headers(header, headers + PAGE, 4), BLOOMFILE_EINCOMPLETE);
-    assert_error(bloomfile_join_headers(header, whole.data, 1), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, headers, 0, 0), BLOOMFILE_EPARAMS);
+    assert_error(bloomfile_join_headers(header, headers, 4, 0), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, headers + PAGE, 4, 0), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, whole.data, 1, 0), BLOOMFILE_EINCOMPLETE);
     memcpy(headers + PAGE, headers + 2 * PAGE, PAGE);
-    assert_error(bloomfile_join_headers(header, headers, 5), BLOOMFILE_EINCOMPLETE);
+    assert_error(bloomfile_join_headers(header, headers, 5, 0), BLOOMFILE_EINCOMPLETE);
     memcpy(headers + PAGE, slices[3].data, PAGE);
     for (size_t at = 0; at < PAGE; at += 61) { /* in fields, in records and in what is reserved */
         headers[PAGE + at] ^= 4;
-        assert_int_not_equal(bloomfile_join_headers(header, headers, 5), 0);
+        assert_int_not_equal(bloomfile_join_headers(header, headers, 5, 0), 0);
         headers[PAGE + at] ^= 4;
     }
     memset(headers + PAGE, 0, PAGE);
-    assert_error(bloomfile_join_headers(header, headers, 5), BLOOMFILE_EMAGIC);
+    assert_error(bloomfile_join_headers(header, headers, 5, 0), BLOOMFILE_EMAGIC);
     assert_memory_equal(header, kept, PAGE);
     for (int i = 0; i < 5; i++)
         free(slices[i].data);
@@ -501,7 +639,7 @@ static void test_damage(void **state)
             void *image;
             size_t size;
             const bloomfile *alone = f;
-            assert_error(bloomfile_join_memory(&image, &size, &alone, 1), BLOOMFILE_EINCOMPLETE);
+            assert_error(bloomfile_join_memory(&image, &size, &alone, 1, 0), BLOOMFILE_EINCOMPLETE);
             bloomfile_close(f);
         }
         memcpy(bytes, kept, PAGE);
@@ -602,10 +740,10 @@ static int join_edited_from(uint32_t first, size_t at, unsigned size, uint64_t v
     void *image;
     size_t made;
     uint8_t headers[2][PAGE], header[PAGE];
-    int error = bloomfile_join_memory(&image, &made, (const bloomfile *const *)list, 2);
+    int error = bloomfile_join_memory(&image, &made, (const bloomfile *const *)list, 2, 0);
     memcpy(headers[0], images[0].data, PAGE);
     memcpy(headers[1], images[1].data, PAGE);
-    assert_error(bloomfile_join_headers(header, headers, 2), error);
+    assert_error(bloomfile_join_headers(header, headers, 2, 0), error);
     if (error == 0) {
         bloomfile *f;
         struct bloomfile_info alone = BLOOMFILE_INFO_INIT;
@@ -916,6 +1054,9 @@ int main(int argc, char **argv)
         TEST(test_from_headers_alone),
         TEST(test_headers_refused),
         TEST(test_however_it_is_built),
+        TEST(test_slices_of_different_keys_are_refused),
+        TEST(test_both_count_and_sum_are_compared),
+        TEST(test_what_a_slice_says_of_its_keys),
         TEST(test_sizes),
         TEST(test_params),
         TEST(test_slice_of),

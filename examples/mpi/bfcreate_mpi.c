@@ -270,7 +270,7 @@ static bool join_slices(struct job *j, const uint8_t *headers)
 {
     if (j->rank != 0)
         return true;
-    const int error = bloomfile_join_headers(j->header, headers, j->params.slices);
+    const int error = bloomfile_join_headers(j->header, headers, j->params.slices, 0);
     if (error != 0)
         return failed(j, error, "cannot join the slices");
     bloomfile_inspect(j->header, (uint64_t)j->file_size, &j->whole, NULL, NULL);

@@ -55,7 +55,10 @@ typedef char label_text[BLOOMFILE_MAX_LABEL + 1]; /* with a zero byte behind it 
 /* Or if it is that of a slice (HEADER_INCOMPAT_SLICE): section 23. */
 #define SLICE_FIELDS(X)                                                                            \
     X(240, 8, first_block, uint64_t, NUMBER)                                                       \
-    X(248, 8, whole_blocks, uint64_t, NUMBER)
+    X(248, 8, whole_blocks, uint64_t, NUMBER)                                                      \
+    X(256, 8, keys_read, uint64_t, NUMBER)                                                         \
+    X(264, 8, keys_elsewhere, uint64_t, NUMBER)                                                    \
+    X(272, 8, digest_sum, uint64_t, HEX)
 
 /* Of a commit record. */
 #define RECORD_FIELDS(X)                                                                           \

@@ -351,7 +351,7 @@ static int join(void)
 
 static int join_fd(void)
 {
-    return bloomfile_join_fd(STDOUT_FILENO, both(), 2, ".");
+    return bloomfile_join_fd(STDOUT_FILENO, both(), 2, 0, ".");
 }
 
 static const void *body_to_assemble(size_t *size)

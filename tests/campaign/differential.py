@@ -368,7 +368,7 @@ def compare_join(_, parts):
         if any(handle.error for handle in handles):
             return
         pointers = (ctypes.c_void_p * len(parts))(*(handle.pointer.value for handle in handles))
-        error = C.bloomfile_join_memory(ctypes.byref(image), ctypes.byref(size), pointers, len(parts))
+        error = C.bloomfile_join_memory(ctypes.byref(image), ctypes.byref(size), pointers, len(parts), 0)
         joined, refused = refusal(joined_by_text, parts)
         need_same("joining", error_name(error), refused)
         if not error:
@@ -391,7 +391,7 @@ def joined_by_text(parts):
 
 
 class Embedded:
-    embedded = True
+    embedded, as_is = True, False
 
 
 def compare_patch(chance, data):

@@ -102,7 +102,11 @@ A, B, C = (f"slice-{name}.bloom" for name in ("first", "middle", "last"))
 INCOMPLETE = [
     [A, B], [B, C], [C, A], [A],
     [A, B, C, C], [A, A, B, C],
-    [A, "patched-slice-first.bloom", B, C],
+    [A, "patched-slice-first.bloom", B, C], ["patched-slice-first.bloom", B, C],
+    *([f"slice-{first}.bloom", f"slice-{last}.bloom"] for first, last in (
+        ("own-first", "own-last-and-one"), ("own-first", "twice-last"), ("own-first", "half-last"),
+        ("half-first", "own-last"), ("half-first", "half-last"), ("twice-first", "own-last"))),
+    ["application-slice-1.bloom", "application-slice-2-and-digest-0.bloom"],
     [A, B, C, "slice-of-no-such-cut.bloom"], [A, B, "slice-of-one-block.bloom"],
     ["application-slice-1.bloom", "slice-framing.bloom"],
     ["application-slice-ends.bloom", "application-slice-midst.bloom"],

@@ -3,6 +3,7 @@
 
 from craft import derive
 from spec_reader import body_of_keys, digest_of, own_digests, sealed, self_test
+from spec_slice import given
 
 
 def of_blocks(first, blocks, whole, keys, k=7, *, hash_id=1, self_test=self_test(0), capacity=1000):
@@ -12,7 +13,9 @@ def of_blocks(first, blocks, whole, keys, k=7, *, hash_id=1, self_test=self_test
               "framing": 0, "m": m, "m_unfolded": m, "seed": 0, "self_test": self_test,
               "capacity": capacity, "fpr": 0, "tag": bytes(16), "label": b"",
               "first_block": first, "whole_blocks": whole}
-    digests = own_digests(header, {digest_of(header, key) for key in keys})
+    read = [digest_of(header, key) for key in keys]
+    header.update(given(header, read))
+    digests = own_digests(header, set(read))
     return sealed(header, body_of_keys(header, digests), len(digests))
 
 

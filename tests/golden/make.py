@@ -22,7 +22,8 @@ from craft import (LIVE, body_of, derive, edit, field, flip, framing_words,  # n
                    hash_words, header_size, lines, make, named, write_folder)
 
 import spec_patch  # noqa: E402
-from spec_reader import Image  # noqa: E402
+import spec_slice  # noqa: E402
+from spec_reader import Image, xxh3  # noqa: E402
 
 COLUMNS = ("file keys n layout m k seed hash framing sha256 form maybes bfcreate first_block "
            "whole_blocks").split()
@@ -47,6 +48,15 @@ KEYS = {
 # An application's hash function, for which keys are listed as digests: the start of SHA-256.
 KEYS |= {f"{name}.digests": [hashlib.sha256(key).digest()[7::-1].hex().encode()
                              for key in KEYS[f"{name}.keys"]] for name in ("few", "absent")}
+KEYS["few-and-0.digests"] = [*KEYS["few.digests"], b"0" * 16]
+# For slices that were given a part of the keys: those of each of two, and the halves of the list.
+OWN_M = 66 * 512
+OWN = [[key for key in KEYS["few.keys"]
+        if spec_slice.slice_of(OWN_M, 2, xxh3(key, 0)) == number] for number in (0, 1)]
+KEYS |= {"own-first.keys": OWN[0], "own-last.keys": OWN[1],
+         "own-last-and-one.keys": [*OWN[1], OWN[0][0]],
+         "half-first.keys": KEYS["few.keys"][:20], "half-last.keys": KEYS["few.keys"][20:],
+         "few-twice.keys": 2 * KEYS["few.keys"]}
 APPLICATION = {"hash_id": 0x80536841, "self_test": int(KEYS["few.digests"][0], 16)}
 
 
@@ -265,14 +275,24 @@ def slices(out):
             edit(out.files["slice-middle.bloom"],
                  header={"compat": 0x80000000, "ro_compat": 0x80000001, "provenance": 0xFFFFFFF8,
                          "framing": 0x104},
-                 record={"flags": 0xFFFFFFFE}, at={256: b"\xa5" * (2044 - 256)}))
+                 record={"flags": 0xFFFFFFFE}, at={280: b"\xa5" * (2044 - 280)}))
     out.make("patched-slice-first.bloom", "few.keys", "blocked", 150 * 512, 7, **urls,
              slice="1/3")
+    shape = {"layout": "blocked", "m": OWN_M, "k": 5, "capacity": 40}
+    for i, name in enumerate(("first", "last")):
+        for kind in "own", "half":
+            out.make(f"slice-{kind}-{name}.bloom", f"{kind}-{name}.keys", **shape, slice=f"{i + 1}/2")
+        out.make(f"slice-twice-{name}.bloom", "few-twice.keys", **shape, slice=f"{i + 1}/2")
+    out.make("slice-own-last-and-one.bloom", "own-last-and-one.keys", **shape, slice="2/2")
+    out.add("application-slice-2-and-digest-0.bloom", "few-and-0.digests",
+            make("blocked", 128 * 512, 6, KEYS["few-and-0.digests"], capacity=40, slice="2/2",
+                 **APPLICATION))
     whole = [f"slice-{name}.bloom" for name in ("last", "first", "middle")]
     out.add_joined("slice-1-of-1.bloom")
     out.add_joined(*whole)
     out.add_joined(*whole[:2], "slice-middle-unknown-everything.bloom")
-    out.add_joined("patched-slice-first.bloom", "slice-middle.bloom", "slice-last.bloom")
+    out.add_joined("slice-own-last.bloom", "slice-own-first.bloom")
+    out.add_joined("slice-twice-first.bloom", "slice-twice-last.bloom")
     out.add_joined("slice-label-tag-two-pages.bloom", "slice-label-tag-one-page.bloom")
     out.add_joined("slice-framing.bloom")
     out.add_joined("application-slice-1.bloom", "application-slice-2.bloom")

@@ -176,7 +176,7 @@ class Manual(ToolTest):
         shutil.copy(self.folder / "second", self.folder / "again")
         self.write("others", lines(*self.query("first", stdin=lines(*numbered(9, "stranger ")))))
         for i, name in enumerate(["one", "two"], 1):
-            self.create("-q", "-n", 20_000, "--slice", f"{i}/2", "keys", name=name)
+            self.create("-q", "-n", 20_000, "--slice", f"{i}/2", stdin=lines(*numbered(5000 * i)), name=name)
         for i, name in enumerate(["left", "right"], 1):
             self.create("-q", "-n", 7000, "--slice", f"{i}/2", stdin=lines(*numbered(20_000)), name=name)
         self.write("away.1", b"")

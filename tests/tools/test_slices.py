@@ -3,6 +3,9 @@
 
 from support import ToolTest, lines, main, numbered
 
+from spec_reader import xxh3
+from spec_slice import slice_of
+
 KEYS = numbered(30_000)
 
 
@@ -46,6 +49,8 @@ class Slices(ToolTest):
         report = self.output("bfinspect", names[1]).decode()
         self.assertRegex(report, r"slice +blocks 128 to 319 of \d+; keys of other blocks are maybe\n")
         self.assertIn("sized for 30,000 in all slices", report)
+        left = 30_000 - self.inspected(names[1])["records"][0]["n"]
+        self.assertRegex(report, rf"made from +30,000 keys, of which {left:,} belong to other slices\n")
         header = self.header(names[1])
         self.assertEqual((header["first_block"], header["incompat"], header["capacity"]), (128, 2, len(KEYS)))
 
@@ -80,16 +85,42 @@ class Slices(ToolTest):
         for i in range(1, 8):
             self.create("--slice", f"{i}/7", "-n", 10, "-m", 64 * 8 * 4096, "-k", 6, f"few {i}", stdin=lines(*KEYS[:10]))
 
-    def test_keys_of_its_own_only(self):
-        """Cut by hand instead of read by all: the keys that are lost are told of."""
-        for i in range(4):
-            self.create("--slice", f"{i + 1}/4", "-n", len(KEYS), "-q", f"part {i}", stdin=lines(*KEYS[i::4]))
+    def test_slices_built_from_parts_of_the_keys_are_refused(self):
+        """Whatever -n says: each leaves out keys that no other has read."""
         parts = [f"part {i}" for i in range(4)]
-        for to, name in ("joined", "joined"), ("-", "standard output"):
-            self.trouble("bfmerge", "-q", "--slices", to, *parts,
-                         names=[f"cannot make {name}: its slices have ", "sized for 30000: give each all keys"])
-        self.output("bfmerge", "-q", "--slices", "--min-keys", 5000, "joined", *parts)
-        self.trouble("bfmerge", "-q", "--slices", "--min-keys", 10_000, "more", *parts, names=["cannot make more"])
+        for capacity in len(KEYS), len(KEYS) // 8:
+            for i, part in enumerate(parts):
+                self.create("--slice", f"{i + 1}/4", "-n", capacity, "-m", 4096 * 64, "-q", "--overfull", "-f", part,
+                            stdin=lines(*KEYS[i::4]))
+            left = self.header("part 0")["keys_elsewhere"]
+            for to in "new", "-":
+                self.trouble("bfmerge", "-q", "--slices", to, *parts, names=[
+                    f"cannot join part 0: it left out {left} of the 7500 keys it read, and they may be in no slice, since "
+                    "part 0 and part 1 were made from different keys (make every slice from all keys, or each from all that "
+                    "belong to it; --as-is joins them without the missing keys)"])
+            self.output("bfmerge", "-q", "--slices", "--as-is", "--overfull", "-f", "--discard", "joined", *parts)
+            self.assertLess(len(self.query("joined", stdin=lines(*KEYS))), len(KEYS))
+        self.trouble("bfmerge", "--as-is", "new", *parts, names=["--as-is is for --slices"])
+
+    def test_one_slice_of_other_keys_is_found_among_many(self):
+        names = self.slices(3)
+        for keys, joins in (KEYS[::-1], True), (KEYS + KEYS[:1], False), (KEYS[1:], False), (KEYS[1:] + numbered(1, "x"), False):
+            self.create("--slice", "2/3", "-n", len(KEYS), "-f", names[1], stdin=lines(*keys))
+            if joins:
+                self.output("bfmerge", "--slices", "-f", "--discard", "joined", *names)
+            else:
+                self.trouble("bfmerge", "--slices", "new", *names, names=["since slice 1 and slice 2 were made from different keys"])
+
+    def test_slices_of_their_own_keys_make_the_whole(self):
+        self.create("-n", len(KEYS), "whole", stdin=lines(*KEYS))
+        self.slices(3)
+        own, m = [[] for _ in range(3)], 512 * self.header("slice 1")["whole_blocks"]
+        for key in KEYS:
+            own[slice_of(m, 3, xxh3(key, 0))].append(key)
+        for i in range(3):
+            self.create("--slice", f"{i + 1}/3", "-n", len(KEYS), "-f", f"slice {i + 1}", stdin=lines(*own[i], *own[i][:9]))
+        self.output("bfmerge", "--slices", "joined", "slice 3", "slice 1", "slice 2")
+        self.assertEqual(self.read("joined"), self.read("whole"))
 
     def test_keys_that_were_cut_off(self):
         self.create("--slice", "1/4", "-n", len(KEYS), "--min-keys", len(KEYS), "slice", stdin=lines(*KEYS))
@@ -168,7 +199,12 @@ class Slices(ToolTest):
                 (["--slice", "1/3", "-n", 9, "--live"], "not for live ones")):
             self.trouble("bfcreate", *words, "new", names=[says])
         self.assertRegex(self.output("bfcreate", "--help").decode(), r"(?s)--slice I/N .*?; needs -n\n")
-        self.trouble("bfcreate", "--slice", "1/3", "-n", 9, "new", names=["cannot create new: no such slice"])
+        self.trouble("bfcreate", "--slice", "1/3", "-n", 9, "new", names=[
+            "cannot create new: 3 slices are not possible: the whole filter has 1 page of 4096 bytes, and each slice needs one "
+            "(leave out --slice)"])
+        self.trouble("bfcreate", "--slice", "1/65536", "-n", "1M", "-", names=[
+            "cannot create standard output: 65536 slices are not possible: the whole filter has 304 pages", "(--slice I/304, or fewer)"])
+        self.create("--slice", "304/304", "-n", "1M", "last", stdin=b"")
         self.slices(2)
         for words, says in ((["--label", "x"], "--slices keeps the label"), (["--tag", "01"], "--slices keeps"),
                             (["-p", 0.5], "--fpr is for unions"), (["--disjoint"], "--disjoint is for unions")):

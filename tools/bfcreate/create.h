@@ -36,6 +36,7 @@ void create_live(const struct create *c);
 
 /* Of a slice: makes what tells of the whole tell of it; and tells of it, returning the exit status.
  * `read` counts keys of other slices too. */
+_Noreturn void create_fail_for_slices(const struct create *c); /* more than there are pages */
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
 int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 

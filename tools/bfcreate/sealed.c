@@ -315,6 +315,8 @@ int create_sealed(const struct create *c)
     framing_record(&params, &keys);
     share_memory(c, &params, &keys);
     int error = bloomfile_builder_new(&builder, &params);
+    if (error == BLOOMFILE_ESLICE)
+        create_fail_for_slices(c);
     if (error != 0)
         cannot_make(c, error);
     check_size(c);

@@ -25,6 +25,22 @@ void create_cut_slice(const struct create *c, struct bloomfile_info *info)
     info->image_size = PAGE_SIZE + info->pages * (PAGE_SIZE + 4);
 }
 
+void create_fail_for_slices(const struct create *c)
+{
+    const struct bloomfile_params *p = &c->params;
+    const double fpr = p->fpr > 0 ? p->fpr : CREATE_DEFAULT_FPR;
+    const uint64_t bits =
+        p->bits > 0 ? p->bits : bloomfile_bits_for(p->layout, p->capacity, fpr, p->hashes);
+    const uint64_t pages = (bits / 8 + PAGE_SIZE - 1) / PAGE_SIZE;
+    char remedy[48] = "leave out --slice";
+    if (pages > 1)
+        snprintf(remedy, sizeof(remedy), "--slice I/%" PRIu64 ", or fewer", pages);
+    cli_fail(0,
+             "cannot create %s: %" PRIu32 " slices are not possible: the whole filter has %" PRIu64
+             " page%s of 4096 bytes, and each slice needs one (%s)",
+             sink_name(c->path), p->slices, pages, cli_s(pages), remedy);
+}
+
 int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read)
 {
     const uint64_t whole = info->whole_blocks * BLOCK_BITS;

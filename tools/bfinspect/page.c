@@ -137,6 +137,11 @@ static void put_slice(FILE *out, const struct bloomfile_info *info, uint64_t blo
             text_count(first, sizeof(first), info->first_block),
             text_count(last, sizeof(last), info->first_block + blocks - 1),
             text_count(whole, sizeof(whole), info->whole_blocks));
+    if (info->whole_blocks > 0)
+        row(out, "made from", "%s key%s, of which %s %s to other slices",
+            text_count(first, sizeof(first), info->keys_read), cli_s(info->keys_read),
+            text_count(last, sizeof(last), info->keys_elsewhere),
+            info->keys_elsewhere == 1 ? "belongs" : "belong");
 }
 
 static void put_shape(FILE *out, const struct inspect_report *r)

@@ -35,8 +35,7 @@ struct request {
     unsigned mode;
     struct bloomfile_merge_params params;
     unsigned open_flags;
-    uint64_t min_keys;
-    bool tagged, null, disjoint, overfull, force, discard, quiet, verbose;
+    bool tagged, null, disjoint, overfull, as_is, force, discard, quiet, verbose;
 };
 
 static void take_tag(void *request, char *value)
@@ -56,9 +55,9 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_BITS(struct request, mode, PROJECT), .rival = 'm'),
     OPTION(0, "slices", NULL, "the filter of which each SRC is a slice, made by bfcreate --slice",
            OPTIONS_BITS(struct request, mode, SLICES), .rival = 'm'),
-    OPTION(0, "min-keys", "N",
-           "with --slices: fail if DEST gets fewer than N keys (default: 3/4 of -n)",
-           OPTIONS_COUNT(struct request, min_keys, NULL, 0, BLOOMFILE_MAX_BITS)),
+    OPTION(0, "as-is", NULL,
+           "with --slices: join slices that left out keys which may be in no other slice",
+           OPTIONS_FLAG(struct request, as_is)),
     OPTION(0, "overfull", NULL,
            "with --slices: end with 0 though DEST has more than twice the rate promised",
            OPTIONS_FLAG(struct request, overfull)),
@@ -116,8 +115,8 @@ static void check_options(const struct request *r)
     if ((r->mode == PROJECT || r->mode == SLICES) && (r->params.label != NULL || r->tagged))
         cli_usage("%s keeps the label and the tag of SRC",
                   r->mode == PROJECT ? "--project" : "--slices");
-    if (r->mode != SLICES && r->min_keys != MERGE_SLICES_DEFAULT)
-        cli_usage("--min-keys is for --slices");
+    if (r->mode != SLICES && r->as_is)
+        cli_usage("--as-is is for --slices");
     if (r->mode != SLICES && r->overfull)
         cli_usage("--overfull is for --slices");
     if (r->null && r->list == NULL)
@@ -162,7 +161,7 @@ static void open_sources(const struct request *r, struct merge_sources *s)
         merge_sources_add_listed(s, r->list, r->null);
     merge_sources_check(s);
     if (s->slices)
-        merge_slices_check(s);
+        merge_slices_check(s, r->as_is);
 }
 
 static void check_layout(const struct request *r, const struct merge_sources *s)
@@ -230,8 +229,10 @@ static _Noreturn void fail_for_rate(const struct request *r, const struct merge_
 static int join(const struct request *r, const struct merge_sources *s, unsigned flags)
 {
     const bloomfile **filters = merge_sources_filters(s);
-    int error = sink_is_stdout(r->dest) ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, NULL)
-                                        : bloomfile_join(r->dest, filters, s->count, flags);
+    const unsigned accept = r->as_is ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
+    int error = sink_is_stdout(r->dest)
+                    ? bloomfile_join_fd(STDOUT_FILENO, filters, s->count, accept, NULL)
+                    : bloomfile_join(r->dest, filters, s->count, flags | accept);
     free(filters);
     return error;
 }
@@ -316,7 +317,7 @@ static void report(const struct request *r, bool overfull)
 
 int main(int argc, char **argv)
 {
-    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT, .min_keys = MERGE_SLICES_DEFAULT };
+    struct request r = { .params = BLOOMFILE_MERGE_PARAMS_INIT };
     struct merge_sources sources = { 0 };
     cli_start(argv[0]);
     parse(&r, argc, argv);
@@ -329,8 +330,6 @@ int main(int argc, char **argv)
     merge_dest_check(&dest, &sources);
     check_layout(&r, &sources);
     merge_sources_compare_framing(&sources);
-    if (r.mode == SLICES)
-        merge_slices_count(&sources, sink_name(r.dest), r.min_keys);
     merge(&r, &sources);
     const bool overfull =
         r.mode == SLICES && !r.overfull && merge_slices_are_overfull(&sources, sink_name(r.dest));

@@ -109,7 +109,36 @@ static void check_places(const struct merge_sources *s)
         fail_for_missing(s, next, s->list[0].info.whole_blocks);
 }
 
-void merge_slices_check(const struct merge_sources *s)
+/* A slice that was given other keys than the first; NULL: there is none. */
+static const struct merge_source *given_others(const struct merge_sources *s)
+{
+    const struct bloomfile_info *first = &s->list[0].info;
+    for (size_t i = 1; i < s->count; i++) {
+        const struct bloomfile_info *info = &s->list[i].info;
+        if (info->keys_read != first->keys_read || info->digest_sum != first->digest_sum)
+            return &s->list[i];
+    }
+    return NULL;
+}
+
+/* Keys that a slice left out are in another one for certain only if that was given the same. */
+static void check_keys(const struct merge_sources *s)
+{
+    const struct merge_source *other = given_others(s), *leaves_out = NULL;
+    for (size_t i = 0; i < s->count && leaves_out == NULL; i++)
+        leaves_out = s->list[i].info.keys_elsewhere > 0 ? &s->list[i] : NULL;
+    if (other == NULL || leaves_out == NULL)
+        return;
+    cli_fail(0,
+             "cannot join %s: it left out %" PRIu64 " of the %" PRIu64
+             " keys it read, and they may be in no slice, since %s and %s were made from different"
+             " keys (make every slice from all keys, or each from all that belong to it; --as-is"
+             " joins them without the missing keys)",
+             leaves_out->name, leaves_out->info.keys_elsewhere, leaves_out->info.keys_read,
+             s->list[0].name, other->name);
+}
+
+void merge_slices_check(const struct merge_sources *s, bool as_is)
 {
     for (size_t i = 0; i < s->count; i++) {
         const struct merge_source *slice = &s->list[i];
@@ -121,22 +150,8 @@ void merge_slices_check(const struct merge_sources *s)
             fail_for_difference(slice, &s->list[0], d);
     }
     check_places(s);
-}
-
-/* A slice leaves out keys that belong to others. If no other slice got these, they are lost, and
- * nothing else shows it: half of them or more, in two slices or more. */
-void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys)
-{
-    const uint64_t capacity = s->list[0].info.capacity;
-    const uint64_t least = min_keys == MERGE_SLICES_DEFAULT ? capacity - capacity / 4 : min_keys;
-    uint64_t keys = 0;
-    for (size_t i = 0; i < s->count && keys < least; i++)
-        keys += s->list[i].info.keys < least ? s->list[i].info.keys : least;
-    if (keys < least)
-        cli_fail(0,
-                 "cannot make %s: its slices have %" PRIu64 " keys, and it was sized for %" PRIu64
-                 ": give each all keys, or all that belong to it (--min-keys allows fewer)",
-                 whole, keys, capacity);
+    if (!as_is)
+        check_keys(s);
 }
 
 /* As bfcreate judges one build of all keys. */

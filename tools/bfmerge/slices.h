@@ -5,14 +5,9 @@
 
 #include "bfmerge/sources.h"
 
-/* Ends the program unless the sources are all slices of one filter, and says what is wrong. */
-void merge_slices_check(const struct merge_sources *s);
-
-#define MERGE_SLICES_DEFAULT UINT64_MAX
-
-/* Ends the program if the whole would have fewer keys; with MERGE_SLICES_DEFAULT, fewer than three
- * quarters of those that it was sized for. */
-void merge_slices_count(const struct merge_sources *s, const char *whole, uint64_t min_keys);
+/* Ends the program unless the sources are all slices of one filter, and says what is wrong; unless
+ * `as_is` also if keys that a slice left out may be in no other. */
+void merge_slices_check(const struct merge_sources *s, bool as_is);
 
 /* Whether the whole has more than twice the false-positive rate that was promised, with a warning.
  */

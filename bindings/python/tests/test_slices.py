@@ -48,7 +48,12 @@ class Slices(Case):
             with bloomfile.Builder(slice=i, slices=SLICES, **SIZE) as builder:
                 builder.add_digests(share)
                 builder.finish(self.folder / "of digests", replace=True)
-            self.assertEqual((self.folder / "of digests").read_bytes(), self.parts[i].read_bytes())
+            self.assertEqual((self.folder / "of digests").read_bytes()[4096:], self.parts[i].read_bytes()[4096:])
+            info = bloomfile.inspect(self.folder / "of digests").info
+            self.assertEqual((info.keys_read, info.keys_elsewhere), (len(share) // 8, 0))
+            os.rename(self.folder / "of digests", self.parts[i])
+        bloomfile.join(self.folder / "joined", self.parts)
+        self.assertEqual((self.folder / "joined").read_bytes(), self.path.read_bytes())
         self.assertEqual(bloomfile.split_digests(bits, 1, memoryview(digests).cast("Q")), [bytes(digests)])
         self.assertEqual(bloomfile.split_digests(bits, 3, b""), [b"", b"", b""])
 
@@ -99,6 +104,18 @@ class Slices(Case):
             bloomfile.join(joined, self.parts)
         self.assertEqual(raised.exception.path, str(self.parts[3]))
         self.assertFalse(joined.exists())
+
+    def test_slices_of_parts_of_the_keys_make_no_filter(self):
+        joined = self.folder / "joined"
+        for i, part in enumerate(self.parts):
+            bloomfile.build(part, KEYS[i::SLICES], slice=i, slices=SLICES, replace=True, **SIZE).close()
+        info = bloomfile.inspect(self.parts[0]).info
+        self.assertEqual((info.keys_read, info.keys_elsewhere), (len(KEYS[::SLICES]), len(KEYS[::SLICES]) - info.keys))
+        self.assertEqual(info.digest_sum, sum(array.array("Q", bloomfile.hash_many(KEYS[::SLICES], 7))) % 2**64)
+        self.assertRaises(errors.EINCOMPLETE, bloomfile.join, joined, self.parts)
+        self.assertFalse(joined.exists())
+        bloomfile.join(joined, self.parts, accept_incomplete=True)
+        self.assertLess(bloomfile.inspect(joined).info.keys, len(KEYS) / 3)
 
     def test_where_a_whole_one_is_needed(self):
         part, made = self.parts[2], self.folder / "made"

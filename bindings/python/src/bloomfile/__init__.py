@@ -133,11 +133,15 @@ def merge(dst, srcs, *, op="union", max_fpr=None, keys=0, label=None, tag=b"", r
         _core.merge(dst, opened, _OPS[op], max_fpr, keys, label, tag, replace)
 
 
-def join(dst, slices, *, replace=False):
-    """Writes the filter that slices, in any order, make: byte for byte that of one build of all keys."""
+def join(dst, slices, *, accept_incomplete=False, replace=False):
+    """Writes the filter that slices, in any order, make: byte for byte that of one build of all keys.
+
+    A slice leaves out keys that belong to another slice. EINCOMPLETE is raised if such keys may be in no slice, because the
+    slices were not all made from the same keys; accept_incomplete joins them all the same.
+    """
     _check_several("slices", slices)
     with _opened(slices) as opened:
-        _core.join(dst, opened, replace)
+        _core.join(dst, opened, accept_incomplete, replace)
 
 
 def project(dst, src, *, replace=False):

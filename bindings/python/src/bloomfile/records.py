@@ -57,6 +57,9 @@ class Info:
     began: int
     first_block: int
     whole_blocks: int
+    keys_read: int
+    keys_elsewhere: int
+    digest_sum: int
 
 
 @dataclass(frozen=True, slots=True)

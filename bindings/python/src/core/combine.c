@@ -236,11 +236,13 @@ static PyObject *join(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
     PyObject *sources, *result = NULL;
-    int replace;
-    if (PyArg_ParseTuple(args, "O&Op", convert_path, &w.path, &sources, &replace) &&
+    int accept_incomplete, replace;
+    if (PyArg_ParseTuple(args, "O&Opp", convert_path, &w.path, &sources, &accept_incomplete,
+                         &replace) &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
-        const int error = bloomfile_join(w.name, w.filters, w.count, flags_of(replace));
+        const unsigned accept = accept_incomplete ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
+        const int error = bloomfile_join(w.name, w.filters, w.count, flags_of(replace) | accept);
         PyEval_RestoreThread(python);
         result = work_end(&w, error);
     }

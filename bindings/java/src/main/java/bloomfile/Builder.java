@@ -214,7 +214,11 @@ public final class Builder implements Closeable {
     /** The header, as far as it is known before the body. */
     private Header plan() throws IOException {
         check();
-        return Planner.header(params, sizing != null ? sizing : Planner.size(params, digests.count()));
+        Header h = Planner.header(params, sizing != null ? sizing : Planner.size(params, digests.count()));
+        if (h.isSlice()) {
+            digests.describeInput(h);
+        }
+        return h;
     }
 
     /** Makes the image, and sets the rest of its header. */

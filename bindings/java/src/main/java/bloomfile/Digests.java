@@ -24,6 +24,11 @@ final class Digests implements Closeable {
     private static final int RECENT = 2048;
     private static final int NONE = -1;
 
+    /** All that were added, repetitions and those outside the range included. */
+    private long read;
+    private long elsewhere;
+    private long sum;
+
     private final long lowest;
     private final long span;
     private final int shift;
@@ -76,7 +81,10 @@ final class Digests implements Closeable {
     /** Adds a digest, if it is in the range. */
     void add(long digest) throws IOException {
         long distance = digest - lowest;
+        read++;
+        sum += digest;
         if (distance + Long.MIN_VALUE > span + Long.MIN_VALUE) {
+            elsewhere++;
             return;
         }
         int place = (int) digest & RECENT - 1;
@@ -93,6 +101,13 @@ final class Digests implements Closeable {
         }
         numbers[count] = distance;
         counts[part] = count + 1;
+    }
+
+    /** Records in the header of a slice which digests it was given. */
+    void describeInput(Header h) {
+        h.keysRead = read;
+        h.keysElsewhere = elsewhere;
+        h.digestSum = sum;
     }
 
     /** Makes room in a part for one more. */

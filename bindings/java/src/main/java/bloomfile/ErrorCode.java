@@ -84,7 +84,8 @@ public enum ErrorCode {
     /** A slice, where a whole filter is needed. */
     ENOTWHOLE("it is a slice, where a whole filter is needed", "join all slices first"),
     /** Slices that are not all of one filter. */
-    EINCOMPLETE("the slices are not all of one filter", "build what is missing with the parameters of the others"),
+    EINCOMPLETE("the slices are not all of one filter, or were not made from the same keys",
+            "build what is missing with the parameters and the keys of the others"),
     /** No patch, or a damaged one. */
     EPATCH("it is no patch, or a damaged one", "copy it again"),
     /** A patch for another base. */

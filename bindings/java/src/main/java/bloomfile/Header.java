@@ -92,6 +92,9 @@ final class Header {
     /** Of a slice, else 0. */
     long firstBlock;
     long wholeBlocks;
+    long keysRead;
+    long keysElsewhere;
+    long digestSum;
 
     /** Of the record in force. */
     long sequence;
@@ -282,6 +285,9 @@ final class Header {
     private void decodeSlice(byte[] b, Source source) throws BloomfileException {
         firstBlock = u64(b, 240);
         wholeBlocks = u64(b, 248);
+        keysRead = u64(b, 256);
+        keysElsewhere = u64(b, 264);
+        digestSum = u64(b, 272);
         source.check(headerSize == FILE && !isLayer() && layout == Layout.BLOCKED && mUnfolded == m, // V33
                 ErrorCode.ESLICE, null);
         source.check(wholeBlocks >= 0 && wholeBlocks <= 1L << 51 && firstBlock >= 0 && firstBlock < wholeBlocks // V34

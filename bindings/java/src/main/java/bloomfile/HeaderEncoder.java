@@ -40,6 +40,9 @@ final class HeaderEncoder {
         if (h.isSlice()) {
             put(b, 240, h.firstBlock);
             put(b, 248, h.wholeBlocks);
+            put(b, 256, h.keysRead);
+            put(b, 264, h.keysElsewhere);
+            put(b, 272, h.digestSum);
         }
         h.headerCrc = Header.crc(b, 0, size / 2 - 4);
         put(b, size / 2 - 4, h.headerCrc);

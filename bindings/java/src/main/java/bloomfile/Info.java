@@ -228,4 +228,31 @@ public final class Info {
     public long wholeBlocks() {
         return h.wholeBlocks;
     }
+
+    /**
+     * Of a slice, how many keys it was made from, repetitions and keys of other slices included.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long keysRead() {
+        return h.keysRead;
+    }
+
+    /**
+     * Of a slice, how many of {@link #keysRead} belong to other slices and were left out.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long keysElsewhere() {
+        return h.keysElsewhere;
+    }
+
+    /**
+     * Of a slice, the sum of the digests of all {@link #keysRead}, modulo 2^64.
+     *
+     * @return as an unsigned number; of what is no slice 0
+     */
+    public long digestSum() {
+        return h.digestSum;
+    }
 }

@@ -195,8 +195,8 @@ public final class Params implements Serializable {
     }
 
     /**
-     * Makes one slice of the filter: a stretch of its blocks with the keys that belong there. Others are left out, and not
-     * counted. {@link Slices} joins all of them. Only for the layout blocked, and with {@link #capacity} set, the number of
+     * Makes one slice of the filter: a stretch of its blocks with the keys that belong there. Others are left out. All slices
+     * are made from the same keys, in any order, or each from its own; {@link Slices} joins all of them. Only for the layout blocked, and with {@link #capacity} set, the number of
      * keys of the whole: all slices are cut from one size.
      *
      * @param index which one, from 0 on

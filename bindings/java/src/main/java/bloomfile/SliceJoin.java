@@ -51,7 +51,7 @@ final class SliceJoin {
     }
 
     /** Looks at all headers. No body is looked at before they fit. */
-    SliceJoin(List<? extends SliceSource> slices) throws IOException {
+    SliceJoin(List<? extends SliceSource> slices, WriteOption... options) throws IOException {
         for (SliceSource source : slices) {
             Part part = new Part(source);
             if (!part.header.isSlice()) {
@@ -74,7 +74,27 @@ final class SliceJoin {
             next = part.end();
         }
         checkNext(next, first.header.wholeBlocks);
+        if (!WriteOption.has(options, WriteOption.ACCEPT_INCOMPLETE)) {
+            checkKeys();
+        }
         describe(first.header);
+    }
+
+    /** Keys that a slice left out are in another one for certain only if that was given the same. */
+    private void checkKeys() throws BloomfileException {
+        Header first = parts.get(0).header;
+        Part leavesOut = null;
+        Part other = null;
+        for (Part part : parts) {
+            leavesOut = part.header.keysElsewhere != 0 ? part : leavesOut;
+            boolean same = part.header.keysRead == first.keysRead && part.header.digestSum == first.digestSum;
+            other = same ? other : part;
+        }
+        if (leavesOut != null && other != null) {
+            throw incomplete("join " + leavesOut.name(), "it left out " + Long.toUnsignedString(leavesOut.header.keysElsewhere)
+                    + " keys, which may be in no slice, since " + parts.get(0).name() + " and " + other.name()
+                    + " were made from different keys");
+        }
     }
 
     private void checkNext(long next, long found) throws BloomfileException {

@@ -116,8 +116,9 @@ public final class Slices {
      * @param dst the file, which appears complete and on disk, or not at all
      * @param slices the files, in any order
      * @param options what is allowed beyond the default
-     * @throws BloomfileException EINCOMPLETE: they are not all slices of one filter, or not each of them once; EPAGE or
-     *     EBODY: one is damaged; or one cannot be opened
+     * @throws BloomfileException EINCOMPLETE: they are not all slices of one filter, or not each of them once; or one left
+     *     out keys, and they were not all made from the same keys ({@link WriteOption#ACCEPT_INCOMPLETE} joins them all the
+     *     same); EPAGE or EBODY: one is damaged; or one cannot be opened
      * @throws IOException if reading or writing fails
      */
     public static void join(Path dst, List<Path> slices, WriteOption... options) throws IOException {
@@ -127,7 +128,7 @@ public final class Slices {
         }
         try (NewFile file = new NewFile(dst, options)) {
             OutputStream out = new BufferedOutputStream(Channels.newOutputStream(file.channel()), BUFFER);
-            boolean keys = joinTo(out, sources);
+            boolean keys = joinTo(out, sources, options);
             out.flush();
             file.publish(keys);
         }
@@ -139,15 +140,17 @@ public final class Slices {
      *
      * @param out takes the filter from its first byte to its last, without seeking; neither closed nor flushed
      * @param slices the slices, in any order
+     * @param options what is allowed beyond the default: {@link WriteOption#ACCEPT_INCOMPLETE}
      * @throws BloomfileException as {@link #join(Path, List, WriteOption...)}
      * @throws IOException if reading or writing fails
      */
-    public static void join(OutputStream out, List<? extends SliceSource> slices) throws IOException {
-        joinTo(out, slices);
+    public static void join(OutputStream out, List<? extends SliceSource> slices, WriteOption... options) throws IOException {
+        joinTo(out, slices, options);
     }
 
-    private static boolean joinTo(OutputStream out, List<? extends SliceSource> slices) throws IOException {
-        SliceJoin join = new SliceJoin(slices);
+    private static boolean joinTo(OutputStream out, List<? extends SliceSource> slices, WriteOption[] options)
+            throws IOException {
+        SliceJoin join = new SliceJoin(slices, options);
         join.write(out);
         return join.whole.n != 0;
     }

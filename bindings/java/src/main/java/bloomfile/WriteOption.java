@@ -15,7 +15,9 @@ public enum WriteOption {
      * Write a filter though its false-positive rate is more than twice the promised one, or more than 50 % where none was
      * promised. All keys are in it.
      */
-    OVERFULL;
+    OVERFULL,
+    /** Join slices though one left out keys that may be in no other. */
+    ACCEPT_INCOMPLETE;
 
     static boolean has(WriteOption[] options, WriteOption wanted) {
         for (WriteOption option : options) {

@@ -217,6 +217,30 @@ public class SlicesTest {
         }
     }
 
+    /** Slices that were each given a part of the keys: those that each left out are in none. */
+    @Test
+    public void slicesOfDifferentKeysAreRefused() throws IOException {
+        List<SliceSource> sources = new ArrayList<>();
+        long left = 0;
+        for (int i = 0; i < 2; i++) {
+            try (Builder builder = new Builder(params().slice(i, 2))) {
+                long[] part = Arrays.copyOfRange(digests(), i * KEYS / 2, (i + 1) * KEYS / 2);
+                builder.addDigests(part);
+                byte[] slice = builder.toBytes();
+                sources.add(source(slice));
+                try (Filter f = Filter.of(slice)) {
+                    assertEquals(KEYS / 2, f.info().keysRead());
+                    assertEquals(Arrays.stream(part).sum(), f.info().digestSum());
+                    left += f.info().keysElsewhere();
+                }
+            }
+        }
+        assertEquals(KEYS / 2, left, 1000);
+        assertEquals(ErrorCode.EINCOMPLETE, assertThrows(BloomfileException.class,
+                () -> Slices.join(new ByteArrayOutputStream(), sources)).code());
+        Slices.join(new ByteArrayOutputStream(), sources, WriteOption.ACCEPT_INCOMPLETE);
+    }
+
     /** A body of another slice with the header of this one. */
     @Test
     public void changedBetweenTwoOpenings() throws IOException {

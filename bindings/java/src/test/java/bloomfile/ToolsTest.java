@@ -153,7 +153,13 @@ public class ToolsTest {
         List<Path> mixed = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
             assertEquals(0, run("bfcreate", "-fq", "-n", 30_000, "--slice", i + 1 + "/5", "tool.bloom", lines));
-            byte[] slice = build(new Params().capacity(30_000).slice(i, 5), 0, 30_000);
+            byte[] slice;
+            try (Builder builder = new Builder(new Params().capacity(30_000).slice(i, 5).framing("lines"))) {
+                for (int key = 0; key < 30_000; key++) {
+                    builder.add("k" + key);
+                }
+                slice = builder.toBytes();
+            }
             same("slice " + i, slice);
             mixed.add(Files.write(root.resolve("slice" + i), slice));
         }

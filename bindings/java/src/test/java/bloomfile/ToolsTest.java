@@ -163,7 +163,7 @@ public class ToolsTest {
             same("slice " + i, slice);
             mixed.add(Files.write(root.resolve("slice" + i), slice));
         }
-        assertEquals(0, run("bfmerge", "--slices", "-fq", "tool.bloom", "slice3", "slice1", "slice0", "slice4", "slice2"));
+        assertEquals(0, run("bfmerge", "--slices", "--discard", "-fq", "tool.bloom", "slice3", "slice1", "slice0", "slice4", "slice2"));
         Path joined = root.resolve("joined.bloom");
         Slices.join(joined, mixed);
         same("joined", Files.readAllBytes(joined));
@@ -186,7 +186,7 @@ public class ToolsTest {
                 boolean disjoint = i == 3;
                 Files.deleteIfExists(made);
                 new Merge().disjoint(disjoint).label(i == 1 ? "all" : "").tag(new byte[] {(byte) i}).write(made, sources);
-                assertEquals(0, run("bfmerge", "-fq", disjoint ? "--disjoint" : "-q", "--label", i == 1 ? "all" : "",
+                assertEquals(0, run("bfmerge", "--discard", "-fq", disjoint ? "--disjoint" : "-q", "--label", i == 1 ? "all" : "",
                         "--tag", "0" + i, "tool.bloom", "source0", "source1", "source2"));
                 same(layout + " " + i, Files.readAllBytes(made));
             }
@@ -201,7 +201,7 @@ public class ToolsTest {
                 Params params = new Params().layout(layout).bits(bits).hashes(20);
                 Path a = Files.write(root.resolve("a"), build(params, 0, 3000));
                 Path b = Files.write(root.resolve("b"), build(params, 9, 10));
-                alike(layout + " " + bits, run("bfmerge", "-fq", "tool.bloom", a, b), made -> Merge.union(made, List.of(a, b)));
+                alike(layout + " " + bits, run("bfmerge", "--discard", "-fq", "tool.bloom", a, b), made -> Merge.union(made, List.of(a, b)));
             }
         }
     }
@@ -259,7 +259,7 @@ public class ToolsTest {
                     made -> Fold.byFactor(made, file, 1));
             if (previous != null) {
                 Path other = previous;
-                alike("merge " + name + " and " + other.getFileName(), run("bfmerge", "-fq", "-p", 1, "tool.bloom", file, other),
+                alike("merge " + name + " and " + other.getFileName(), run("bfmerge", "--discard", "-fq", "-p", 1, "tool.bloom", file, other),
                         made -> new Merge().fpr(1).write(made, List.of(file, other)));
             }
             previous = file;

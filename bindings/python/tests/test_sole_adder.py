@@ -64,6 +64,52 @@ class SoleAdder(Case):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         self.assertTrue(f.add("b"))
 
+    def adding(self, f):
+        """A thread that does hardly anything but add, until it is told to end."""
+        digests, stop = bloomfile.hash_many(b"%d" % i for i in range(300_000)), threading.Event()
+
+        def add():
+            while not stop.is_set():
+                f.add_digests(digests)
+        thread = threading.Thread(target=add)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(stop.set)
+
+    def test_lookups_do_not_wait_for_adds(self):
+        f = self.make()
+        f.add("a")
+        batches, lookups = [], []
+
+        def add():
+            while len(batches) < 200:
+                f.add_many(["a"] * 30_000)
+                batches.append(1)
+
+        def look_up():
+            while len(batches) < 200:
+                self.assertEqual(("a" in f, f.contains_many(["a"])), (True, b"\1"))
+                lookups.append(1)
+        threads = [threading.Thread(target=target) for target in (add, look_up)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertGreater(len(lookups), 200)
+
+    def test_children_forked_during_an_add_look_up(self):
+        f = self.make()
+        f.add("a")
+        self.adding(f)
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                try:
+                    os._exit(0 if "a" in f and f.contains_many(["a"]) == b"\1" and f.info().keys >= 0 else 1)
+                except BaseException:
+                    os._exit(2)
+            self.assertEqual(os.waitpid(child, 0)[1], 0)
+
     def test_not_of_files(self):
         self.assertRaises(TypeError, bloomfile.LiveFilter.create, self.path, 10, sole_adder=True)
 

@@ -125,19 +125,59 @@ class Sharing(Case):
                 self.assertEqual(sum(f.contains_many(part)), 30_000)
             b.close()
 
-    def test_finishing_while_others_add(self):
-        b = bloomfile.Builder()
+    def test_a_filter_that_is_finished_beside_adds_has_what_was_added(self):
+        """A batch that has begun is an error, and one that begins later waits."""
+        for threads in 1, 4:
+            b = bloomfile.Builder(1e-6, threads=threads)
+            added, finished = [], threading.Event()
 
-        def add():
-            while True:
-                b.add_many(KEYS)
-        def finish():
-            for i in range(10):
-                b.finish(self.path, replace=True)
+            def add(name):
+                for i in range(100_000):
+                    if finished.is_set():
+                        break
+                    keys = [f"{name} {i} {j}" for j in range(20)]
+                    b.add_many(keys)
+                    added.extend(keys)
+
+            def finish():
+                refused = 0
+                while refused < 100:
+                    before = list(added)
+                    try:
+                        image = b.to_bytes()
+                    except RuntimeError:
+                        refused += 1
+                        continue
+                    f = bloomfile.Filter.from_bytes(image)
+                    if sum(f.contains_many(before)) != len(before):
+                        return "a key was lost"
+                finished.set()
+            self.assertEqual(together(lambda: add("a"), lambda: add("b"), finish), [None] * 3)
             b.close()
-        *adders, finished = together(add, add, finish)
-        self.assertIsNone(finished)
-        self.assertEqual({type(adder) for adder in adders}, {ValueError})
+
+    def test_a_builder_does_not_finish_during_a_batch(self):
+        """Neither beside it, nor from the keys' own iterator."""
+        for threads in 1, 4:
+            b = bloomfile.Builder(threads=threads)
+            inside, go = threading.Event(), threading.Event()
+
+            def keys():
+                yield from KEYS
+                for finish in lambda: b.finish(self.path), b.to_bytes:
+                    self.assertRaisesRegex(RuntimeError, "a batch is being added", finish)
+                inside.set()
+                go.wait()
+                yield "the last"
+            adder = threading.Thread(target=b.add_many, args=(keys(),))
+            adder.start()
+            inside.wait()
+            for finish in lambda: b.finish(self.path), b.to_bytes:
+                self.assertRaisesRegex(RuntimeError, "a batch is being added", finish)
+            self.assertFalse(self.path.exists())
+            go.set()
+            adder.join()
+            self.assertEqual(sum(bloomfile.Filter.from_bytes(b.to_bytes()).contains_many([*KEYS, "the last"])), 2001)
+            b.close()
 
     def test_merging_while_sources_are_closed(self):
         for turn in range(5):
@@ -149,6 +189,96 @@ class Sharing(Case):
             self.assertEqual(closed, [None, None])
             for result in merged, other:
                 self.assertIn(type(result), {type(None), ValueError})
+
+
+class Turns(Case):
+    """Of threads that exclude each other, none waits for another one's next batch."""
+
+    MANY = 20_000  # batches: no test makes so many, unless a thread waits in vain
+
+    def kinds(self):
+        sole = bloomfile.LiveFilter.in_memory(10**6, sole_adder=True)
+        self.addCleanup(sole.close)
+        return bloomfile.Builder(), sole
+
+    def test_two_adders(self):
+        for shared in self.kinds():
+            made = []
+
+            def add(name):
+                while len(made) < 2000:
+                    shared.add_many(KEYS)
+                    made.append(name)
+            together(lambda: add("a"), lambda: add("b"))
+            self.assertGreater(min(made.count("a"), made.count("b")), 200)
+
+    def test_counting_and_single_adds_beside_an_adder(self):
+        b = bloomfile.Builder()
+        digests = bytes(8) * 100_000
+        for work in b.count, lambda: b.add("key"), lambda: b.set_tag(b"tag"):
+            begun, done = threading.Event(), threading.Event()
+
+            def add():
+                for made in range(2000):
+                    b.add_digests(digests)
+                    begun.set()
+                    if done.is_set():
+                        return made
+
+            def wait():
+                begun.wait()
+                for _ in range(100):
+                    work()
+                done.set()
+            self.assertIsNotNone(together(add, wait)[0])
+
+    def test_closing_ends_adds(self):
+        for shared in self.kinds():
+            def add():
+                for _ in range(self.MANY):
+                    shared.add_many(KEYS)
+
+            def close():
+                time.sleep(0.01)
+                shared.close()
+            added, closed = together(add, close)
+            self.assertIsInstance(added, ValueError)
+            self.assertIsNone(closed)
+
+    def test_a_handler_may_use_what_its_thread_waits_for(self):
+        digests = bytes(8) * 1_000_000
+        for work in "count", "add_digests", "set_tag", "close":
+            b = bloomfile.Builder()
+            calls = {"count": b.count, "add_digests": lambda: b.add_digests(digests[:8]), "set_tag": lambda: b.set_tag(b"x"),
+                     "close": b.close}
+            seen, stop = [], threading.Event()
+
+            def add():
+                while not stop.is_set():
+                    b.add_digests(digests)
+
+            def use(number, frame):
+                try:
+                    seen.append(calls[work]())
+                except ValueError as e:
+                    seen.append(e)
+            self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, use))
+            adder = threading.Thread(target=lambda: self.assertRaises(ValueError, add) if work == "close" else add())
+            adder.start()
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.003)
+            try:
+                for _ in range(self.MANY):
+                    b.count()
+                    if len(seen) >= 3:
+                        break
+            except ValueError:
+                self.assertEqual(work, "close")
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                stop.set()
+                adder.join()
+                b.close()
+            self.assertGreater(len(seen), 0)
 
 
 class Gil(Case):

@@ -16,9 +16,10 @@ struct builder {
     PyObject_HEAD struct turn turn; /* of the bloomfile_builder */
     struct state *state;
     uint64_t seed;
-    unsigned born; /* where it was made; 0: not yet */
-    bool crowd;    /* threads may add at once */
-    bool cut;      /* an exception ended a batch: keys may be missing */
+    unsigned born;    /* where it was made; 0: not yet */
+    unsigned batches; /* that have begun and not ended, of all threads */
+    bool crowd;       /* threads may add at once */
+    bool cut;         /* an exception ended a batch: keys may be missing */
 };
 
 static PyObject *make(PyTypeObject *type, PyObject *args, PyObject *keywords)
@@ -99,7 +100,7 @@ static struct taker taker_of(struct builder *self)
 {
     return (struct taker){ .take = take,
                            .turn = &self->turn,
-                           .alone = !self->crowd,
+                           .kind = self->crowd ? TURN_SHARED : TURN_ALONE,
                            .born = self->born,
                            .seed = self->seed,
                            .state = self->state };
@@ -131,43 +132,45 @@ static PyObject *add_digest(struct builder *self, PyObject *object)
     return convert_u64(object, &digest) ? add_one(self, digest) : NULL;
 }
 
-/* What a batch returns. Nobody knows how many of its keys were added before an exception. */
-static PyObject *ended(struct builder *self, PyObject *result)
+/* A batch whose keys, or the next ones of its iterator, are still to come. */
+typedef PyObject *(*batch)(const struct taker *, PyObject *, PyObject *);
+
+static PyObject *run(struct builder *self, batch how, PyObject *args, PyObject *keywords)
 {
-    if (result == NULL)
+    const struct taker taker = taker_of(self);
+    self->batches++;
+    PyObject *result = how(&taker, args, keywords);
+    self->batches--;
+    if (result == NULL) /* and it is not known how many of its keys were added before */
         self->cut = true;
     return result;
 }
 
 static PyObject *add_many(struct builder *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return ended(self, batch_keys_of(&taker, args, keywords));
+    return run(self, batch_keys_of, args, keywords);
 }
 
 static PyObject *add_digests(struct builder *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return ended(self, batch_digests_of(&taker, args, keywords));
+    return run(self, batch_digests_of, args, keywords);
 }
 
 static PyObject *add_records(struct builder *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return ended(self, batch_records_of(&taker, args, keywords));
+    return run(self, batch_records_of, args, keywords);
 }
 
 static PyObject *add_arrow(struct builder *self, PyObject *args, PyObject *keywords)
 {
-    const struct taker taker = taker_of(self);
-    return ended(self, batch_arrow_of(&taker, args, keywords));
+    return run(self, batch_arrow_of, args, keywords);
 }
 
 /* ---- finishing */
 
 static bloomfile_builder *enter_alone(struct builder *self)
 {
-    return usable(self) ? turn_enter_alone(&self->turn) : NULL;
+    return usable(self) ? turn_enter(&self->turn, TURN_ALONE) : NULL;
 }
 
 static PyObject *count(struct builder *self, PyObject *unused)
@@ -180,7 +183,7 @@ static PyObject *count(struct builder *self, PyObject *unused)
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_builder_count(b, &keys);
     PyEval_RestoreThread(python);
-    turn_leave_alone(&self->turn);
+    turn_leave(&self->turn, TURN_ALONE);
     return error != 0 ? error_raise(self->state, error, NULL) : PyLong_FromUnsignedLongLong(keys);
 }
 
@@ -195,13 +198,18 @@ static PyObject *set_tag(struct builder *self, PyObject *object)
     return Py_NewRef(Py_None);
 }
 
-/* For finishing: a filter that lacks a key would deny it. */
-static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
+/* Sets the exception if keys may be missing, which a filter would deny. */
+static bool is_whole(const struct builder *self, PyObject *path)
 {
-    bloomfile_builder *b = enter_alone(self);
-    if (b == NULL || !self->cut)
-        return b;
-    turn_leave_alone(&self->turn);
+    if (self->batches > 0) {
+        PyErr_SetString(
+            PyExc_RuntimeError,
+            "a batch is being added, by another thread or by the caller: its keys would "
+            "be missing (finish when it has ended)");
+        return false;
+    }
+    if (!self->cut)
+        return true;
     PyObject *error = PyObject_CallFunction(
         PyExc_OSError, "isO", ECANCELED,
         "an exception ended an earlier add, so keys may be missing: add all to another Builder",
@@ -209,6 +217,15 @@ static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
     if (error != NULL)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(error);
+    return false;
+}
+
+static bloomfile_builder *enter_whole(struct builder *self, PyObject *path)
+{
+    bloomfile_builder *b = enter_alone(self);
+    if (b == NULL || is_whole(self, path)) /* now that no other thread can begin */
+        return b;
+    turn_leave(&self->turn, TURN_ALONE);
     return NULL;
 }
 
@@ -227,7 +244,7 @@ static PyObject *finish(struct builder *self, PyObject *args, PyObject *keywords
         PyThreadState *python = PyEval_SaveThread();
         error = bloomfile_builder_finish(b, name, replace ? BLOOMFILE_REPLACE : 0);
         PyEval_RestoreThread(python);
-        turn_leave_alone(&self->turn);
+        turn_leave(&self->turn, TURN_ALONE);
         if (error != 0)
             error_raise(self->state, error, path);
     }
@@ -247,7 +264,7 @@ static PyObject *to_bytes(struct builder *self, PyObject *unused)
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_builder_finish_memory(b, &image, &size);
     PyEval_RestoreThread(python);
-    turn_leave_alone(&self->turn);
+    turn_leave(&self->turn, TURN_ALONE);
     if (error != 0)
         return error_raise(self->state, error, NULL);
     PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);
@@ -306,8 +323,8 @@ static PyMethodDef methods[] = {
     { "finish", FUNCTION(finish), WITH_KEYWORDS,
       "finish($self, path, *, replace=False)\n--\n\n"
       "Writes the filter: all of it appears at the path, on disk, or nothing. After an exception "
-      "from "
-      "add_many() or another batch it refuses, with errno ECANCELED: keys may be missing." },
+      "from add_many() or another batch it refuses, with errno ECANCELED, and while another thread "
+      "adds a batch it is a RuntimeError: keys may be missing." },
     { "to_bytes", FUNCTION(to_bytes), METH_NOARGS,
       "to_bytes($self, /)\n--\n\nThe filter as bytes, for Filter.from_bytes()." },
     { "close", FUNCTION(close_method), METH_NOARGS,

@@ -351,13 +351,13 @@ bool filter_warn(struct filter *self, bloomfile *f)
 static PyObject *get_stale(struct filter *self, void *unused)
 {
     (void)unused;
-    const bloomfile *f = turn_enter(&self->turn);
+    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     const int stale = bloomfile_is_stale(f);
     PyEval_RestoreThread(python);
-    turn_leave(&self->turn);
+    turn_leave(&self->turn, TURN_SHARED);
     return PyBool_FromLong(stale);
 }
 
@@ -405,13 +405,13 @@ static PyObject *measure(struct filter *self, PyObject *unused)
 {
     (void)unused;
     struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
-    const bloomfile *f = turn_enter(&self->turn);
+    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     bloomfile_measure(f, &m);
     PyEval_RestoreThread(python);
-    turn_leave(&self->turn);
+    turn_leave(&self->turn, TURN_SHARED);
     return PyObject_CallMethod(self->state->records, "Measurement", "Kddd",
                                (unsigned long long)m.ones, m.fill, m.fpr, m.keys_estimate);
 }
@@ -423,13 +423,13 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     struct bloomfile_fault fault;
     if (!PyArg_ParseTupleAndKeywords(args, keywords, "|O&:verify", names, convert_u32, &threads))
         return NULL;
-    const bloomfile *f = turn_enter(&self->turn);
+    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_verify(f, threads, &fault);
     PyEval_RestoreThread(python);
-    turn_leave(&self->turn);
+    turn_leave(&self->turn, TURN_SHARED);
     if (error == 0)
         return Py_NewRef(Py_None);
     self->told = true;
@@ -447,13 +447,13 @@ static PyObject *seal_to(struct filter *self, PyObject *args, PyObject *keywords
                                      &replace))
         return NULL;
     PyObject *bytes = path_bytes(path);
-    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn) : NULL;
+    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         const char *name = PyBytes_AsString(bytes);
         PyThreadState *python = PyEval_SaveThread();
         error = bloomfile_seal_to(name, f, replace ? BLOOMFILE_REPLACE : 0);
         PyEval_RestoreThread(python);
-        turn_leave(&self->turn);
+        turn_leave(&self->turn, TURN_SHARED);
         if (error != 0)
             error_raise(self->state, error, path);
     }
@@ -467,13 +467,13 @@ static PyObject *to_bytes(struct filter *self, PyObject *unused)
     (void)unused;
     void *image;
     size_t size;
-    const bloomfile *f = turn_enter(&self->turn);
+    const bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_seal_to_memory(&image, &size, f);
     PyEval_RestoreThread(python);
-    turn_leave(&self->turn);
+    turn_leave(&self->turn, TURN_SHARED);
     if (error != 0)
         return error_raise(self->state, error, self->path);
     PyObject *bytes = PyBytes_FromStringAndSize(image, (Py_ssize_t)size);

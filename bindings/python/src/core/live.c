@@ -83,11 +83,16 @@ static PyObject *in_memory(PyTypeObject *type, PyObject *args, PyObject *keyword
 
 /* ---- adding */
 
-/* What is added by one alone is so from one thread at a time, and never from a child of fork: it
- * shares the memory with its parent. */
+/* A sole adder adds from one thread at a time, and never from a child of fork: it shares the memory
+ * with its parent. Lookups do not wait for it. */
 static bool is_sole(const struct filter *self)
 {
     return (self->flags & BLOOMFILE_SOLE_ADDER) != 0;
+}
+
+static enum turn_kind kind_of(const struct filter *self)
+{
+    return is_sole(self) ? TURN_ADDING : TURN_SHARED;
 }
 
 static bool may_add(const struct filter *self)
@@ -99,22 +104,19 @@ static bool may_add(const struct filter *self)
 static bool change(struct filter *self, int (*how)(bloomfile *, bloomfile_digest, bool *),
                    uint64_t digest, bool waits, bool *was_new)
 {
+    const enum turn_kind kind = kind_of(self);
     int error;
     if (!may_add(self))
         return false;
+    bloomfile *f = waits ? turn_enter(&self->turn, kind) : turn_ready_to_add(&self->turn, kind);
+    if (f == NULL)
+        return false;
     if (waits) {
-        const bool alone = is_sole(self);
-        bloomfile *f = (alone ? turn_enter_alone : turn_enter)(&self->turn);
-        if (f == NULL)
-            return false;
         PyThreadState *python = PyEval_SaveThread();
         error = how(f, digest, was_new);
         PyEval_RestoreThread(python);
-        (alone ? turn_leave_alone : turn_leave)(&self->turn);
-    } else { /* nobody is alone with it, and the GIL keeps others from beginning */
-        bloomfile *f = turn_ready(&self->turn);
-        if (f == NULL)
-            return false;
+        turn_leave(&self->turn, kind);
+    } else { /* the GIL keeps others from beginning */
         error = how(f, digest, was_new);
     }
     if (error != 0)
@@ -181,7 +183,7 @@ static struct taker taker_of(struct filter *self)
     return (struct taker){ .take = take,
                            .width = 1,
                            .turn = &self->turn,
-                           .alone = is_sole(self),
+                           .kind = kind_of(self),
                            .born = is_sole(self) ? self->born : 0,
                            .seed = self->seed,
                            .state = self->state,
@@ -222,26 +224,26 @@ static PyObject *none_or(struct filter *self, int error)
 static PyObject *sync_method(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_enter(&self->turn);
+    bloomfile *f = turn_enter(&self->turn, TURN_SHARED);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_sync(f);
     PyEval_RestoreThread(python);
-    turn_leave(&self->turn);
+    turn_leave(&self->turn, TURN_SHARED);
     return none_or(self, error);
 }
 
 static PyObject *seal(struct filter *self, PyObject *unused)
 {
     (void)unused;
-    bloomfile *f = turn_enter_alone(&self->turn);
+    bloomfile *f = turn_enter(&self->turn, TURN_ALONE);
     if (f == NULL)
         return NULL;
     PyThreadState *python = PyEval_SaveThread();
     const int error = bloomfile_seal(f);
     PyEval_RestoreThread(python);
-    turn_leave_alone(&self->turn);
+    turn_leave(&self->turn, TURN_ALONE);
     return none_or(self, error);
 }
 
@@ -254,13 +256,13 @@ static PyObject *rescue(struct filter *self, PyObject *args, PyObject *keywords)
                                      &replace))
         return NULL;
     PyObject *bytes = path_bytes(path);
-    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn) : NULL;
+    const bloomfile *f = bytes != NULL ? turn_enter(&self->turn, TURN_SHARED) : NULL;
     if (f != NULL) {
         const char *name = PyBytes_AsString(bytes);
         PyThreadState *python = PyEval_SaveThread();
         error = bloomfile_rescue(name, f, replace ? BLOOMFILE_REPLACE : 0);
         PyEval_RestoreThread(python);
-        turn_leave(&self->turn);
+        turn_leave(&self->turn, TURN_SHARED);
         if (error != 0)
             error_raise(self->state, error, path);
     }

@@ -49,14 +49,14 @@ static bool take(const struct taker *taker, const struct span *span)
     if (taker->born != 0 && !turn_is_at_home(taker->born))
         return false;
     if (turn != NULL)
-        handle = taker->alone ? turn_enter_alone(turn) : turn_enter(turn);
+        handle = turn_enter(turn, taker->kind);
     if (turn != NULL && handle == NULL)
         return false;
     PyThreadState *python = PyEval_SaveThread();
     const int error = take_span(taker, handle, span);
     PyEval_RestoreThread(python);
     if (turn != NULL)
-        (taker->alone ? turn_leave_alone : turn_leave)(turn);
+        turn_leave(turn, taker->kind);
     if (error == CONTRADICTS)
         PyErr_SetString(PyExc_ValueError,
                         "the offsets contradict each other, or lie outside of the "

@@ -11,10 +11,10 @@
 struct taker {
     /* Called without the GIL. `answers` has room for n; NULL if width is 0. 0 or an error. */
     int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers);
-    size_t width;      /* bytes of an answer; 0: none */
-    struct turn *turn; /* of the handle; NULL: there is none */
-    bool alone;        /* it takes from one thread at a time */
-    unsigned born;     /* turn_born() where it was made, and takes; 0: in children of fork, too */
+    size_t width;        /* bytes of an answer; 0: none */
+    struct turn *turn;   /* of the handle; NULL: there is none */
+    enum turn_kind kind; /* whom taking excludes */
+    unsigned born;       /* turn_born() where it was made, and takes; 0: in children of fork, too */
     uint64_t seed;
     struct state *state; /* for errors: */
     PyObject *path;

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: MIT
- * Waiting is sleeping, a little at a time: it is rare, and only for one who wants to be alone. */
+ * Waiters queue, and sleep a little at a time: the GIL guards all of this, and no lock. */
 #include "turn.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <time.h>
 
-#define NAP 200000 /* nanoseconds */
+#define SPINS 50     /* some 50 us, in which most batches end */
+#define NAP   200000 /* nanoseconds, from there on */
+
+/* On the stack of a thread that waits. In a child of fork, those of other threads are gone. */
+struct waiter {
+    struct waiter *next;
+    enum turn_kind kind;
+    unsigned naps;
+    bool away; /* it runs handlers of signals: they may use the handle, and must not wait for it */
+};
 
 static unsigned forks;
 
@@ -43,76 +53,125 @@ void turn_begin(struct turn *t, void *handle)
     *t = (struct turn){ .open = handle, .handle = handle, .forks = forks };
 }
 
-/* Threads of the parent are not here. What one of them was alone with is in the middle of
- * something, and never used again. */
+/* A child of fork lacks the parent's other threads. A handle that a thread had alone may be half
+ * changed: the child never uses it. */
 static void look_for_fork(struct turn *t)
 {
-    if (t->forks == forks)
-        return;
-    t->forks = forks;
-    t->users = 0;
-    t->closing = false;
-    if (t->alone)
-        t->handle = NULL;
-    t->open = t->handle;
+    if (t->forks != forks)
+        turn_begin(t, t->alone ? NULL : t->handle);
 }
 
-/* Lets other threads run, and then handlers of signals. `alone`: this thread is the one that waits
- * to be alone, so its handlers would wait for themselves if they did not find the handle usable.
- * Nobody else opens it: whoever is about to be alone would find users each time it wakes. */
-static bool nap(struct turn *t, bool alone)
+static bool exclude(enum turn_kind a, enum turn_kind b)
+{
+    return a == TURN_ALONE || b == TURN_ALONE || (a == TURN_ADDING && b == TURN_ADDING);
+}
+
+/* Whether this one need not wait for an earlier one. A waiter that is not in the queue, since it is
+ * new or the process is a child of fork, goes to its end. */
+static bool is_next(struct turn *t, struct waiter *me)
+{
+    bool next = true;
+    struct waiter **at = &t->first;
+    for (; *at != NULL && *at != me; at = &(*at)->next)
+        next = next && ((*at)->away || !exclude((*at)->kind, me->kind));
+    if (*at == NULL) {
+        me->next = NULL;
+        *at = me;
+    }
+    return next;
+}
+
+static void leave_queue(struct turn *t, const struct waiter *me)
+{
+    struct waiter **at = &t->first;
+    while (*at != NULL && *at != me)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = me->next;
+}
+
+/* Lets other threads run, and then handlers of signals. */
+static bool nap(struct turn *t, struct waiter *me)
 {
     const struct timespec a_little = { .tv_nsec = NAP };
     PyThreadState *python = PyEval_SaveThread();
-    nanosleep(&a_little, NULL);
+    if (me->naps++ < SPINS)
+        sched_yield();
+    else
+        nanosleep(&a_little, NULL);
     PyEval_RestoreThread(python);
+    me->away = true;
+    const bool good = PyErr_CheckSignals() == 0;
+    me->away = false;
     look_for_fork(t);
-    if (alone && !t->alone && !t->closing)
-        t->open = t->handle;
-    return PyErr_CheckSignals() == 0;
+    return good;
 }
 
-void *turn_ready_slowly(struct turn *t)
+static bool is_free(const struct turn *t, enum turn_kind kind)
 {
+    return !t->alone && !(kind == TURN_ADDING && t->adding) &&
+           !(kind == TURN_ALONE && t->users > 0);
+}
+
+void *turn_wait(struct turn *t, enum turn_kind kind)
+{
+    struct waiter me = { .kind = kind };
+    bool good = true, next = false;
     look_for_fork(t);
-    while (t->open == NULL) {
-        if (t->handle == NULL || t->closing) {
-            PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
-            return NULL;
-        }
-        if (!nap(t, false))
-            return NULL;
+    while (good && t->handle != NULL && !t->closing &&
+           !(next = is_next(t, &me) && is_free(t, kind)))
+        good = nap(t, &me);
+    leave_queue(t, &me);
+    if (next)
+        return t->handle;
+    if (good)
+        PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
+    return NULL;
+}
+
+static void mark(struct turn *t, enum turn_kind kind)
+{
+    if (kind == TURN_ALONE) {
+        t->alone = true;
+        t->open = NULL;
+        return;
     }
-    return t->open;
+    t->users++;
+    t->adding = t->adding || kind == TURN_ADDING;
 }
 
-void *turn_enter(struct turn *t)
+void *turn_enter(struct turn *t, enum turn_kind kind)
 {
-    void *handle = turn_ready(t);
-    if (handle == NULL)
-        return NULL;
-    look_for_fork(t);
-    t->users++;
+    void *handle = turn_wait(t, kind);
+    if (handle != NULL)
+        mark(t, kind);
     return handle;
 }
 
-void turn_leave(struct turn *t)
+void turn_leave(struct turn *t, enum turn_kind kind)
 {
-    t->users--;
+    if (kind == TURN_ALONE)
+        t->alone = false;
+    else
+        t->users--;
+    if (kind == TURN_ADDING)
+        t->adding = false;
+    t->open = t->closing ? NULL : t->handle;
 }
 
+/* Enters no handle while it waits for another: two callers might wait for each other. */
 bool turn_enter_all(struct turn *const *all, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (all[i]->open != NULL)
             continue;
-        if (turn_ready_slowly(all[i]) == NULL)
+        if (turn_wait(all[i], TURN_SHARED) == NULL)
             return false;
-        i = (size_t)-1; /* others ran meanwhile: from the first one again */
+        i = (size_t)-1; /* other threads ran: from the first one again */
     }
     for (size_t i = 0; i < n; i++) {
         look_for_fork(all[i]);
-        all[i]->users++;
+        mark(all[i], TURN_SHARED);
     }
     return true;
 }
@@ -120,44 +179,23 @@ bool turn_enter_all(struct turn *const *all, size_t n)
 void turn_leave_all(struct turn *const *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        turn_leave(all[i]);
-}
-
-void *turn_enter_alone(struct turn *t)
-{
-    for (;;) {
-        void *handle = turn_ready(t);
-        if (handle == NULL)
-            return NULL;
-        look_for_fork(t);
-        t->open = NULL; /* nobody else comes in */
-        if (t->users == 0) {
-            t->alone = true;
-            return handle;
-        }
-        if (!nap(t, true))
-            return NULL;
-    }
-}
-
-void turn_leave_alone(struct turn *t)
-{
-    t->alone = false;
-    t->open = t->handle;
+        turn_leave(all[i], TURN_SHARED);
 }
 
 void *turn_close(struct turn *t)
 {
+    struct waiter me = { 0 };
     look_for_fork(t);
     while (t->handle != NULL) {
         if (!t->alone && t->users == 0) {
             void *handle = t->handle;
-            *t = (struct turn){ .forks = forks };
+            t->handle = t->open = NULL;
+            t->closing = false;
             return handle;
         }
         t->closing = true;
         t->open = NULL;
-        if (nap(t, false))
+        if (nap(t, &me))
             continue;
         t->closing = false;
         t->open = t->alone ? NULL : t->handle;

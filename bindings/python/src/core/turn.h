@@ -1,18 +1,28 @@
 /* SPDX-License-Identifier: MIT
- * Who uses a handle of the library while the GIL is away: any number of threads, or one alone. All
- * of this is called with the GIL held, which guards it; no lock is, since one that another thread
- * holds stays held in a child of fork for ever. */
+ * Use of a library handle without the GIL: by any readers and one adder, or by a single thread.
+ * Threads that exclude each other take turns in the order in which they came. All of this is
+ * called with the GIL held, which guards it. It has no lock, since a lock that another thread holds
+ * stays held in a child of fork. */
 #ifndef BLOOMFILE_PYTHON_TURN_H
 #define BLOOMFILE_PYTHON_TURN_H
 
 #include "python.h"
 
+enum turn_kind {
+    TURN_SHARED, /* any number of threads */
+    TURN_ADDING, /* one thread; shared uses go on */
+    TURN_ALONE,  /* one thread, and no other use */
+};
+
+struct waiter;
+
 struct turn {
-    void *open;     /* the handle, if it may be used now; else NULL */
-    void *handle;   /* the handle; NULL: closed */
-    unsigned users; /* threads that have it without the GIL */
-    unsigned forks; /* of this process's ancestors, when `users` was last right */
-    bool alone;     /* one of them wants nobody else */
+    void *open;           /* the handle, if no thread is alone with it or closes it; else NULL */
+    void *handle;         /* the handle; NULL: closed */
+    struct waiter *first; /* of those that wait, in order */
+    unsigned users;       /* threads that have it without the GIL, of the first two kinds */
+    unsigned forks;       /* of this process's ancestors, when all this was last right */
+    bool adding, alone;   /* there is such a thread */
     bool closing;
 };
 
@@ -28,28 +38,29 @@ bool turn_is_at_home(unsigned born);
 
 void turn_begin(struct turn *t, void *handle);
 
-/* The handle, for use under the GIL; waits for a thread that is alone with it. NULL: an exception
- * is set, ValueError if it is closed. */
-void *turn_ready_slowly(struct turn *t);
+/* Waits until a use of this kind may begin. Returns the handle, for use under the GIL. NULL: an
+ * exception is set, ValueError if it is closed. */
+void *turn_wait(struct turn *t, enum turn_kind kind);
 static inline void *turn_ready(struct turn *t)
 {
-    return t->open != NULL ? t->open : turn_ready_slowly(t);
+    return t->open != NULL ? t->open : turn_wait(t, TURN_SHARED);
+}
+
+static inline void *turn_ready_to_add(struct turn *t, enum turn_kind kind)
+{
+    return t->open != NULL && !(t->adding && kind == TURN_ADDING) ? t->open : turn_wait(t, kind);
 }
 
 /* The same for use without the GIL, until turn_leave(). */
-void *turn_enter(struct turn *t);
-void turn_leave(struct turn *t);
+void *turn_enter(struct turn *t, enum turn_kind kind);
+void turn_leave(struct turn *t, enum turn_kind kind);
 
-/* The same for several at once. */
+/* The same for several handles, TURN_SHARED. */
 bool turn_enter_all(struct turn *const *all, size_t n);
 void turn_leave_all(struct turn *const *all, size_t n);
 
-/* The same for one thread alone, until turn_leave_alone(). */
-void *turn_enter_alone(struct turn *t);
-void turn_leave_alone(struct turn *t);
-
-/* Takes the handle away, once nobody uses it, for closing it. NULL: it was closed before, or an
- * exception is set. turn_begin() gives it back. */
+/* Takes the handle away, once no thread uses it, for closing it; new uses fail from the call on.
+ * NULL: it was closed before, or an exception is set. turn_begin() gives it back. */
 void *turn_close(struct turn *t);
 
 #endif

@@ -155,6 +155,17 @@ static int check_place(const struct series *s, const struct layers *l)
     return error == 0 ? check_mounts(s, layers_newest(l)->header.layer) : error;
 }
 
+/* A symbolic link to nothing has the name as well. A name behind the next one that cannot be had,
+ * or is another's, would keep all from opening that. */
+static int check_free(const struct series *s, uint64_t next)
+{
+    const bool grows = s->generations == 0;
+    int error = grows || next < s->generations ? files_check_free(s->path, next) : 0;
+    if (error == 0 && grows && next + 1 < HEADER_MOST_LAYERS)
+        error = files_check_free(s->path, next + 1);
+    return error;
+}
+
 static int see_to_file(const struct series *s, const struct layers *l)
 {
     struct header h;
@@ -168,10 +179,7 @@ static int see_to_file(const struct series *s, const struct layers *l)
         return flush_name(s);
     if (error != ENOENT)
         return error;
-    /* A name behind it that cannot be had, or is another's, would keep all from opening it. */
-    const uint64_t behind = newest->header.layer + 2;
-    const bool looked_for = s->generations == 0 && behind < HEADER_MOST_LAYERS;
-    error = looked_for ? files_check_free(s->path, behind) : 0;
+    error = check_free(s, newest->header.layer + 1);
     if (error == 0)
         error = plan_next(&newest->header, &h);
     return error != 0 ? error : make_file(s, &h);

@@ -514,6 +514,27 @@ class Room(SeriesTest):
         self.output("bfadd", "-q", "live", stdin=lines(*KEYS))
         self.has_all("live")
 
+    def test_a_link_to_nothing_is_where_the_next_layer_goes_or_the_one_behind_it(self):
+        for kind, name in ("grows", "live.1"), ("grows", "live.2"), ("forgets", "live.1"), ("forgets", "live.2"):
+            with self.subTest(name, kind=kind):
+                self.create_live(*MountPoints.KINDS[kind])
+                (self.folder / name).symlink_to("nowhere")
+                message = self.message("bfadd", "live", stdin=lines(*KEYS[:1000]), changes=True)
+                self.assertIn(f"cannot add a further layer beside live: its layer {name} is a symbolic link to nothing"
+                              " (put back what it led to; if there never was a layer, remove the link): nothing was"
+                              " lost", message)
+                for path in self.folder.glob("live*"):
+                    path.unlink()
+
+    def test_a_layer_behind_a_link_that_is_gone(self):
+        self.grown()
+        (self.folder / "live.2").rename(self.folder / "elsewhere")
+        (self.folder / "live.2").symlink_to("elsewhere")
+        self.has_all("live")
+        (self.folder / "elsewhere").rename(self.folder / "away")
+        self.assertIn("cannot open live: its layer live.2 is a symbolic link to nothing (put back",
+                      self.message("bfquery", "live", stdin=lines("a")))
+
     def test_a_file_of_a_series_that_was_removed_is_in_the_way(self):
         """One that was left behind, where the next series of that name needs its third."""
         for name in "live", "other":

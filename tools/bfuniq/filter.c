@@ -5,7 +5,6 @@
 #include "shared/every.h"
 #include "shared/layers.h"
 #include "shared/say.h"
-#include "shared/target.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -241,7 +240,7 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     bloomfile *f;
     char others[LAYERS_TEXT];
     const struct bloomfile_params params = with_defaults(plan);
-    if (target_leads_nowhere(path))
+    if (layers_leads_nowhere(path))
         cli_fail(0, "cannot make %s: it is a symbolic link to nothing", path);
     if (layers_claim(path, others))
         cli_fail(0, "cannot make %s: %s", path, others);

@@ -14,6 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool layers_leads_nowhere(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
+}
+
 /* ------------------------------------------------------------------------- a live series: who? */
 
 struct search {
@@ -159,6 +165,23 @@ static bool search_ring(const struct search *s, int error)
                         "put the right file back"));
 }
 
+/* The one behind the next must be free, too. */
+static bool search_broken_link(const struct search *s)
+{
+    struct stat st;
+    unsigned missing = 0;
+    for (uint64_t slot = 1; slot < LAYERS_MOST && missing < 2; slot++) {
+        char *name = layers_path(s->path, slot);
+        const bool broken = layers_leads_nowhere(name);
+        missing = lstat(name, &st) == 0 ? 0 : missing + 1;
+        free(name);
+        if (broken)
+            return blame(s, slot, "is a symbolic link to nothing",
+                         "put back what it led to; if there never was a layer, remove the link");
+    }
+    return false;
+}
+
 /* Which file has a second name. */
 static bool search_named_twice(const struct search *s)
 {
@@ -218,6 +241,8 @@ static bool explain_live(const struct search *s, int error)
         return explain_place(s);
     if (error == EMLINK)
         return search_named_twice(s);
+    if (search_broken_link(s))
+        return true;
     if (s->first.info.generations > 0 ? search_ring(s, error) : search_growing(s, error))
         return true;
     return error == EACCES && search_refused(s);

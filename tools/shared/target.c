@@ -34,12 +34,6 @@ static void check_folder(const char *path, const char *file)
     free(copy);
 }
 
-bool target_leads_nowhere(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && stat(path, &st) != 0 && errno == ENOENT;
-}
-
 bool target_has_keys(const char *path)
 {
     bloomfile *f;
@@ -59,7 +53,7 @@ static void check_new(const char *path)
         say_cannot_create(path, EISDIR);
     if (layers_claim(path, why))
         cli_fail(0, "cannot create %s: %s", path, why);
-    if (target_leads_nowhere(path))
+    if (layers_leads_nowhere(path))
         cli_fail(0, "cannot create %s: it is a symbolic link to nothing", path);
     check_folder(path, path);
 }

@@ -25,7 +25,4 @@ void target_check_old_patch(const char *path);
  * count, too. */
 bool target_has_keys(const char *path);
 
-/* Whether it is a symbolic link to nothing. */
-bool target_leads_nowhere(const char *path);
-
 #endif

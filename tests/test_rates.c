@@ -139,6 +139,58 @@ static void blocked_rates_are_the_mean_over_the_keys_of_a_block(void **state)
             "blocked");
 }
 
+/* The weight of j keys is tiny there, and their rate many times that of the others. */
+static void low_rates_of_crowded_blocks_are_summed_to_nine_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned blocks, k, n;
+    } rows[] = { { 3723, 55, 37 }, { 93, 32, 146 }, { 936, 27, 3000 } };
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        struct sizing_memo memo;
+        memo.cover.k = 0;
+        assert_close(
+            sizing_of(BLOOMFILE_BLOCKED)->expected(&memo, rows[i].blocks, rows[i].k, rows[i].n),
+            blocked_rate(rows[i].blocks, rows[i].k, rows[i].n), 1e-9, "crowded");
+    }
+}
+
+/* Of 200 filters each. */
+static void real_rates_scatter_as_far_as_computed(void **state)
+{
+    (void)state;
+    static const struct recipe recipes[] = {
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 6, 7, 300, 0 },
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 31, 8, 1000, 0 },
+        { BLOOMFILE_BLOCKED, EMBEDDED, 512 * 300, 4, 40000, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 2880, 7, 300, 0 },
+        { BLOOMFILE_CLASSIC, EMBEDDED, 12960, 30, 300, 0 },
+    };
+    for (size_t r = 0; r < ROWS(recipes); r++) {
+        struct recipe recipe = recipes[r];
+        double sum = 0, squares = 0;
+        for (recipe.seed = 0; recipe.seed < 200; recipe.seed++) {
+            struct bytes image = image_from(recipe);
+            bloomfile *f;
+            struct bloomfile_measurement m = BLOOMFILE_MEASUREMENT_INIT;
+            assert_error(bloomfile_open_memory(&f, image.data, image.size, 0), 0);
+            assert_error(bloomfile_measure(f, &m), 0);
+            sum += m.fpr;
+            squares += m.fpr * m.fpr;
+            bloomfile_close(f);
+            free(image.data);
+        }
+        const double mean = sum / 200, deviation = sqrt(squares / 200 - mean * mean);
+        assert_close(deviation / mean,
+                     bloomfile_fpr_spread(recipe.layout, recipe.m, recipe.k, recipe.keys), 0.25,
+                     "spread");
+    }
+    assert_true(bloomfile_fpr_spread(BLOOMFILE_BLOCKED, 5120, 6, 0) == 0);
+    assert_true(bloomfile_fpr_spread(BLOOMFILE_BLOCKED, 512, 64, UINT64_MAX) == 0);
+    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_RIBBON, 5120, 0, 10)));
+    assert_true(isnan(bloomfile_fpr_spread(BLOOMFILE_CLASSIC, 0, 1, 1)));
+}
+
 static void further_keys_of_an_empty_body_are_all_its_keys(void **state)
 {
     (void)state;
@@ -247,6 +299,8 @@ int main(void)
         cmocka_unit_test(tiny_filters_have_the_enumerated_rate),
         cmocka_unit_test(classic_rates_are_the_mean_over_the_ones),
         cmocka_unit_test(blocked_rates_are_the_mean_over_the_keys_of_a_block),
+        cmocka_unit_test(low_rates_of_crowded_blocks_are_summed_to_nine_digits),
+        cmocka_unit_test(real_rates_scatter_as_far_as_computed),
         cmocka_unit_test(further_keys_of_an_empty_body_are_all_its_keys),
         cmocka_unit_test(large_filters_have_the_limit_s_rate),
         cmocka_unit_test(no_rate_is_above_1),

@@ -7,6 +7,9 @@
 
 #include "image/params.h"
 
+/* Rates that differ by less are equal: annex F. */
+static const double margin = 1.0 / (1 << 26);
+
 static uint64_t unit_of(uint32_t layout)
 {
     return layout == BLOOMFILE_BLOCKED ? 512 : 1;
@@ -34,7 +37,7 @@ static void as_many_bits_as_said_keep_the_rate_and_fewer_do_not(void **state)
                 assert_int_equal(m % unit_of(layout), 0);
                 assert_int_not_equal(m, 0);
                 uint32_t k = bloomfile_hashes_for(layout, m, counts[i]);
-                assert_true(bloomfile_fpr_for(layout, m, k, counts[i]) <= rates[r]);
+                assert_true(bloomfile_fpr_for(layout, m, k, counts[i]) <= rates[r] * (1 + margin));
                 if (fewer > 0)
                     assert_true(best_rate(layout, fewer * unit_of(layout), counts[i]) > rates[r]);
             }
@@ -49,7 +52,7 @@ static void as_many_bits_as_said_keep_the_rate_for_given_hashes(void **state)
         for (uint32_t k = 1; k <= 20; k++) {
             uint64_t m = bloomfile_bits_for(layout, 20000, 0.01, k);
             uint64_t units = m / unit_of(layout), fewer = units - units / 200 - 1;
-            assert_true(bloomfile_fpr_for(layout, m, k, 20000) <= 0.01);
+            assert_true(bloomfile_fpr_for(layout, m, k, 20000) <= 0.01 * (1 + margin));
             assert_true(bloomfile_fpr_for(layout, fewer * unit_of(layout), k, 20000) > 0.01);
         }
     }
@@ -163,8 +166,12 @@ static void large_sizes_have_many_divisors(void **state)
                 step++;
             if (step < ROWS(steps))
                 assert_true(divisors(units) >= steps[step].divisors);
-            if (units >= 200 * 720720) /* the largest number that is tried */
-                assert_int_equal(units % 720720, 0);
+            if (units > 201 * 720720) { /* 720720, and from there on its double again and again */
+                uint64_t multiple = 720720;
+                while (multiple * 402 < units)
+                    multiple *= 2;
+                assert_int_equal(units % multiple, 0);
+            }
         }
     }
 }
@@ -233,7 +240,7 @@ static void extreme_arguments_have_answers_that_keep_the_promise(void **state)
             assert_true(m <= BLOOMFILE_MAX_BITS);
             uint32_t k = bloomfile_hashes_for(layout, m, rows[i].n);
             assert_in_range(k, 1, BLOOMFILE_MAX_HASHES);
-            assert_true(bloomfile_fpr_for(layout, m, k, rows[i].n) <= rows[i].rate);
+            assert_true(bloomfile_fpr_for(layout, m, k, rows[i].n) <= rows[i].rate * (1 + margin));
         }
     }
 }
@@ -252,11 +259,11 @@ static void the_most_keys_that_fit_are_not_rounded_out_of_the_limits(void **stat
         }
         uint64_t m = bloomfile_bits_for(layout, fits, 0.5, 1);
         assert_in_range(m, BLOOMFILE_MAX_BITS - 1000000, BLOOMFILE_MAX_BITS);
-        assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5);
+        assert_true(bloomfile_fpr_for(layout, m, 1, fits) <= 0.5 * (1 + margin));
     }
-    /* Of 720720 the next multiple is beyond them, of 498960 it is not. */
+    /* Of 720720 * 2^9 the next multiple is beyond them, of 720720 * 2^8 it is not. */
     assert_int_equal(bloomfile_bits_for(BLOOMFILE_BLOCKED, 751210847354748928, 0.5, 1),
-                     1152921504458465280);
+                     1152921478826557440);
 }
 
 static void more_keys_than_bits_fill_a_filter(void **state)

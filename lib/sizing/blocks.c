@@ -6,54 +6,67 @@
 
 #include "format/probe.h"
 
-/* For empty blocks. */
-static void start(struct sizing_memo *rates, uint32_t k)
+/* For empty blocks, keys of k positions each, and absent keys of that many. */
+static void start(struct sizing_memo *rates, uint32_t k, uint32_t absent)
 {
     rates->known = 0;
     rates->room = SIZING_BLOCK_THROWS / k + 1;
-    rates_cover_start(&rates->cover, k, PROBE_BLOCK_BITS);
+    rates->throws = k;
+    rates_cover_start(&rates->cover, absent, PROBE_BLOCK_BITS);
 }
 
-static double block_rate(struct sizing_memo *rates, double keys)
+static double block_rate(void *memo, double keys)
 {
+    struct sizing_memo *rates = memo;
     if (keys >= rates->room)
         return 1;
     for (; rates->known <= keys; rates->known++) {
         rates->by_keys[rates->known] = rates->cover.uncovered[0];
-        rates_cover_throw(&rates->cover, rates->cover.k);
+        rates_cover_throw(&rates->cover, rates->throws);
     }
     return rates->by_keys[(uint32_t)keys];
 }
 
-/* The mean of the block's rate over Binomial(n, 1/blocks) keys, summed outward from its peak. */
 static double mean_rate(struct sizing_memo *rates, uint64_t blocks, uint64_t n)
 {
-    const double negligible = 1e-17;
-    double keys = (double)n, others = (double)(blocks - 1);
-    double peak = (double)(n / blocks);
-    if (blocks == 1 || peak >= 2 * SIZING_BLOCK_THROWS)
-        return block_rate(rates, blocks == 1 ? keys : peak);
-
-    double total = 1, sum = block_rate(rates, peak), weight = 1;
-    for (double j = peak; j < keys && weight > negligible; j++) {
-        weight *= (keys - j) / (j + 1) / others;
-        total += weight;
-        sum += weight * block_rate(rates, j + 1);
-    }
-    weight = 1;
-    for (double j = peak; j > 0 && weight > negligible; j--) {
-        weight *= j / (keys - j + 1) * others;
-        total += weight;
-        sum += weight * block_rate(rates, j - 1);
-    }
-    return sum / total;
+    if (blocks == 1 || n / blocks >= (uint64_t)2 * SIZING_BLOCK_THROWS)
+        return block_rate(rates, (double)(n / blocks));
+    return rates_mean(block_rate, rates, n, (double)(blocks - 1));
 }
 
 static double expected(struct sizing_memo *memo, uint64_t blocks, uint32_t k, uint64_t n)
 {
     if (memo->cover.k != k)
-        start(memo, k);
+        start(memo, k, k);
     return mean_rate(memo, blocks, n);
+}
+
+static double block_rate_by_keys(void *memo, double keys)
+{
+    return block_rate(memo, keys) * keys;
+}
+
+/* How much of a block's variance goes with its number of keys. That part cancels, as far as the
+ * rate is linear in it: keys that one block lacks are in another. */
+static double linear_variance(struct sizing_memo *rates, uint64_t blocks, uint64_t n, double rate)
+{
+    const double others = (double)(blocks - 1), keys = (double)n / (double)blocks;
+    const double product = rates_mean(block_rate_by_keys, rates, n, others) - keys * rate;
+    return product * product / (keys * others / (double)blocks);
+}
+
+/* Two absent keys of one block are both false positives with the mean of the square of its rate. */
+static double variance(uint64_t blocks, uint32_t k, uint64_t n)
+{
+    struct sizing_memo memo;
+    start(&memo, k, k);
+    const double rate = mean_rate(&memo, blocks, n);
+    if (rate <= 0 || rate >= 1)
+        return 0;
+    const double linear = blocks > 1 ? linear_variance(&memo, blocks, n, rate) : 0;
+    start(&memo, k, 2 * k);
+    const double square = mean_rate(&memo, blocks, n);
+    return fmax(0, (square - linear) / rate / rate - 1) / (double)blocks;
 }
 
 static double measured(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513])
@@ -98,7 +111,7 @@ static double after(uint64_t m, uint32_t k, uint64_t unused, const uint64_t bloc
     (void)unused;
     const uint64_t count = m / PROBE_BLOCK_BITS;
     struct sizing_memo memo;
-    start(&memo, k);
+    start(&memo, k, k);
     for (uint32_t u = 0; u <= k; u++)
         memo.cover.uncovered[u] = 0;
     for (unsigned ones = 0; ones <= PROBE_BLOCK_BITS; ones++)
@@ -123,6 +136,7 @@ static double standard_error(uint64_t m, uint32_t k, uint64_t ones, const uint64
 
 const struct sizing rates_of_blocks = {
     .expected = expected,
+    .variance = variance,
     .measured = measured,
     .estimated_keys = estimated_keys,
     .after = after,

@@ -5,12 +5,15 @@
 
 #include <bloomfile.h>
 
-/* The chain of sizing/rates.h. uncovered[u]: the probability that u of the absent key's cells are
- * still uncovered. */
+/* Two absent keys together have so many positions. */
+#define SIZING_MAX_PROBES (2 * BLOOMFILE_MAX_HASHES)
+
+/* The chain of sizing/rates.h. uncovered[u]: the probability that u of the cells of one absent key,
+ * or of two together, are still uncovered. */
 struct rates_cover {
-    double uncovered[BLOOMFILE_MAX_HASHES + 2];
+    double uncovered[SIZING_MAX_PROBES + 2];
     double cells;
-    uint32_t k;
+    uint32_t k; /* positions of the absent key or keys */
 };
 
 /* Beyond this many probes a block counts as full, which errs on the safe side. */
@@ -20,6 +23,7 @@ struct rates_cover {
 struct sizing_memo {
     double by_keys[SIZING_BLOCK_THROWS + 1];
     uint32_t known, room;
+    uint32_t throws;          /* of each key that is in the block */
     struct rates_cover cover; /* of k 0: nothing is known */
 };
 
@@ -28,6 +32,9 @@ struct sizing_memo {
 struct sizing {
     /* The expected rate of n keys in that many units, digests apart. */
     double (*expected)(struct sizing_memo *memo, uint64_t units, uint32_t k, uint64_t n);
+    /* The variance of the real rate among filters of n random keys, divided by the square of the
+     * expected rate. */
+    double (*variance)(uint64_t units, uint32_t k, uint64_t n);
     /* The real rate of a body. */
     double (*measured)(uint64_t m, uint32_t k, uint64_t ones, const uint64_t blocks[513]);
     /* n estimated from the ones (Swamidass & Baldi 2007). Infinite if all bits are one. */

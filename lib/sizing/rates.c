@@ -13,6 +13,27 @@ void rates_cover_start(struct rates_cover *c, uint32_t k, double cells)
     }
 }
 
+/* Summed outward from the peak. Above it the weights fall, while the rates may rise by many orders
+ * of magnitude: what is left out is compared with the sum, not with the weights. */
+double rates_mean(double (*rate)(void *unit, double keys), void *unit, uint64_t n, double others)
+{
+    const double negligible = 1e-17, keys = (double)n;
+    const double peak = (double)(uint64_t)(keys / (1 + others));
+    double total = 1, sum = rate(unit, peak), weight = 1;
+    for (double j = peak; j < keys && weight > negligible * sum; j++) {
+        weight *= (keys - j) / (j + 1) / others;
+        total += weight;
+        sum += weight * rate(unit, j + 1);
+    }
+    weight = 1;
+    for (double j = peak; j > 0 && weight > negligible; j--) {
+        weight *= j / (keys - j + 1) * others;
+        total += weight;
+        sum += weight * rate(unit, j - 1);
+    }
+    return sum / total;
+}
+
 double rates_power(double x, uint32_t n)
 {
     double result = 1;

@@ -49,6 +49,10 @@ static inline void rates_cover_throw(struct rates_cover *c, uint64_t times)
                 c->uncovered[u] * (1 - u / c->cells) + c->uncovered[u + 1] * ((u + 1) / c->cells);
 }
 
+/* The mean of a unit's rate over the number of keys in it, which is binomial: n trials, and that
+ * many units besides this one for each of them. rate() grows with the keys, up to 1. */
+double rates_mean(double (*rate)(void *unit, double keys), void *unit, uint64_t n, double others);
+
 double rates_power(double x, uint32_t n);
 
 /* e^-x and 1 - e^-x for x >= 0; libm differs between machines in the last bit. */

@@ -42,29 +42,18 @@ static double rate_of_keys(double keys, unsigned words)
     return now + (next - now) * fmin(further - whole, 1);
 }
 
-/* The mean over Binomial(n, lines / all) keys, summed outward from its peak. */
+static double rate_in_page(void *words, double keys)
+{
+    return rate_of_keys(keys, *(const unsigned *)words);
+}
+
+/* Of a page with that many of all lines. */
 static double mean_rate(unsigned lines, uint64_t all, uint64_t n)
 {
-    const double negligible = 1e-17, keys = (double)n;
-    const double odds = (double)lines / (double)(all - lines);
-    const unsigned words = ribbon_words(lines);
+    unsigned words = ribbon_words(lines);
     if (lines == all)
-        return rate_of_keys(keys, words);
-
-    const double peak = (double)(uint64_t)(keys * ((double)lines / (double)all));
-    double total = 1, sum = rate_of_keys(peak, words), weight = 1;
-    for (double j = peak; j < keys && weight > negligible; j++) {
-        weight *= (keys - j) / (j + 1) * odds;
-        total += weight;
-        sum += weight * rate_of_keys(j + 1, words);
-    }
-    weight = 1;
-    for (double j = peak; j > 0 && weight > negligible; j--) {
-        weight *= j / (keys - j + 1) / odds;
-        total += weight;
-        sum += weight * rate_of_keys(j - 1, words);
-    }
-    return sum / total;
+        return rate_of_keys((double)n, words);
+    return rates_mean(rate_in_page, &words, n, (double)(all - lines) / lines);
 }
 
 static double expected(struct sizing_memo *unused, uint64_t lines, uint32_t k, uint64_t n)

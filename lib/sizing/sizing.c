@@ -11,6 +11,15 @@
 
 #define K_LOOKAHEAD 3 /* size and rate have one valley over k; integers make it bumpy */
 
+/* Rates that differ by less are equal, so that programs which compute them to nine digits choose
+ * the same sizes. */
+static const double margin = 1.0 / (1 << 26);
+
+/* The highest rate that sizes of the layout ribbon aim at: a page has two columns at least, or
+ * answers "maybe" to all, so a rate near 1/4 leaves no room for pages with more keys than the
+ * average. */
+static const double ribbon_most = 0.24;
+
 static const struct sizing *const layouts[LAYOUT_END] = {
     [BLOOMFILE_BLOCKED] = &rates_of_blocks,
     [BLOOMFILE_CLASSIC] = &rates_of_cells,
@@ -41,15 +50,16 @@ static uint64_t least_units(uint32_t layout, uint64_t n, double p, uint32_t k, u
 {
     struct sizing_memo memo;
     memo.cover.k = 0;
-    if (limit == 0 || expected_rate(layout, &memo, limit, k, n) > p)
+    const double most = p * (1 + margin);
+    if (limit == 0 || expected_rate(layout, &memo, limit, k, n) > most)
         return limit + 1;
     uint64_t high = limit;
-    while (high > 1 && expected_rate(layout, &memo, high / 2, k, n) <= p)
+    while (high > 1 && expected_rate(layout, &memo, high / 2, k, n) <= most)
         high /= 2;
     uint64_t low = high / 2;
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (expected_rate(layout, &memo, middle, k, n) > p)
+        if (expected_rate(layout, &memo, middle, k, n) > most)
             low = middle;
         else
             high = middle;
@@ -63,7 +73,8 @@ static uint64_t missing_to_multiple(uint64_t x, uint64_t of)
 }
 
 /* A filter folds by every divisor of its units: round up to a multiple of the largest highly
- * composite number (OEIS A002182) that costs at most 0.5 %, and no more than the limit. */
+ * composite number (OEIS A002182), or 2^i times the last of them, that costs at most 0.5 %, and no
+ * more than the limit. */
 static uint64_t round_for_folding(uint64_t units, uint64_t limit)
 {
     static const uint32_t highly_composite[] = {
@@ -74,15 +85,19 @@ static uint64_t round_for_folding(uint64_t units, uint64_t limit)
     };
     const uint64_t most = units / 200 < limit - units ? units / 200 : limit - units;
     unsigned i = sizeof highly_composite / sizeof highly_composite[0] - 1;
-    while (missing_to_multiple(units, highly_composite[i]) > most)
-        i--; /* ends at 1 */
-    return units + missing_to_multiple(units, highly_composite[i]);
+    const uint64_t last = highly_composite[i];
+    uint64_t step = last;
+    while (step <= units)
+        step *= 2;
+    while (missing_to_multiple(units, step) > most)
+        step = step > last ? step / 2 : highly_composite[--i]; /* ends at 1 */
+    return units + missing_to_multiple(units, step);
 }
 
 /* There is no k to choose, and no folding. */
 static uint64_t solved_bits(uint32_t layout, uint64_t n, double p, uint64_t limit)
 {
-    const uint64_t units = least_units(layout, n, p, 0, limit);
+    const uint64_t units = least_units(layout, n, fmin(p, ribbon_most), 0, limit);
     return units <= limit ? units * layout_of(layout)->unit_cells : 0;
 }
 
@@ -137,6 +152,15 @@ double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t hashes, uint64
     return expected_rate(layout, &memo, geometry_units_of(layout, bits), hashes, n);
 }
 
+double bloomfile_fpr_spread(uint32_t layout, uint64_t bits, uint32_t hashes, uint64_t n)
+{
+    if (layout == 0)
+        layout = LAYOUT_DEFAULT;
+    if (isnan(bloomfile_fpr_for(layout, bits, hashes, n)) || layouts[layout]->variance == NULL)
+        return NAN;
+    return sqrt(layouts[layout]->variance(geometry_units_of(layout, bits), hashes, n));
+}
+
 uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
 {
     uint32_t best_k = 0;
@@ -147,7 +171,7 @@ uint32_t bloomfile_hashes_for(uint32_t layout, uint64_t bits, uint64_t n)
         double rate = bloomfile_fpr_for(layout, bits, k, n);
         if (isnan(rate))
             return 0;
-        if (best_k == 0 || rate < best) {
+        if (best_k == 0 || rate < best * (1 - margin)) {
             best = rate;
             best_k = k;
         }

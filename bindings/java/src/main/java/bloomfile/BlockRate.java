@@ -27,22 +27,22 @@ final class BlockRate {
             if (OF[k] == null) {
                 OF[k] = new BlockRate(k);
             }
-            return blocks == 1 ? OF[k].inBlock(n) : OF[k].mean(blocks, n);
+            return blocks == 1 || n / blocks >= 2 * FULL ? OF[k].inBlock(n / blocks) : OF[k].mean(blocks, n);
         }
     }
 
-    /** The mean over the binomial distribution of n keys on a block, from its peak outwards. */
+    /**
+     * The mean over the binomial distribution of n keys on a block, from its peak outwards. Above it the weights fall, while
+     * the rates may rise by many orders of magnitude: what is left out is compared with the sum.
+     */
     private double mean(long blocks, long n) {
         double others = blocks - 1;
         double keys = n;
-        double peak = n / blocks;
-        if (peak >= 2 * FULL) {
-            return 1;
-        }
+        double peak = (long) (keys / (1 + others));
         double total = 1;
         double sum = inBlock(peak);
         double weight = 1;
-        for (double j = peak; j < keys && weight > NEGLIGIBLE; j++) {
+        for (double j = peak; j < keys && weight > NEGLIGIBLE * sum; j++) {
             weight *= (keys - j) / (j + 1) / others;
             total += weight;
             sum += weight * inBlock(j + 1);

@@ -2,10 +2,12 @@
 package bloomfile;
 
 /**
- * Which m and k a filter gets: annex F of the specification. Rates are computed by + - * / alone, and sizes searched, in the
- * order of the C library: then rates that differ from p in the last digit, or not at all, do so in both.
+ * Which m and k a filter gets: annex F of the specification. Rates are computed by + - * / alone, in the order of the C
+ * library, so that they are equal to the last digit.
  */
 final class Sizing {
+    /** Rates that differ by less are equal. */
+    private static final double MARGIN = 0x1p-26;
     /** Highly composite numbers: m (blocked: N) is a multiple of one, so that a filter folds in many ways. */
     private static final long[] COMPOSITE = {1, 2, 4, 6, 12, 24, 36, 48, 60, 120, 180, 240, 360, 720, 840, 1260, 1680, 2520,
         5040, 7560, 10080, 15120, 20160, 25200, 27720, 45360, 50400, 55440, 83160, 110880, 166320, 221760, 277200, 332640,
@@ -64,17 +66,18 @@ final class Sizing {
     /** The smallest number of blocks (cells) that keeps the rate; one above {@code limit} if that is too few. */
     private static long smallest(Layout layout, long n, double fpr, int k, long limit) {
         long unit = unit(layout);
-        if (limit == 0 || rate(layout, limit * unit, n, k) > fpr) {
+        double most = fpr * (1 + MARGIN);
+        if (limit == 0 || rate(layout, limit * unit, n, k) > most) {
             return limit + 1;
         }
         long high = limit;
-        while (high > 1 && rate(layout, high / 2 * unit, n, k) <= fpr) {
+        while (high > 1 && rate(layout, high / 2 * unit, n, k) <= most) {
             high /= 2;
         }
         long low = high / 2;
         while (high - low > 1) {
             long middle = low + (high - low) / 2;
-            if (rate(layout, middle * unit, n, k) > fpr) {
+            if (rate(layout, middle * unit, n, k) > most) {
                 low = middle;
             } else {
                 high = middle;
@@ -83,16 +86,21 @@ final class Sizing {
         return high;
     }
 
-    /** The next multiple of the greatest highly composite number that is near enough. */
+    /** The next multiple of the greatest highly composite number, or 2^i times the last of them, that is near enough. */
     static long rounded(long cells, long most) {
-        for (int i = COMPOSITE.length - 1; i > 0; i--) {
-            long step = COMPOSITE[i];
+        int i = COMPOSITE.length - 1;
+        long last = COMPOSITE[i];
+        long step = last;
+        while (step <= cells) {
+            step *= 2;
+        }
+        while (true) {
             long multiple = (cells + step - 1) / step * step;
             if (multiple - cells <= cells / PART && multiple <= most) {
                 return multiple;
             }
+            step = step > last ? step / 2 : COMPOSITE[--i];
         }
-        return cells;
     }
 
     /** The k that gives the lowest rate. */
@@ -101,7 +109,7 @@ final class Sizing {
         double lowest = 2;
         for (int k = 1; k <= Header.MAX_HASHES && (best == 0 || k <= best + IN_VAIN); k++) {
             double rate = rate(layout, m, n, k);
-            if (rate < lowest) {
+            if (rate < lowest * (1 - MARGIN)) {
                 lowest = rate;
                 best = k;
             }

@@ -29,6 +29,14 @@ public class SizingTest {
         }
     }
 
+    @Test
+    public void rateVectors() {
+        for (Spec.Vector v : Spec.vectors("rate")) {
+            double rate = Sizing.rate(v.layout(), v.number("m"), v.number("n"), v.integer("k"));
+            assertEquals(v.line, 1, rate / Double.parseDouble(v.answer[0]), 1e-9);
+        }
+    }
+
     /** Rates that are known in closed form. */
     @Test
     public void rates() {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which m and k the C library chooses: SizingTest.java compares it with the library for Java. Each
- * line of standard input has a layout, n, a rate, m if that is 0, and k or 0. For each, one line:
- * m, k and the rate to expect; or "none".
+ * Which m and k the C library chooses: tests compare it with the library for Java and with the
+ * second implementation in Python. Each line of standard input has a layout, n, a rate, m if that
+ * is 0, and k or 0. For each, one line: m, k and the rate to expect; or "none".
  */
 #include <bloomfile_inspect.h>
 #include <inttypes.h>

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Sizes and rates of annex F: the C library, the second implementation in Python (tests/spec_sizes.py) and the vectors of the
+text agree. CASES in the environment: how many random cases."""
+
+import os
+import random
+import subprocess
+import sys
+import unittest
+
+from support import SOURCE_ROOT
+
+sys.path.insert(0, str(SOURCE_ROOT / "tests"))
+import spec_sizes  # noqa: E402
+
+NUMBERS = {"blocked": 1, "classic": 2, "counting": 3}
+CASES = int(os.environ.get("CASES", 50))
+
+
+def vectors(kind):
+    """Layout, pairs and answer of each."""
+    for line in (SOURCE_ROOT / "format-spec.md").read_text().splitlines():
+        if line.startswith(kind + " ") and " : " in line:
+            words, answer = line.split(" : ")
+            layout, *pairs = words.split()[1:]
+            yield layout, dict(pair.split("=") for pair in pairs), answer.split()
+
+
+class Library:
+    """The C library's answers."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([os.environ["SIZES_CHOSEN"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+    def size(self, layout, n, p=0.0, m=0, k=0):
+        """m, k and rate, or None."""
+        print(NUMBERS[layout], n, p.hex(), m, k, file=self.process.stdin, flush=True)
+        answer = self.process.stdout.readline().split()
+        return None if answer == ["none"] else (int(answer[0]), int(answer[1]), float.fromhex(answer[2]))
+
+
+class SizesTest(unittest.TestCase):
+    def assert_rate(self, rate, expected, what):
+        self.assertLessEqual(abs(rate - expected), 2e-9 * expected, what)
+
+    def assert_size(self, library, layout, n, p=0.0, m=0, k=0):
+        what = f"{layout} n={n} p={p!r} m={m} k={k}"
+        unit = 512 if layout == "blocked" else 1
+        theirs = library.size(layout, n, p, -(-m // unit) * unit, k)
+        ours = spec_sizes.size_given(layout, n, m, k) if m else spec_sizes.size(layout, n, p, k)
+        self.assertEqual(theirs and theirs[:2], ours, what)
+        if ours:
+            self.assert_rate(theirs[2], spec_sizes.rate(layout, n, *ours), what)
+        return ours
+
+    def test_both_give_the_rates_of_the_vectors(self):
+        with Library() as library:
+            for layout, pairs, (answer,) in vectors("rate"):
+                n, m, k = (int(pairs[name]) for name in ("n", "m", "k"))
+                self.assert_rate(library.size(layout, n, m=m, k=k)[2], float(answer), pairs)
+                self.assert_rate(spec_sizes.rate(layout, n, m, k), float(answer), pairs)
+
+    def test_both_choose_the_sizes_of_the_vectors(self):
+        with Library() as library:
+            for layout, pairs, answer in vectors("size"):
+                size = self.assert_size(library, layout, int(pairs["n"]), float(pairs.get("fpr", 0)),
+                                        int(pairs.get("m", 0)), int(pairs.get("k", 0)))
+                self.assertEqual(list(size), [int(number) for number in answer], pairs)
+
+    def test_both_choose_the_same_sizes_by_chance(self):
+        source = random.Random(int(os.environ.get("SEED", 1)))
+        with Library() as library:
+            for _ in range(CASES):
+                layout = source.choice(list(NUMBERS))
+                n = 1 + int(2 ** (source.random() * 59))
+                self.assert_size(library, layout, n, p=10 ** (-12 * source.random()) / 2, k=source.choice([0, source.randint(1, 64)]))
+                self.assert_size(library, layout, n, m=1 + int(2 ** (source.random() * 60)))
+
+    def test_both_choose_the_same_k_where_rates_vanish(self):
+        """Below n / 2^64 many k have nearly the same rate, and few crowded blocks make it up."""
+        source = random.Random(int(os.environ.get("SEED", 1)))
+        with Library() as library:
+            for _ in range(CASES):
+                layout = source.choice(["blocked", "blocked", "classic"])
+                n = source.randint(1, 200)
+                self.assert_size(library, layout, n, m=512 * source.randint(1, 8000))
+                self.assert_size(library, layout, n, p=n / 2 ** 64 * (1 + 100 * source.random()))
+
+
+if __name__ == "__main__":
+    unittest.main()

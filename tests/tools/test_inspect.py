@@ -420,6 +420,17 @@ class Verdicts(InspectTest):
         self.create("-q", "-m", 1024, "-p", "0.0001", stdin=lines(*numbered(300)))
         self.assertIn("rate not kept", self.verdict("filter.bloom"))
 
+    def test_low_rates_of_sound_filters_are_kept_whatever_the_seed(self):
+        """A few crowded blocks make up such a rate, so it scatters by half."""
+        keys = lines(*numbered(100_000))
+        for seed in range(40):
+            self.create("-q", "-f", "-p", "1e-9", "-s", seed, stdin=keys)
+            self.assertEqual(self.verdict("filter.bloom"), "healthy header and fill, body not verified", seed)
+
+    def test_a_filter_with_bits_for_half_of_its_keys_does_not_keep_a_low_rate(self):
+        self.create("-q", "-m", 804_864, "-k", 22, "-p", "1e-9", "-n", 20_000, stdin=lines(*numbered(20_000)))
+        self.assertIn("rate not kept", self.verdict("filter.bloom"))
+
     def test_not_a_filter(self):
         for name, words in (("empty", "empty"), ("text", "not a filter file"),
                             ("zeros", "not a filter file"), ("version-2", "newer format"),

@@ -7,9 +7,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* A real rate up to this many times the promised one is no broken promise. Nor is what chance does
- * to a filter of few keys, up to this many standard deviations, unless it has more keys than
- * planned. */
+/* A real rate up to this many times the promised rate keeps the promise. So does what chance does
+ * to a single filter, up to this many standard deviations, unless it has more keys than planned. */
 static const double tolerance = 1.1, deviations = 4;
 
 /* Between two things there are to say. */
@@ -19,21 +18,15 @@ static void also(struct inspect_report *r)
         verdict_add(r, "; ");
 }
 
-/* The relative standard deviation of the rate of filters with as many random keys: how far the ones
- * scatter, and for blocked how far the number of keys in a block does, times the slope of the rate.
- */
-static double chance_of_rate(const struct bloomfile_info *info, double fill)
+/* The relative standard deviation of the real rate, had the filter as many keys as planned; fewer
+ * set fewer bits. A slice has its share of them. */
+static double chance_of_rate(const struct bloomfile_info *info)
 {
-    const double block = bloomfile_traits_of(info->layout)->unit_cells, k = info->hashes;
-    if (fill <= 0 || fill >= 1)
-        return 0;
-    double per_bit = -log1p(-fill), slope = k / fill;
-    double place = (1 - fill) * (1 - (1 + per_bit) * (1 - fill));
-    double bits = (double)info->bits;
-    if (block == 1)
-        return slope * sqrt(place / bits);
-    double key = k * (1 - fill) / block, keys_in_block = per_bit * block / k;
-    return slope * sqrt((place / block + key * key * keys_in_block) * block / bits);
+    const double block = bloomfile_traits_of(info->layout)->unit_cells;
+    const double whole = (double)info->whole_blocks * block;
+    const double share = whole > 0 ? (double)info->bits / whole : 1;
+    const double keys = fmax(1, (double)info->capacity * share);
+    return bloomfile_fpr_spread(info->layout, info->bits, info->hashes, (uint64_t)keys);
 }
 
 /* The same of a layout that is solved. The rate of a page is 2^-columns, and the columns are so
@@ -54,15 +47,16 @@ static double chance_of_all(const struct inspect_report *r)
     if (r->solution.pages > 0)
         return chance_of_pages(r);
     for (size_t i = 0; i < r->layer_count; i++)
-        most = fmax(most, chance_of_rate(&r->layers[i].info, r->layers[i].measure.fill));
-    return r->layer_count > 0 ? most : chance_of_rate(&r->info, r->measure.fill);
+        most = fmax(most, chance_of_rate(&r->layers[i].info));
+    return r->layer_count > 0 ? most : chance_of_rate(&r->info);
 }
 
 /* Rates of small filters scatter about as a log-normal variable does. */
 static bool rate_is_kept(const struct inspect_report *r, bool crowded)
 {
-    double chance = crowded ? 0 : deviations * chance_of_all(r);
-    return r->measure.fpr <= r->info.fpr * tolerance * exp(chance);
+    const double spread = crowded ? 0 : chance_of_all(r);
+    return r->measure.fpr <=
+           r->info.fpr * tolerance * exp(deviations * sqrt(log1p(spread * spread)));
 }
 
 /* An overfull live filter takes most new keys for old ones, and does not count these. */

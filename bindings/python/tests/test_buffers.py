@@ -551,6 +551,12 @@ class Answers(Case):
         self.assertRaises(TypeError, bloomfile.hash_many, ["a", "b", 5], out=out)
         self.assertEqual(out.tolist(), [7] * 3)
 
+    def test_an_out_of_the_wrong_size_is_an_error_that_says_why(self):
+        for keys in ["a"], iter(["a"]):
+            self.assertRaisesRegex(ValueError, "9 bytes, not a multiple of 8", bloomfile.hash_many, keys, out=bytearray(9))
+        for keys in ["a"], iter(["a"]):
+            self.assertRaisesRegex(ValueError, "room for 2 answers.* 1 key", bloomfile.hash_many, keys, out=bytearray(16))
+
     def test_hash_many(self):
         expected = array.array("Q", [bloomfile.hash(key, 3) for key in self.asked])
         self.assertEqual(bloomfile.hash_many(self.asked, 3), expected.tobytes())

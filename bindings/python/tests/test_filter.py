@@ -133,6 +133,50 @@ class Building(Case):
             bloomfile.Builder(label="x" * 113)
         self.assertIsNone(raised.exception.asked)
 
+    def test_invalid_parameters_are_named(self):
+        f, path = self.build(), self.folder / "new"
+        builder, live = bloomfile.Builder, lambda **params: bloomfile.LiveFilter.create(path, 1000, **params)
+        for said, call in (
+                ("threads=1025", lambda: builder(threads=1025)), ("framing=0", lambda: builder(framing=0)),
+                ("slice=3", lambda: builder(capacity=10**6, slice=3, slices=3)), ("framing=0", lambda: live(framing=0)),
+                ("slices=70000", lambda: builder(capacity=5, slices=70000)), ("every=5, only with generations", lambda: live(every=5)),
+                ("every=5, only with generations", lambda: live(every=5, grow=True)), ("generations=2000", lambda: live(generations=2000)),
+                ("bits=512, not with grow", lambda: live(bits=512, grow=True)), ("hashes=3, not with grow", lambda: live(hashes=3, grow=True)),
+                ("threads=1025", lambda: f.verify(1025)), ("threads=1025", lambda: bloomfile.delta(path, f, f, threads=1025)),
+                ("threads=1025", lambda: bloomfile.patch(path, f, self.path, threads=1025)),
+                ("srcs is empty", lambda: bloomfile.merge(path, [])), ("slices is empty", lambda: bloomfile.join(path, [])),
+                ("max_fpr=2.0", lambda: bloomfile.merge(path, [f, f], max_fpr=2)), (f"keys={1 << 61}", lambda: bloomfile.merge(
+                    path, [f, f], keys=1 << 61)), ("factor=7", lambda: bloomfile.fold(path, f, 7))):
+            with self.subTest(said), self.assertRaises(bloomfile.Error) as raised:
+                call()
+            self.assertIn(said, str(raised.exception))
+        self.assertIsNone(f.status)
+        self.assertFalse(path.exists())
+
+    def test_a_name_that_is_not_utf_8_is_printed_escaped(self):
+        """The text of each error and warning has UTF-8, and the path in it is what opens the file."""
+        path, keys = os.fsencode(self.folder) + b"/a\xff.bloom", [str(i) for i in range(1000)]
+        with self.assertWarnsRegex(UserWarning, r"a\\udcff.bloom: 1000 keys") as warned:
+            bloomfile.build(path, keys, capacity=10).close()
+        texts = [str(warned.warning)]
+        with self.assertRaises(ValueError) as raised:
+            bloomfile.build(path, [], replace=True)
+        texts.append(str(raised.exception))
+        with open(path, "r+b") as file:
+            file.seek(4096)
+            file.write(bytes(100))
+        for name in path, os.fsdecode(path):
+            with self.assertWarns(bloomfile.DamageWarning) as warned, bloomfile.Filter(name) as f:
+                f.contains_many(keys)
+            texts.append(str(warned.warning))
+            with bloomfile.Filter(name) as f:
+                self.assertRaises(errors.EPAGE, f.verify)
+                texts.append(str(f.status))
+                self.assertEqual(f.status.path, os.fsdecode(path))
+        for text in texts:
+            self.assertIn(r"a\udcff.bloom", text)
+            text.encode()
+
     def test_a_builder_counts_finishes_and_goes_on(self):
         with bloomfile.Builder(0.01) as b:
             b.add("a")
@@ -351,7 +395,7 @@ class Damage(Case):
             f = bloomfile.Filter(self.path)
             f.contains_many(str(i) for i in range(100000))
             return f
-        with self.assertWarnsRegex(bloomfile.DamageWarning, "test.bloom: a page of the body is damaged.*, and nobody asked for status"):
+        with self.assertWarnsRegex(bloomfile.DamageWarning, "test.bloom: a page of the body is damaged.*its status was not read"):
             ask().close()
         with self.assertWarns(bloomfile.DamageWarning):
             with ask():

@@ -74,6 +74,23 @@ class Misuse(Case):
                 bloomfile.build(self.folder / "lines", file, framing="lines")
         bloomfile.build(self.folder / "lines", (line.rstrip("\n") for line in io.StringIO("apple\npear\n"))).close()
 
+    def test_an_object_that_is_opened_by_its_keys(self):
+        """Its seed was not known when the batch began."""
+        self.build(["a"], seed=5, replace=True)
+
+        def keys(opened, *arguments, **params):
+            opened.__init__(*arguments, **params)
+            yield "a"
+        f, out = bloomfile.Filter.__new__(bloomfile.Filter), bytearray(1)
+        self.assertRaisesRegex(ValueError, "never opened", f.contains_many, keys(f, self.path), out=out)
+        self.assertEqual(out, b"\1")
+        bloomfile.LiveFilter.create(self.folder / "live", 10, seed=5).close()
+        live = bloomfile.LiveFilter.__new__(bloomfile.LiveFilter)
+        self.assertRaisesRegex(ValueError, "never opened", live.add_many, keys(live, self.folder / "live"))
+        b = bloomfile.Builder.__new__(bloomfile.Builder)
+        self.assertRaisesRegex(ValueError, "never opened", b.add_many, keys(b, seed=5))
+        live.close()
+
     def test_an_object_is_made_once(self):
         """Also if several threads try at the same time."""
         for _ in range(200):

@@ -59,7 +59,7 @@ def _is_worth_keeping(path):
 
 def _check_not_empty(path, keys):
     if keys == 0:
-        raise ValueError(f"cannot replace {_os.fsdecode(path)}: there were no keys (did what makes them fail?), and it is no empty "
+        raise ValueError(f"cannot replace {errors._printable(_os.fsdecode(path))}: there were no keys (did what makes them fail?), and it is no empty "
                          "filter (allow_empty=True replaces it)")
 
 
@@ -84,7 +84,7 @@ def _warn_if_too_many(path, info):
     promised = info.fpr or fpr_for(whole, info.hashes, info.capacity, info.layout)
     rate = fpr_for(info.bits, info.hashes, info.keys, info.layout)
     if rate > promised:
-        _warnings.warn(f"{path}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",
+        _warnings.warn(f"{errors._printable(path)}: {info.keys} keys are in a filter for {room:.0f}: its rate is {rate:.2g}, not {promised:.2g}",
                        stacklevel=4)
 
 

@@ -28,6 +28,7 @@ from dask.optimization import fuse
 
 from . import (Builder, DamageWarning, Filter, _check_not_empty, _checked, _is_worth_keeping, bits_for, hash_many, hash_records,
                inspect, join, slice_of, split_digests)
+from .errors import _printable
 
 __all__ = ["build", "contains"]
 
@@ -264,7 +265,7 @@ def _check(params):
 
 def _publish(path, files, bits, replace):
     if inspect(files[0]).info.whole_blocks * 512 != bits:
-        raise RuntimeError(f"{path}: keys were shared out for {bits} bits, and the slices are of another filter")
+        raise RuntimeError(f"{_printable(path)}: keys were shared out for {bits} bits, and the slices are of another filter")
     join(path, files, replace=replace)
 
 
@@ -316,7 +317,7 @@ def build(keys, path, fpr=None, *, capacity=None, column=None, slices=None, repl
         files = dask.compute(*graph.delayed(made))
         keys = sum(inspect(file).info.keys for file in files)
         if count is not None and keys != count:
-            raise RuntimeError(f"{path}: {count} keys were counted, and the slices have another number; are there other keys "
+            raise RuntimeError(f"{_printable(path)}: {count} keys were counted, and the slices have another number; are there other keys "
                                "each time that partitions are read?")
         if replace and not allow_empty and _is_worth_keeping(path):
             _check_not_empty(path, keys)

@@ -7,6 +7,11 @@ doc/errors.md has cause and remedy of each. What the system refuses is OSError, 
 from bloomfile import _core
 
 
+def _printable(path):
+    """The name of a file as text that every stream takes: bytes that are not UTF-8 as escapes, those of repr()."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 class Error(Exception):
     """A filter that is damaged, not understood, or does not allow what was asked for."""
 
@@ -23,7 +28,7 @@ class Error(Exception):
         self.asked = None  # the parameter that is refused, as text
 
     def __str__(self):
-        text = self.text if self.path is None else f"{self.path}: {self.text}"
+        text = self.text if self.path is None else f"{_printable(self.path)}: {self.text}"
         if self.page is not None:
             text += f", page {self.page}"
         elif self.field is not None:

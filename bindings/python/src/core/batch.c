@@ -12,12 +12,23 @@
 #define AHEAD 24     /* keys: so far before one is hashed, its lines are requested */
 #define CHUNK 32768u /* keys: a thread may wait 5 ms for the GIL, so not too few */
 
+/* A handle that is opened later, by the keys' own iterator for example, may have another seed. */
+static bool is_open(const struct taker *taker)
+{
+    if (taker->turn == NULL || taker->open)
+        return true;
+    PyErr_SetString(PyExc_ValueError, "it is closed, or was never opened");
+    return false;
+}
+
 PyObject *batch_source(const struct taker *taker, struct source *source, PyObject *out)
 {
     struct output output;
     PyObject *result = NULL;
     output_none(&output);
-    if (taker->width == 0 || output_begin(&output, out, source->n, taker->width)) {
+    if (!is_open(taker)) {
+        output_fail(out, taker->width);
+    } else if (taker->width == 0 || output_begin(&output, out, source->n, taker->width)) {
         const bool apart =
             !output.given || !source_overlaps(source, output.bytes, (size_t)output.view.len);
         if (apart)
@@ -117,6 +128,8 @@ static PyObject *batch_objects(const struct taker *taker, struct objects *o, PyO
 PyObject *batch_keys(const struct taker *taker, PyObject *keys, PyObject *out)
 {
     struct objects o = { 0 };
+    if (!is_open(taker))
+        return output_fail(out, taker->width);
     if (PyList_CheckExact(keys) || PyTuple_CheckExact(keys)) { /* others may iterate otherwise */
         o.list = keys;
         o.tuple = PyTuple_CheckExact(keys);

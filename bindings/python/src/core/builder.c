@@ -17,7 +17,7 @@ struct builder {
     struct state *state;
     uint64_t seed;
     unsigned born;    /* where it was made; 0: not yet */
-    unsigned batches; /* that have begun and not ended, of all threads */
+    unsigned batches; /* that have begun and not ended: keys are still to come */
     bool crowd;       /* threads may add at once */
     bool cut;         /* an exception ended a batch: keys may be missing */
 };
@@ -100,6 +100,7 @@ static struct taker taker_of(struct builder *self)
 {
     return (struct taker){ .take = take,
                            .turn = &self->turn,
+                           .open = self->turn.handle != NULL,
                            .kind = self->crowd ? TURN_SHARED : TURN_ALONE,
                            .born = self->born,
                            .seed = self->seed,
@@ -132,7 +133,6 @@ static PyObject *add_digest(struct builder *self, PyObject *object)
     return convert_u64(object, &digest) ? add_one(self, digest) : NULL;
 }
 
-/* A batch whose keys, or the next ones of its iterator, are still to come. */
 typedef PyObject *(*batch)(const struct taker *, PyObject *, PyObject *);
 
 static PyObject *run(struct builder *self, batch how, PyObject *args, PyObject *keywords)

@@ -21,6 +21,7 @@ struct work {
     struct turn **turns;
     const bloomfile **filters;
     PyObject *sources; /* a tuple */
+    PyObject *asked;   /* a parameter that may be refused, as text; or NULL */
 };
 
 /* Filters only. */
@@ -86,7 +87,12 @@ static PyObject *work_end(struct work *w, int error)
             break;
         }
     turn_leave_all(w->turns, w->count);
-    return error != 0 ? error_raise(w->state, error, concerned) : Py_NewRef(Py_None);
+    if (error == 0)
+        return Py_NewRef(Py_None);
+    const bool about_params =
+        error == BLOOMFILE_EPARAMS || error == BLOOMFILE_ERATE || error == BLOOMFILE_EFACTOR;
+    return error_raise_asked(w->state, error, concerned,
+                             about_params ? Py_XNewRef(w->asked) : NULL);
 }
 
 static void work_free(struct work *w)
@@ -94,6 +100,7 @@ static void work_free(struct work *w)
     Py_XDECREF(w->path);
     Py_XDECREF(w->path_bytes);
     Py_XDECREF(w->sources);
+    Py_XDECREF(w->asked);
     free(w->turns);
     free(w->filters);
 }
@@ -167,6 +174,7 @@ static PyObject *fold(PyObject *module, PyObject *args)
     int replace;
     if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u64, &factor,
                          &replace) &&
+        (w.asked = PyUnicode_FromFormat("factor=%llu", (unsigned long long)factor)) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
         const int error = bloomfile_fold(w.name, w.filters[0], factor, flags_of(replace));
@@ -187,6 +195,15 @@ static PyObject *differ(struct work *w, int error, size_t i)
     return error_raise(w->state, error, path);
 }
 
+static PyObject *merge_asked(const struct bloomfile_merge_params *p, const struct work *w)
+{
+    if (w->count == 0)
+        return PyUnicode_FromString("srcs is empty");
+    if (p->max_fpr >= 0 && p->max_fpr <= 1)
+        return PyUnicode_FromFormat("keys=%llu", (unsigned long long)p->keys);
+    return error_fpr("max_fpr", p->max_fpr);
+}
+
 static PyObject *merge(PyObject *module, PyObject *args)
 {
     struct work w = { 0 };
@@ -196,7 +213,8 @@ static PyObject *merge(PyObject *module, PyObject *args)
     if (PyArg_ParseTuple(args, "O&OO&O&O&zO&p", convert_path, &w.path, &sources, convert_u32, &p.op,
                          convert_fpr, &p.max_fpr, convert_u64, &p.keys, &p.label, convert_tag,
                          p.tag, &replace) &&
-        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        work_on(&w, module, sources) && (w.asked = merge_asked(&p, &w)) != NULL && work_at(&w) &&
+        work_enter(&w)) {
         int error = 0;
         for (size_t i = 1; i < w.count; i++) {
             error = bloomfile_compatible(w.filters[0], w.filters[i]);
@@ -239,6 +257,7 @@ static PyObject *join(PyObject *module, PyObject *args)
     int accept_incomplete, replace;
     if (PyArg_ParseTuple(args, "O&Opp", convert_path, &w.path, &sources, &accept_incomplete,
                          &replace) &&
+        (w.asked = PyUnicode_FromString("slices is empty")) != NULL &&
         work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
         const unsigned accept = accept_incomplete ? BLOOMFILE_ACCEPT_INCOMPLETE : 0;
@@ -260,7 +279,8 @@ static PyObject *delta(PyObject *module, PyObject *args)
     int replace;
     if (PyArg_ParseTuple(args, "O&OO&p", convert_path, &w.path, &sources, convert_u32, &threads,
                          &replace) &&
-        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
+        work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
         const int error =
             bloomfile_delta(w.name, w.filters[0], w.filters[1], threads, flags_of(replace));
@@ -279,7 +299,8 @@ static PyObject *patch(PyObject *module, PyObject *args)
     int fd, replace;
     if (PyArg_ParseTuple(args, "O&OiO&p", convert_path, &w.path, &sources, &fd, convert_u32,
                          &threads, &replace) &&
-        work_on(&w, module, sources) && work_at(&w) && work_enter(&w)) {
+        (w.asked = error_threads(threads)) != NULL && work_on(&w, module, sources) && work_at(&w) &&
+        work_enter(&w)) {
         PyThreadState *python = PyEval_SaveThread();
         const int error = bloomfile_patch(w.name, w.filters[0], fd, threads, flags_of(replace));
         PyEval_RestoreThread(python);

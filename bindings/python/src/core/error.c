@@ -2,6 +2,8 @@
  * The classes are made in Python, by bloomfile.errors. */
 #include "error.h"
 
+#include <bloomfile_live.h>
+
 #include "convert.h"
 
 PyObject *error_new(struct state *state, int error, PyObject *path,
@@ -48,36 +50,72 @@ PyObject *error_raise(struct state *state, int error, PyObject *path)
     return error_raise_fault(state, error, path, NULL);
 }
 
-/* "fpr=2.0"; None for other errors. */
-static PyObject *asked_for(int error, const struct bloomfile_params *params)
+PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked)
 {
-    const struct {
-        int error;
-        const char *name;
-        uint64_t value;
-    } numbers[] = { { BLOOMFILE_ECAPACITY, "capacity", params->capacity },
-                    { BLOOMFILE_EBITS, "bits", params->bits },
-                    { BLOOMFILE_EHASHES, "hashes", params->hashes } };
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
-        if (numbers[i].error == error && (numbers[i].value > 0 || i == 0)) /* 0: not given */
-            return PyUnicode_FromFormat("%s=%llu", numbers[i].name,
-                                        (unsigned long long)numbers[i].value);
-    if (error != BLOOMFILE_ERATE)
-        return Py_NewRef(Py_None);
-    PyObject *fpr = PyFloat_FromDouble(convert_given(params->fpr));
-    PyObject *text = fpr != NULL ? PyUnicode_FromFormat("fpr=%R", fpr) : NULL;
-    Py_XDECREF(fpr);
+    if (asked == NULL && PyErr_Occurred())
+        return NULL;
+    PyObject *exception = error_new(state, error, path, NULL);
+    if (exception != NULL && asked != NULL &&
+        PyObject_SetAttrString(exception, "asked", asked) != 0)
+        Py_CLEAR(exception);
+    Py_XDECREF(asked);
+    return raise(exception);
+}
+
+/* A number of the params that the library refuses. */
+struct number {
+    int error;
+    bool refused; /* by this error, if it can be by another reason too */
+    const char *name;
+    uint64_t value;
+    const char *why; /* NULL: it is out of range */
+};
+
+/* "bits=100"; NULL for other errors. */
+static PyObject *number_asked(int error, const struct bloomfile_params *p)
+{
+    const bool grows = p->series == BLOOMFILE_GROW;
+    const struct number numbers[] = {
+        { BLOOMFILE_ECAPACITY, true, "capacity", p->capacity, NULL },
+        { BLOOMFILE_EBITS, p->bits > 0, "bits", p->bits, NULL }, /* 0: not given */
+        { BLOOMFILE_EHASHES, p->hashes > 0, "hashes", p->hashes, NULL },
+        { BLOOMFILE_EPARAMS, p->threads > 1024, "threads", p->threads, "at most 1024" },
+        { BLOOMFILE_EPARAMS, p->framing == BLOOMFILE_FIXED && p->framing_size == 0, "framing", 0,
+          "records have bytes" },
+        { BLOOMFILE_EPARAMS, p->period > 0 && (grows || p->series == 0), "every", p->period,
+          "only with generations" },
+        { BLOOMFILE_EPARAMS, p->bits > 0 && grows, "bits", p->bits, "not with grow" },
+        { BLOOMFILE_EPARAMS, p->hashes > 0 && grows, "hashes", p->hashes, "not with grow" },
+        { BLOOMFILE_EPARAMS, p->series > 0 && !grows, "generations", p->series, NULL },
+        { BLOOMFILE_ESLICE, p->slices > 0 && p->slice >= p->slices, "slice", p->slice, NULL },
+        { BLOOMFILE_ESLICE, true, "slices", p->slices, NULL },
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        const struct number *n = &numbers[i];
+        if (n->error == error && n->refused)
+            return PyUnicode_FromFormat("%s=%llu%s%s", n->name, (unsigned long long)n->value,
+                                        n->why != NULL ? ", " : "", n->why != NULL ? n->why : "");
+    }
+    return NULL;
+}
+
+PyObject *error_fpr(const char *name, double fpr)
+{
+    PyObject *number = PyFloat_FromDouble(convert_given(fpr));
+    PyObject *text = number != NULL ? PyUnicode_FromFormat("%s=%R", name, number) : NULL;
+    Py_XDECREF(number);
     return text;
+}
+
+PyObject *error_threads(uint32_t threads)
+{
+    return PyUnicode_FromFormat("threads=%u, at most 1024", (unsigned)threads);
 }
 
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,
                              const struct bloomfile_params *params)
 {
-    PyObject *asked = asked_for(error, params);
-    PyObject *exception = asked != NULL ? error_new(state, error, path, NULL) : NULL;
-    if (exception != NULL && asked != Py_None &&
-        PyObject_SetAttrString(exception, "asked", asked) != 0)
-        Py_CLEAR(exception);
-    Py_XDECREF(asked);
-    return raise(exception);
+    return error_raise_asked(state, error, path,
+                             error == BLOOMFILE_ERATE ? error_fpr("fpr", params->fpr)
+                                                      : number_asked(error, params));
 }

@@ -17,7 +17,15 @@ PyObject *error_raise(struct state *state, int error, PyObject *path);
 PyObject *error_raise_fault(struct state *state, int error, PyObject *path,
                             const struct bloomfile_fault *fault);
 
-/* The same with the value that the params had, if the error is about one. */
+/* The same with the parameter that is refused, such as "threads=1025". NULL: it is not known, or,
+ * if an exception is set, there is that one instead. Takes `asked` over. */
+PyObject *error_raise_asked(struct state *state, int error, PyObject *path, PyObject *asked);
+
+/* "fpr=2.0", for that. NULL: an exception is set. */
+PyObject *error_fpr(const char *name, double fpr);
+PyObject *error_threads(uint32_t threads);
+
+/* The same, where the error is about one of the params. */
 PyObject *error_raise_params(struct state *state, int error, PyObject *path,
                              const struct bloomfile_params *params);
 

@@ -286,6 +286,7 @@ static struct taker taker_of(struct filter *self)
     return (struct taker){ .take = take,
                            .width = 1,
                            .turn = &self->turn,
+                           .open = self->turn.handle != NULL,
                            .seed = self->seed,
                            .state = self->state,
                            .path = self->path };
@@ -341,7 +342,7 @@ bool filter_warn(struct filter *self, bloomfile *f)
     PyObject *text = exception != NULL ? PyObject_Str(exception) : NULL;
     const char *utf8 = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     const bool good =
-        utf8 != NULL && PyErr_WarnFormat(category, 1, "%s, and nobody asked for status", utf8) == 0;
+        utf8 != NULL && PyErr_WarnFormat(category, 1, "%s (its status was not read)", utf8) == 0;
     Py_XDECREF(text);
     Py_XDECREF(exception);
     Py_XDECREF(category);
@@ -432,6 +433,8 @@ static PyObject *verify(struct filter *self, PyObject *args, PyObject *keywords)
     turn_leave(&self->turn, TURN_SHARED);
     if (error == 0)
         return Py_NewRef(Py_None);
+    if (error == BLOOMFILE_EPARAMS)
+        return error_raise_asked(self->state, error, self->path, error_threads(threads));
     self->told = true;
     return error_raise_fault(self->state, error, self->path, &fault);
 }

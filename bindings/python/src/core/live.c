@@ -183,6 +183,7 @@ static struct taker taker_of(struct filter *self)
     return (struct taker){ .take = take,
                            .width = 1,
                            .turn = &self->turn,
+                           .open = self->turn.handle != NULL,
                            .kind = kind_of(self),
                            .born = is_sole(self) ? self->born : 0,
                            .seed = self->seed,

@@ -17,10 +17,12 @@ static bool given_fits(struct output *o, size_t n)
     else if (!items_are(view, 1, "Bbc?") && !(o->width == 8 && items_are(view, 8, "QL")))
         PyErr_Format(PyExc_TypeError, "out has format '%s', and must have bytes%s", view->format,
                      o->width == 8 ? ", or items of 64 bits without sign" : " or bools");
-    else if ((size_t)view->len % o->width != 0 ||
-             (n != OUTPUT_UNKNOWN && (size_t)view->len / o->width != n))
-        PyErr_Format(PyExc_ValueError, "out has %zd bytes, and answers take %zu each, for %zd keys",
-                     view->len, o->width, n == OUTPUT_UNKNOWN ? -1 : (Py_ssize_t)n);
+    else if ((size_t)view->len % o->width != 0)
+        PyErr_Format(PyExc_ValueError, "out has %zd bytes, not a multiple of %zu, an answer's size",
+                     view->len, o->width);
+    else if (n != OUTPUT_UNKNOWN && (size_t)view->len / o->width != n)
+        PyErr_Format(PyExc_ValueError, "out has room for %zu answers, and there are %zu keys",
+                     (size_t)view->len / o->width, n);
     else
         return true;
     return false;

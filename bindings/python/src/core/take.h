@@ -13,6 +13,7 @@ struct taker {
     int (*take)(void *handle, const uint64_t *digests, size_t n, unsigned char *answers);
     size_t width;        /* bytes of an answer; 0: none */
     struct turn *turn;   /* of the handle; NULL: there is none */
+    bool open;           /* there was one when this was made: seed and kind are its own */
     enum turn_kind kind; /* whom taking excludes */
     unsigned born;       /* turn_born() where it was made, and takes; 0: in children of fork, too */
     uint64_t seed;

@@ -40,8 +40,8 @@ BLOOMFILE_API double bloomfile_fpr_for(uint32_t layout, uint64_t bits, uint32_t 
 
 /* How far the real rates of single filters scatter around bloomfile_fpr_for(): the standard
  * deviation among filters of n random keys with different seeds, divided by that mean. It is 0.1 in
- * the blocked layout for about 200 keys at 1e-2, 1e4 at 1e-4, 1e5 at 1e-6 and 3e6 at 1e-9, since
- * few crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such rates are
+ * the blocked layout for 450 keys at 1e-2, 7e3 at 1e-4, 7e4 at 1e-6 and 2.5e6 at 1e-9, since few
+ * crowded blocks make up low rates; 0.02 in classic for 1e4 keys at any rate. Such rates are
  * about log-normal: half of the filters with 300 keys at 1e-9 are below a quarter of the mean, one
  * of twelve is above twice the mean. Costs as much as bloomfile_fpr_for() three times. Returns NaN
  * if an argument is out of range, and for ribbon. */

@@ -2,7 +2,8 @@
  *
  * Which m and k the C library chooses: tests compare it with the library for Java and with the
  * second implementation in Python. Each line of standard input has a layout, n, a rate, m if that
- * is 0, and k or 0. For each, one line: m, k and the rate to expect; or "none".
+ * is 0, and k or 0. For each, one line: m, k, the rate to expect, and how far single filters
+ * scatter; or "none".
  */
 #include <bloomfile_inspect.h>
 #include <inttypes.h>
@@ -22,7 +23,8 @@ int main(void)
         else if (k == 0)
             k = bloomfile_hashes_for(layout, m, n);
         if (m != 0)
-            printf("%" PRIu64 " %" PRIu32 " %a\n", m, k, bloomfile_fpr_for(layout, m, k, n));
+            printf("%" PRIu64 " %" PRIu32 " %a %a\n", m, k, bloomfile_fpr_for(layout, m, k, n),
+                   bloomfile_fpr_spread(layout, m, k, n));
         else
             printf("none\n");
         fflush(stdout);

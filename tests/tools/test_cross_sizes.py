@@ -5,6 +5,7 @@ text agree. CASES in the environment: how many random cases."""
 
 import os
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -38,10 +39,10 @@ class Library:
         self.process.communicate()
 
     def size(self, layout, n, p=0.0, m=0, k=0):
-        """m, k and rate, or None."""
+        """m, k, rate and spread, or None."""
         print(NUMBERS[layout], n, p.hex(), m, k, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline().split()
-        return None if answer == ["none"] else (int(answer[0]), int(answer[1]), float.fromhex(answer[2]))
+        return None if answer == ["none"] else (int(answer[0]), int(answer[1]), *map(float.fromhex, answer[2:]))
 
 
 class SizesTest(unittest.TestCase):
@@ -71,6 +72,16 @@ class SizesTest(unittest.TestCase):
                 size = self.assert_size(library, layout, int(pairs["n"]), float(pairs.get("fpr", 0)),
                                         int(pairs.get("m", 0)), int(pairs.get("k", 0)))
                 self.assertEqual(list(size), [int(number) for number in answer], pairs)
+
+    def test_from_the_sizes_in_the_page_of_layouts_single_filters_scatter_by_a_tenth(self):
+        text = (SOURCE_ROOT / "doc" / "layouts.md").read_text()
+        rows = re.findall(r"^\| (1e-\d) \| ([\d,]+) \| ([\d,]+) \|$", text, re.M)
+        self.assertEqual(len(rows), 6)
+        with Library() as library:
+            for p, *counts in rows:
+                for layout, count in zip(("blocked", "classic"), counts):
+                    spread = library.size(layout, int(count.replace(",", "")), p=float(p))[3]
+                    self.assertTrue(0.05 < spread < 0.107, (p, layout, spread))
 
     def test_both_choose_the_same_sizes_by_chance(self):
         source = random.Random(int(os.environ.get("SEED", 1)))

@@ -196,8 +196,8 @@ class Create(RibbonTest):
             words = ["bfcreate", "-f", "-v", "-l", "ribbon", *option]
             told = [self.run_tool(*words, name, stdin=lines(*KEYS)).stderr.decode()
                     for name in ("file", "-")]
-            self.assertRegex(told[0], r"^bfcreate: file: 20000 keys, \d+\.\d\d bits each, false-positive"
-                             r" rate [^ ]+ %( \(\S+ % promised\))?, [\d.]+ KiB\n$")
+            self.assertRegex(told[0], r"^bfcreate: file: 20000 keys, \d+\.\d\d bits each, expected "
+                             r"false-positive rate [^ ]+ %( \(\S+ % promised\))?, [\d.]+ KiB\n$")
             self.assertEqual(told[0].replace("file:", "standard output:"), told[1])
 
     def test_sizes(self):

@@ -75,7 +75,7 @@ class Slices(ToolTest):
         result = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "-", "-", stdin=lines(*KEYS))
         self.assertEqual((result.returncode, result.stdout), (0, self.read(names[1])))
         keys = self.inspected(names[1])["records"][0]["n"]
-        words = rb"of 30000 keys read, %d are in this slice, [\d.]+ bits each, false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
+        words = rb"of 30000 keys read, %d are in this slice, [\d.]+ bits each, expected false-positive rate (0.9|1).* %% \(1 %% promised\), 1\d.\d KiB\n"
         self.assertRegex(result.stderr, rb"\Abfcreate: standard output: " + words % keys + rb"\Z")
         to_file = self.run_tool("bfcreate", "-v", "--slice", "2/3", "-n", len(KEYS), "again", "-", stdin=lines(*KEYS))
         self.assertEqual(to_file.stderr.replace(b"again", b"standard output"), result.stderr)

@@ -179,7 +179,8 @@ void say_summary(const char *path, const struct bloomfile_info *info, struct say
         snprintf(note, sizeof(note), " (%s promised)",
                  cli_percent(promised, sizeof(promised), info->fpr));
     cli_warn(
-        0, "%s: %s%" PRIu64 " key%s%s%s, false-positive rate %s%s, %s", path, estimated(info),
-        info->keys, cli_s(info->keys), again, each, cli_percent(is, sizeof(is), rate.rate), note,
+        0, "%s: %s%" PRIu64 " key%s%s%s, %sfalse-positive rate %s%s, %s", path, estimated(info),
+        info->keys, cli_s(info->keys), again, each, rate.measured ? "" : "expected ",
+        cli_percent(is, sizeof(is), rate.rate), note,
         cli_bytes(size, sizeof(size), info->rest_size > 0 ? info->rest_size : info->image_size));
 }

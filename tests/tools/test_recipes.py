@@ -48,11 +48,13 @@ class Recipes(ToolTest):
         while len(counts) < 60_000:
             counts[sha1(self.random.randbytes(9))] = self.random.randrange(1, 5000)
         self.write("pwned.txt", "".join(f"{key}:{count}\n" for key, count in sorted(counts.items())).encode())
-        self.write("accounts.txt", b"Tr0ub4dor&3 and so on\n123456\nqwerty\n correct horse  \n")
+        self.write("accounts.txt", b"Tr0ub4dor&3 and so on\n123456\n correct horse  \nqwerty")
         if shutil.which("look") is None:
             self.script(self.bin / "look", '#!/bin/sh\nexec grep "^$1" "$2"\n')
         self.check("Breached passwords", 6)
         self.assertEqual(sessions.run("echo password | ./breached; echo $?", self.folder), "0\n")
+        self.assertEqual(sessions.run("printf password | ./breached; echo $?", self.folder), "0\n")
+        self.assertEqual(sessions.run("./breached < /dev/null; echo $?", self.folder), "2\n")
         self.script(self.bin / "sha1sum", "#!/bin/sh\nexit 127\n")
         self.assertEqual(sessions.run("echo password | ./breached; echo $?", self.folder, self.bin), "2\n")
         os.unlink(self.folder / "pwned.bloom")
@@ -60,7 +62,7 @@ class Recipes(ToolTest):
 
     def test_files(self):
         contents = {"bin/ls": b"\x7fELF list", "etc/empty": b"", "opt/agent": b"\x7fELF agent",
-                    "tmp/dropper": b"MZ drops", 'home/letter, to "him".txt': b"Dear him,\n"}
+                    "tmp/dropper": b"MZ drops", "tmp/drop\\per": b"MZ \\", "tmp/drop\nper": b"MZ newline", 'home/letter, to "him".txt': b"Dear him,\n"}
         for name, data in contents.items():
             path = self.folder / "evidence" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,7 @@ class Recipes(ToolTest):
             rows.append(f'"{sha1(data)}","{hashlib.md5(data).hexdigest().upper()}","{i:08X}","{name}",{i},{i % 99},"358",""')
         self.write("NSRLFile.txt.gz", gzip.compress("\r\n".join(rows + [""]).encode()))
         self.write("ours.sha1", f"{sha1(contents['opt/agent'])}\n{sha1(b'other')}\n".encode())
-        self.write("bad.sha1", f"{sha1(contents['tmp/dropper'])}\n".encode())
+        self.write("bad.sha1", "".join(f"{sha1(contents[name])}\n" for name in contents if "drop" in name).encode())
         self.check("Known files, in forensics", 9)
 
     # --- the crawler ---
@@ -97,6 +99,26 @@ class Recipes(ToolTest):
         self.make_site()
         self.check(CRAWLER, 3)
         self.assertEqual(sorted(self.fetched()), list(range(PAGES)))
+
+    def test_addresses_without_a_newline_behind_them_are_fetched(self):
+        """At the end of pages and of files in todo."""
+        self.make_site()
+        self.script(self.folder / "crawl", sessions.scripts(PARTS[CRAWLER])["crawl"])
+        for page in range(PAGES):
+            path = self.folder / "site" / str(page)
+            path.write_bytes(path.read_bytes().rstrip(b"\n"))
+        self.write("todo/1", b"http://site.example/0")
+        self.write("todo/2", b"http://site.example/%d" % (PAGES - 1))
+        self.assertTrue(self.crawl())
+        self.assertEqual(sorted(self.fetched()), list(range(PAGES)))
+        for name in "todo", "done":
+            names = [path.read_bytes() for path in (self.folder / name).iterdir()]
+            self.assertTrue(all(text.count(b"http") == len(text.split()) for text in names))
+
+    def test_read_loops_keep_a_last_line_without_a_newline(self):
+        for loop in re.findall(r"while.*?; do", TEXT):
+            if " read " in loop:
+                self.assertRegex(loop, r'read -r (\w+)( \w+)* \|\| \[ -n "\$\1" \]; do')
 
     def test_a_page_that_cannot_be_fetched_ends_it(self):
         self.make_site()

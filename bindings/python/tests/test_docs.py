@@ -76,6 +76,25 @@ class Docs(unittest.TestCase):
         pathlib.Path(name).write_text(code, encoding="utf-8")
         self.assertGreater(self.check("TUTORIAL.md"), 8)
 
+    def test_shards_of_one_name_in_two_folders_are_two_shards(self):
+        name, code = program((PYTHON / "TUTORIAL.md").read_text(encoding="utf-8"))
+        pathlib.Path(name).write_text(code.replace("fpr=0.0001", "fpr=1e-9"), encoding="utf-8")
+        lines = {"jan/00000": 1, "feb/00000": 2, "seen.bloom": 3, "jan%2F00000": 4, "a b/\xe4.1": 5, "plain.part": 6}
+        for shard, number in lines.items():
+            pathlib.Path(shard).parent.mkdir(exist_ok=True)
+            pathlib.Path(shard).write_text("".join(f"{number} {i}\n" for i in range(500)), encoding="ascii")
+        words = " ".join(f"'{shard}'" for shard in lines)
+        for again in range(2):
+            pathlib.Path("kept/running").touch() if again else None
+            self.assertEqual(self.sh(f"python3 {name} {words}; echo $?"), "0\n")
+            kept = [line for text in pathlib.Path("kept").glob("*.txt") for line in text.read_text().splitlines()]
+            self.assertEqual(len(kept), 3000)
+            self.assertEqual(len(set(kept)), 3000)
+        self.assertIn("named twice", self.sh(f"python3 {name} feb/00000 ./feb/00000"))
+        later = time.time() + 10
+        os.utime("feb/00000", (later, later))
+        self.assertIn("feb/00000 is newer than what was kept of it", self.sh(f"python3 {name} {words}"))
+
     @unittest.skipUnless((PYTHON.parent.parent / "format-spec.md").exists(), "apart from the project")
     def test_links(self):
         for name in "README.md", "TUTORIAL.md":

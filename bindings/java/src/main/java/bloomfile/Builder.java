@@ -5,6 +5,8 @@ import java.io.ByteArrayOutputStream;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.nio.channels.Channels;
 import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
@@ -20,19 +22,25 @@ import java.nio.file.Path;
  * of it as {@link Params#memory} allows, and go through the digests once for each part. A filter or slice of the layout
  * blocked is written as it is made, page after page, so its size does not matter otherwise.
  *
- * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each.
+ * <p>Not safe for use by several threads at once; use one builder a thread, or a slice for each. A call during another one,
+ * by another thread, throws {@link IllegalStateException}, and so do all later calls: the filter would lack its keys.
  *
- * <p>An error that a method throws for want of disk or memory ends the builder: its filter would lack keys, so all later
- * calls throw too.
+ * <p>An error that a method throws for want of disk or memory while keys are added ends the builder likewise. So does an
+ * interrupt of a thread that uses the temporary file, since Java closes it then.
  */
 public final class Builder implements Closeable {
+    private static final VarHandle BUSY = Image.field(MethodHandles.lookup(), "busy", boolean.class);
+
     private final Params params;
     private final Sizing sizing;
     private final Digests digests;
     private final long seed;
     private long keys;
-    private boolean broken;
-    private boolean closed;
+    /** Whether a call is under way. */
+    private boolean busy;
+    /** An add has failed, or was refused, so that keys are missing. */
+    private volatile boolean broken;
+    private volatile boolean closed;
 
     /**
      * An empty builder.
@@ -99,8 +107,13 @@ public final class Builder implements Closeable {
      */
     public void addDigest(long digest) throws IOException {
         begin();
-        digests.add(digest);
-        broken = false;
+        boolean added = false;
+        try {
+            digests.add(digest);
+            added = true;
+        } finally {
+            end(added);
+        }
     }
 
     /**
@@ -124,14 +137,32 @@ public final class Builder implements Closeable {
     public void addDigests(long[] d, int off, int len) throws IOException {
         java.util.Objects.checkFromIndexSize(off, len, d.length);
         begin();
-        digests.add(d, off, len);
-        broken = false;
+        boolean added = false;
+        try {
+            digests.add(d, off, len);
+            added = true;
+        } finally {
+            end(added);
+        }
     }
 
-    /** What follows must end well, or nothing more is done. */
+    /** Begins a call, to be ended. A call that another thread's excludes is refused for good: its keys are missing. */
     private void begin() {
-        check();
-        broken = true;
+        if (!BUSY.compareAndSet(this, false, true)) {
+            broken = true;
+            throw new IllegalStateException("two threads use the builder at once: its filter would lack keys");
+        }
+        if (broken || closed) {
+            BUSY.setRelease(this, false);
+            check();
+        }
+    }
+
+    private void end(boolean whole) {
+        if (!whole) {
+            broken = true;
+        }
+        BUSY.setRelease(this, false);
     }
 
     private void check() {
@@ -152,10 +183,14 @@ public final class Builder implements Closeable {
      * @throws IOException if it cannot be written; {@code path} is as it was then
      */
     public void finish(Path path, WriteOption... options) throws IOException {
+        begin();
         try (NewFile file = new NewFile(path, options)) {
             Header h = plan();
             write(h, ImageOut.of(file.channel()), path.toString(), options);
+            check();
             file.publish(h.n != 0);
+        } finally {
+            end(digests.isThere());
         }
     }
 
@@ -169,18 +204,25 @@ public final class Builder implements Closeable {
      * @throws IOException as for a path
      */
     public void finish(OutputStream out, WriteOption... options) throws IOException {
-        Header h = plan();
-        if (h.imageSize() > params.memory) {
-            try (FileChannel file = Spool.temporary(params.temporaryFolder())) {
-                write(h, ImageOut.of(file), "a filter", options);
-                file.position(0);
-                Channels.newInputStream(file).transferTo(out);
+        begin();
+        try {
+            Header h = plan();
+            if (h.imageSize() > params.memory) {
+                try (FileChannel file = Spool.temporary(params.temporaryFolder())) {
+                    write(h, ImageOut.of(file), "a filter", options);
+                    check();
+                    file.position(0);
+                    Channels.newInputStream(file).transferTo(out);
+                }
+                return;
             }
-            return;
+            ImageOut.Memory image = new ImageOut.Memory();
+            write(h, image, "a filter", options);
+            check();
+            image.copyTo(out);
+        } finally {
+            end(digests.isThere());
         }
-        ImageOut.Memory image = new ImageOut.Memory();
-        write(h, image, "a filter", options);
-        image.copyTo(out);
     }
 
     /**
@@ -191,15 +233,21 @@ public final class Builder implements Closeable {
      * @throws IOException as for a path
      */
     public byte[] toBytes(WriteOption... options) throws IOException {
-        Header h = plan();
-        if (h.imageSize() > Integer.MAX_VALUE - 8) {
-            throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
+        begin();
+        try {
+            Header h = plan();
+            if (h.imageSize() > Integer.MAX_VALUE - 8) {
+                throw new BloomfileException(ErrorCode.ETOOBIG, "return a filter", h.imageSize() + " bytes");
+            }
+            ImageOut.Memory image = new ImageOut.Memory();
+            write(h, image, "a filter", options);
+            check();
+            ByteArrayOutputStream out = new ByteArrayOutputStream((int) h.imageSize());
+            image.copyTo(out);
+            return out.toByteArray();
+        } finally {
+            end(digests.isThere());
         }
-        ImageOut.Memory image = new ImageOut.Memory();
-        write(h, image, "a filter", options);
-        ByteArrayOutputStream out = new ByteArrayOutputStream((int) h.imageSize());
-        image.copyTo(out);
-        return out.toByteArray();
     }
 
     /**

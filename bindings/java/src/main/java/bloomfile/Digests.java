@@ -176,6 +176,11 @@ final class Digests implements Closeable {
         return sum[0];
     }
 
+    /** Whether all can be read: no interrupt has closed the temporary file. */
+    boolean isThere() {
+        return spool == null || spool.isOpen();
+    }
+
     @Override
     public void close() throws IOException {
         if (spool != null) {

@@ -175,22 +175,34 @@ public final class Filter implements Closeable {
 
     /** A file that is mapped: what is needed to see whether it is still what it was. */
     private static final class Mapped implements Closeable {
-        final RandomAccessFile file;
-        final Path path;
-        final BasicFileAttributes attributes;
-        /** Where the filter ends in it. */
-        final long end;
+        private final RandomAccessFile file;
+        private final Path path;
+        /** Null if the filter is part of the file: what is around it may change. */
+        private final BasicFileAttributes attributes;
+        /** Where the filter begins and ends in it. */
+        private final long begin;
+        private final long end;
+        private final byte[] head;
         private final Tail tail;
         private final boolean tells;
 
-        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long end) throws IOException {
+        Mapped(RandomAccessFile file, Path path, BasicFileAttributes attributes, long begin, long end) throws IOException {
             // What is shorter is refused.
-            tail = end < Tail.LENGTH ? null : new Tail(file, end);
+            tail = end - begin < Tail.LENGTH ? null : new Tail(file, end);
             tells = tail != null && tail.tells();
             this.file = file;
             this.path = path;
             this.attributes = attributes;
+            this.begin = begin;
             this.end = end;
+            head = head();
+        }
+
+        private synchronized byte[] head() throws IOException {
+            byte[] bytes = new byte[(int) Math.min(Header.EMBEDDED, end - begin)];
+            file.seek(begin);
+            file.readFully(bytes);
+            return bytes;
         }
 
         /** Whether all that was read until now was there. */
@@ -208,12 +220,18 @@ public final class Filter implements Closeable {
             }
         }
 
-        /** Whether it was cut, or written to as far as its name still tells. */
+        /** Whether it was cut, or written to: its header, or the whole file as far as its name still tells. */
         boolean isChanged() {
             try {
-                if (isCut()) {
-                    return true;
-                }
+                return isCut() || !Arrays.equals(head, head()) || attributes != null && isWritten();
+            } catch (IOException e) {
+                return true;
+            }
+        }
+
+        /** Another file of that name has replaced this one, which stays what it was. */
+        private boolean isWritten() {
+            try {
                 BasicFileAttributes now = Files.readAttributes(path, BasicFileAttributes.class);
                 return attributes.fileKey() != null && attributes.fileKey().equals(now.fileKey())
                         && (now.size() != attributes.size()
@@ -282,27 +300,42 @@ public final class Filter implements Closeable {
      * @throws IOException if it cannot be read
      */
     public static Filter open(Path path, Options options) throws IOException {
+        return Uninterrupted.run(() -> openFile(path, options));
+    }
+
+    private static Filter openFile(Path path, Options options) throws IOException {
         BasicFileAttributes attributes = Files.readAttributes(path, BasicFileAttributes.class);
         Header.Source source = new Header.Source("open " + path, options.applications);
         // A pipe would wait for a writer.
         source.check(attributes.isRegularFile(), ErrorCode.ENOTREGULAR, null);
-        RandomAccessFile file = new RandomAccessFile(path.toFile(), "r");
-        try {
-            // Of what was opened, if it has been replaced meanwhile.
-            attributes = Files.readAttributes(path, BasicFileAttributes.class);
-            long all = file.length();
-            long size = sizeOf(options, all, source);
-            if (options.memory == Memory.HEAP) {
-                Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, true), size, options, null);
+        for (;;) {
+            RandomAccessFile file = new RandomAccessFile(path.toFile(), "r");
+            try {
+                BasicFileAttributes before = attributes;
+                attributes = Files.readAttributes(path, BasicFileAttributes.class);
+                if (Objects.equals(before.fileKey(), attributes.fileKey())) { // else it was replaced: which was opened?
+                    return openFile(file, path, options, attributes);
+                }
                 file.close();
-                return f;
+            } catch (IOException | RuntimeException | Error e) {
+                file.close();
+                throw e;
             }
-            return new Filter(path.toString(), new FileBytes(file, options.offset, false), size, options,
-                    new Mapped(file, path, attributes, options.offset + size));
-        } catch (IOException | RuntimeException | Error e) {
-            file.close();
-            throw e;
         }
+    }
+
+    private static Filter openFile(RandomAccessFile file, Path path, Options options, BasicFileAttributes attributes)
+            throws IOException {
+        boolean heap = options.memory == Memory.HEAP;
+        boolean whole = options.offset == 0 && options.length < 0;
+        long size = sizeOf(options, file.length(), new Header.Source("open " + path, options.applications));
+        Mapped mapped = heap ? null
+                : new Mapped(file, path, whole ? attributes : null, options.offset, options.offset + size);
+        Filter f = new Filter(path.toString(), new FileBytes(file, options.offset, heap), size, options, mapped);
+        if (heap) {
+            file.close();
+        }
+        return f;
     }
 
     /** S: section 3. */
@@ -690,17 +723,29 @@ public final class Filter implements Closeable {
         return true;
     }
 
+    /** The file is not any more what it was: every answer is maybe. A file that was closed cannot be looked at. */
     private boolean lose() {
-        synchronized (this) { // nameHash() may be about to end doubts
-            lost = true;
-            doubtful = true;
+        if (!rememberLoss()) {
+            return doubt();
         }
-        found(ErrorCode.ECHANGED, null);
         try {
             return hearOfFaults() > 0;
         } catch (InternalError e) {
             return true;
         }
+    }
+
+    /** Returns whether the filter was open: what fails otherwise shows nothing. */
+    private boolean rememberLoss() {
+        synchronized (this) { // nameHash() may be about to end doubts, and close() to begin
+            if (closed) {
+                return false;
+            }
+            lost = true;
+            doubtful = true;
+        }
+        remember(ErrorCode.ECHANGED, null);
+        return true;
     }
 
     /**
@@ -712,7 +757,7 @@ public final class Filter implements Closeable {
     }
 
     private boolean cannotHash() {
-        found(ErrorCode.EHASH, "only the application can hash");
+        remember(ErrorCode.EHASH, "only the application can hash");
         return !closed || doubt();
     }
 
@@ -764,7 +809,8 @@ public final class Filter implements Closeable {
      * Checks the whole body: section 10.4. After that, if it is right, lookups need not look at checksums.
      *
      * @throws BloomfileException {@link ErrorCode#EPAGE} or {@link ErrorCode#EBODY} if it is damaged, and
-     *     {@link ErrorCode#ECHANGED} if the file was cut; that is {@link #error} from now on
+     *     {@link ErrorCode#ECHANGED} if the file was cut, or a page that was right is not any more; that is {@link #error}
+     *     from now on
      * @throws IllegalStateException if the filter was closed
      */
     public void verify() throws BloomfileException {
@@ -798,8 +844,9 @@ public final class Filter implements Closeable {
     }
 
     /**
-     * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut or written
-     * to, as far as its time of modification tells.
+     * What was found wrong since the filter was opened, if anything. Looks at the file, too: whether it was cut, its header
+     * overwritten, or, if the filter is the whole file, size or time of modification changed. (A file that was touched counts
+     * as changed; another one that has its name by now does not.)
      *
      * @return null if nothing was. {@link ErrorCode#EPAGE}: answers that depend on damaged pages are <em>maybe</em>;
      *     {@link ErrorCode#EBODY}: all are; {@link ErrorCode#ECHANGED}: all are from now on, and earlier ones may have
@@ -807,7 +854,7 @@ public final class Filter implements Closeable {
      */
     public BloomfileException error() {
         if (!closed && !lost && mapped != null && mapped.isChanged()) {
-            lose();
+            rememberLoss();
         }
         return error.get();
     }
@@ -825,8 +872,17 @@ public final class Filter implements Closeable {
         return sum;
     }
 
-    /** Remembers the first error, or a worse one. */
+    /** Damage that an image found. */
     private void found(ErrorCode code, String detail) {
+        if (code == ErrorCode.ECHANGED) {
+            rememberLoss();
+        } else {
+            remember(code, detail);
+        }
+    }
+
+    /** Remembers the first error, or a worse one. */
+    private void remember(ErrorCode code, String detail) {
         BloomfileException now = new BloomfileException(code, "rely on " + name, detail);
         error.accumulateAndGet(now, (was, next) -> was == null || rank(next.code()) > rank(was.code()) ? next : was);
     }

@@ -171,11 +171,12 @@ final class Image {
         }
         int at = (int) page & (1 << PAGES_SHIFT) - 1;
         if (!isRight) {
-            // Also if it was right before: somebody wrote over it.
-            if ((byte) BYTES.getAndSet(known[i], at, WRONG) != WRONG) {
+            byte before = (byte) BYTES.getAndSet(known[i], at, WRONG);
+            if (before != WRONG) {
                 wrong.incrementAndGet();
                 change(TRUSTED, CHECKING);
-                doubts.found(ErrorCode.EPAGE, "page " + page + where());
+                // What was right before was written over, and answers of it may have been wrong.
+                doubts.found(before == RIGHT ? ErrorCode.ECHANGED : ErrorCode.EPAGE, "page " + page + where());
             }
         } else if (BYTES.compareAndSet(known[i], at, (byte) 0, RIGHT)
                 && right.incrementAndGet() == header.pages() && wrong.get() == 0) {

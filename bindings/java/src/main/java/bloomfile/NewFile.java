@@ -185,18 +185,31 @@ final class NewFile implements Closeable {
         Files.delete(temporary);
     }
 
+    /** Once the file has its name, an interrupt must not make a failure of it. */
     private void syncFolder() throws IOException {
         Path folder = target.toAbsolutePath().getParent();
+        Uninterrupted.run(() -> sync(folder));
+        // After an error XFS loses the name, and says so of files, not of folders.
+        Uninterrupted.run(() -> {
+            if (!channel.isOpen()) {
+                return sync(target);
+            }
+            channel.force(true);
+            return null;
+        });
+    }
+
+    private static Void sync(Path what) throws IOException {
         FileChannel opened;
         try {
-            opened = FileChannel.open(folder, StandardOpenOption.READ);
+            opened = FileChannel.open(what, StandardOpenOption.READ);
         } catch (IOException e) {
-            return; // Windows opens no folders, and needs none of this.
+            return null; // Windows opens no folders, and needs none of this.
         }
-        try (FileChannel channelOfFolder = opened) {
-            channelOfFolder.force(true);
+        try (FileChannel channel = opened) {
+            channel.force(true);
         }
-        channel.force(true); // After an error XFS loses the name, and says so of files, not of folders.
+        return null;
     }
 
     @Override

@@ -90,6 +90,10 @@ final class Spool implements Closeable {
         return readBuffer;
     }
 
+    boolean isOpen() {
+        return channel.isOpen();
+    }
+
     @Override
     public void close() throws IOException {
         channel.close();

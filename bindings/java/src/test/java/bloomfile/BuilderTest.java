@@ -298,4 +298,112 @@ public class BuilderTest {
     private static void refused(ErrorCode code, Params params) {
         assertEquals(code, assertThrows(BloomfileException.class, () -> new Builder(params)).code());
     }
+
+    /** A call during another one is refused, and no filter is made without its keys. */
+    @Test
+    public void aRefusedKeyEndsTheBuilder() throws IOException {
+        try (Builder builder = new Builder(new Params())) {
+            builder.add("one");
+            builder.finish(new OutputStream() {
+                @Override
+                public void write(int b) {
+                    assertThrows(IllegalStateException.class, () -> builder.add("two"));
+                }
+            });
+            assertThrows(IllegalStateException.class, () -> builder.add("two"));
+            assertThrows(IllegalStateException.class, builder::toBytes);
+            assertThrows(IllegalStateException.class, () -> builder.finish(root.resolve("refused")));
+            assertThrows(IllegalStateException.class, () -> builder.finish(OutputStream.nullOutputStream()));
+        }
+        assertEquals(0, root.toFile().list().length);
+    }
+
+    @Test
+    public void twoThreadsLoseNoKeyInSilence() throws Exception {
+        for (int round = 0; round < 5; round++) {
+            try (Builder builder = new Builder(new Params())) {
+                AtomicInteger refused = new AtomicInteger();
+                List<Thread> threads = new ArrayList<>();
+                for (int t = 0; t < 2; t++) {
+                    long first = t * 100_000L;
+                    threads.add(new Thread(() -> {
+                        try {
+                            for (long i = first; i < first + 100_000; i++) {
+                                builder.add(Long.toString(i));
+                            }
+                        } catch (IllegalStateException e) {
+                            refused.incrementAndGet();
+                        } catch (IOException e) {
+                            throw new java.io.UncheckedIOException(e);
+                        }
+                    }));
+                }
+                for (Thread thread : threads) {
+                    thread.start();
+                }
+                for (Thread thread : threads) {
+                    thread.join();
+                }
+                if (refused.get() > 0) {
+                    assertThrows(IllegalStateException.class, builder::toBytes);
+                    continue;
+                }
+                Filter f = Filter.of(builder.toBytes());
+                for (long i = 0; i < 200_000; i++) {
+                    assertEquals(true, f.mayContain(Long.toString(i)));
+                }
+            }
+        }
+    }
+
+    /** The file is there or not, as finish() says; and nothing else is. */
+    @Test
+    public void anInterruptOfFinishIsAllOrNothing() throws Exception {
+        Path path = root.resolve("interrupted");
+        Thread self = Thread.currentThread();
+        try (Builder builder = new Builder(new Params().capacity(100_000))) {
+            builder.add("one");
+            int done = 0;
+            for (int round = 0; round < 200; round++) {
+                long wait = 10_000L * round;
+                Thread other = new Thread(() -> {
+                    java.util.concurrent.locks.LockSupport.parkNanos(wait);
+                    self.interrupt();
+                });
+                other.start();
+                try {
+                    builder.finish(path);
+                    assertEquals(true, Filter.open(path).mayContain("one"));
+                    done++;
+                } catch (java.nio.channels.ClosedByInterruptException e) {
+                    assertEquals(false, Files.exists(path));
+                }
+                while (other.isAlive()) {
+                    Thread.interrupted();
+                    Thread.onSpinWait();
+                }
+                Thread.interrupted();
+                Files.deleteIfExists(path);
+                assertEquals(0, root.toFile().list().length);
+            }
+            assertEquals(true, done < 200);
+        } finally {
+            Thread.interrupted();
+        }
+    }
+
+    /** Java closes the temporary file with the digests: no filter is made of the rest. */
+    @Test
+    public void anInterruptMayEndTheBuilder() throws IOException {
+        try (Builder builder = new Builder(new Params().memory(1 << 20).temporaryFolder(root))) {
+            builder.addDigests(new Random(3).longs(1_000_000).toArray());
+            Thread.currentThread().interrupt();
+            assertThrows(IOException.class, builder::toBytes);
+            assertEquals(true, Thread.interrupted());
+            assertThrows(IllegalStateException.class, builder::toBytes);
+            assertThrows(IllegalStateException.class, () -> builder.add("one"));
+        } finally {
+            Thread.interrupted();
+        }
+    }
 }

@@ -359,6 +359,138 @@ public class FilterTest {
         }
     }
 
+    /** Names, links and rights of a file are not its bytes. */
+    @Test
+    public void oneWhoseInodeAloneChangesIsWhatItWas() throws Exception {
+        Path path = copy("rights");
+        try (Filter f = Filter.open(path)) {
+            Files.setPosixFilePermissions(path, java.nio.file.attribute.PosixFilePermissions.fromString("r--------"));
+            Files.createLink(folder.getRoot().toPath().resolve("link"), path);
+            assertNull(f.error());
+        }
+    }
+
+    private static void write(Path path, long at, byte... bytes) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.WRITE)) {
+            channel.write(ByteBuffer.wrap(bytes), at);
+        }
+    }
+
+    /** What is around a filter in a file may change. Its own header may not. */
+    @Test
+    public void aRangeOfAFileIsChangedWithItsHeader() throws Exception {
+        byte[] image = Files.readAllBytes(copy("alone"));
+        Path path = folder.getRoot().toPath().resolve("range");
+        Files.write(path, new byte[100]);
+        Files.write(path, image, StandardOpenOption.APPEND);
+        try (Filter f = Filter.open(path, Filter.Options.DEFAULT.range(100, image.length))) {
+            Files.write(path, new byte[1000], StandardOpenOption.APPEND);
+            write(path, 50, (byte) 1);
+            assertNull(f.error());
+            write(path, 140, (byte) ~image[40]);
+            assertEquals(ErrorCode.ECHANGED, f.error().code());
+            assertTrue(f.mayContainDigest(1));
+        }
+    }
+
+    /** A page that was right before is not damage: answers that came from it may have been wrong. */
+    @Test
+    public void aPageThatWasRightAndIsNotAnyMoreIsAChange() throws Exception {
+        Path path = copy("page");
+        long[] digests = digests(1000, 8);
+        java.nio.file.attribute.FileTime time = Files.getLastModifiedTime(path);
+        try (Filter f = Filter.open(path)) {
+            f.verify();
+            write(path, 4096, new byte[64]);
+            Files.setLastModifiedTime(path, time);
+            assertEquals(ErrorCode.ECHANGED, assertThrows(BloomfileException.class, f::verify).code());
+            assertEquals(ErrorCode.ECHANGED, f.error().code());
+            boolean[] maybe = new boolean[digests.length];
+            assertEquals(digests.length, f.mayContainDigests(digests, maybe));
+        }
+        try (Filter f = Filter.open(path)) {
+            assertEquals(ErrorCode.EPAGE, assertThrows(BloomfileException.class, f::verify).code());
+        }
+    }
+
+    /** What a lookup or a check in another thread meets is the end of the filter, not a change of the file. */
+    @Test
+    public void closingDuringLookupsIsNoChange() throws Exception {
+        Path path = copy("closed");
+        long[] digests = digests(64, 9);
+        for (int round = 0; round < 150; round++) {
+            Filter f = Filter.open(path);
+            boolean[] maybe = new boolean[digests.length];
+            int way = round % 4;
+            ExecutorService one = Executors.newSingleThreadExecutor();
+            Future<?> lookups = one.submit(() -> {
+                for (;;) {
+                    switch (way) {
+                        case 0:
+                            f.mayContainDigests(digests, maybe);
+                            break;
+                        case 1:
+                            f.verify();
+                            break;
+                        case 2:
+                            f.mayContainDigest(digests[0]);
+                            break;
+                        default:
+                            f.error();
+                            f.mayContain(new byte[] {1});
+                            break;
+                    }
+                }
+            });
+            Thread.sleep(1);
+            f.close();
+            ExecutionException end = assertThrows(ExecutionException.class, lookups::get);
+            assertEquals(IllegalStateException.class, end.getCause().getClass());
+            assertNull(f.error());
+            one.shutdown();
+        }
+    }
+
+    @Test
+    public void anInterruptedThreadOpensAndLooksUp() throws Exception {
+        Path path = copy("interrupted");
+        long[] digests = digests(1000, 10);
+        boolean[] right = answers(Filter.open(path), digests);
+        Thread self = Thread.currentThread();
+        java.util.concurrent.atomic.AtomicBoolean end = new java.util.concurrent.atomic.AtomicBoolean();
+        Thread other = new Thread(() -> {
+            while (!end.get()) {
+                self.interrupt();
+            }
+        });
+        try {
+            self.interrupt();
+            for (Filter.Options options : new Filter.Options[] {Filter.Options.DEFAULT, Filter.Options.DEFAULT.inMemory(),
+                    Filter.Options.DEFAULT.check(Filter.Check.FULL)}) {
+                try (Filter f = Filter.open(path, options)) {
+                    assertTrue(self.isInterrupted());
+                    assertArrayEquals(right, answers(f, digests));
+                    f.verify();
+                    assertNull(f.error());
+                }
+            }
+            other.start();
+            for (int round = 0; round < 200; round++) {
+                try (Filter f = Filter.open(path)) {
+                    assertArrayEquals(right, answers(f, digests));
+                    assertNull(f.error());
+                }
+            }
+        } finally {
+            end.set(true);
+            while (other.isAlive()) {
+                Thread.interrupted();
+                Thread.onSpinWait();
+            }
+            Thread.interrupted();
+        }
+    }
+
     @Test
     public void oneThatIsReplacedStaysWhatItWas() throws Exception {
         long[] digests = digests(1000, 4);

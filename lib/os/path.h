@@ -9,8 +9,8 @@
  * errno. */
 char *path_to_keep(const char *path, int *folder);
 
-/* The path without symbolic links, as by realpath(), but EACCES if it begins in a current folder that
- * has no path from the root. For free(); NULL: errno. */
+/* The path without symbolic links, as by realpath(), but EACCES if it begins in a current folder
+ * that has no path from the root. For free(); NULL: errno. */
 char *path_without_links(const char *path);
 
 #endif

@@ -105,11 +105,13 @@ extern "C" {
  * `capacity` or `bits` must be given. Given bits alone, capacity becomes the largest number of
  * keys, from 1 to `bits`, that keeps the rate `fpr` (0.01 if that is 0).
  * flags: BLOOMFILE_REPLACE, BLOOMFILE_ADD_EXACT. Writers of a file that is replaced keep adding to
- * the old one (bloomfile_is_stale). params.series: capacity is that of the first layer and must
- * be given; a series that grows takes neither bits nor hashes. Errors as bloomfile_builder_new()
- * and _finish(), with BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the
- * layout ribbon; _ESERIES for a series in the counting layout, or if a file is where a further
- * layer will be; ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
+ * the old one (bloomfile_is_stale). If a new series replaces one of several layers, these are
+ * removed when the new file is complete, as by bloomfile_unlink(); with writers that is EBUSY.
+ * params.series: capacity is that of the first layer and must be given; a series that grows takes
+ * neither bits nor hashes. Errors as bloomfile_builder_new() and _finish(), with
+ * BLOOMFILE_ECAPACITY if neither capacity nor bits is given; _ESOLVED for the layout ribbon;
+ * _ESERIES for a series in the counting layout, or if a file is where a further layer will be;
+ * ENOSPC if the disk cannot hold all of it; those of bloomfile_open(). */
 BLOOMFILE_API int bloomfile_create(bloomfile **out, const char *path,
                                    const struct bloomfile_params *params, unsigned flags);
 
@@ -218,6 +220,24 @@ BLOOMFILE_API int bloomfile_seal_to_memory(void **image, size_t *size, const blo
  * BLOOMFILE_ESEALED; those of msync; for a series those of bloomfile_open(), since it first opens
  * layers that other processes have made. */
 BLOOMFILE_API int bloomfile_rescue(const char *dst, const bloomfile *f, unsigned flags);
+
+/* Removes the filter at `path`, sealed or live; of a live series the files of all layers. A
+ * symbolic link is followed, and stays. All files are examined before one is removed, and the
+ * newest layer goes first. If that is cut off, by an error or a crash, opening what is left is an
+ * error (BLOOMFILE_ELAYER), and another call removes the rest. Handles that are open for reading
+ * keep what they have. A file that is not a valid filter is left alone, and the error is that of
+ * opening it.
+ *
+ *   path   of a filter, or of the first file of a series
+ *
+ * Returns 0, an errno, or one of
+ *   EBUSY                 a handle has it open for writing, in any process
+ *   EACCES, EROFS         it is live, and may not be opened for writing
+ *   EMLINK                a layer is a mount point
+ *   BLOOMFILE_ESERIES     a file that has the name of a layer is not one of this series, or `path`
+ *                         is not the first; nothing was removed
+ *   BLOOMFILE_EREPLACED   a file was replaced during the call */
+BLOOMFILE_API int bloomfile_unlink(const char *path);
 
 #ifdef __cplusplus
 }

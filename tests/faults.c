@@ -149,6 +149,7 @@ WRAP_PLAIN(int, -1, flock, (int fd, int operation), (fd, operation))
 WRAP_PLAIN(int, -1, fremovexattr, (int fd, const char *name), (fd, name))
 WRAP_PLAIN(int, -1, renameat, (int from, const char *old, int to, const char *new),
            (from, old, to, new))
+WRAP_PLAIN(int, -1, unlink, (const char *path), (path))
 WRAP_PLAIN(int, -1, unlinkat, (int dir, const char *path, int flags), (dir, path, flags))
 WRAP_PLAIN(ssize_t, -1, getrandom, (void *room, size_t size, unsigned flags), (room, size, flags))
 WRAP_LARGE_PLAIN(void *, MAP_FAILED, mmap,

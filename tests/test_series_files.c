@@ -541,6 +541,128 @@ static void in_a_folder_without_a_path_a_link_leads_to_no_series(void **state)
     assert_error(error, EACCES);
 }
 
+/* ---- removal */
+
+/* So many layers, of which the newest has that number. */
+static const struct {
+    uint32_t series;
+    uint64_t newest;
+} removed[] = { { BLOOMFILE_GROW, 0 }, { BLOOMFILE_GROW, 3 }, { 3, 1 }, { 3, 3 }, { 3, 5 } };
+
+static bloomfile *make_removed(size_t i)
+{
+    bloomfile *f = create("series", removed[i].series, 1);
+    for (uint64_t k = 0; info_of(f).layer < removed[i].newest; k++)
+        assert_error(bloomfile_add_digest(f, number(0, k), NULL), 0);
+    return f;
+}
+
+static void unlink_removes_all_files_of_a_filter(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        finish(make_removed(i));
+        assert_error(bloomfile_unlink("series"), 0);
+        assert_int_equal(entries_in_dir(), 0);
+        assert_error(bloomfile_unlink("series"), ENOENT);
+    }
+    bloomfile *f = make_removed(1);
+    assert_error(bloomfile_seal_to("sealed", f, 0), 0);
+    finish(f);
+    set_mode("sealed", 0444);
+    make_symlink("sealed", "link");
+    assert_error(bloomfile_unlink("link"), 0);
+    assert_error(bloomfile_unlink("link"), ENOENT);
+    assert_int_equal(access("sealed", F_OK), -1);
+    assert_int_equal(unlink("link"), 0);
+    assert_error(bloomfile_unlink("series"), 0);
+    make_live("live", BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_unlink("live"), 0);
+    assert_int_equal(entries_in_dir(), 0);
+    assert_error(bloomfile_unlink(NULL), BLOOMFILE_EPARAMS);
+}
+
+static void a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(removed); i++)
+        for (unsigned nth = 1; nth <= 4; nth++) {
+            bloomfile *reader;
+            finish(make_removed(i));
+            const struct faults faults = once(ON_unlink, nth, EIO);
+            faults_begin(&faults);
+            const int error = bloomfile_unlink("series");
+            faults_end();
+            if (error == 0) {
+                assert_int_equal(entries_in_dir(), 0);
+                continue;
+            }
+            assert_error(error, EIO);
+            const int opens = bloomfile_open(&reader, "series", BLOOMFILE_APP_HASH);
+            assert_error(opens, nth == 1 ? 0 : BLOOMFILE_ELAYER);
+            bloomfile_close(reader);
+            assert_error(bloomfile_unlink("series"), 0);
+            assert_int_equal(entries_in_dir(), 0);
+        }
+}
+
+static void nothing_is_removed_while_it_has_writers_or_a_file_is_foreign(void **state)
+{
+    (void)state;
+    bloomfile *f = make_removed(1), *reader;
+    assert_error(bloomfile_unlink("series"), EBUSY);
+    assert_error(bloomfile_unlink("series.1"), BLOOMFILE_ESERIES);
+    finish(f);
+    assert_error(bloomfile_unlink("series.1"), BLOOMFILE_ESERIES);
+    make_live("series.4", BLOOMFILE_BLOCKED);
+    assert_error(bloomfile_unlink("series"), BLOOMFILE_ESERIES);
+    write_file("series.4", "keys", 4);
+    assert_error(bloomfile_unlink("series"), BLOOMFILE_EMAGIC);
+    assert_int_equal(unlink("series.4"), 0);
+    make_symlink("nowhere", "series.4");
+    assert_error(bloomfile_unlink("series"), BLOOMFILE_ESERIES);
+    assert_int_equal(unlink("series.4"), 0);
+    const struct bloomfile_params params = params_of(BLOOMFILE_GROW);
+    assert_error(bloomfile_open(&reader, "series", BLOOMFILE_APP_HASH), 0);
+    assert_error(bloomfile_name_hash(reader, params.hash_id, params.self_test), 0);
+    assert_error(bloomfile_unlink("series"), 0);
+    assert_true(bloomfile_contains_digest(reader, number(0, 0)));
+    assert_false(bloomfile_contains_digest(reader, number(0, ABSENT)));
+    bloomfile_close(reader);
+    write_file("keys", "a\nb\n", 4);
+    assert_error(bloomfile_unlink("keys"), BLOOMFILE_EMAGIC);
+    assert_file_holds("keys", "a\nb\n", 4);
+}
+
+static void a_new_series_replaces_one_of_several_layers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ROWS(removed); i++) {
+        const struct bloomfile_params grow = params_of(BLOOMFILE_GROW), five = params_of(5);
+        bloomfile *f = make_removed(i), *other;
+        const size_t layers = bloomfile_layers(f);
+        if (layers > 1)
+            assert_error(bloomfile_create(&other, "series", &grow, BLOOMFILE_REPLACE), EBUSY);
+        finish(f);
+        const struct faults full = once(ON_fallocate64, 1, ENOSPC);
+        faults_begin(&full);
+        int error = bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE);
+        faults_end();
+        assert_error(error, ENOSPC);
+        assert_int_equal(entries_in_dir(), layers);
+        write_file("series.4", "", 0);
+        error = bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE);
+        assert_error(error, BLOOMFILE_ESERIES);
+        assert_int_equal(unlink("series.4"), 0);
+        assert_error(bloomfile_create(&other, "series", &five, BLOOMFILE_REPLACE), 0);
+        assert_int_equal(bloomfile_layers(other), 1);
+        assert_false(bloomfile_contains_digest(other, number(0, 0)));
+        finish(other);
+        assert_int_equal(entries_in_dir(), 1);
+        assert_error(bloomfile_unlink("series"), 0);
+    }
+}
+
 /* ---- what a handle keeps */
 
 /* What was found wrong with a layer is known to the handle of it. */
@@ -745,6 +867,10 @@ int main(void)
         TEST(a_name_that_cannot_be_looked_at_is_not_gone),
         TEST(in_a_folder_without_a_path_layers_stay_in_it),
         TEST(in_a_folder_without_a_path_a_link_leads_to_no_series),
+        TEST(unlink_removes_all_files_of_a_filter),
+        TEST(a_removal_that_is_cut_off_leaves_what_is_refused_and_goes_on),
+        TEST(nothing_is_removed_while_it_has_writers_or_a_file_is_foreign),
+        TEST(a_new_series_replaces_one_of_several_layers),
         TEST(a_layer_that_is_known_is_not_opened_again),
         TEST(a_question_that_was_answered_holds_no_layer_open),
         TEST(a_sync_flushes_no_layer_that_is_clean),

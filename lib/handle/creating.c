@@ -124,6 +124,12 @@ static int open_by_name(bloomfile **f, const char *path, unsigned flags)
 int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
                   unsigned flags)
 {
+    return creating_after(out, path, like, h, flags, NULL, NULL);
+}
+
+int creating_after(bloomfile **out, const char *path, const char *like, struct header *h,
+                   unsigned flags, int (*before)(const void *), const void *context)
+{
     struct publication *p;
     int fd, error = publish_start_like(&p, path, (flags & BLOOMFILE_REPLACE) != 0, like, &fd);
     if (error != 0)
@@ -135,6 +141,8 @@ int creating_file(bloomfile **out, const char *path, const char *like, struct he
     }
     bool apart;
     error = filesystem_links_apart(fd, &apart);
+    if (error == 0 && before != NULL)
+        error = before(context);
     if (error == 0)
         error = publish_finish(p);
     else

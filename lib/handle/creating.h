@@ -16,6 +16,10 @@ void creating_describe(struct header *h);
 int creating_file(bloomfile **out, const char *path, const char *like, struct header *h,
                   unsigned flags);
 
+/* The same; `before`, unless NULL, is called when all is done but to give the file its name. */
+int creating_after(bloomfile **out, const char *path, const char *like, struct header *h,
+                   unsigned flags, int (*before)(const void *), const void *context);
+
 /* The same in memory. */
 int creating_memory(bloomfile **out, struct header *h, unsigned flags);
 

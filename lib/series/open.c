@@ -11,6 +11,7 @@
 #include "os/path.h"
 #include "series/files.h"
 #include "series/identity.h"
+#include "series/removal.h"
 #include "series/series.h"
 #include "series/succession.h"
 #include "series/writers.h"
@@ -54,35 +55,52 @@ int series_open_live(bloomfile **out, const char *path, unsigned flags)
     return opened(out, f, error);
 }
 
-/* Layers of another series, such as one that was replaced, would stand in the way. */
-static int check_names(const char *path, const struct header *h)
+/* Layers of another series, but for those that are removed, would stand in the way. */
+static int check_names(const char *path, const struct header *h, const struct removal *old)
 {
     char *real = path_without_links(path);
     const unsigned end = h->generations > 2 ? h->generations : 2;
     int error = 0;
     for (unsigned slot = 1; slot < end && error == 0; slot++)
-        error = files_check_free(real != NULL ? real : path, slot);
+        if (!removal_has(old, slot))
+            error = files_check_free(real != NULL ? real : path, slot);
     free(real);
+    return error;
+}
+
+static int remove_others(const void *old)
+{
+    return removal_of_others(old);
+}
+
+/* Another series of that name loses all layers but the first, which is replaced. */
+static int replace(bloomfile **first, const char *path, struct header *h, unsigned flags)
+{
+    struct removal old;
+    int error = removal_find(&old, path);
+    if (error != 0)
+        removal_end(&old); /* what is there is no whole series */
+    error = removal_is_series(&old) ? removal_lock(&old) : 0;
+    if (error == 0)
+        error = check_names(path, h, &old);
+    if (error == 0)
+        error = creating_after(first, path, NULL, h, flags, remove_others, &old);
+    removal_end(&old);
     return error;
 }
 
 /* A series that is there has further layers too, sooner or later: it is not they that stand in the
  * way, and who creates what is missing shall learn that it is there. */
-static int check_new(const char *path, const struct header *h, unsigned flags)
-{
-    struct stat status;
-    if (!(flags & BLOOMFILE_REPLACE) && stat(path, &status) == 0)
-        return EEXIST;
-    return check_names(path, h);
-}
-
 static int create(bloomfile **first, const char *path, struct header *h, unsigned flags)
 {
-    int error = path != NULL ? check_new(path, h, flags) : 0;
-    if (error == 0)
-        error = path != NULL ? creating_file(first, path, NULL, h, flags)
-                             : creating_memory(first, h, flags);
-    return error;
+    const struct removal none = { 0 };
+    struct stat status;
+    if (path == NULL)
+        return creating_memory(first, h, flags);
+    if ((flags & BLOOMFILE_REPLACE) != 0)
+        return replace(first, path, h, flags);
+    int error = stat(path, &status) == 0 ? EEXIST : check_names(path, h, &none);
+    return error != 0 ? error : creating_file(first, path, NULL, h, flags);
 }
 
 int series_create(bloomfile **out, const char *path, const struct bloomfile_params *p,

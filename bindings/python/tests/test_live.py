@@ -3,6 +3,7 @@
 
 import array
 import datetime
+import errno
 import gc
 import os
 import pickle
@@ -219,6 +220,27 @@ class Ending(Case):
         with bloomfile.LiveFilter(self.path) as g:
             self.assertIn("a", g)
             self.assertRaises(FileExistsError, g.rescue, self.path)
+
+    def test_all_files_of_one_that_grew_are_replaced_or_removed(self):
+        def grown(**more):
+            return bloomfile.LiveFilter.create(self.path, 10, grow=True, **more)
+
+        for _ in range(2):
+            with grown(replace=True) as f:
+                f.add_many(map(str, range(500)))
+                self.assertRaises(OSError, grown, replace=True)
+                with self.assertRaises(OSError) as raised:
+                    bloomfile.unlink(self.path)
+                self.assertEqual((raised.exception.errno, raised.exception.filename), (errno.EBUSY, f.path))
+            self.assertGreater(len(os.listdir(os.path.dirname(f.path))), 3)
+        with grown(replace=True) as f:
+            self.assertNotIn("1", f)
+        self.assertEqual(len(os.listdir(os.path.dirname(f.path))), 1)
+        bloomfile.unlink(os.fsencode(f.path))
+        self.assertRaises(FileNotFoundError, bloomfile.unlink, self.path)
+        with open(self.path, "wb") as file:
+            file.write(b"keys\n")
+        self.assertRaises(errors.EMAGIC, bloomfile.unlink, self.path)
 
     def test_with_raises_what_failed(self):
         with self.assertRaises(errors.EREPLACED):

@@ -16,7 +16,7 @@ import warnings as _warnings
 
 from . import _core, errors
 from ._core import (Builder, Filter, LiveFilter, bits_for, fpr_for, hash, hash_many, hash_records, hashes_for,
-                    library_version, slice_of, split_digests, version as __version__)
+                    library_version, slice_of, split_digests, unlink, version as __version__)
 from .errors import Error
 from .records import DamageWarning, FoldChoice, Info, Inspection, Measurement
 
@@ -25,7 +25,7 @@ __all__ = [
     "Builder", "DamageWarning", "Error", "Filter", "FoldChoice", "Info", "Inspection", "LiveFilter",
     "Measurement", "bits_for", "build", "delta", "errors", "fold", "fold_plan", "fpr_for",
     "hash_many", "hash_records", "hashes_for", "inspect", "join", "library_version", "merge", "patch", "project", "slice_of",
-    "split_digests",
+    "split_digests", "unlink",
 ]
 
 _OPS = {"union": 1, "intersection": 2}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  * The module bloomfile._core: its classes, its functions, hashing and sizing. */
 #include <bloomfile_inspect.h>
+#include <bloomfile_live.h>
 #include <string.h>
 
 #include "batch.h"
 #include "builder.h"
 #include "combine.h"
 #include "convert.h"
+#include "error.h"
 #include "filter.h"
 #include "info.h"
 #include "key.h"
@@ -117,6 +119,28 @@ static PyObject *fpr_for(PyObject *module, PyObject *args, PyObject *keywords)
     return PyFloat_FromDouble(fpr);
 }
 
+/* ---- files */
+
+static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    static char *names[] = { "path", NULL };
+    PyObject *path;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O&:unlink", names, convert_path, &path))
+        return NULL;
+    PyObject *bytes = path_bytes(path), *result = NULL;
+    if (bytes != NULL) {
+        const char *name = PyBytes_AsString(bytes);
+        PyThreadState *python = PyEval_SaveThread();
+        const int error = bloomfile_unlink(name);
+        PyEval_RestoreThread(python);
+        result = error == 0 ? Py_NewRef(Py_None)
+                            : error_raise(PyModule_GetState(module), error, path);
+        Py_DECREF(bytes);
+    }
+    Py_DECREF(path);
+    return result;
+}
+
 /* ---- errors */
 
 /* [(name, code, text), ...] */
@@ -156,6 +180,8 @@ static PyMethodDef methods[] = {
       "hashes_for(bits, n, layout=None)\n--\n\nThe best k for n keys in m bits." },
     { "fpr_for", FUNCTION(fpr_for), WITH_KEYWORDS,
       "fpr_for(bits, hashes, n, layout=None)\n--\n\nThe expected false-positive rate." },
+    { "unlink", FUNCTION(unlink_files), WITH_KEYWORDS,
+      "unlink(path)\n--\n\nRemoves a filter, all files of one that grows or forgets." },
     { "inspect", FUNCTION(info_inspect), METH_VARARGS, NULL },
     { "errors", FUNCTION(errors), METH_NOARGS, NULL },
     { NULL, NULL, 0, NULL },

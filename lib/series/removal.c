@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ * In two passes: nothing is removed before all is known to belong together. */
+#include "series/removal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format/decode.h"
+#include "handle/lock.h"
+#include "os/file.h"
+#include "os/path.h"
+#include "series/files.h"
+
+static int read_header(const struct removal_file *file, struct header *h)
+{
+    uint8_t bytes[HEADER_MAX];
+    struct header_faults faults = { 0 };
+    const uint64_t size = (uint64_t)file->status.st_size;
+    int error = file_read(file->fd, 0, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes);
+    if (error != 0)
+        return error;
+    decode_header(bytes, size, h, &faults);
+    return faults.first == BLOOMFILE_ERECORD ? 0 : faults.first;
+}
+
+/* A sealed filter need not be writable, since it has no writers to be locked out. */
+static int open_file(struct removal_file *file, struct header *h)
+{
+    int error = file_open(file->path, true, &file->fd);
+    const int refused = error;
+    if (error == EACCES || error == EROFS)
+        error = file_open(file->path, false, &file->fd);
+    if (error == 0)
+        error = file_stat(file->fd, &file->status);
+    if (error == 0)
+        error = read_header(file, h);
+    return error == 0 && h->record.state != BLOOMFILE_SEALED ? refused : error;
+}
+
+/* Takes over the path. */
+static int find_file(struct removal *r, char *path, struct header *h)
+{
+    struct removal_file *more = realloc(r->files, (r->count + 1) * sizeof *more);
+    if (path == NULL || more == NULL) {
+        if (more != NULL)
+            r->files = more;
+        free(path);
+        return ENOMEM;
+    }
+    r->files = more;
+    r->files[r->count] = (struct removal_file){ .path = path, .fd = -1 };
+    int error = open_file(&r->files[r->count], h);
+    r->files[r->count].layer = h->layer;
+    if (error != ENOENT)
+        r->count++;
+    else
+        free(path);
+    return error;
+}
+
+static int find_layers(struct removal *r, const struct series *s, const struct header *first)
+{
+    const uint64_t end = s->generations != 0 ? s->generations : HEADER_MOST_LAYERS;
+    int error = files_check_mount(s, 0);
+    for (uint64_t slot = 1; slot < end && error == 0; slot++) {
+        struct header h = { 0 };
+        error = find_file(r, files_path(s, slot), &h);
+        if (error == 0)
+            error = files_check_mount(s, r->files[r->count - 1].slot = slot);
+        if (error == 0 && !(header_is_layer(&h) && files_same_series(&h, first) &&
+                            files_slot(s, h.layer) == slot))
+            error = BLOOMFILE_ESERIES;
+        if (error == ENOENT)
+            error = files_check_free(s->path, slot);
+    }
+    return error;
+}
+
+/* That of the name itself is the first before they are sorted. */
+static int by_age(const void *a, const void *b)
+{
+    const struct removal_file *one = a, *other = b;
+    return (one->layer < other->layer) - (one->layer > other->layer);
+}
+
+static void put_in_order(struct removal *r)
+{
+    const struct removal_file first = r->files[0];
+    memmove(r->files, r->files + 1, (r->count - 1) * sizeof first);
+    r->files[r->count - 1] = first;
+    qsort(r->files, r->count - 1, sizeof first, by_age);
+}
+
+int removal_find(struct removal *r, const char *path)
+{
+    struct header h = { 0 };
+    char *real = path_without_links(path);
+    *r = (struct removal){ 0 };
+    int error = find_file(r, real != NULL ? real : strdup(path), &h);
+    if (error != 0 || !header_is_layer(&h) || h.layers != 0)
+        return error;
+    const struct series s = { .path = r->files[0].path, .generations = h.generations };
+    if (files_slot(&s, h.layer) != 0)
+        return BLOOMFILE_ESERIES;
+    error = find_layers(r, &s, &h);
+    if (error == 0)
+        put_in_order(r);
+    return error;
+}
+
+bool removal_is_series(const struct removal *r)
+{
+    return r->count > 1;
+}
+
+bool removal_has(const struct removal *r, uint64_t slot)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->files[i].slot == slot)
+            return true;
+    return false;
+}
+
+int removal_lock(const struct removal *r)
+{
+    int error = 0;
+    for (size_t i = 0; i < r->count && error == 0; i++)
+        if (file_is_writable(r->files[i].fd))
+            error = lock_try(r->files[i].fd, LOCK_WRITERS, true);
+    return error;
+}
+
+static int remove_file(const struct removal_file *file)
+{
+    struct stat now;
+    if (stat(file->path, &now) != 0)
+        return errno;
+    if (now.st_dev != file->status.st_dev || now.st_ino != file->status.st_ino)
+        return BLOOMFILE_EREPLACED;
+    return unlink(file->path) == 0 ? 0 : errno;
+}
+
+int removal_of_others(const struct removal *r)
+{
+    /* Without its successor the last but one must say that it has one, after a loss of power, too.
+     * If the disk fails, it does not matter. */
+    if (r->count > 1)
+        file_flush(r->files[1].fd);
+    int error = 0;
+    for (size_t i = 0; i + 1 < r->count && error == 0; i++)
+        error = remove_file(&r->files[i]);
+    return error == 0 && r->count > 1 ? file_flush_directory(r->files[0].path) : error;
+}
+
+int removal_of_first(const struct removal *r)
+{
+    const struct removal_file *first = &r->files[r->count - 1];
+    int error = remove_file(first);
+    return error == 0 ? file_flush_directory(first->path) : error;
+}
+
+void removal_end(struct removal *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        if (r->files[i].fd >= 0)
+            close(r->files[i].fd);
+        free(r->files[i].path);
+    }
+    free(r->files);
+    *r = (struct removal){ 0 };
+}

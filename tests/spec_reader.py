@@ -326,16 +326,25 @@ class Image:
         self.need(not wrong, "EPAGE page " + ", ".join(wrong))
 
     def verify(self):
-        """Section 10.4; returns the image."""
-        for page in range(self.pages):
-            self.need(self.page_is_right(page), f"EPAGE page {page}")
-        h, record, body = self.header, self.record, self.body
-        self.need(crc32(body) == record["body_crc"], "EBODY")
-        self.need(ones_and_overflow(h, body) == (record["ones"], record["overflow"]), "EBODY")
-        self.need(not int.from_bytes(body, "little") >> h["m"] * WIDTH[h["layout"]], "EBODY")
-        self.need(h["layout"] != RIBBON or
-                  not spec_ribbon.heads_contradict(body, h["m"], record["n"]), "EBODY")
+        """Section 10.4; returns the image. Section 12: after EBODY every page counts as wrong."""
+        wrong = [page for page in range(self.pages) if not self.page_is_right(page)]
+        self.need(not wrong, f"EPAGE page {min(wrong, default=None)}")
+        if self.body_contradicts():
+            self.distrust_all_pages()
+            self.need(False, "EBODY")
         return self
+
+    def body_contradicts(self):
+        """Points 2 to 6."""
+        h, record, body = self.header, self.record, self.body
+        return (crc32(body) != record["body_crc"]
+                or ones_and_overflow(h, body) != (record["ones"], record["overflow"])
+                or bool(int.from_bytes(body, "little") >> h["m"] * WIDTH[h["layout"]])
+                or h["layout"] == RIBBON
+                and spec_ribbon.heads_contradict(body, h["m"], record["n"]))
+
+    def distrust_all_pages(self):
+        self.pages_checked = dict.fromkeys(range(self.pages), False)
 
     def maybe(self, key):
         """Section 12: a page whose checksum is wrong counts as full of ones."""
@@ -400,8 +409,15 @@ class Series:
         return self
 
     def verify(self):
+        """Each layer, also behind a damaged one; the error is the first."""
+        errors = []
         for layer in self.layers:
-            layer.verify()
+            try:
+                layer.verify()
+            except ValueError as refused:
+                errors.append(refused)
+        if errors:
+            raise errors[0]
         return self
 
     def maybe(self, key):

@@ -23,6 +23,7 @@ from spec_reader import Image, opened, self_test  # noqa: E402
 from craft_series import file_name  # noqa: E402
 from refused_series import layers, live_series, sealed_series  # noqa: E402
 from refused_slices import INCOMPLETE, slices  # noqa: E402
+from refused_doubt import COLUMNS as DOUBT, doubt, several_layers, several_pages  # noqa: E402
 
 COLUMNS = ["file", "error", "rule"]
 KEYS = [b"bloomfile", b"", b"\x80\x1d\xba"]
@@ -208,7 +209,9 @@ def records(out):
             live_of_last_sequence=edit(LIVE_FILE, record={"sequence": SEALED_SEQUENCE}),
             poisoned_of_last_sequence=edit(LIVE_FILE, record={"sequence": SEALED_SEQUENCE,
                                                               "state": POISONED}),
-            state_0_of_the_intact_record=flip(changed(state=0), 256 + 16))
+            state_0_of_the_intact_record=flip(changed(state=0), 256 + 16),
+            **{f"state_{state}_in_file_form": edit(LIVE_FILE, record={"state": state, "boot_id": bytes(16)})
+               for state in (0, 4, 2**32 - 1)})
     out.add("ESTATE", "V23", ones_above_m=changed(ones=101), ones_all_ones=changed(ones=2**64 - 1),
             overflow_in_classic=changed(overflow=1),
             overflow_in_blocked=changed(BLOCKED, overflow=1),
@@ -544,14 +547,16 @@ def main():
     options = parser.parse_args()
     out = Folder()
     for add in (not_images, truncated, header, records, not_sealed, body, ribbon, layers,
-                sealed_series, live_series, slices):
+                sealed_series, live_series, slices, several_pages,
+                several_layers):
         add(out)
     patches = Patches()
     for add in (wrong_heads, wrong_parts, wrong_strings, other_slices, other_keys, wrong_bases,
                 other_layers, wrong_results):
         add(patches)
     files = {**out.files, **patches.files, "index.tsv": table(out.rows),
-             "series.tsv": table(out.series), "patches.tsv": patches.index(),
+             "series.tsv": table(out.series), "doubt.tsv": table(doubt(out.files, out.rows), DOUBT),
+             "patches.tsv": patches.index(),
              "slices.tsv": table([(",".join(names), "BLOOMFILE_EINCOMPLETE")
                                   for names in INCOMPLETE], ["slices", "error"])}
     different = write_folder(FOLDER, files, options.check)

@@ -37,6 +37,7 @@ def layers(out):
             growing_layer_without_series_fpr=changed(GROWING, series_fpr=0),
             forgetting_layer_2_to_63=changed(GROWING, generations=2, layer=2**63),
             sealed_layer_of_no_layers=changed(layers=0, rest_size=0, series=1))
+    out.add("ETRUNCATED", "V19", first_of_1000_layers_alone=changed(layers=1000, rest_size=2**24))
     out.add("ESERIES", "V30", layers_1001=changed(layers=1001, rest_size=2**20),
             layers_all_ones=changed(layers=2**32 - 1, rest_size=2**20),
             layer_1_of_1=changed(layer=1), layer_2_to_32_of_1=changed(layer=2**32),

@@ -26,7 +26,7 @@ import spec_slice  # noqa: E402
 from spec_reader import Image, xxh3  # noqa: E402
 
 COLUMNS = ("file keys n layout m k seed hash framing sha256 form maybes bfcreate first_block "
-           "whole_blocks").split()
+           "whole_blocks n_estimated").split()
 SERIES = ("file keys layers generations n layout m k seed hash framing sha256 sealed_sha256 "
           "maybes").split()
 
@@ -63,7 +63,7 @@ APPLICATION = {"hash_id": 0x80536841, "self_test": int(KEYS["few.digests"][0], 1
 class Folder:
     def __init__(self):
         self.files = {f"keys/{name}": lines(keys) for name, keys in KEYS.items()}
-        self.images, self.series, self.slices = [], [], []
+        self.images, self.series, self.slices, self.operations = [], [], [], []
 
     def keys(self, name, keys):
         """Puts keys into a file of their own; its name."""
@@ -73,6 +73,19 @@ class Folder:
     def add(self, name, keys, image, bfcreate="-"):
         self.files[name] = image
         self.images.append((name, keys, image, bfcreate))
+
+    def source(self, name, image):
+        """Puts the source of an operation into a folder of its own; its name."""
+        self.files[f"sources/{name}"] = image
+        return f"sources/{name}"
+
+    def derived(self, name, keys, operation, *sources, image=None):
+        """What an operation makes of files; image: if it is not what spec_reader.py makes."""
+        command, *words = operation.split()
+        if image is None:
+            image = derive(command, *map(int, words), *(self.files[source] for source in sources))
+        self.add(name, keys, image)
+        self.operations.append((operation, ",".join(sources), name, hashlib.sha256(image).hexdigest()))
 
     def add_sealed(self, name, keys, image):
         self.files[name] = image
@@ -157,9 +170,11 @@ def framings(out):
     out.add("framing-null-counting.bloom", "few.keys", in_file)
     lines_, crlf = (make("blocked", 8 * 512, 6, KEYS["few.keys"], embedded=True, framing=framing)
                     for framing in ("lines", "lines-crlf"))
-    out.add("framing-lines-folded.bloom", "few.keys", derive("fold", 4, lines_))
-    out.add("framing-lines-union.bloom", "few.keys", derive("union", lines_, lines_))
-    out.add("framings-united.bloom", "few.keys", derive("union", lines_, crlf))
+    in_lines, in_crlf = (out.source(f"framing-{name}.bloom", image)
+                         for name, image in (("lines", lines_), ("lines-crlf", crlf)))
+    out.derived("framing-lines-folded.bloom", "few.keys", "fold 4", in_lines)
+    out.derived("framing-lines-union.bloom", "few.keys", "union", in_lines, in_lines)
+    out.derived("framings-united.bloom", "few.keys", "union", in_lines, in_crlf)
     for name, compat, value in (("not-said", 0, 1), ("kind-0", 1, 0), ("kind-5", 1, 5),
                                 ("kind-255", 1, 255), ("lines-with-a-size", 1, 0x101),
                                 ("fixed-without-a-size", 1, 4), ("all-ones", 1, 2**32 - 1)):
@@ -182,28 +197,29 @@ def hashes_of_applications(out):
     add("first-id", "blocked", 512, 4, hash_id=0x80000000, self_test=0)
     add("last-id", "classic", 512, 4, hash_id=2**32 - 1, self_test=2**64 - 1)
     wide = make("blocked", 8 * 512, 6, KEYS["few.digests"], embedded=True, **APPLICATION)
-    out.add("application-folded.bloom", "few.digests", derive("fold", 4, wide))
-    out.add("application-union.bloom", "few.digests", derive("union", wide, wide))
+    source = out.source("application-wide.bloom", wide)
+    out.derived("application-folded.bloom", "few.digests", "fold 4", source)
+    out.derived("application-union.bloom", "few.digests", "union", source, source)
 
 
 def operations(out):
     few, urls = KEYS["few.keys"], KEYS["urls.keys"]
-    wide = make("blocked", 5 * 4 * 512, 6, few, embedded=True, fpr=0.001)
-    out.add("blocked-folded.bloom", "few.keys", derive("fold", 5, wide))
-    wide = make("classic", 5 * 803, 6, few, embedded=True)
-    out.add("classic-folded.bloom", "few.keys", derive("fold", 5, wide))
-    wide = make("counting", 5 * 203, 4, few, embedded=True)
-    out.add("counting-folded.bloom", "few.keys", derive("fold", 5, wide))
+    for layout, m, k, options in (("blocked", 5 * 4 * 512, 6, {"fpr": 0.001}), ("classic", 5 * 803, 6, {}),
+                                  ("counting", 5 * 203, 4, {})):
+        wide = out.source(f"{layout}-wide.bloom", make(layout, m, k, few, embedded=True, **options))
+        out.derived(f"{layout}-folded.bloom", "few.keys", "fold 5", wide)
 
-    halves = [make("blocked", 8 * 512, 6, part, embedded=True) for part in (few[:20], few[15:])]
-    out.add("blocked-union.bloom", "few.keys", derive("union", *halves))
-    counting = make("counting", 777, 4, few, embedded=True)
-    out.add("classic-projected.bloom", "few.keys", derive("project", counting))
+    halves = [out.source(f"blocked-{name}.bloom", make("blocked", 8 * 512, 6, part, embedded=True))
+              for name, part in (("some", few[:20]), ("others", few[15:]))]
+    out.derived("blocked-union.bloom", "few.keys", "union", *halves)
+    counting = out.source("counting.bloom", make("counting", 777, 4, few, embedded=True))
+    out.derived("classic-projected.bloom", "few.keys", "project", counting)
     some, many = (make("classic", 4001, 5, part, embedded=True) for part in (few, few + urls))
     both = bytes(a & b for a, b in zip(body_of(some), body_of(many)))
-    out.add("classic-intersection.bloom", "few.keys",
-            edit(some, header={"provenance": 1}, body=both,
-                 record={"flags": 1, "ones": int.from_bytes(both, "little").bit_count()}))
+    sources = [out.source(f"classic-{name}.bloom", image) for name, image in (("few", some), ("many", many))]
+    out.derived("classic-intersection.bloom", "few.keys", "intersection", *sources, image=edit(
+        some, header={"provenance": 1, "capacity": field(many, "capacity")}, body=both,
+        record={"flags": 1, "ones": int.from_bytes(both, "little").bit_count()}))
 
 
 def odd_but_valid(out):
@@ -219,6 +235,8 @@ def odd_but_valid(out):
             edit(few, record={"flags": 0xFFFFFFFE}))
     out.add("n-estimated.bloom", "few.keys",
             edit(few, record={"flags": 1, "n": 44}))
+    out.derived("n-estimated-copied.bloom", "few.keys", "copy", "n-estimated.bloom")
+    out.derived("unknown-provenance-copied.bloom", "few.keys", "copy", "unknown-provenance.bloom")
     reserved = {44: b"\xff" * 4}
     for H, image, name in (512, few, "reserved-embedded"), (4096, in_file, "reserved-file"):
         reserved |= {240: b"\xa5" * (H // 2 - 244)}
@@ -356,6 +374,7 @@ def series(out):
     out.add_live("growing-classic", "few.keys", told)
     application = live(header(capacity=20, **APPLICATION), digests)
     out.add_live("growing-application", "few.digests", application)
+    forgetting("forgetting-1000-begun", 9, generations=1000)
     forgetting("forgetting-2-begun", 5, generations=2)
     forgetting("forgetting-2-wrapped", 25, generations=2)
     forgetting("forgetting-3-begun", 9, generations=3)
@@ -406,10 +425,11 @@ def row(name, keys, image, bfcreate):
     opened = named(image, name)
     absent = KEYS["absent" + pathlib.Path(keys).suffix]
     maybes = sum(opened.maybe(key) for key in absent)
+    estimated = field(image, "flags", slot) & 1
     return [name, f"keys/{keys}", field(image, "n", slot), layout, field(image, "m"),
             field(image, "k"), field(image, "seed"), hash_words(opened), framing_words(opened),
             hashlib.sha256(image).hexdigest(), form, maybes, bfcreate,
-            *(opened.header.get(name, "-") for name in ("first_block", "whole_blocks"))]
+            *(opened.header.get(name, "-") for name in ("first_block", "whole_blocks")), estimated]
 
 
 def table(columns, rows):
@@ -434,7 +454,8 @@ def main():
     series(out)
     files = {**out.files, "index.tsv": table(COLUMNS, (row(*image) for image in out.images)),
              "series.tsv": table(SERIES, (series_row(*one) for one in out.series)),
-             "slices.tsv": table(["slices", "sha256"], out.slices)}
+             "slices.tsv": table(["slices", "sha256"], out.slices),
+             "operations.tsv": table(["operation", "sources", "result", "sha256"], out.operations)}
     different = write_folder(FOLDER, files, options.check)
     for name in different:
         print(f"{FOLDER.name}: {name} " + ("differs" if options.check else "written or foreign"))

@@ -155,6 +155,45 @@ class Slices(ToolTest):
                         self.assertIn(WORDS["BLOOMFILE_ENOTWHOLE"], self.trouble(tool, *words))
 
 
+class Operations(ToolTest):
+    """operations.tsv, by the tools; the results are spec_reader.py's."""
+
+    COMMANDS = {"fold": lambda sources, factor: ("bffold", "--factor", factor, *sources, "made"),
+                "union": lambda sources: ("bfmerge", "-p", 1, "made", *sources),
+                "intersection": lambda sources: ("bfmerge", "--intersect", "made", *sources),
+                "project": lambda sources: ("bfmerge", "--project", "made", *sources),
+                "copy": lambda sources: ("bfseal", *sources, "made")}
+
+    def comparable(self, image, name, operation):
+        """What does not follow from the form; n unless the program estimates it."""
+        opened = craft.Image(image, name, True)
+        of_form = "header_size", "body_offset", "body_size", "header_crc"
+        header = {field: value for field, value in opened.header.items() if field not in of_form}
+        known = ["flags", "ones", "overflow", "state"] + ["n"] * (operation not in ("union", "intersection"))
+        used = -(-opened.header["m"] * craft.spec_reader.WIDTH[opened.header["layout"]] // 8)
+        return header, {field: opened.record[field] for field in known}, bytes(opened.body[:used])
+
+    def sources(self, row):
+        """Those of a union twice are two files, as bfmerge refuses one that is named twice."""
+        for number, name in enumerate(row["sources"].split(",")):
+            yield self.write(f"source-{number}", (GOLDEN / name).read_bytes())
+
+    def test_results_are_those_of_the_table(self):
+        rows = table(GOLDEN / "operations.tsv")
+        self.assertEqual({row["operation"].split()[0] for row in rows}, set(self.COMMANDS))
+        for row in rows:
+            with self.subTest(row["result"]):
+                operation, *words = row["operation"].split()
+                result = (GOLDEN / row["result"]).read_bytes()
+                self.assertEqual(sha256(result), row["sha256"])
+                tool, *command = self.COMMANDS[operation](list(self.sources(row)), *words)
+                (self.folder / "made").unlink(missing_ok=True)
+                result_of_tool = self.run_tool(tool, "-q", *command)  # which may warn of framings
+                self.assertEqual(result_of_tool.returncode, 0, result_of_tool.stderr)
+                self.assertEqual(self.comparable(self.read("made"), "made", operation),
+                                 self.comparable(result, row["result"], operation))
+
+
 def without_framing(image):
     return craft.edit(image, header={"compat": 0, "framing": 0})
 
@@ -183,6 +222,7 @@ class Good(ToolTest):
                 else:
                     self.assertEqual(f"{header['hash_id']:08x} {header['self_test']}", row["hash"])
                 self.assertEqual(record["state"], "sealed")
+                self.assertEqual(str(record["flags"] & 1), row["n_estimated"])
                 self.assertEqual(
                     [str(record["n"]), header["layout"], str(header["m"]), str(header["k"]),
                      str(int(header["seed"], 16)), header["framing"], header["header_size"]],

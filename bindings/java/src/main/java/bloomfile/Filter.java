@@ -824,10 +824,8 @@ public final class Filter implements Closeable {
         BloomfileException wrong = null;
         try {
             for (Image layer : layers) {
-                wrong = layer.verify(attempted);
-                if (wrong != null) {
-                    break;
-                }
+                BloomfileException found = layer.verify(attempted);
+                wrong = wrong == null ? found : wrong;
             }
             if (lost || mapped != null && mapped.isCut()) {
                 lose();

@@ -13,17 +13,24 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
+import org.junit.Rule;
 import org.junit.Test;
+import org.junit.rules.TemporaryFolder;
 
 /** The conformance suite, section 18.1, as the README of tests/golden says. */
 public class GoldenTest {
+    @Rule
+    public final TemporaryFolder folder = new TemporaryFolder();
+
     /** One way to open an image. */
     private interface Way {
         Filter open(Path path, Filter.Options options) throws IOException;
@@ -38,10 +45,11 @@ public class GoldenTest {
         return Filter.of(around, options.range(3, told ? image.length : -1));
     }
 
+    private static final Way FULLY_CHECKED = (path, options) -> Filter.open(path, options.check(Filter.Check.FULL));
     private static final List<Way> WAYS = List.of(
             Filter::open,
             (path, options) -> Filter.open(path, options.inMemory()),
-            (path, options) -> Filter.open(path, options.check(Filter.Check.FULL)),
+            FULLY_CHECKED,
             (path, options) -> Filter.of(ByteBuffer.wrap(Spec.read(path)), options),
             (path, options) -> inside(path, options, true),
             (path, options) -> Filter.read(new ByteArrayInputStream(Spec.read(path)), options));
@@ -121,6 +129,7 @@ public class GoldenTest {
                 try (Filter f = way.open(path, options(row))) {
                     Info info = f.info();
                     assertEquals(file, row.get("n"), Long.toUnsignedString(info.keys()));
+                    assertEquals(file, row.get("n_estimated"), info.keysEstimated() ? "1" : "0");
                     assertEquals(file, row.get("layout").toUpperCase(), info.layout().name());
                     assertEquals(file, row.get("m"), Long.toString(info.bits()));
                     assertEquals(file, row.get("k"), Integer.toString(info.hashes()));
@@ -146,6 +155,43 @@ public class GoldenTest {
         assertEquals(row.get("file"), all, maybes(f, row.get("keys")));
         String absent = row.get("hash").equals("xxh3") ? "keys/absent.keys" : "keys/absent.digests";
         assertEquals(row.get("file"), Integer.parseInt(row.get("maybes")), maybes(f, absent));
+    }
+
+    /** What operations.tsv names, as far as it is implemented here: the same header, but for the form, and the same answers. */
+    @Test
+    public void operations() throws Exception {
+        Path made = folder.getRoot().toPath().resolve("made");
+        List<Map<String, String>> index = Spec.table(Spec.GOLDEN.resolve("index.tsv"));
+        int found = 0;
+        for (Map<String, String> row : Spec.table(Spec.GOLDEN.resolve("operations.tsv"))) {
+            List<Path> sources = new ArrayList<>(); // copies, since one may be named twice
+            for (String name : row.get("sources").split(",")) {
+                Path copy = made.resolveSibling("source" + sources.size());
+                sources.add(Files.write(copy, Spec.read(Spec.GOLDEN.resolve(name))));
+            }
+            String[] words = row.get("operation").split(" ");
+            Map<String, String> result = index.stream().filter(r -> r.get("file").equals(row.get("result"))).findAny().get();
+            boolean counting = result.get("layout").equals("counting");
+            Files.deleteIfExists(made);
+            if (words[0].equals("fold") && !counting) {
+                Fold.byFactor(made, sources.get(0), Long.parseLong(words[1]));
+            } else if (words[0].equals("union")) {
+                new Merge().fpr(1).write(made, sources);
+            } else {
+                continue;
+            }
+            try (Filter f = Filter.open(made, options(result)); Filter g = Filter.open(Spec.GOLDEN.resolve(row.get("result")),
+                    options(result))) {
+                f.verify();
+                ask(f, result);
+                for (Function<Info, Object> field : List.<Function<Info, Object>>of(Info::bits, Info::unfoldedBits, Info::hashes,
+                        Info::seed, Info::framing, Info::capacity, Info::fpr, Info::label, Info::keysEstimated)) {
+                    assertEquals(row.get("result"), field.apply(g.info()), field.apply(f.info()));
+                }
+            }
+            found++;
+        }
+        assertTrue(found > 5);
     }
 
     @Test
@@ -257,7 +303,8 @@ public class GoldenTest {
             }
             try (Filter f = Filter.open(Spec.REFUSED.resolve(row.get("file")))) {
                 ErrorCode code = assertThrows(BloomfileException.class, f::verify).code();
-                assertEquals(row.get("file"), code, f.error().code());
+                ErrorCode kept = f.error().code(); // the worst
+                assertTrue(row.get("file"), kept == code || kept == ErrorCode.EBODY);
                 assertEquals(row.get("file"), code == ErrorCode.EPAGE, f.damagedPages() > 0);
                 if (code == ErrorCode.EBODY) {
                     int all = keys("keys/absent.keys").length;
@@ -267,6 +314,70 @@ public class GoldenTest {
             found++;
         }
         assertTrue(found > 10);
+    }
+
+    /** What doubt.tsv says, before and after verifying; maybes() compares single lookups with batches. */
+    @Test
+    public void answersInDoubtAreThoseOfTheTable() throws Exception {
+        int found = 0;
+        for (Map<String, String> row : Spec.table(Spec.REFUSED.resolve("doubt.tsv"))) {
+            Path refused = Spec.REFUSED.resolve(row.get("file"));
+            Path path = Files.exists(refused) ? refused : Spec.GOLDEN.resolve(row.get("file"));
+            for (Way way : WAYS) {
+                if (way == FULLY_CHECKED && !row.get("verify").equals("-")) {
+                    continue;
+                }
+                try (Filter f = way.open(path, Filter.Options.DEFAULT.applications())) {
+                    stateNames(f, row);
+                    answer(f, row, "maybes");
+                    verifyAs(f, row);
+                    answer(f, row, "maybes_verified");
+                }
+                try (Filter f = way.open(path, Filter.Options.DEFAULT.applications())) {
+                    stateNames(f, row);
+                    verifyAs(f, row);
+                    answer(f, row, "maybes_verified");
+                }
+            }
+            found++;
+        }
+        assertTrue(found > 100);
+    }
+
+    private static void stateNames(Filter f, Map<String, String> row) throws BloomfileException {
+        if (row.get("names").equals("-")) {
+            return;
+        }
+        String[] names = row.get("names").split(",");
+        String[] errors = row.get("name_errors").split(",");
+        for (int i = 0; i < names.length; i++) {
+            String[] words = names[i].split(" ");
+            int id = (int) Spec.hex(words[0]);
+            long test = Spec.hex(words[1]);
+            if (errors[i].equals("-")) {
+                f.nameHash(id, test);
+            } else {
+                assertEquals(row.get("file"), errors[i],
+                        assertThrows(BloomfileException.class, () -> f.nameHash(id, test)).code().fullName());
+            }
+        }
+    }
+
+    private static void verifyAs(Filter f, Map<String, String> row) throws BloomfileException {
+        if (row.get("verify").equals("-")) {
+            f.verify();
+            return;
+        }
+        BloomfileException e = assertThrows(row.get("file"), BloomfileException.class, f::verify);
+        assertEquals(row.get("file"), row.get("verify"), e.code().fullName());
+        boolean named = row.get("page").equals("-") || e.getMessage().contains("page " + row.get("page"));
+        assertTrue(e.getMessage(), named);
+    }
+
+    private static void answer(Filter f, Map<String, String> row, String column) {
+        String absent = row.get("keys").endsWith(".digests") ? "keys/absent.digests" : "keys/absent.keys";
+        assertEquals(row.toString(), Integer.parseInt(row.get(column)), maybes(f, absent));
+        assertEquals(row.toString(), keys(row.get("keys")).length, maybes(f, row.get("keys")));
     }
 
     @Test

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What readers answer that are in doubt (format-spec.md, sections 7.3, 12 and 22.2): doubt.tsv.
+
+Every file here that only a verification refuses has a row; a reader that does not verify answers from it.
+"""
+
+import pathlib
+
+from craft import edit, field, flip, make, with_head
+from craft_series import header as layer_header, live, sealed, split
+
+import spec_reader
+from spec_reader import layers_of, opened
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+COLUMNS = "file keys names name_errors maybes verify page maybes_verified".split()
+URLS = (GOLDEN / "keys" / "urls.keys").read_bytes().splitlines()
+FEW = (GOLDEN / "keys" / "few.keys").read_bytes().splitlines()
+SHAPES = ("blocked", 144 * 512, 7), ("classic", 73727, 5), ("counting", 18431, 4), ("ribbon", 144 * 512, 0)
+# Of keys for which every file of rule 10.4 has bits, the first that fits.
+LISTS = "urls", "few", "half-first", "three", "none"
+
+
+def several_pages(out):
+    """Embedded, of three pages, the last one short; so many keys that each page has some."""
+    for layout, m, k in SHAPES:
+        image = make(layout, m, k, URLS, embedded=True)
+        H, page = 512, 4096
+        first, second = image[H:H + page], image[H + page:H + 2 * page]
+        out.add("EPAGE", "10.4", **{
+            f"{layout}_first_page_is_zero": edit(image, at={H: bytes(page)}, checksums=False),
+            f"{layout}_last_page_is_damaged": flip(image, H + 2 * page + 100),
+            f"{layout}_two_pages_are_swapped": edit(image, at={H: second + first}, checksums=False)})
+        out.add("EBODY", "10.4", **{f"{layout}_one_bit_too_many": edit(
+            image, record={"ones": field(image, "ones", 0) + 1})})
+    head = int.from_bytes(image[H + page:H + page + 8], "little")
+    words = 16 * 64 - 2
+    out.add("EBODY", "10.4", **{f"ribbon_of_a_head_with_{what}": with_head(image, 1, value)
+            for what, value in (("bit_24", head | 1 << 24), ("1_block", head & ~0xFFFF | 1),
+                                ("half_its_words_and_a_block", head & ~0xFFFF | words // 2 + 1))})
+
+
+def several_layers(out):
+    """Of which the first has two pages, and both have keys."""
+    whole = sealed(live(layer_header(capacity=20, m=66 * 512, k=6), FEW))
+    second = len(split(whole)[0])
+    second += -second % 4096
+    damaged = flip(whole, 4096 + 4096 + 20)
+    tail = whole[second:]
+    many = edit(tail, record={"ones": field(tail, "ones", 0) + 1})
+    out.add("EPAGE", "10.4", first_layer_second_page_damaged=damaged,
+            second_layer_page_is_zero=whole[:second + 4096] + bytes(4096) + whole[second + 8192:],
+            first_layer_page_damaged_and_second_layer_ones_too_many=damaged[:second] + many)
+    out.add("EBODY", "10.4", second_layer_of_all_keys_ones_too_many=whole[:second] + many)
+
+
+def read(name, files):
+    return files[name] if name in files else (GOLDEN / name).read_bytes()
+
+
+def listed(name):
+    return (GOLDEN / "keys" / name).read_bytes().splitlines()
+
+
+def maybes(image, keys):
+    return sum(image.maybe(key) for key in keys)
+
+
+def keys_of(image):
+    """The name of a list whose keys are all in the image."""
+    return next(f"{name}.keys" for name in LISTS
+                if all(image.maybe(key) for key in listed(f"{name}.keys")))
+
+
+def row(name, files, keys=None, names=()):
+    image = opened(read(name, files), name, knows_applications=True)
+    errors = []
+    for number, value in names:
+        try:
+            image.name(number, value)
+            errors.append("-")
+        except ValueError as refused:
+            errors.append(str(refused).split()[1])
+    keys = keys or keys_of(image)
+    absent = listed(f"absent{pathlib.Path(keys).suffix}")
+    before, error, page = maybes(image, absent), "-", "-"
+    try:
+        image.verify()
+    except ValueError as refused:
+        _, error, *rest = str(refused).split()
+        page = rest[1] if rest else "-"
+    return [name, f"keys/{keys}", ",".join(f"{number:08x} {value:016x}" for number, value in names) or "-",
+            ",".join(errors) or "-", str(before), error, page, str(maybes(image, absent))]
+
+
+def named(files):
+    """Right names, wrong ones, none, and one after the other. All of them are in an index as well."""
+    for name, keys in (("application-blocked", "few.digests"), ("application-classic", "few.digests"),
+                       ("application-counting", "few.digests"), ("application-ribbon", "few.digests"),
+                       ("application-slice-1", "few.digests"), ("series-application", "few.digests"),
+                       ("blocked-embedded", "few.keys"), ("classic-file", "urls.keys"), ("series-3", "few.keys")):
+        header = layers_of(opened(read(name + ".bloom", files), name, True))[0].header
+        own = header["hash_id"], header["self_test"]
+        other, same_number = (0x80000001, own[1]), (own[0], own[1] ^ 1)
+        for names in (), (own,), (other,), (same_number,), (own, other), (same_number, own):
+            yield row(name + ".bloom", files, keys, names)
+
+
+def doubt(files, index):
+    """The rows of doubt.tsv."""
+    return [*(row(name, files) for name, _, rule in index if rule == "10.4"), *named(files)]

@@ -133,8 +133,8 @@ static PyObject *unlink_files(PyObject *module, PyObject *args, PyObject *keywor
         PyThreadState *python = PyEval_SaveThread();
         const int error = bloomfile_unlink(name);
         PyEval_RestoreThread(python);
-        result = error == 0 ? Py_NewRef(Py_None)
-                            : error_raise(PyModule_GetState(module), error, path);
+        result =
+            error == 0 ? Py_NewRef(Py_None) : error_raise(PyModule_GetState(module), error, path);
         Py_DECREF(bytes);
     }
     Py_DECREF(path);

@@ -7,8 +7,10 @@
 #     ship.sh rollback FOLDER NAME            on a server: back to a build that it still has
 #
 # SITE is a folder that servers can read; programs open FOLDER/current.bloom. Killed anywhere, each of these leaves
-# the old filter current or the new one, whole, and can be run again. Only one at a time works on SITE, or on FOLDER.
-# A build has NAME.sha256 beside it, in both folders. Other filters there stay as they are.
+# the old filter current or the new one, whole, and can be run again. A lock lets one at a time work on SITE, or on FOLDER.
+# A build has NAME.sha256 beside it, in both folders, and their order is in the file history. Other filters there stay as
+# they are. With SHIP_KEY in the environment publish signs, and with SHIP_PUBLIC update takes only what is signed; make
+# them by   openssl genpkey -algorithm ed25519 -out KEY; openssl pkey -in KEY -pubout -out PUBLIC
 set -eu
 
 keep=3 # builds that SITE has patches from, and that FOLDER keeps for a way back
@@ -18,21 +20,37 @@ say() { printf 'ship.sh: %s\n' "$*" >&2; }
 # fetch FROM TO: a file of SITE, under a name of its own. Put rsync or curl here.
 fetch() { cp "$1" "$2"; }
 
-# work_in FOLDER: what is half made there goes at the end, after a signal too; what a killed run left goes now.
+# work_in FOLDER: alone. What is half made there goes at the end, after a signal too; what a killed run left goes now.
 work_in() {
     folder=$1
+    exec 9<"$folder"
+    flock 9 # until the last process of this run ends
     trap tidy EXIT
     trap 'exit 2' HUP INT TERM
     tidy
 }
-tidy() { rm -f "$folder/.build" "$folder/.patch" "$folder/.sum" "$folder/.latest" "$folder/.link"; }
-
-# builds FOLDER: the names of the builds there, the newest first.
-# shellcheck disable=SC2012 # find knows no order by time
-builds() {
-    ls -t "$1" | sed -n 's/^\([A-Za-z0-9_][A-Za-z0-9_-]*\)\.bloom$/\1/p' | while read -r name; do
-        [ "$name" = current ] || [ ! -e "$1/$name.sha256" ] || printf '%s\n' "$name"
+tidy() {
+    for name in build patch sum latest signed signature history link; do
+        rm -f "$folder/.$name"
     done
+}
+
+# builds FOLDER: the names of the builds there, the oldest first.
+builds() {
+    [ -e "$1/history" ] || return 0
+    grep -xE '[A-Za-z0-9_][A-Za-z0-9_-]*' "$1/history" | while read -r name || [ -n "$name" ]; do
+        [ ! -e "$1/$name.sha256" ] || printf '%s\n' "$name"
+    done
+}
+
+# newest N FOLDER NAME, oldest N FOLDER NAME: the last N builds there, or all but those; without NAME.
+newest() { builds "$2" | grep -vxF -e "$3" | tail -n "$1"; }
+oldest() { builds "$2" | grep -vxF -e "$3" | head -n "-$1"; }
+
+# remember FOLDER NAME: as the newest build there.
+remember() {
+    { builds "$1" | grep -vxF -e "$2" || :; printf '%s\n' "$2"; } >"$1/.history"
+    put "$1/.history" "$1/history"
 }
 
 # sync_name FILE: its name is on disk. After an error XFS loses names, and says so of files, not of folders.
@@ -47,7 +65,7 @@ put() {
 
 # check_name NAME: neither a path, nor an option, nor one of the names that are used here.
 check_name() {
-    case $1 in -* | *[!A-Za-z0-9_-]* | '' | current | latest)
+    case $1 in -* | *[!A-Za-z0-9_-]* | '' | current)
         say "a name has letters, digits, - and _ only, and no - first: '$1'"
         exit 2
         ;;
@@ -57,26 +75,58 @@ check_name() {
 # sum_of FILE NAME: the line of NAME.sha256 that a file should have.
 sum_of() { sum=$(sha256sum <"$1") && printf '%s  %s.bloom\n' "${sum%% *}" "$2"; }
 
+# The first line of the file latest is SERIAL SUM  NAME.bloom, and the second its signature, if there is one. Serials only grow.
+serial_in() { # FILE
+    sed -n '1{/^[1-9][0-9]\{0,14\} [0-9a-f]\{64\}  [A-Za-z0-9_][A-Za-z0-9_-]*\.bloom$/s/ .*//p;}' "$1"
+}
+
+next_serial() { # SITE
+    [ -e "$1/latest" ] || { echo 1; return; }
+    last=$(serial_in "$1/latest")
+    [ -n "$last" ] || { say "$1/latest is damaged (each server has a copy of the last that it took)"; exit 2; }
+    echo $((last + 1))
+}
+
+# sign FILE: the file, and its signature behind it.
+sign() {
+    cat "$1"
+    [ -n "${SHIP_KEY-}" ] || return 0
+    openssl pkeyutl -sign -rawin -inkey "$SHIP_KEY" -in "$1" -out "$folder/.signature"
+    base64 <"$folder/.signature" | tr -d '\n'
+    echo
+}
+
+# check_signature FILE: that of the first line of FILE, which is in .signed.
+check_signature() {
+    [ -n "${SHIP_PUBLIC-}" ] || return 0
+    sed 1d "$1" | base64 -d >"$folder/.signature" || : # and it will not fit
+    openssl pkeyutl -verify -rawin -pubin -inkey "$SHIP_PUBLIC" -in "$folder/.signed" -sigfile "$folder/.signature" >&2 ||
+        { say "$1 is not signed by the key of $SHIP_PUBLIC"; exit 2; }
+}
+
 publish() { # BUILD NAME SITE
     check_name "$2"
     bfinspect -q --verify "$1" || { say "$1 is not healthy, or live: not offered (see 'bfinspect --verify')"; exit 2; }
     work_in "$3"
+    serial=$(next_serial "$3")
     fetch "$1" "$3/.build"
     bfinspect -q --verify "$3/.build"
-    sum_of "$3/.build" "$2" >"$3/.sum" # sign this file, if others could write to SITE
+    sum_of "$3/.build" "$2" >"$3/.sum"
     # A copy that is damaged by now has the sum, and is replaced.
     [ ! -e "$3/$2.bloom" ] || cmp -s "$3/.build" "$3/$2.bloom" || grep -qsxF -f "$3/.sum" "$3/$2.sha256" ||
         { say "$3 has another build of that name: $2"; exit 2; }
-    for old in $(builds "$3" | grep -vxF -e "$2" | head -n "$keep"); do
+    for old in $(newest "$keep" "$3" "$2"); do
         rm -f "$3/$old..$2.patch" # of a run that was killed, perhaps to another build
         bfdelta -q "$3/$old.bloom" "$3/.build" "$3/$old..$2.patch" ||
             say "no patch from $old: servers there fetch all of $2"
     done
+    { printf '%s ' "$serial" && cat "$3/.sum"; } >"$3/.signed"
+    sign "$3/.signed" >"$3/.latest"
+    remember "$3" "$2"           # before there is anything to forget
     put "$3/.sum" "$3/$2.sha256" # before the build, which is this script's by that
     put "$3/.build" "$3/$2.bloom"
-    printf '%s\n' "$2" >"$3/.latest"
     put "$3/.latest" "$3/latest" # from here on servers know of it
-    builds "$3" | grep -vxF -e "$2" | tail -n "+$((keep + 1))" | while read -r old; do
+    for old in $(oldest "$keep" "$3" "$2"); do
         rm -f "$3/$old.bloom" "$3/$old.sha256" "$3/$old"..*.patch # no name has a dot
     done
 }
@@ -103,14 +153,35 @@ switch_to() {
     sync_name "$1/current.bloom"
 }
 
-update() { # SITE FOLDER
-    new=$(cat "$1/latest")
+# check_current FOLDER: a file of that name is not this script's.
+check_current() {
+    [ -L "$1/current.bloom" ] || [ ! -e "$1/current.bloom" ] ||
+        { say "$1/current.bloom is not a symbolic link, so it is not replaced: move it away"; exit 2; }
+}
+
+# accept SITE FOLDER: what is latest, if it is not older than what this server has taken. Sets new, and writes .sum.
+accept() {
+    fetch "$1/latest" "$2/.latest"
+    sed -n 1p "$2/.latest" >"$2/.signed"
+    check_signature "$2/.latest"
+    serial=$(serial_in "$2/.latest")
+    [ -n "$serial" ] || { say "$1/latest is damaged: no serial, SHA-256 and name"; exit 2; }
+    cut -d ' ' -f 2- "$2/.signed" >"$2/.sum"
+    new=$(sed 's/.*  \(.*\)\.bloom$/\1/' "$2/.sum")
     check_name "$new"
+    [ -e "$2/latest" ] || return 0
+    taken=$(serial_in "$2/latest")
+    [ -n "$taken" ] || { say "$2/latest is damaged (remove it, to take any serial)"; exit 2; }
+    [ "$serial" -gt "$taken" ] || sed -n 1p "$2/latest" | grep -qxF -f "$2/.signed" ||
+        { say "$1/latest is older than what $2 has: serial $serial, not $taken"; exit 2; }
+}
+
+update() { # SITE FOLDER
+    work_in "$2"
+    check_current "$2"
+    accept "$1" "$2"
     old=$(readlink "$2/current.bloom" || :)
     old=${old%.bloom}
-    work_in "$2"
-    fetch "$1/$new.sha256" "$2/.sum"
-    grep -qxE "[0-9a-f]{64}  $new\.bloom" "$2/.sum" || { say "$1/$new.sha256 is damaged: no SHA-256 of $new.bloom"; exit 2; }
     build=$2/$new.bloom
     if [ ! -e "$build" ] || ! told "$build" "$new"; then
         [ ! -e "$build" ] || [ -e "$2/$new.sha256" ] ||
@@ -123,18 +194,21 @@ update() { # SITE FOLDER
         }
     fi
     bfinspect -q --verify "$build"
+    remember "$2" "$new"
     put "$2/.sum" "$2/$new.sha256"
     [ "$build" != "$2/.build" ] || put "$build" "$2/$new.bloom"
+    put "$2/.latest" "$2/latest"
     switch_to "$2" "$new"
-    builds "$2" | grep -vxF -e "$new" | tail -n "+$((keep + 1))" | while read -r unused; do
+    for unused in $(oldest "$keep" "$2" "$new"); do
         rm -f "$2/$unused.bloom" "$2/$unused.sha256"
     done
 }
 
 rollback() { # FOLDER NAME
     check_name "$2"
-    bfinspect -q --verify "$1/$2.bloom"
     work_in "$1"
+    check_current "$1"
+    bfinspect -q --verify "$1/$2.bloom"
     switch_to "$1" "$2"
 }
 

@@ -9,10 +9,10 @@ import shutil
 import signal
 import subprocess
 
-from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered, once, sha256
+from support import SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, craft, lines, main, numbered, once, sha256, works
 
 SHIP = SOURCE_ROOT / "examples" / "shipping" / "ship.sh"
-COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "grep", "head", "ln", "ls", "mv", "readlink",
+COMMANDS = ("bfdelta", "bfinspect", "cat", "cmp", "cp", "cut", "flock", "grep", "head", "ln", "mv", "readlink",
             "rm", "sed", "sha256sum", "sync", "tail")
 DAYS = "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"
 KEYS = numbered(6000)
@@ -85,9 +85,9 @@ class Shipping(ToolTest):
             self.assertEqual(self.current(), self.builds[day])
             self.assertEqual(self.ship("update", "site", "server"), "")
         kept = {f"{day}.{kind}" for day in DAYS[-4:] for kind in ("bloom", "sha256")}
-        self.assertEqual(self.names("server"), kept | {"current.bloom"})
+        self.assertEqual(self.names("server"), kept | {"current.bloom", "history", "latest"})
         patches = {f"{old}..{new}.patch" for old in DAYS[-4:] for new in DAYS[DAYS.index(old) + 1:]}
-        self.assertEqual(self.names("site"), kept | patches | {"latest"})
+        self.assertEqual(self.names("site"), kept | patches | {"history", "latest"})
         self.assertIn("all of saturday", self.ship("update", "site", "other"))
         self.assertEqual(self.current("other"), self.builds["saturday"])
 
@@ -102,6 +102,72 @@ class Shipping(ToolTest):
         self.assertEqual(len(list((self.folder / "site").glob("*.bloom"))), 4)
         self.ship("update", "site", "server")
         self.assertEqual(self.current(), self.builds["friday"])
+
+    def test_a_restored_date_does_not_delete_the_way_back(self):
+        for day in DAYS[:4]:
+            self.ship("publish", f"{day}.bloom", day, "site")
+            self.ship("update", "site", "server")
+        for path in "site/thursday.bloom", "server/thursday.bloom":
+            os.utime(self.folder / path, (0, 0))
+        for day in DAYS[4:]:
+            self.ship("publish", f"{day}.bloom", day, "site")
+            self.ship("update", "site", "server")
+        self.assertIn("thursday.bloom", self.names("site"))
+        self.ship("rollback", "server", "thursday")
+        self.assertEqual(self.current(), self.builds["thursday"])
+
+    def test_many_updates_and_builds_at_once_take_turns(self):
+        self.restart()
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        environment = {**os.environ, "PATH": self.path}
+        for words in (["update", "site", "server"], ["publish", "tuesday.bloom", "tuesday", "site"]):
+            runs = [subprocess.Popen([SHIP, *words], cwd=self.folder, env=environment, stderr=subprocess.PIPE) for _ in range(25)]
+            for run in runs:
+                _, message = run.communicate(timeout=TIMEOUT)
+                self.assertEqual(run.returncode, 0, message)
+        self.assertEqual(self.current(), self.builds["tuesday"])
+        self.assertEqual({name for name in self.names("server") | self.names("site") if name.startswith(".")}, set())
+
+    def test_an_older_serial_is_refused(self):
+        self.restart()
+        older = self.read("site/latest")
+        self.ship("publish", "tuesday.bloom", "tuesday", "site")
+        self.ship("update", "site", "server")
+        newer = self.read("site/latest")
+        for latest in older, b"2" + older[1:]:
+            self.write("site/latest", latest)
+            self.assertIn("is older than what server has", self.unchanged())
+        self.write("site/latest", newer)
+        self.ship("rollback", "server", "monday")
+        self.ship("update", "site", "server")
+        self.assertEqual(self.current(), self.builds["tuesday"])
+
+    def test_a_server_with_a_public_key_takes_only_what_is_signed(self):
+        for name in "key", "other":
+            if not works("openssl", "genpkey", "-algorithm", "ed25519", "-out", self.folder / f"{name}.pem"):
+                self.skipTest("openssl is not here")
+            subprocess.run(["openssl", "pkey", "-in", self.folder / f"{name}.pem", "-pubout", "-out", self.folder / f"{name}.pub"], check=True)
+        public = {"SHIP_PUBLIC": "key.pub"}
+        self.ship("publish", "monday.bloom", "monday", "site", env={"SHIP_KEY": "key.pem"})
+        self.ship("update", "site", "server", env=public)
+        signed = self.read("site/latest")
+        self.assertEqual(self.current(), self.builds["monday"])
+        line, signature = signed.splitlines(keepends=True)
+        self.ship("publish", "tuesday.bloom", "tuesday", "site", env={"SHIP_KEY": "other.pem"})
+        strange = self.read("site/latest")
+        for latest in line, strange, strange.splitlines(keepends=True)[0] + signature, b"9" + signed[1:]:
+            self.write("site/latest", latest)
+            message = self.ship("update", "site", "server", status=2, env=public)
+            self.assertIn("is not signed by the key of key.pub", message)
+            self.assertEqual(self.current(), self.builds["monday"])
+
+    def test_a_current_filter_of_the_user_stays(self):
+        self.ship("publish", "monday.bloom", "monday", "site")
+        self.write("server/current.bloom", self.builds["friday"])
+        self.write("server/monday.bloom", self.builds["monday"])
+        for words in ("update", "site", "server"), ("rollback", "server", "monday"):
+            self.assertIn("current.bloom is not a symbolic link", self.ship(*words, status=2))
+            self.assertEqual(self.current(), self.builds["friday"])
 
     def test_a_server_that_slept_takes_one_patch(self):
         self.restart()
@@ -150,10 +216,14 @@ class Shipping(ToolTest):
         self.ship("publish", "tuesday.bloom", "monday", "site", status=2)
         for words in [], ["publish", "tuesday.bloom"], ["update"], ["nonsense", "a", "b"]:
             self.assertIn("usage: ship.sh publish", self.ship(*words, status=2))
-        self.assertEqual(self.read("site/latest"), b"monday\n")
-        for latest in "", "-n", "../site/monday":
-            (self.folder / "site" / "latest").write_text(latest)
-            self.assertIn("a name has letters", self.ship("update", "site", "server", status=2))
+        latest = self.read("site/latest").decode()
+        self.assertEqual(latest, f"1 {sha256(self.builds['monday'])}  monday.bloom\n")
+        for damaged in "", "-n", latest.replace("monday", "../site/monday"), latest.replace("1", "x", 1), latest[:50]:
+            (self.folder / "site" / "latest").write_text(damaged)
+            self.assertIn("site/latest is damaged", self.ship("update", "site", "server", status=2))
+            self.assertIn("site/latest is damaged", self.ship("publish", "tuesday.bloom", "tuesday", "site", status=2))
+        (self.folder / "site" / "latest").write_text(latest.replace("monday", "current"))
+        self.assertIn("a name has letters", self.ship("update", "site", "server", status=2))
 
     def unchanged(self, day="tuesday"):
         """An update is refused, and the server has what it had; its message."""
@@ -166,12 +236,11 @@ class Shipping(ToolTest):
         self.restart()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.ship("update", "site", "server")
-        path = self.folder / "site" / "tuesday.sha256"
+        path = self.folder / "site" / "latest"
         published = path.read_text()
-        for damaged in f"x{published[1:]}", "", published.replace("tuesday", "wednesday"):
-            path.write_text(damaged)
-            self.assertIn("site/tuesday.sha256 is damaged", self.unchanged())
-        path.write_text(f"{'1' if published[0] == '0' else '0'}{published[1:]}")
+        path.write_text(f"{published[:2]}x{published[3:]}")
+        self.assertIn("site/latest is damaged", self.unchanged())
+        path.write_text(f"3 {'1' if published[2] == '0' else '0'}{published[3:]}")
         self.assertIn("is not what was published", self.unchanged())
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.assertEqual(self.ship("update", "site", "server"), "")
@@ -181,7 +250,7 @@ class Shipping(ToolTest):
         fails = self.replace_command("sha256sum", "echo no memory >&2; exit 1")
         self.assertRegex(self.unchanged("monday"), "no memory\n(?s:.*)sha256sum failed")
         self.ship("publish", "tuesday.bloom", "tuesday", "site", status=1)
-        self.assertEqual(self.read("site/latest"), b"monday\n")
+        self.assertIn(b"  monday.bloom\n", self.read("site/latest"))
         fails.unlink()
         self.ship("publish", "tuesday.bloom", "tuesday", "site")
         self.replace_command("sha256sum", "exit 1")

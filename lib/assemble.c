@@ -2,6 +2,8 @@
  * A sealed file around a body that was computed elsewhere. */
 #include <bloomfile_combine.h>
 #include <bloomfile_inspect.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "image/image.h"
@@ -39,24 +41,30 @@ static int describe(struct header *h, const struct bloomfile_params *given, uint
     return error;
 }
 
-/* The last page is copied, because the caller's bytes end in it. */
-static int put_body(struct new_image *r, const uint8_t *body)
+/* In copies, so that checksums and counts are those of the bytes that are written. */
+static int put_body(struct new_image *r, const struct header *h, const uint8_t *body)
 {
-    const size_t need = (size_t)r->pass.geometry.need, whole = need - need % CHECKSUM_PAGE;
-    uint8_t last[CHECKSUM_PAGE] = { 0 };
-    int error = 0;
-    for (size_t at = 0; error == 0 && at < whole; at += PIECE)
-        error = new_image_put(r, body + at, whole - at < PIECE ? whole - at : PIECE);
-    if (error != 0 || whole == need)
-        return error;
-    memcpy(last, body + whole, need - whole);
-    return new_image_put(r, last, sizeof last);
+    const size_t need = (size_t)r->pass.geometry.need;
+    uint8_t *piece = malloc(PIECE);
+    int error = piece == NULL ? ENOMEM : 0;
+    for (size_t at = 0, size; error == 0 && at < need; at += size) {
+        size = need - at < PIECE ? need - at : PIECE;
+        const size_t whole = (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE * CHECKSUM_PAGE;
+        memcpy(piece, body + at, size);
+        memset(piece + size, 0, whole - size);
+        if (at + size == need && !body_last_page_is_clean(h, piece + whole - CHECKSUM_PAGE))
+            error = BLOOMFILE_EBODY;
+        else
+            error = new_image_put(r, piece, whole);
+    }
+    free(piece);
+    return error;
 }
 
 /* `sized`: the caller gave the number of keys. */
 static int make(struct new_image *r, struct header *h, const uint8_t *body, bool sized)
 {
-    int error = put_body(r, body);
+    int error = put_body(r, h, body);
     if (error != 0)
         return error;
     new_image_record(r, &h->record);
@@ -82,8 +90,6 @@ static int assemble(struct destination to, const struct bloomfile_params *params
         return BLOOMFILE_ETOOBIG;
     if (body_size != g.need)
         return BLOOMFILE_EPARAMS;
-    if (!body_last_byte_is_clean(&h, body))
-        return BLOOMFILE_EBODY;
     error = new_image_start(&r, &h, to);
     if (error == 0)
         error = make(&r, &h, body, params->capacity != 0);

@@ -81,6 +81,7 @@ struct plan {
     void (*project)(uint8_t *to, const uint8_t *from, size_t size); /* NULL: as they are */
     uint32_t layout; /* of the nodes: the source's, or that of its projection */
     const struct kernel *kernel;
+    uint8_t *stretch; /* what is projected; otherwise the units of the root are read */
 };
 
 static struct node *find(const struct plan *plan, uint64_t factor)
@@ -124,11 +125,14 @@ static void cut_down(struct plan *plan)
     for (size_t i = 0; i < plan->count; i++)
         free(plan->nodes[i].units);
     free(plan->nodes);
+    free(plan->stretch);
 }
 
 /* Allocates room for a stretch of that many units in every node, and for a word beyond. */
 static int make_room(struct plan *plan, uint64_t stretch)
 {
+    if (plan->project != NULL && (plan->stretch = malloc(SOURCE_STRETCH)) == NULL)
+        return ENOMEM;
     for (size_t i = 0; i < plan->count; i++) {
         struct node *node = &plan->nodes[i];
         const uint64_t units = stretch / node->factor + 2;
@@ -170,14 +174,15 @@ static void pass(const struct plan *plan, struct node *node, uint64_t count)
     node->done += count;
 }
 
-static void pass_stretch(const struct plan *plan, const uint8_t *bytes, size_t size, uint64_t count)
+static void pass_stretch(const struct plan *plan, struct source *s, size_t size, uint64_t count)
 {
     struct node *root = plan->nodes;
     if (plan->project != NULL) {
+        source_take(s, plan->stretch, size);
         memset(root->units, 0, size / 4 + 1);
-        plan->project(root->units, bytes, size);
+        plan->project(root->units, plan->stretch, size);
     } else {
-        memcpy(root->units, bytes, size);
+        source_take(s, root->units, size);
     }
     pass(plan, root, count);
 }
@@ -190,7 +195,7 @@ static int walk(const struct plan *plan, struct source *s, uint64_t stretch)
     for (uint64_t first = 0, n; error == 0 && first < units; first += n) {
         n = units - first < stretch ? units - first : stretch;
         const size_t size = (size_t)geometry_bytes_of(h->layout, n);
-        pass_stretch(plan, source_take(s, size), size, n);
+        pass_stretch(plan, s, size, n);
         error = source_status(s);
     }
     return error != 0 ? error : source_verdict(s);

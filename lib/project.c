@@ -18,17 +18,20 @@ static size_t whole_pages(size_t size)
 static int put_projection(struct source *s, struct new_image *r)
 {
     const uint64_t need = s->f->geometry.need;
-    uint8_t *bits = malloc(SOURCE_STRETCH / 4);
-    int error = bits == NULL ? ENOMEM : source_status(s);
+    uint8_t *stretch = malloc(SOURCE_STRETCH + SOURCE_STRETCH / 4), *bits = NULL;
+    int error = stretch == NULL ? ENOMEM : source_status(s);
+    if (error == 0)
+        bits = stretch + SOURCE_STRETCH;
     while (error == 0 && s->at < need) {
         const size_t size = source_next(s, need);
         memset(bits, 0, SOURCE_STRETCH / 4);
-        s->f->kernel->project(bits, source_take(s, size), size);
+        source_take(s, stretch, size);
+        s->f->kernel->project(bits, stretch, size);
         error = new_image_put(r, bits, whole_pages((size + 3) / 4));
         if (error == 0)
             error = source_status(s);
     }
-    free(bits);
+    free(stretch);
     return error != 0 ? error : source_verdict(s);
 }
 

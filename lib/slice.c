@@ -131,18 +131,21 @@ static void describe_whole(struct header *h, const struct part *parts, size_t co
 static int put_slice(struct new_image *r, const bloomfile *f)
 {
     struct source s;
+    uint8_t *stretch = malloc(SOURCE_STRETCH);
     int error = source_start(&s, f);
     if (error == 0)
-        error = source_status(&s);
+        error = stretch == NULL ? ENOMEM : source_status(&s);
     while (error == 0 && s.at < f->geometry.body_size) {
         const size_t size = source_next(&s, f->geometry.body_size);
-        error = new_image_put(r, source_take(&s, size), size);
+        source_take(&s, stretch, size);
+        error = new_image_put(r, stretch, size);
         if (error == 0)
             error = source_status(&s);
     }
     if (error == 0)
         error = source_verdict(&s);
     source_release(&s);
+    free(stretch);
     return error;
 }
 

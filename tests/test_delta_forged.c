@@ -62,13 +62,27 @@ static uint8_t *put_patch(uint8_t *to, const uint8_t *base, const uint8_t *resul
     memset(changes, 1, sizeof changes);
     struct encoder e;
     size_t part_size;
-    assert_error(encoder_start(&e, part_kind(get32(base + AT_layout))), 0);
-    const struct encode_source source = { base + size, result + size, body_size, changes };
+    struct guard guards[ENCODE_BOTH];
+    struct header headers[ENCODE_BOTH];
+    struct body_check checks[ENCODE_BOTH];
+    const uint8_t *const images[] = { base, result };
+    for (int i = 0; i < ENCODE_BOTH; i++) {
+        struct header_faults faults = { 0 };
+        decode_header(images[i], UINT64_MAX, &headers[i], &faults);
+        const uint8_t *body = images[i] + size;
+        assert_error(guard_start(&guards[i], body, body_size, headers[i].record.body_crc, false),
+                     0);
+        body_check_start(&checks[i], &headers[i], body, &guards[i]);
+    }
+    assert_error(encoder_start(&e, part_kind(get32(base + AT_layout)), checks), 0);
+    const struct encode_source source = { body_size, changes };
     const uint8_t *part = encode_part(&e, &source, 0, 0, pages, &part_size);
     assert_non_null(part);
     memcpy(to, part, part_size);
     to += part_size;
     encoder_release(&e);
+    for (int i = 0; i < ENCODE_BOTH; i++)
+        guard_release(&guards[i]);
     return to + patch_put_number(to, 0);
 }
 

@@ -34,7 +34,7 @@ int combine_copy(struct header *h, const bloomfile *f, struct destination to);
 /* Whether digests mean the same to both. 0, or a BLOOMFILE_EDIFFERENT*. */
 int combine_compatible(const struct header *x, const struct header *y);
 
-/* Adds a part: starts reading its source. 0 or ENOMEM. */
+/* Adds a part: starts reading its source. 0, or an error of source_start(). */
 int combine_add(struct combination *c, const bloomfile *f, uint64_t factor);
 
 /* Makes the result. 0, ENOMEM, an error of writing it, or the verdict on a damaged source. */

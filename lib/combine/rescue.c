@@ -3,6 +3,8 @@
 #include "combine/rescue.h"
 
 #include <bloomfile_inspect.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "combine/source.h"
@@ -14,11 +16,14 @@
 /* `doubtful`: pages may have been dropped, and no verdict is asked for. */
 static int make_rescue(struct source *s, struct new_image *r, struct header *h, bool doubtful)
 {
-    int error = 0;
+    uint8_t *stretch = malloc(SOURCE_STRETCH);
+    int error = stretch == NULL ? ENOMEM : 0;
     while (error == 0 && s->at < h->body_size) {
         const size_t size = source_next(s, h->body_size);
-        error = new_image_put(r, source_take(s, size), size);
+        source_take(s, stretch, size);
+        error = new_image_put(r, stretch, size);
     }
+    free(stretch);
     if (error == 0 && !doubtful)
         error = source_verdict(s);
     h->record.ones = s->tally.ones; /* bits that were counted may be lost */

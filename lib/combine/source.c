@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A stretch at a time; that of a live body is copied before use. */
+ * A stretch at a time, out of the mapping. */
 #include "combine/source.h"
-
-#include <errno.h>
-#include <stdlib.h>
 
 #include "handle/changed.h"
 #include "handle/join.h"
@@ -57,8 +54,7 @@ int source_start(struct source *s, const bloomfile *f)
         s->counted = s->counted && join_check_clean(f->fd, &then, false) == 0;
     s->counted_all = s->counted && !others && (then.record.flags & RECORD_N_ESTIMATED) == 0;
     s->recorded = then.record;
-    s->copy = malloc(SOURCE_STRETCH);
-    return s->copy != NULL ? sync_prepare(f) : ENOMEM;
+    return sync_prepare(f);
 }
 
 int source_status(const struct source *s)
@@ -66,12 +62,16 @@ int source_status(const struct source *s)
     return changed_or_damaged_so_far(s->f);
 }
 
-static const uint8_t *copy_stretch(struct source *s, size_t size)
+/* size: whole pages. */
+static void read_live(struct source *s, uint8_t *to, size_t size)
 {
     const uint8_t *from = s->f->view.body + s->at;
+    const uint64_t used = s->f->geometry.need - s->at;
     for (size_t i = 0; i < size; i += 8)
-        put64(s->copy + i, shared_load64(from + i));
-    return s->copy;
+        put64(to + i, shared_load64(from + i));
+    s->f->kernel->tally(to, used < size ? (size_t)used : size, &s->tally);
+    if (s->at + size == s->f->geometry.body_size)
+        s->stained = !body_last_page_is_clean(&s->f->header, to + size - CHECKSUM_PAGE);
 }
 
 size_t source_next(const struct source *s, uint64_t size)
@@ -79,19 +79,14 @@ size_t source_next(const struct source *s, uint64_t size)
     return size - s->at < SOURCE_STRETCH ? (size_t)(size - s->at) : SOURCE_STRETCH;
 }
 
-const uint8_t *source_take(struct source *s, size_t size)
+void source_take(struct source *s, uint8_t *to, size_t size)
 {
-    const uint64_t from = s->at, page = from / CHECKSUM_PAGE;
-    if (s->f->live != NULL) {
-        const uint8_t *copy = copy_stretch(s, size);
-        const uint64_t need = s->f->geometry.need, used = from < need ? need - from : 0;
-        s->f->kernel->tally(copy, used < size ? (size_t)used : size, &s->tally);
-        s->at += size;
-        return copy;
-    }
+    const size_t pages = (size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;
+    if (s->f->live != NULL)
+        read_live(s, to, pages * CHECKSUM_PAGE);
+    else
+        body_check_copy(&s->check, to, pages);
     s->at += size;
-    body_check_pages(&s->check, (s->at + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE - page);
-    return s->f->view.body + from;
 }
 
 /* Whether the body has other bits than its writers have set. While it was read they may have set
@@ -109,13 +104,11 @@ static bool lost_bits(const struct source *s)
 /* A page that could not be written may have been dropped while it was read. */
 static int live_verdict(const struct source *s)
 {
-    uint64_t offset;
     const bloomfile *f = s->f;
-    const bool clean = body_padding_is_clean(&f->header, f->view.body, &offset);
-    int error = clean ? sync_source(f) : 0;
-    if (clean && error == 0)
+    int error = s->stained ? 0 : sync_source(f);
+    if (!s->stained && error == 0)
         error = changed_or_damaged(f);
-    if (error != 0 || (clean && !lost_bits(s)))
+    if (error != 0 || (!s->stained && !lost_bits(s)))
         return error;
     guard_distrust(f->guard, BLOOMFILE_EBODY);
     return BLOOMFILE_EBODY;
@@ -132,5 +125,4 @@ int source_verdict(struct source *s)
 void source_release(struct source *s)
 {
     map_expect(&s->f->map, MAP_LOOKUPS);
-    free(s->copy);
 }

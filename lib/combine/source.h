@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
- * A filter that a new file is made from: its body is read once, in order, and checked on the way.
- */
+ * A filter that a new file is made from. Its body is read once, in order, into the caller's buffer,
+ * where it is checked and used: the file may change at any moment. */
 #ifndef BLOOMFILE_SOURCE_H
 #define BLOOMFILE_SOURCE_H
 
@@ -19,7 +19,7 @@ struct source {
     const bloomfile *f;
     struct body_check check; /* of a sealed one */
     uint64_t at;             /* bytes read */
-    uint8_t *copy;           /* of a stretch of a live body, which others may be changing */
+    bool stained;            /* a bit beyond m was set, in the last page of a live one */
     bool counted;            /* a live one, and it has had the ones that its record tells */
     bool counted_all;        /* and no others, when it began */
     struct record recorded;
@@ -30,21 +30,21 @@ struct source {
  * flags. If the source's record cannot be read, that is an error and they are as at its opening. */
 int source_describe(const bloomfile *f, struct header *h);
 
-/* Starts reading. 0, ENOMEM, or in a child of fork an error of opening the file anew;
- * source_release() is due in any case. */
+/* Starts reading. 0, or in a child of fork an error of opening the file again; source_release() is
+ * due in any case. */
 int source_start(struct source *s, const bloomfile *f);
 
-/* How many bytes to take next, of `size` in all. */
+/* How many bytes to read next, of `size` in all. */
 size_t source_next(const struct source *s, uint64_t size);
 
-/* The next `size` bytes of the body, at most SOURCE_STRETCH; all but the last are whole pages.
- * Valid until the next call. */
-const uint8_t *source_take(struct source *s, size_t size);
+/* Reads the next `size` bytes of the body, at most SOURCE_STRETCH, and all of their last page. `to`
+ * has room for whole pages; all stretches but the last one are whole pages. */
+void source_take(struct source *s, uint8_t *to, size_t size);
 
 /* The source's sticky error, or 0: whether it is already known to be unreliable. */
 int source_status(const struct source *s);
 
-/* Once all bytes that m uses are taken: whether they were good all the time, and those of a live
+/* Once all bytes that m uses are read: whether they were good all the time, and those of a live
  * one have the bits that its writers have set, as far as that is known. BLOOMFILE_EPAGE, _EBODY,
  * _ECHANGED, _EPOISONED, or an error of msync. */
 int source_verdict(struct source *s);

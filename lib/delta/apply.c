@@ -174,12 +174,12 @@ static bool change(struct hands *h, const uint8_t *old, uint8_t *copy, size_t si
 static int do_page(struct hands *h, uint64_t page, uint8_t *copy, uint8_t *entry)
 {
     const struct work *w = h->work;
-    const uint8_t *old = w->base->view.body + page * CHECKSUM_PAGE;
+    _Alignas(CELLS_UNIT_SIZE) uint8_t old[CHECKSUM_PAGE];
     const size_t size = checksum_page_size(w->result.body_size, page);
-    body_check_pages(&h->check, 1);
+    body_check_copy(&h->check, copy, 1);
     if (h->check.first_bad != UINT64_MAX)
         return BLOOMFILE_EPAGE;
-    memcpy(copy, old, size);
+    memcpy(old, copy, size);
     if (!change(h, old, copy, size))
         return BLOOMFILE_EPATCH;
     put32(entry, body_pass_page(&h->pass, copy) ^ w->head.result.body);
@@ -241,7 +241,7 @@ static void work(void *context)
     struct hands h = { .work = context };
     struct share share = { .count = 0 };
     start_passes(h.work, &h.check, &h.pass);
-    h.copy = malloc(STRETCH_BYTES);
+    h.copy = aligned_alloc(CHECKSUM_PAGE, STRETCH_BYTES);
     share.strings = calloc(PART_STRINGS_MOST + BITS_SLACK, 1);
     int error = h.copy == NULL || share.strings == NULL ? ENOMEM : 0;
     while (error == 0 && take_share(h.work, &share))

@@ -33,9 +33,11 @@ static int start(struct steps_found *found, bool blocks, bool moves)
     return moves && found->moves == NULL ? ENOMEM : 0;
 }
 
-int encoder_start(struct encoder *e, enum cells_kind kind)
+int encoder_start(struct encoder *e, enum cells_kind kind, const struct body_check *checks)
 {
     *e = (struct encoder){ .kind = kind, .steps = steps_best() };
+    for (int i = 0; i < ENCODE_BOTH; i++)
+        e->checks[i] = checks[i];
     e->bytes = malloc(PART_HEAD_MOST + PART_STRINGS_MOST + BITS_SLACK);
     int error = e->bytes == NULL ? ENOMEM : 0;
     for (unsigned i = 0; error == 0 && i < part_streams(kind); i++)
@@ -55,7 +57,34 @@ void encoder_release(struct encoder *e)
 
 /* ---- finding */
 
-/* Whether there is room for another page. Always, unless others write to the files. */
+/* Copies a page that differs, and checks the copies. */
+static bool take_page(struct encoder *e, uint64_t page)
+{
+    for (int i = 0; i < ENCODE_BOTH; i++) {
+        body_check_skip(&e->checks[i], page);
+        body_check_copy(&e->checks[i], e->pages[i], 1);
+        if (e->checks[i].first_bad != UINT64_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool find_in_page(struct encoder *e, uint64_t page, size_t size, bool same)
+{
+    if (same && e->kind == CELLS_OF_BLOCKS) {
+        e->found[CELLS_RAISED].skipped += size / CELLS_UNIT_SIZE;
+        e->found[CELLS_LOWERED].skipped += size / CELLS_UNIT_SIZE;
+        return true;
+    }
+    if (!(same ? guard_copy(e->checks[ENCODE_OLD].guard, page, e->pages[ENCODE_OLD])
+               : take_page(e, page)))
+        return false;
+    e->steps->find(e->kind, e->pages[ENCODE_OLD], e->pages[same ? ENCODE_OLD : ENCODE_NEW], size,
+                   e->found);
+    return true;
+}
+
+/* Whether there is room for another page. Always, unless a page and its checksum were replaced. */
 static bool has_room(const struct encoder *e)
 {
     size_t changes = 0;
@@ -72,16 +101,10 @@ static bool find(struct encoder *e, const struct encode_source *source, uint64_t
         e->found[i].units = e->found[i].cells = 0;
         e->found[i].skipped = 0;
     }
-    for (; page < end && has_room(e); page++) {
-        const size_t size = checksum_page_size(source->body_size, page);
-        const uint64_t at = page * CHECKSUM_PAGE;
-        if (e->kind == CELLS_OF_BLOCKS && source->changes[page] == 0) {
-            e->found[CELLS_RAISED].skipped += size / CELLS_UNIT_SIZE;
-            e->found[CELLS_LOWERED].skipped += size / CELLS_UNIT_SIZE;
-        } else {
-            e->steps->find(e->kind, source->old + at, source->new + at, size, e->found);
-        }
-    }
+    for (; page < end && has_room(e); page++)
+        if (!find_in_page(e, page, checksum_page_size(source->body_size, page),
+                          source->changes[page] == 0))
+            return false;
     return page == end;
 }
 

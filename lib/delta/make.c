@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two passes. The first one checks both bodies and counts the changes of each page; from the counts
- * follow the parts, whoever makes them. In the second one each thread encodes a part, and writes it
- * when its turn has come.
+ * Two passes. The first one counts the changes of each page; from the counts follow the parts,
+ * whoever makes them. In the second one each thread encodes a part, and writes it when its turn has
+ * come. Each page is checked once, in the copy that the patch is made from: a page without changes
+ * in the first pass, the others in the second.
  */
 #include "delta/make.h"
 
@@ -21,9 +22,9 @@
 #define STRETCH 64u /* pages that a thread compares at once */
 
 enum {
-    BASE,
-    RESULT,
-    BOTH,
+    BASE = ENCODE_OLD,
+    RESULT = ENCODE_NEW,
+    BOTH = ENCODE_BOTH,
 };
 
 struct work {
@@ -35,10 +36,10 @@ struct work {
     pthread_mutex_t lock;
     pthread_cond_t written;
     int error;
+    struct body_check checks[BOTH];
 
     /* First pass: */
     uint64_t compared; /* pages */
-    struct body_check checks[BOTH];
 
     /* Second pass: */
     int fd;
@@ -60,9 +61,22 @@ static void fail(struct work *w, int error)
 
 /* ---- the first pass */
 
-static void start_check(const bloomfile *f, struct body_check *check)
+static void start_checks(const struct work *w, struct body_check *checks)
 {
-    body_check_start(check, &f->header, f->view.body, f->guard);
+    for (int i = 0; i < BOTH; i++) {
+        const bloomfile *f = w->filters[i];
+        body_check_start(&checks[i], &f->header, f->view.body, f->guard);
+    }
+}
+
+static void join_checks(struct work *w, struct body_check *checks)
+{
+    pthread_mutex_lock(&w->lock);
+    for (int i = 0; i < BOTH; i++) {
+        body_check_skip(&checks[i], w->pages);
+        body_check_join(&w->checks[i], &checks[i]);
+    }
+    pthread_mutex_unlock(&w->lock);
 }
 
 static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
@@ -75,12 +89,18 @@ static bool take_stretch(struct work *w, uint64_t *page, uint64_t *count)
     return *count > 0;
 }
 
-static void compare_page(struct work *w, const struct steps *steps, uint64_t page)
+static void compare_page(struct work *w, const struct steps *steps, struct body_check *checks,
+                         uint64_t page)
 {
-    const struct encode_source *s = &w->source;
-    const uint64_t at = page * CHECKSUM_PAGE;
-    w->changes[page] = (uint16_t)steps->compare(w->kind, s->old + at, s->new + at,
-                                                checksum_page_size(s->body_size, page));
+    _Alignas(CELLS_UNIT_SIZE) uint8_t copies[BOTH][CHECKSUM_PAGE];
+    const size_t size = checksum_page_size(w->source.body_size, page);
+    for (int i = 0; i < BOTH; i++)
+        checksum_copy(copies[i], checks[i].body + page * CHECKSUM_PAGE, size);
+    w->changes[page] = (uint16_t)steps->compare(w->kind, copies[BASE], copies[RESULT], size);
+    for (int i = 0; i < BOTH && w->changes[page] == 0; i++) {
+        body_check_skip(&checks[i], page);
+        body_check_pages(&checks[i], copies[i], 1);
+    }
 }
 
 static void compare(void *context)
@@ -89,43 +109,16 @@ static void compare(void *context)
     const struct steps *steps = steps_best();
     struct body_check own[BOTH];
     uint64_t page, count;
-    for (int i = 0; i < BOTH; i++)
-        start_check(w->filters[i], &own[i]);
-    while (take_stretch(w, &page, &count)) {
-        for (int i = 0; i < BOTH; i++)
-            body_check_skip(&own[i], page);
-        for (const uint64_t end = page + count; page < end; page++) {
-            body_check_pages(&own[BASE], 1);
-            body_check_pages(&own[RESULT], 1);
-            compare_page(w, steps, page);
-        }
-    }
-    pthread_mutex_lock(&w->lock);
-    for (int i = 0; i < BOTH; i++) {
-        body_check_skip(&own[i], w->pages);
-        body_check_join(&w->checks[i], &own[i]);
-    }
-    pthread_mutex_unlock(&w->lock);
+    start_checks(w, own);
+    while (take_stretch(w, &page, &count))
+        for (const uint64_t end = page + count; page < end; page++)
+            compare_page(w, steps, own, page);
+    join_checks(w, own);
 }
 
-static int verdict(struct work *w)
+static bool found_damage(const struct work *w)
 {
-    int error = 0;
-    for (int i = 0; i < BOTH; i++) {
-        const int damage = body_check_end(&w->checks[i], NULL);
-        const int changed = changed_or_damaged(w->filters[i]);
-        if (error == 0)
-            error = changed == BLOOMFILE_ECHANGED ? changed : damage;
-    }
-    return error;
-}
-
-static int first_pass(struct work *w, unsigned threads)
-{
-    for (int i = 0; i < BOTH; i++)
-        start_check(w->filters[i], &w->checks[i]);
-    team_run(team_size(threads, w->pages / STRETCH), compare, w);
-    return verdict(w);
+    return w->checks[BASE].first_bad != UINT64_MAX || w->checks[RESULT].first_bad != UINT64_MAX;
 }
 
 /* ---- the second pass */
@@ -192,12 +185,15 @@ static void encode(void *context)
     struct work *w = context;
     struct encoder e;
     struct assignment a;
-    int error = encoder_start(&e, w->kind);
+    struct body_check start[BOTH];
+    start_checks(w, start);
+    int error = encoder_start(&e, w->kind, start);
     while (error == 0 && take_part(w, &a)) {
         size_t size;
         const uint8_t *part = encode_part(&e, &w->source, a.page, a.skip, a.span, &size);
         error = part == NULL ? BLOOMFILE_ECHANGED : write_part(w, &a, part, size);
     }
+    join_checks(w, e.checks);
     encoder_release(&e);
     if (error != 0)
         fail(w, error);
@@ -256,10 +252,27 @@ struct target {
     uint64_t size; /* so far */
 };
 
-/* Nothing is made before the first pass has found the first filters whole. */
+/* The checks of both are complete only if no page is bad. Changed bytes are the worse news: they
+ * make all pages wrong, not only those found damaged. */
+static int verdict(struct work *w)
+{
+    int error = 0;
+    const bool complete = !found_damage(w);
+    for (int i = 0; i < BOTH; i++) {
+        const bool bad = w->checks[i].first_bad != UINT64_MAX;
+        const int damage = complete || bad ? body_check_end(&w->checks[i], NULL) : 0;
+        const int changed = changed_or_damaged(w->filters[i]);
+        if (error == 0)
+            error = damage == 0 || changed == BLOOMFILE_ECHANGED ? changed : damage;
+    }
+    return error;
+}
+
 static int make(struct work *w, struct target *t, unsigned threads)
 {
-    int error = first_pass(w, threads);
+    start_checks(w, w->checks);
+    team_run(team_size(threads, w->pages / STRETCH), compare, w);
+    int error = found_damage(w) ? verdict(w) : 0;
     if (error == 0 && t->publication == NULL)
         error = new_image_publication(&t->publication, &t->to, &t->fd);
     if (error != 0)
@@ -268,10 +281,7 @@ static int make(struct work *w, struct target *t, unsigned threads)
     w->at = t->size;
     error = second_pass(w, threads);
     t->size = w->size;
-    /* What was encoded is what was checked, unless it changed in between. */
-    for (int i = 0; error == 0 && i < BOTH; i++)
-        error = changed_or_damaged(w->filters[i]);
-    return error;
+    return error == 0 || found_damage(w) ? verdict(w) : error;
 }
 
 static int make_one(struct target *t, const bloomfile *base, const bloomfile *result,
@@ -283,9 +293,7 @@ static int make_one(struct target *t, const bloomfile *base, const bloomfile *re
                       .features = features,
                       .lock = PTHREAD_MUTEX_INITIALIZER,
                       .written = PTHREAD_COND_INITIALIZER,
-                      .source = { .old = base->view.body,
-                                  .new = result->view.body,
-                                  .body_size = base->geometry.body_size } };
+                      .source = { .body_size = base->geometry.body_size } };
     if (w.pages > SIZE_MAX / sizeof *w.changes)
         return BLOOMFILE_ETOOBIG;
     w.changes = malloc((size_t)w.pages * sizeof *w.changes);

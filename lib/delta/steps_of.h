@@ -93,42 +93,39 @@ STEPS_INLINE void find_in_block(enum cells_change change, const uint8_t *old, co
         }
         eligible += ones_of(can);
     }
-    if (found->cells == first) { /* somebody writes to the files */
-        found->skipped++;
-        return;
-    }
     found->gaps[found->units] = found->skipped;
     found->counts[found->units] = (uint16_t)(found->cells - first);
     found->eligible[found->units++] = (uint16_t)eligible;
     found->skipped = 0;
 }
 
-STEPS_INLINE bool has_change(enum cells_change change, const uint8_t *old, const uint8_t *new)
+/* Most blocks have changes of one kind at most. */
+STEPS_INLINE void find_in_blocks(const uint8_t *old, const uint8_t *new, size_t size,
+                                 struct steps_found *found)
 {
-    uint64_t any = 0;
-    for (unsigned at = 0; at < CELLS_UNIT_SIZE; at += CELLS_WORD) {
-        const uint64_t from = get64(old + at);
-        any |= (from ^ get64(new + at)) & (from ^ cells_flip(change));
-    }
-    return any != 0;
-}
-
-STEPS_INLINE void find_in_blocks(enum cells_change change, const uint8_t *old, const uint8_t *new,
-                                 size_t size, struct steps_found *found)
-{
-    for (size_t at = 0; at < size; at += CELLS_UNIT_SIZE)
-        if (has_change(change, old + at, new + at))
-            find_in_block(change, old + at, new + at, found);
+    for (size_t at = 0; at < size; at += CELLS_UNIT_SIZE) {
+        uint64_t raised = 0, lowered = 0;
+        for (unsigned word = 0; word < CELLS_UNIT_SIZE; word += CELLS_WORD) {
+            const uint64_t from = get64(old + at + word), differ = from ^ get64(new + at + word);
+            raised |= differ & ~from;
+            lowered |= differ & from;
+        }
+        if (raised != 0)
+            find_in_block(CELLS_RAISED, old + at, new + at, &found[CELLS_RAISED]);
         else
-            found->skipped++;
+            found[CELLS_RAISED].skipped++;
+        if (lowered != 0)
+            find_in_block(CELLS_LOWERED, old + at, new + at, &found[CELLS_LOWERED]);
+        else
+            found[CELLS_LOWERED].skipped++;
+    }
 }
 
 STEPS_TARGET static void find(enum cells_kind kind, const uint8_t *old, const uint8_t *new,
                               size_t size, struct steps_found *found)
 {
     if (kind == CELLS_OF_BLOCKS) {
-        find_in_blocks(CELLS_RAISED, old, new, size, &found[CELLS_RAISED]);
-        find_in_blocks(CELLS_LOWERED, old, new, size, &found[CELLS_LOWERED]);
+        find_in_blocks(old, new, size, found);
     } else if (kind == CELLS_OF_BITS) {
         find_bits(old, new, size, found);
     } else {

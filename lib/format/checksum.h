@@ -15,6 +15,9 @@ uint32_t checksum(const uint8_t *bytes, size_t size);
 /* Continues `crc`: the CRC-32 of what it covers followed by these bytes. */
 uint32_t checksum_more(uint32_t crc, const uint8_t *bytes, size_t size);
 
+/* Copies a page, or a shorter last one, that is to be checked. */
+void checksum_copy(uint8_t *to, const uint8_t *from, size_t size);
+
 static inline uint64_t checksum_pages(uint64_t body_size)
 {
     return (body_size + CHECKSUM_PAGE - 1) / CHECKSUM_PAGE;

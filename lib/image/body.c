@@ -29,13 +29,6 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page)
     return crc;
 }
 
-bool body_last_byte_is_clean(const struct header *h, const uint8_t *body)
-{
-    unsigned used = h->m * layout_of(h->layout)->cell_bits % 8;
-    uint64_t last = geometry_of(h->layout, h->m, h->header_size).need - 1;
-    return used == 0 || shared_load8(body + last) >> used == 0;
-}
-
 /* The bytes are those of the body from `first` on. */
 static bool is_clean_from(const struct header *h, const uint8_t *bytes, uint64_t first,
                           uint64_t *offset)
@@ -78,9 +71,10 @@ static const char *contradiction(const struct body_check *check, uint64_t *offse
         return "ones";
     if (check->pass.tally.overflow != r->overflow)
         return "overflow";
-    if (!body_padding_is_clean(check->h, check->body, offset))
+    if (check->stain != UINT64_MAX) {
+        *offset = check->stain;
         return "padding";
-    *offset = 0;
+    }
     if (check->pass.tally.not_heads != 0)
         return "head";
     const bool solved = layout_of(check->h->layout)->solved;
@@ -90,20 +84,40 @@ static const char *contradiction(const struct body_check *check, uint64_t *offse
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard)
 {
-    *check = (struct body_check){ .h = h, .body = body, .guard = guard, .first_bad = UINT64_MAX };
+    *check = (struct body_check){
+        .h = h, .body = body, .guard = guard, .first_bad = UINT64_MAX, .stain = UINT64_MAX
+    };
     body_pass_start(&check->pass, h);
 }
 
-void body_check_pages(struct body_check *check, uint64_t pages)
+/* bytes: the next page, or a copy of it. */
+static void check_page(struct body_check *check, const uint8_t *bytes)
 {
     const uint8_t *checksums = check->body + check->h->body_size;
-    for (; pages > 0; pages--) {
-        uint64_t page = check->pass.page;
-        uint32_t crc = body_pass_page(&check->pass, check->body + page * CHECKSUM_PAGE);
-        bool good = crc == checksum_of_entry(checksums, page, check->h->record.body_crc);
-        guard_set(check->guard, page, good);
-        if (!good && check->first_bad == UINT64_MAX)
-            check->first_bad = page;
+    const uint64_t page = check->pass.page, last = check->pass.geometry.pages - 1;
+    uint64_t offset;
+    const uint32_t crc = body_pass_page(&check->pass, bytes);
+    const bool good = crc == checksum_of_entry(checksums, page, check->h->record.body_crc);
+    guard_set(check->guard, page, good);
+    if (!good && check->first_bad == UINT64_MAX)
+        check->first_bad = page;
+    if (page == last && !is_clean_from(check->h, bytes, page * CHECKSUM_PAGE, &offset))
+        check->stain = offset;
+}
+
+void body_check_pages(struct body_check *check, const uint8_t *bytes, uint64_t pages)
+{
+    for (; pages > 0; pages--, bytes += CHECKSUM_PAGE)
+        check_page(check, bytes);
+}
+
+void body_check_copy(struct body_check *check, uint8_t *to, uint64_t pages)
+{
+    for (; pages > 0; pages--, to += CHECKSUM_PAGE) {
+        const uint64_t page = check->pass.page;
+        checksum_copy(to, check->body + page * CHECKSUM_PAGE,
+                      checksum_page_size(check->h->body_size, page));
+        check_page(check, to);
     }
 }
 
@@ -148,7 +162,8 @@ static uint64_t offset_of(const struct body_pass *pass, uint64_t page)
 void body_pass_skip(struct body_pass *pass, uint64_t page)
 {
     const uint64_t size = offset_of(pass, page) - offset_of(pass, pass->page);
-    checksum_append(&pass->sum, 0, size);
+    if (size > 0)
+        checksum_append(&pass->sum, 0, size);
     pass->page = page;
 }
 
@@ -172,6 +187,8 @@ void body_check_join(struct body_check *check, const struct body_check *other)
     body_pass_join(&check->pass, &other->pass);
     if (other->first_bad < check->first_bad)
         check->first_bad = other->first_bad;
+    if (other->stain < check->stain)
+        check->stain = other->stain;
 }
 
 struct crew {
@@ -188,7 +205,8 @@ static void check_stretches(void *context)
     body_check_start(&own, crew->whole.h, crew->whole.body, crew->whole.guard);
     for (uint64_t page; (page = atomic_fetch_add(&crew->next, STRETCH)) < pages;) {
         body_check_skip(&own, page);
-        body_check_pages(&own, pages - page < STRETCH ? pages - page : STRETCH);
+        body_check_pages(&own, own.body + page * CHECKSUM_PAGE,
+                         pages - page < STRETCH ? pages - page : STRETCH);
     }
     body_check_skip(&own, pages);
     pthread_mutex_lock(&crew->lock);

@@ -25,9 +25,6 @@ uint32_t body_pass_page(struct body_pass *pass, const uint8_t *page); /* returns
 void body_pass_skip(struct body_pass *pass, uint64_t page);
 void body_pass_join(struct body_pass *pass, const struct body_pass *other);
 
-/* Whether all bits beyond m are zero in the last byte that m uses. Others may be adding. */
-bool body_last_byte_is_clean(const struct header *h, const uint8_t *body);
-
 /* Whether all bits beyond m are zero, in the last byte that m uses and in those after it; if not,
  * *offset tells in which. */
 bool body_padding_is_clean(const struct header *h, const uint8_t *body, uint64_t *offset);
@@ -42,10 +39,17 @@ struct body_check {
     struct guard *guard;
     struct body_pass pass;
     uint64_t first_bad; /* page; UINT64_MAX: none */
+    uint64_t stain; /* offset of the first byte of the padding that is not 0; UINT64_MAX: none */
 };
 void body_check_start(struct body_check *check, const struct header *h, const uint8_t *body,
                       struct guard *guard);
-void body_check_pages(struct body_check *check, uint64_t pages);
+
+/* Checks the next pages: those bytes, of the body or copied from it. The body may change
+ * afterwards, so what a result is made from must be a copy. */
+void body_check_pages(struct body_check *check, const uint8_t *bytes, uint64_t pages);
+
+/* Copies the next pages to `to` and checks the copies. The last page may be shorter. */
+void body_check_copy(struct body_check *check, uint8_t *to, uint64_t pages);
 
 /* Skips to a later page. Somebody else must check what was skipped, and only that. */
 void body_check_skip(struct body_check *check, uint64_t page);

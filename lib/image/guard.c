@@ -115,14 +115,25 @@ void guard_distrust(struct guard *g, int error)
         guard_doubt(g);
 }
 
+static bool matches(const struct guard *g, uint64_t page, const uint8_t *bytes)
+{
+    return checksum(bytes, checksum_page_size(g->body_size, page)) ==
+           checksum_of_entry(g->checksums, page, g->body_crc);
+}
+
+bool guard_copy(const struct guard *g, uint64_t page, uint8_t *to)
+{
+    checksum_copy(to, g->body + page * CHECKSUM_PAGE, checksum_page_size(g->body_size, page));
+    return matches(g, page, to);
+}
+
 bool guard_check(struct guard *g, uint64_t page)
 {
     if (known_bad(g, page))
         return false;
     if (g->trust)
         return true;
-    uint32_t crc = checksum(g->body + page * CHECKSUM_PAGE, checksum_page_size(g->body_size, page));
-    bool good = crc == checksum_of_entry(g->checksums, page, g->body_crc);
+    const bool good = matches(g, page, g->body + page * CHECKSUM_PAGE);
     guard_set(g, page, good);
     return good;
 }

@@ -60,6 +60,9 @@ static inline bool guard_distrusted(const struct guard *g)
 /* guard_ok() for a page not known to be good: checks it and remembers the outcome. */
 bool guard_check(struct guard *g, uint64_t page);
 
+/* Copies a page that was good before. Whether the copy still is. */
+bool guard_copy(const struct guard *g, uint64_t page, uint8_t *to);
+
 static inline bool guard_all_good(const struct guard *g)
 {
     return atomic_load_explicit(&g->doubts, memory_order_acquire) == 0;

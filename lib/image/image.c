@@ -5,6 +5,7 @@
 #include <bloomfile_inspect.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "format/bytes.h"
 #include "format/checksum.h"
@@ -45,10 +46,13 @@ void image_sum(struct header *h, uint8_t *body)
 {
     uint8_t *table = body + h->body_size;
     const uint64_t pages = checksum_pages(h->body_size);
+    uint8_t copy[CHECKSUM_PAGE]; /* so that checksums and counts are of the same bytes */
     struct body_pass pass;
     body_pass_start(&pass, h);
-    for (uint64_t page = 0; page < pages; page++)
-        put32(table + 4 * page, body_pass_page(&pass, body + page * CHECKSUM_PAGE));
+    for (uint64_t page = 0; page < pages; page++) {
+        checksum_copy(copy, body + page * CHECKSUM_PAGE, checksum_page_size(h->body_size, page));
+        put32(table + 4 * page, body_pass_page(&pass, copy));
+    }
     image_bind_checksums(table, pages, pass.sum.crc);
     image_record(&h->record, pass.sum.crc, &pass.tally);
 }

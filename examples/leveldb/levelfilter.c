@@ -146,14 +146,13 @@ struct lookups {
 static void check_row(void *context, const struct row *row)
 {
     struct lookups *l = context;
-    const struct policy_counts *counts = l->request->counts;
-    const uint64_t asked = counts != NULL ? counts->asked : 0;
+    const uint64_t asked = policy_tally.asked;
     size_t size;
     char *found = database_get(l->request->database, row->key, &size);
     l->keys++;
     l->lost +=
         found == NULL || size != row->value.size || memcmp(found, row->value.data, size) != 0;
-    l->without_filter += counts != NULL && counts->asked == asked;
+    l->without_filter += l->request->counts != NULL && policy_tally.asked == asked;
     leveldb_free(found);
 }
 
@@ -240,7 +239,7 @@ static void report(const char *path, struct policy_counts *counts)
     if (counts->unusable > 0)
         warnx("%s: of %" PRIu64 " filters asked, %" PRIu64 " could not be used (%s): "
               "the table was read instead",
-              path, counts->asked, counts->unusable, bloomfile_strerror(counts->error));
+              path, policy_tally.asked, counts->unusable, bloomfile_strerror(counts->error));
 }
 
 static int run(const struct command *command, const struct settings *settings, char **arguments)

@@ -79,15 +79,12 @@ char *policy_create_filter(void *policy, const char *const *keys, const size_t *
     return (char *)filter;
 }
 
-static void tally(struct policy_counts *counts, int error, bool maybe)
+_Thread_local struct policy_tally policy_tally;
+
+static void count_unusable(struct policy_counts *counts, int error)
 {
-    atomic_fetch_add_explicit(&counts->asked, 1, memory_order_relaxed);
-    if (!maybe)
-        atomic_fetch_add_explicit(&counts->refused, 1, memory_order_relaxed);
-    if (error != 0) {
-        atomic_fetch_add_explicit(&counts->unusable, 1, memory_order_relaxed);
-        atomic_store_explicit(&counts->error, error, memory_order_relaxed);
-    }
+    atomic_fetch_add_explicit(&counts->unusable, 1, memory_order_relaxed);
+    atomic_store_explicit(&counts->error, error, memory_order_relaxed);
 }
 
 uint8_t policy_key_may_match(void *policy, const char *key, size_t size, const char *filter,
@@ -98,8 +95,10 @@ uint8_t policy_key_may_match(void *policy, const char *key, size_t size, const c
     const int error = bloomfile_view_open(&view, SEED, filter, filter_size);
     const bool maybe =
         bloomfile_view_contains_digest(&view, filter, bloomfile_hash(SEED, key, size));
-    if (p->counts != NULL)
-        tally(p->counts, error, maybe);
+    policy_tally.asked++;
+    policy_tally.refused += !maybe;
+    if (error != 0 && p->counts != NULL)
+        count_unusable(p->counts, error);
     return maybe;
 }
 

@@ -23,13 +23,19 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* What became of the questions. LevelDB asks in any thread. */
+/* Filters that could not be used. Written to on errors only: LevelDB looks keys up in any thread,
+ * and a counter that two threads write for each key costs more than the lookup. */
 struct policy_counts {
-    _Atomic uint64_t asked;    /* filters */
-    _Atomic uint64_t refused;  /* keys: certainly not there, so no data block is read */
     _Atomic uint64_t unusable; /* filters: "maybe", so the data block is read */
     _Atomic int error;         /* why the latest of these: bloomfile_strerror() */
 };
+
+/* The lookups of this thread. */
+struct policy_tally {
+    uint64_t asked;   /* filters */
+    uint64_t refused; /* keys: certainly not there, so no data block is read */
+};
+extern _Thread_local struct policy_tally policy_tally;
 
 /* For new filters; old ones may have any number of bits. `counts` may be NULL, and else must live
  * as long as the policy. NULL: no memory, or bits_per_key not in 1 to 64. */

@@ -33,14 +33,19 @@ case $keys in -*) keys=./$keys ;; esac
 [ ! "$file" -ef "$keys" ] || fail "cannot create $file: it is the file to read keys from"
 
 # Parts end at newlines, so keys must too, and only the first part has a header. Flags in one word (-q0) and
-# abbreviations (--nu) might hide that.
-sized=
+# abbreviations (--nu) might hide that. Fields in quotes may hold newlines, and then a line has an odd number of quotes.
+sized='' quotes=''
 for argument in "$@"; do
     case $argument in
     -n* | --ca*) sized=1 ;;
-    --li* | -0* | -x* | --n* | --r* | --fi* | --he* | -[fqvZ]?*) fail "cannot be used here: $argument" ;;
+    --cs*) quotes=1 ;;
+    --li* | -0* | -x* | --n* | --r* | --he* | -[fqvZ]?*) fail "cannot be used here: $argument" ;;
     esac
 done
+if [ -n "$quotes" ]; then
+    odd=$(LC_ALL=C awk -F '"' 'NF > 0 && NF % 2 == 0 { print NR; exit }' "$keys")
+    [ -z "$odd" ] || fail "cannot use $keys: line $odd has an odd number of quotes, and a newline in quotes cannot be split"
+fi
 if [ -z "$sized" ]; then # no fewer than there are different ones, so the rate is kept
     lines=$(wc -l <"$keys")
     [ "$(tail -c 1 "$keys" | wc -l)" -eq 1 ] || lines=$((lines + 1)) # the last one may lack its end

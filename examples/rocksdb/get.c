@@ -80,15 +80,15 @@ static void answer(struct reader *r, const struct bloomfile_key *key,
     r->found = true;
 }
 
-/* A bad page that a lookup has met has answered "maybe": nothing is lost. */
+/* Damaged pages turn "no" into "maybe": nothing is lost. */
 static void report_damage(struct reader *r)
 {
-    const int damage = r->guard.filter != NULL ? bloomfile_status(r->guard.filter) : 0;
+    const int damage = guard_confirm(&r->guard);
+    if (damage == BLOOMFILE_ECHANGED)
+        errx(2, "%s was overwritten during the query; results may be wrong: run it again",
+             r->filter_path);
     if (damage == 0 || r->damage_reported)
         return;
-    if (damage == BLOOMFILE_ECHANGED)
-        errx(2, "%s was overwritten while it was asked: answers may be wrong, ask again",
-             r->filter_path);
     r->damage_reported = true;
     warnx("%s is damaged: %s; RocksDB is asked about the keys concerned", r->filter_path,
           bloomfile_strerror(damage));
@@ -106,9 +106,9 @@ static void ask(struct reader *r, const struct row *rows, size_t count)
         values[0] = guard_get(&r->guard, keys[0].data, keys[0].size, errors);
     else
         guard_get_many(&r->guard, keys, count, values, errors);
+    report_damage(r);
     for (size_t i = 0; i < count; i++)
         answer(r, &keys[i], values[i], errors[i]);
-    report_damage(r);
 }
 
 bool get_rows(const char *database, char *const *arguments)

@@ -66,3 +66,8 @@ void guard_get_many(const struct guard *g, const struct bloomfile_key *keys, siz
         errors[place[i]] = failed[i];
     }
 }
+
+int guard_confirm(const struct guard *g)
+{
+    return g->filter != NULL ? bloomfile_status(g->filter) : 0;
+}

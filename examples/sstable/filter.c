@@ -127,7 +127,13 @@ size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *dige
 int filter_news_of_damage(struct filter *f)
 {
     const int error = f->handle == NULL ? 0 : bloomfile_status(f->handle);
-    return error != 0 && !atomic_flag_test_and_set(&f->damage_told) ? error : 0;
+    const bool damage = error != 0 && error != BLOOMFILE_ECHANGED;
+    return damage && !atomic_flag_test_and_set(&f->damage_told) ? error : 0;
+}
+
+bool filter_was_overwritten(const struct filter *f)
+{
+    return f->handle != NULL && bloomfile_status(f->handle) == BLOOMFILE_ECHANGED;
 }
 
 const char *filter_state_name(enum filter_state state)

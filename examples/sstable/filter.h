@@ -69,9 +69,14 @@ static inline bool filter_may_have(const struct filter *f, bloomfile_digest dige
 size_t filter_may_have_many(const struct filter *f, const bloomfile_digest *digests, size_t count,
                             bool *maybe);
 
-/* The damage that lookups have met, an error, the first time that it is asked after it; else 0.
- * Damage turns "no" into "maybe", so it is enough to ask after a "maybe". */
+/* The damage that lookups have met, an error, the first time that it is called after it; else 0. It
+ * turns "no" into "maybe", so a call after a "maybe" reports it soon enough. */
 int filter_news_of_damage(struct filter *f);
+
+/* Whether the file was overwritten while it was open: then a "no" since the last call may be wrong,
+ * so call this when the answers of a request are complete, and before they are used. Takes 1 to 5
+ * us; not needed with BLOOMFILE_COPY. */
+bool filter_was_overwritten(const struct filter *f);
 
 /* "stale" and so on. */
 const char *filter_state_name(enum filter_state state);

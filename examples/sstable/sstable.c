@@ -95,6 +95,7 @@ static void get_batch(const struct tablet *t, const struct row *rows, size_t cou
         tablet_get(t, keys[0], answers);
     else
         tablet_get_many(t, keys, count, answers);
+    tablet_confirm(t);
     for (size_t i = 0; i < count; i++) {
         counts->found += answers[i].found;
         counts->searched += answers[i].searched;

@@ -155,3 +155,13 @@ void tablet_get_many(const struct tablet *t, const struct bloomfile_key *keys, s
     for (size_t i = 0; i < t->manifest.count && p.count > 0; i++)
         resolve(&t->tables[i], &p, keys, answers);
 }
+
+void tablet_confirm(const struct tablet *t)
+{
+    for (size_t i = 0; i < t->manifest.count; i++) {
+        const struct table *table = &t->tables[i];
+        if (filter_was_overwritten(&table->filter))
+            errx(2, "%s was overwritten during the query; results may be wrong: run it again",
+                 table->embedded ? table->path : table->filter_path);
+    }
+}

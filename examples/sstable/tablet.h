@@ -67,6 +67,10 @@ void tablet_get(const struct tablet *t, struct bloomfile_key key, struct answer 
 void tablet_get_many(const struct tablet *t, const struct bloomfile_key *keys, size_t count,
                      struct answer *answers);
 
+/* Ends the program if a filter was overwritten since the tablet was opened: for when the answers of
+ * a request are complete, and before they are used. */
+void tablet_confirm(const struct tablet *t);
+
 /* ---- changing: one process at a time. Killed at any moment, the tablet is as before the change or
  * as after it, and the next change removes what was left. */
 

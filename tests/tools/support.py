@@ -291,6 +291,18 @@ class ToolTest(unittest.TestCase):
         """Waits for output, which is left in the pipe."""
         self.until(lambda: self.in_pipe(process.stdout) > 0, process)
 
+    def overwritten_while_it_prints(self, name, data, tool, *arguments):
+        """Standard error of a program that ends with 2: a file is overwritten, as by cp, once its output fills a pipe."""
+        process = subprocess.Popen(self.command(tool, *arguments), cwd=self.folder, env=self.environment("C.UTF-8"),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        fcntl.fcntl(process.stdout, 1031, 4096)  # F_SETPIPE_SZ has a name since Python 3.10
+        self.until(lambda: self.in_pipe(process.stdout) == 4096, process)
+        with open(self.folder / name, "r+b") as file:
+            file.write(data)
+        _, said = process.communicate(timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 2, said)
+        return said
+
     def caught(self, start, condition):
         """One that start() starts, stopped when the condition holds; if it has come to its end by then, the next
         one. SIGCONT, after another signal, lets it go on."""

@@ -131,13 +131,30 @@ class Parallel(Distributed):
         os.symlink("keys", self.folder / "link")
         self.trouble("build.sh", "-f", "link", "keys", names=["it is the file to read keys from"])
         for word in ("-0", "-q0", "-Z0", "-x2", "-fx2", "-Zx2", "--null", "--nu", "--record-size=2",
-                     "--rec=2", "--field=2", "--header", "--hea", "--live", "-vn3"):
+                     "--rec=2", "--header", "--hea", "--live", "-vn3"):
             self.trouble("build.sh", "filter", "keys", word, names=["cannot be used here: " + word])
         self.fails("build.sh", "filter", "keys", "--nonsense")
         for arguments in [], ["filter"], ["-x", "filter", "keys"]:
             result = self.run_tool("build.sh", *arguments)
             self.assertEqual((result.returncode, result.stdout), (2, b""))
             self.assertIn(b"build.sh [-f]", result.stderr)
+
+    def test_fields(self):
+        """Of tables; of CSV unless a newline stands in quotes, where a part might end."""
+        rows = [b"%d\tkey %d\tx" % (i, i) for i in range(20_000)]
+        self.write("table", b"\n".join(rows) + b"\n")
+        self.output("build.sh", "-j", 4, "of-table", "table", "--field", 2)
+        quoted = [b'%d,"key ""%d"", and more",x' % (i, i) for i in range(20_000)]
+        self.write("csv", b"\n".join(quoted) + b"\n")
+        self.output("build.sh", "-j", 4, "of-csv", "csv", "--csv", "--field", 2)
+        for name, key in ("of-table", b"key %d"), ("of-csv", b'key "%d", and more'):
+            keys = b"".join(key % i + b"\n" for i in range(20_000))
+            self.output("bfquery", "--as-is", "-v", "-q", name, stdin=keys, status=1)
+        quoted[15_000] = b'1,"key\n",x'
+        self.write("csv", b"\n".join(quoted) + b"\n")
+        self.trouble("build.sh", "again", "csv", "--csv", "--field", 2,
+                     names=["line 15001 has an odd number of quotes, and a newline in quotes cannot be split"])
+        self.assertFalse((self.folder / "again").exists())
 
     def test_interrupted(self):
         self.check_interrupted("build.sh", "-j", 2, "filter", "keys", "-n", N)

@@ -53,6 +53,14 @@ class Rows(Shipped):
                 self.assertEqual((result.returncode, result.stdout), (0, lines(*rows(SEVERAL[:300]))))
             self.assertEqual(one_by_one.stderr, batches.stderr)
 
+    def test_a_filter_that_is_overwritten_while_it_is_queried(self):
+        """By another sound filter: no answer of the batch in hand is printed."""
+        self.ship_and_ingest(rows(SEVERAL))
+        other = self.create("-n", len(SEVERAL), stdin=lines(*ABSENT))
+        keys = [key.decode() for key in SEVERAL]
+        said = self.overwritten_while_it_prints("db.bloom", other, "shipped", "get", "db", *keys)
+        self.check_message("shipped", said, "db.bloom was overwritten during the query", "run it again")
+
     def test_absent_key_alone_does_not_reach_rocksdb(self):
         self.ship_and_ingest(rows(SEVERAL), "-p", "0.000001")
         path = max(self.folder.glob("db/*.sst"), key=lambda path: path.stat().st_size)

@@ -133,6 +133,12 @@ class BadFilters(SstableTest):
         self.assertIn(b"filters are not merged", result.stderr)
         self.assertLess(self.check(self.ROWS, self.ABSENT), 8000 + 500 * 0.1)
 
+    def test_overwritten_while_it_is_queried(self):
+        """By the sound filter of another table; then the rows that it lacks would seem not to be there."""
+        keys = [key.decode() for key in self.ROWS]
+        said = self.overwritten_while_it_prints("t/000001.bloom", self.read("t/000002.bloom"), "sstable", "get", "t", *keys)
+        self.check_message("sstable", said, "t/000001.bloom was overwritten during the query", "run it again")
+
     def embedded(self):
         """A table with a filter inside: its bytes, where the filter begins, and where the footer."""
         shutil.rmtree(self.folder / "t")

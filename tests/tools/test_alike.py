@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
 """What is the same in all tools: options, numbers, rates, and what a full disk makes of output."""
 
+import contextlib
 import os
 import re
+import subprocess
+import time
 
-from support import GOLDEN, SOURCE_ROOT, TOOLS, ToolTest, lines, main, numbered
+from support import GOLDEN, SOURCE_ROOT, TIMEOUT, TOOLS, ToolTest, lines, main, numbered
 
 
 class Options(ToolTest):
@@ -193,6 +196,51 @@ def closed_pipe(test):
     os.close(reading)
     test.addCleanup(os.close, writing)
     return writing
+
+
+class NonBlocking(ToolTest):
+    """Another program that shares standard output may have made it one that does not wait."""
+
+    def written(self, *command):
+        """What a slow reader gets from a pipe that is full at first."""
+        reader, writer = os.pipe2(os.O_NONBLOCK)
+        filled = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                filled += os.write(writer, bytes(4096))
+        process = self.start_to(writer, *command)
+        os.close(writer)
+        os.set_blocking(reader, True)
+        with open(reader, "rb") as pipe:
+            for _ in range(3):
+                self.assertIsNone(process.poll(), process.stderr.read() if process.poll() is not None else "")
+                time.sleep(0.02)
+            data = pipe.read()
+        _, message = process.communicate(timeout=TIMEOUT)
+        self.assertLess(process.returncode, 2, message)
+        return data[filled:]
+
+    def start_to(self, output, tool, *arguments):
+        process = subprocess.Popen(self.command(tool, *arguments), stdin=subprocess.DEVNULL, stdout=output,
+                                   stderr=subprocess.PIPE, cwd=self.folder, env=self.environment())
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_output_waits_for_its_reader(self):
+        self.write("keys", lines(*numbered(40_000)))
+        self.create("-q", "keys", name="filter")
+        self.output("bfdelta", "filter", "filter", "patch")
+        for command in (["bfcommon", "keys", "keys"], ["bfcommon", "-c", "keys", "keys"], ["bfquery", "filter", "keys"],
+                        ["bfquery", "-c", "filter", "keys"], ["bfuniq", "-q", "keys"], ["bfuniq", "-c", "keys"],
+                        ["bfinspect", "--json", *["filter"] * 100], ["bfinspect", "filter"],
+                        ["bfinspect", "--svg", "-", "filter"], ["bfinspect", "--png", "-", "filter"],
+                        ["bffold", "--dry-run", "--all", "filter"], ["bfdelta", "--info", "patch"], ["bfadd", "--help"],
+                        ["bfseal", "--version"], ["bfcreate", "-q", "-", "keys"], ["bffold", "-q", "filter", "-"],
+                        ["bfmerge", "-q", "-", "filter"]):
+            with self.subTest(command[:3]):
+                self.assertEqual(self.written(*command), self.run_tool(*command).stdout)
 
 
 class Rates(ToolTest):

@@ -21,7 +21,6 @@
 #define DEFAULT_MEMORY (UINT64_C(1) << 30)
 
 enum {
-    OUTPUT_SIZE = 1 << 18,
     MAP_FROM = 1 << 17,
     ROOM = 1 << 18
 };
@@ -250,14 +249,12 @@ int main(int argc, char **argv)
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
 #endif
-    if (setvbuf(stdout, NULL, _IOFBF, OUTPUT_SIZE) != 0)
-        cli_fail(ENOMEM, "cannot start writing");
     job.quiet = job.quiet || (!job.count_only && isatty(STDOUT_FILENO));
     open_inputs(&job, argv + first, argc - first);
 
     uint64_t lines = find(&job);
     if (job.count_only)
-        printf("%" PRIu64 "\n", lines);
+        cli_print("%" PRIu64 "\n", lines);
     if (job.stats)
         cli_warn(0, "%" PRIu64 " line%s found", lines, cli_s(lines));
     cli_close_stdout();

@@ -37,9 +37,8 @@ static void print(const struct job *job, const void *bytes, size_t size)
 {
     char end;
     size_t end_size = lines_end(&job->form, &end);
-    if ((size > 0 && fwrite_unlocked(bytes, 1, size, stdout) != size) ||
-        fwrite_unlocked(&end, 1, end_size, stdout) != end_size)
-        cli_fail(errno, "cannot write to standard output");
+    cli_write(bytes, size);
+    cli_write(&end, end_size);
 }
 
 /* With its carriage return only where whole lines are printed. */

@@ -3,6 +3,7 @@
  * bfquery - print the keys that may be, or are certainly not, in a filter or several
  */
 #include "bfquery/print.h"
+#include "shared/await.h"
 #include "shared/cli.h"
 #include "shared/list.h"
 #include "shared/output.h"
@@ -215,9 +216,9 @@ static void print_counts(const struct query *q)
 {
     const struct filters *fs = &q->request->filters;
     if (!fs->apart)
-        printf("%" PRIu64 "\n", q->matches);
+        cli_print("%" PRIu64 "\n", q->matches);
     for (size_t i = 0; i < fs->count && fs->apart; i++)
-        printf("%s\t%" PRIu64 "\n", fs->list[i].path, fs->list[i].matches);
+        cli_print("%s\t%" PRIu64 "\n", fs->list[i].path, fs->list[i].matches);
 }
 
 /* Says what is to be said at the end, and returns the exit status. errors: of inputs that count. */
@@ -297,7 +298,7 @@ static bool write_out(const struct query *q, const struct batch *b)
     if (!is_printing(q))
         return true;
     if (print_tells(&q->request->print))
-        return batch_write_bytes(STDOUT_FILENO, b->text, b->text_size);
+        return await_write(STDOUT_FILENO, b->text, b->text_size);
     return batch_write_header(b, STDOUT_FILENO) && batch_write(b);
 }
 

@@ -173,8 +173,11 @@ static void tell_counts(const struct request *r)
     char text[128];
     snprintf(text, sizeof(text), "%" PRIu64 " %s%s, %" PRIu64 " new, %" PRIu64 " repeated",
              r->taken, what, cli_s(r->taken), r->new_ones, r->taken - r->new_ones);
-    if (r->count)
-        check_output(printf("%s\n", text) > 0 && fflush(stdout) == 0);
+    if (r->count) {
+        cli_print("%s\n", text);
+        errno = cli_flush_stdout();
+        check_output(errno == 0);
+    }
     if (r->stats)
         cli_warn(0, "%s", text);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  * A copy of the lines, since those that are printed overwrite them. */
 #include "bfuniq/repeated.h"
+#include "shared/await.h"
 #include "shared/cli.h"
 #include "shared/kind.h"
 #include "shared/layers.h"
@@ -88,7 +89,7 @@ void repeated_take(struct repeated *r, const struct batch *b, size_t first, size
 
 void repeated_write(const struct repeated *r)
 {
-    if (r->path != NULL && !batch_write_bytes(r->fd, r->bytes, r->size))
+    if (r->path != NULL && !await_write(r->fd, r->bytes, r->size))
         cannot_write(r);
 }
 

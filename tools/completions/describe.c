@@ -17,39 +17,39 @@ static const char *const kinds[] = {
 
 static void print_string(const char *text)
 {
-    putchar('"');
+    cli_print("%c", '"');
     for (; text[0] != '\0'; text++) {
         if (text[0] == '\n')
-            printf("\\n");
+            cli_print("\\n");
         else if (text[0] == '"' || text[0] == '\\')
-            printf("\\%c", text[0]);
+            cli_print("\\%c", text[0]);
         else
-            putchar(text[0]);
+            cli_print("%c", text[0]);
     }
-    putchar('"');
+    cli_print("%c", '"');
 }
 
 static void print_member(const char *name, const char *text)
 {
-    printf("\"%s\": ", name);
+    cli_print("\"%s\": ", name);
     print_string(text);
-    printf(", ");
+    cli_print(", ");
 }
 
 static void print_words(const struct options_entry *e)
 {
     const char *word, *between = "";
-    printf("\"words\": [");
+    cli_print("\"words\": [");
     for (uint32_t i = 1; e->to.kind == OPTIONS_IS_WORD && (word = e->to.word(i)) != NULL; i++) {
         if (word[0] == '\0')
             continue;
-        printf("%s", between);
+        cli_print("%s", between);
         print_string(word);
         between = ", ";
     }
     if (e->special != NULL)
         print_string(e->special);
-    printf("]");
+    cli_print("]");
 }
 
 /* A value that nobody has said anything about would be completed as nothing, without a word. */
@@ -65,44 +65,44 @@ static void print_entry(const struct options_entry *e)
     const char letter[] = { e->letter, '\0' }, rival[] = { e->rival, '\0' };
     const bool ends = e->to.kind == OPTIONS_IS_HELP || e->to.kind == OPTIONS_IS_VERSION;
     check(e);
-    printf("  {");
+    cli_print("  {");
     print_member("letter", letter);
     print_member("name", e->name);
     print_member("metavar", e->metavar != NULL ? e->metavar : "");
     print_member("help", e->help);
     print_member("rival", rival);
     print_member("value", kinds[e->value]);
-    printf("\"gathers\": %s, ", e->to.kind == OPTIONS_IS_CALL ? "true" : "false");
-    printf("\"ends\": %s, ", ends ? "true" : "false");
+    cli_print("\"gathers\": %s, ", e->to.kind == OPTIONS_IS_CALL ? "true" : "false");
+    cli_print("\"ends\": %s, ", ends ? "true" : "false");
     print_words(e);
-    printf("}");
+    cli_print("}");
 }
 
 int options_parse(const struct options *o, void *request, int argc, char **argv)
 {
     const char *between = "\n";
     (void)request, (void)argc, (void)argv;
-    printf("{\"usages\": [");
+    cli_print("{\"usages\": [");
     for (int i = 0; i < OPTIONS_USAGES && o->usages[i] != NULL; i++) {
-        printf("%s", i > 0 ? ", " : "");
+        cli_print("%s", i > 0 ? ", " : "");
         print_string(o->usages[i]);
     }
-    printf("], \"operands\": {");
+    cli_print("], \"operands\": {");
     for (int i = 0; i < OPTIONS_OPERANDS && o->operands[i].name != NULL; i++) {
-        printf("%s", i > 0 ? ", " : "");
+        cli_print("%s", i > 0 ? ", " : "");
         print_string(o->operands[i].name);
-        printf(": ");
+        cli_print(": ");
         print_string(kinds[o->operands[i].value]);
     }
-    printf("}, \"options\": [");
+    cli_print("}, \"options\": [");
     for (int i = 0; i < OPTIONS_MOST; i++) {
         if (o->entries[i].name == NULL)
             continue;
-        printf("%s", between);
+        cli_print("%s", between);
         print_entry(&o->entries[i]);
         between = ",\n";
     }
-    printf("\n]}\n");
+    cli_print("\n]}\n");
     cli_close_stdout();
     exit(0);
 }

@@ -2,6 +2,7 @@
  * To a file that appears whole, or to standard output. */
 #include "picture/picture.h"
 
+#include "shared/await.h"
 #include "shared/cli.h"
 #include "shared/layers.h"
 
@@ -74,20 +75,6 @@ void picture_check_target(const char *path, bool replace)
         check_new(path);
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* As a file made by open() would have them. */
 static bool set_permissions(int fd)
 {
@@ -101,7 +88,7 @@ static bool fill_temporary(char *temporary, const char *bytes, size_t size)
     int fd = mkostemp(temporary, O_CLOEXEC);
     if (fd < 0)
         return false;
-    bool done = set_permissions(fd) && write_all(fd, bytes, size) && fsync(fd) == 0;
+    bool done = set_permissions(fd) && await_write(fd, bytes, size) && fsync(fd) == 0;
     int error = errno;
     if (close(fd) != 0 && done) {
         done = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT
- * poll() where read() does not wait. */
+ * poll() where read() or write() does not wait. */
 #include "shared/await.h"
 
 #include <errno.h>
@@ -16,4 +16,17 @@ ssize_t await_read(int fd, void *to, size_t size)
             return n;
     }
     return n;
+}
+
+bool await_write(int fd, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        const ssize_t n = write(fd, (const char *)bytes + done, size - done);
+        if (n < 0 && errno == EAGAIN)
+            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
+        else if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
 }

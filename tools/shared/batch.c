@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  * One array each for keys and answers. */
 #include "shared/batch.h"
+#include "shared/await.h"
 #include "shared/cli.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,27 +137,14 @@ size_t batch_copy_others(const struct batch *b, size_t first, size_t last, uint8
     return move_lines(b, first, last, false, to);
 }
 
-bool batch_write_bytes(int fd, const uint8_t *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = write(fd, bytes + done, size - done);
-        if (n < 0 && errno == EAGAIN)
-            poll(&(struct pollfd){ .fd = fd, .events = POLLOUT }, 1, -1);
-        else if (n < 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 bool batch_write(const struct batch *b)
 {
-    return batch_write_bytes(STDOUT_FILENO, b->piece.bytes + b->piece.header, b->gathered);
+    return await_write(STDOUT_FILENO, b->piece.bytes + b->piece.header, b->gathered);
 }
 
 bool batch_write_header(const struct batch *b, int fd)
 {
-    return !b->piece.is_first_header || batch_write_bytes(fd, b->piece.bytes, b->piece.header);
+    return !b->piece.is_first_header || await_write(fd, b->piece.bytes, b->piece.header);
 }
 
 void batch_free(struct batch *b)

@@ -53,8 +53,6 @@ bool batch_write(const struct batch *b);
 /* The same for the header, if it is the first one, to any file. */
 bool batch_write_header(const struct batch *b, int fd);
 
-bool batch_write_bytes(int fd, const uint8_t *bytes, size_t size);
-
 /* What it holds. */
 void batch_free(struct batch *b);
 

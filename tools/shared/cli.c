@@ -30,15 +30,12 @@ enum {
 
 void (*cli_before_failing)(void);
 
-static _Atomic int stdout_error; /* the first errno */
-static int shown_columns;        /* of the progress line that stands on the terminal */
+static int shown_columns; /* of the progress line that stands on the terminal */
 
 void cli_start(const char *argv0)
 {
     setprogname(argv0 != NULL && argv0[0] != '\0' ? argv0 : "bloomfile");
     setlocale(LC_CTYPE, "");
-    if (!isatty(STDOUT_FILENO)) /* musl writes the first line at once, and forgets the error */
-        setvbuf(stdout, NULL, _IOFBF, BUFSIZ);
     signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error like a full disk */
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) >= 0)
@@ -166,64 +163,6 @@ void cli_usage(const char *format, ...)
     message(NULL, "--help", format, arguments);
     va_end(arguments);
     exit(CLI_TROUBLE);
-}
-
-/* ------------------------------------------------------------------------------ standard output */
-
-void cli_version(void)
-{
-    printf("%s (bloomfile) %s\n", getprogname(), bloomfile_version());
-    cli_close_stdout();
-    exit(0);
-}
-
-static int note_stdout_error(int error)
-{
-    int none = 0;
-    (void)atomic_compare_exchange_strong(&stdout_error, &none, error);
-    return stdout_error;
-}
-
-int cli_flush_stdout(void)
-{
-    bool failed = ferror(stdout) != 0;
-    if (fflush(stdout) != 0)
-        return note_stdout_error(errno);
-    return failed ? note_stdout_error(EIO) : 0;
-}
-
-void cli_close_stdout(void)
-{
-    int error = cli_flush_stdout();
-    if (close(STDOUT_FILENO) != 0 && error == 0)
-        error = errno;
-    if (error != 0)
-        cli_fail(error, "cannot write to standard output");
-}
-
-void cli_write(const void *bytes, size_t size)
-{
-    if (fwrite(bytes, 1, size, stdout) != size)
-        cli_fail(note_stdout_error(errno), "cannot write to standard output");
-}
-
-void cli_page_start(struct cli_page *p)
-{
-    p->out = open_memstream(&p->text, &p->size);
-    if (p->out == NULL)
-        cli_fail(errno, "cannot continue");
-}
-
-void cli_page_print(struct cli_page *p)
-{
-    bool failed = ferror(p->out) != 0;
-    if (fclose(p->out) != 0 || failed)
-        cli_fail(ENOMEM, "cannot continue");
-    cli_write(p->text, p->size);
-    free(p->text);
-    int error = cli_flush_stdout();
-    if (error != 0)
-        cli_fail(error, "cannot write to standard output");
 }
 
 /* ----------------------------------------------------------------------------------- progress */

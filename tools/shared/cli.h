@@ -38,17 +38,20 @@ void cli_catch_bus_error(const char *path);
 /* "bfcreate (bloomfile) 0.1.0" on stdout, exit 0. */
 _Noreturn void cli_version(void);
 
-/* Flushes stdout. Returns the errno of the first failure, in whatever call it was, or 0. */
+/* Standard output, which waits where another program has made it one that does not wait. It is
+ * buffered; not even on a terminal does a newline flush it. By one thread at a time. */
+
+/* Returns the errno of the first failure, in whatever call it was, or 0. */
 int cli_flush_stdout(void);
 
-/* Flushes and closes stdout; a failure is reported and exits with CLI_TROUBLE. */
+/* Flushes and closes it; a failure is reported and exits with CLI_TROUBLE. */
 void cli_close_stdout(void);
 
-/* Bytes to stdout; a failure is reported, with its reason, and exits with CLI_TROUBLE. */
+/* Bytes, or text; a failure is reported, with its reason, and exits with CLI_TROUBLE. */
 void cli_write(const void *bytes, size_t size);
+void cli_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Text for stdout that several calls of fprintf() make: it is put together in memory, because a
- * stream that has failed in one of them does not remember why. */
+/* Text for stdout that several calls of fprintf() put together in memory. */
 struct cli_page {
     FILE *out;
     char *text;

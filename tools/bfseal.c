@@ -175,6 +175,7 @@ static void seal_copy(const struct request *r)
     if (same)
         cli_fail(0, "cannot create %s: it is the filter to seal (%s)", r->dest,
                  bloomfile_layers(f) > 0 ? "name another file" : "leave DEST out");
+    say_order = "DEST comes last: bfseal FILE DEST";
     sink_check(r->dest, r->force);
     bloomfile_get_info(f, &info);
     if (r->project && bloomfile_traits_of(info.layout)->projection == 0)

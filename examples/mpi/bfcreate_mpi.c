@@ -277,7 +277,7 @@ static bool join_slices(struct job *j, const uint8_t *headers)
     if (j->whole.keys == 0 && j->target.exists)
         return failed(j, 0,
                       "cannot replace %s: there were no keys (did the program that writes them "
-                      "fail?); remove it first if that is meant",
+                      "fail?), and the keys in it would be lost",
                       j->path);
     return true;
 }

@@ -83,13 +83,12 @@ static int look_into(struct target *t)
     if (fd == -1)
         return errno;
     if (is_no_filter(t, fd))
-        t->kept = "it is not a filter file (remove it first)";
+        t->kept = "it is not a filter (write to another file)";
     else if (is_of_series(t, fd))
-        t->kept = "it is a file of a series, of which others would be left (remove all of them "
-                  "first)";
+        t->kept = "it is a file of a series, whose keys would be lost (write to another file)";
     else if (has_writers(fd))
-        t->kept = "other programs have it open for writing, and what they add would be lost (end "
-                  "them first)";
+        t->kept = "other programs have it open for writing, and what they add would be lost (write "
+                  "to another file)";
     close(fd);
     return t->kept == NULL ? 0 : EPERM;
 }

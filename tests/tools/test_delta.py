@@ -349,7 +349,7 @@ class Trouble(DeltaTest):
             self.write("mine", old)
             for force in [], ["-f"]:
                 self.assertEqual(self.trouble("bfdelta", *force, "old", "new", "mine"),
-                                 "bfdelta: cannot replace mine: it is not a patch (remove it first)\n")
+                                 "bfdelta: cannot replace mine: it is not a patch (PATCH comes last: bfdelta OLD NEW PATCH)\n")
         for old in b"", self.delta(), self.delta()[:9], craft.flip(self.delta(), 60):
             self.write("mine", old)
             self.assertIn("File exists (write to another file; --force would lose this one)",

@@ -150,7 +150,7 @@ class MpiTrouble(MpiTest):
         self.write("keys", INPUTS["many"])
         for text in b"precious\n" * 1000, b"few bytes":
             self.write("precious.txt", text)
-            self.check_kept("precious.txt", "it is not a filter file (remove it first)")
+            self.check_kept("precious.txt", "it is not a filter (write to another file)")
         for name, options in ("grows", ["--grow", "-n", 100]), ("forgets", ["--generations", 3, "--every", 100]):
             self.create_live(*options, name=name)
             self.output("bfadd", "-q", name, stdin=lines(*numbered(150)))

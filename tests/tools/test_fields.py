@@ -690,7 +690,7 @@ class CommandLine(FieldsTest):
         self.assertIn("--live reads no keys", self.trouble("bfcreate", "--live", "-n9", "--field", 1, "x"))
 
     def test_how_lines_end_is_no_question_of_fields(self):
-        """The keys are plain ones, so nobody is warned that they may look absent."""
+        """The keys are text either way."""
         self.create("--crlf", "--field", 2, stdin=b"a\tx\r\n", name="filter")
         self.assertEqual(self.output("bfquery", "filter", stdin=b"x\n"), b"x\n")
         self.assertEqual(self.output("bfquery", "--crlf", "--field", 1, "filter", stdin=b"x\tb\r\n"), b"x\tb\r\n")

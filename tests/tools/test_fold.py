@@ -109,7 +109,7 @@ class Result(FoldTest):
         self.assertLessEqual(self.rate("small"), 0.01)
         self.assertEqual(self.result(writer, lines(OTHERS[1])), (0, b"", b""))
         message = self.trouble("bffold", "-f", "live", "live", names=["live"])
-        self.assertIn("it is the live filter to fold (seal it first)", message)
+        self.assertIn("it is the live filter to fold (write to another file)", message)
 
     def test_unclean(self):
         live = self.create_live("-n", 30_000)

@@ -113,8 +113,8 @@ class Sources(TroubleTest):
 
 class Targets(TroubleTest):
     def test_images(self):
-        self.write("old", b"old")
-        self.assertIn("--force replaces it", self.trouble("bffold", "--svg", "old", "big", "new"))
+        self.write("old", b"<svg/>")
+        self.assertIn("--force would lose this one", self.trouble("bffold", "--svg", "old", "big", "new"))
         self.assertIn("cannot both be new", self.trouble("bffold", "--svg", "new", "big", "new"))
         self.assertIn("cannot both be standard output",
                       self.trouble("bffold", "--svg", "-", "big", "-"))

@@ -163,6 +163,7 @@ class Manual(ToolTest):
         self.output("bfdelta", "block", "block", "patch")
         self.write("packed", gzip.compress(b"a\n" * 9))
         self.create("-q", "-0", stdin=b"a", name="nul")
+        self.create("-q", "-x", 4, stdin=b"abcd", name="fixed")
         self.write("cut", self.read("big") + self.read("big")[:5000])
         self.write("not", self.read("big") + b"apple")
         self.create_live("--grow", "-n", 50, name="grows")
@@ -182,7 +183,7 @@ class Manual(ToolTest):
         self.write("away.1", b"")
         self.write("away.2", b"")
         ran = {"bfadd": ["pages keys", "unclean keys", "--remove live keys", "live keys",
-                         "-q live more", "-0 live keys", "gap keys"],
+                         "-q live more", "-x 4 live keys", "gap keys"],
                "bfseal": ["pages", "live pages", "live live", "--project live copy", "live copy",
                           "grows"],
                "bfcommon": ["--memory 16Mi long keys"],
@@ -201,7 +202,7 @@ class Manual(ToolTest):
                            "--intersect x counts", "--project x big", "-f live live",
                            "-f --disjoint x about", "-f x - <cut", "-f x - <not", "x ribbon", "x first", "--slices x first third", "--slices x first second again",
                            "seven seed big", "-f live big", "big big", "--slices x first odd", "--slices x first big", "--slices few one two", "--slices full left right"],
-               "bfquery": ["nul keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
+               "bfquery": ["fixed keys", "-x 4 big keys", "-x 4 nul keys", "packed keys", "nul dos", "keys keys", "-x 16 pages keys", "pages keys",
                            "unclean keys", "gap keys", "gap.3 keys"],
                "bfinspect": ["short", "flipped", "--verify pages", "count", "unclean", "gap", "gap.3",
                              "--verify head", "--verify heads"]}

@@ -234,16 +234,16 @@ class Trouble(PackedTest):
     def test_packed_twice_or_in_another_way(self):
         text = lines(*self.keys[:100])
         once = gzip.compress(text)
-        for data, what in ((gzip.compress(once), "gzip data (gzip -dc"), (zstd_frame(once), "gzip data (gzip -dc"),
-                           (gzip.compress(zstd_frame(text)), "zstd data (zstd -dc"), (lzma.compress(text), "xz data (xz -dc"),
-                           (bz2.compress(text), "bzip2 data (bzip2 -dc"), (gzip.compress(bz2.compress(text)), "bzip2 data")):
+        for data, what in ((gzip.compress(once), "gzip-compressed (gzip -dc"), (zstd_frame(once), "gzip-compressed (gzip -dc"),
+                           (gzip.compress(zstd_frame(text)), "zstd-compressed (zstd -dc"), (lzma.compress(text), "xz-compressed (xz -dc"),
+                           (bz2.compress(text), "bzip2-compressed (bzip2 -dc"), (gzip.compress(bz2.compress(text)), "bzip2-compressed")):
             for tool, words in ("bfcreate", ["new"]), ("bfuniq", []), ("bfcommon", ["some", "-"]), ("bfcommon", ["-", "some"]):
-                self.fails(data, "standard input: what -Z makes of it looks like " + what, tool, words, out=b"")
+                self.fails(data, "standard input: what -Z makes of it is " + what, tool, words, out=b"")
         self.write("xz", lzma.compress(text))
         self.assertIn("xz: what -Z makes", self.trouble("bfcommon", "-Z", "some", "xz"))
         self.write("good", b"b\n")
         self.output("bfuniq", "-Z", "xz", "good", status=2,
-                    says=b"bfuniq: xz: what -Z makes of it looks like xz data (xz -dc unpacks it)\n")
+                    says=b"bfuniq: xz: what -Z makes of it is xz-compressed (xz -dc unpacks it)\n")
 
     def test_folders_and_files_that_are_not_there(self):
         os.mkdir(self.folder / "folder")

@@ -63,9 +63,7 @@ class Places(QueryTest):
 
     def test_zero_bytes_end_numbered_lines(self):
         self.filter_of("x", [b"x\ny"])
-        self.assertEqual(self.output("bfquery", "-0nH", "x", says=b"bfquery: x was made for lines, but these keys"
-                                     b" are strings that end with a zero byte (-0): what is in it may look absent\n",
-                                     status=1, stdin=b"a\n\0"), b"")
+        self.assertEqual(self.output("bfquery", "-0nH", "x", status=1, stdin=b"a\n\0"), b"")
         self.create("-0", stdin=b"x\ny\0", name="x")
         self.assertEqual(self.output("bfquery", "-0nH", "x", stdin=b"a\n\0x\ny\0"), b"(standard input):2:x\ny\0")
 
@@ -173,9 +171,10 @@ class Trouble(QueryTest):
         self.assertEqual(found, lines(*numbered(20_000)))
 
     def test_made_for_other_keys(self):
-        self.create("-0", stdin=b"x\0", name="zero")
-        self.output("bfquery", "--filter", "a", "--filter", "zero", stdin=b"key 1\n", says=b"bfquery: zero was made for"
-                    b" strings that end with a zero byte (-0), but these keys are lines: what is in it may look absent\n")
+        self.create("-x", 5, stdin=b"key 1", name="fixed")
+        self.assertIn("fixed holds records of 5 bytes, but these keys are text",
+                      self.trouble("bfquery", "--filter", "a", "--filter", "fixed", stdin=b"key 1\n"))
+        self.assertEqual(self.query("--filter", "a", "--filter", "fixed", stdin=b"key 1\n"), [b"key 1"])
 
     def test_names_that_cannot_be_told_apart(self):
         for name in filter(self.can_be_named, ("x,y", "x\ty", "x\ny")):

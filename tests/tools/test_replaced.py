@@ -151,7 +151,7 @@ class Replacing(ReplacedTest):
         self.assertEqual(
             self.trouble(tool, *words),
             f"{tool}: cannot replace live: other programs have it open for writing, and what they "
-            "add would be lost (end them first)\n")
+            "add would be lost (write to another file)\n")
 
     def test_a_live_filter_with_writers_is_not_replaced(self):
         self.create("-q", stdin=lines(*KEYS), name="sealed")

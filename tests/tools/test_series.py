@@ -230,7 +230,7 @@ class Files(SeriesTest):
         for words in (["live"], ["--live", "-n", 10, "live"], ["--live", "--grow", "live"]):
             for force in [], ["-f"]:
                 message = self.message("bfcreate", *force, *words, stdin=lines("a"))
-                self.assertIn("remove all of them first, live and live.1 to live.4", message)
+                self.assertIn("a series of files, live and live.1 to live.4, whose keys would be lost (write to another file)", message)
         self.create("-q", name="one", stdin=lines("a"))
         for tool, words in ("bfseal", ["-f", "other", "live.2"]), ("bfmerge", ["-f", "live.2", "one"]):
             self.assertIn("cannot replace live.2: it is layer 2 of a series of files",
@@ -239,7 +239,7 @@ class Files(SeriesTest):
     def test_names_of_layers_are_in_the_way(self):
         (self.folder / "live").unlink()
         message = self.message("bfcreate", "--live", "--grow", "live")
-        self.assertIn("in the way is live.1 to live.4", message)
+        self.assertIn("live.1 to live.4 exists, and later layers need that name (write to another file)", message)
 
     def test_the_first_file_is_missing(self):
         (self.folder / "live").rename(self.folder / "away")

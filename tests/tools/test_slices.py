@@ -128,7 +128,7 @@ class Slices(ToolTest):
                      stdin=lines(*KEYS[1:]), names=["29999 different keys, fewer than the 30000"])
         others = self.query("slice", stdin=lines(*numbered(9, "stranger ")))[:1]
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-", stdin=lines(*others),
-                     names=["cannot replace slice: none of the 1 key read belongs to this slice, and it is no empty filter"])
+                     names=["cannot replace slice: none of the 1 key read belongs to this slice, and the keys in it would be lost"])
         self.trouble("bfcreate", "-f", "--slice", "1/4", "-n", len(KEYS), "slice", "-",
                      names=["cannot replace slice: there were no keys"])
 

@@ -62,10 +62,10 @@ class Sources(ToolTest):
     def test_patches(self):
         self.output("bfdelta", "good", "good", "patch")
         for reader in READERS:
-            self.refused(reader, "patch", "patch: it is a patch, and no filter (bfdelta --info tells ")
-        self.trouble("bfinspect", "patch", names=["patch: a patch, not a filter file; bfdelta --info tells "],
-                     out=b"patch: a patch, not a filter file\n"
-                         b"  advice        bfdelta --info tells what it is for, --apply makes a filter\n")
+            self.refused(reader, "patch", "patch: it is a patch, not a filter (bfdelta --info describes ")
+        self.trouble("bfinspect", "patch", names=["patch: not a filter file; it is a patch, not a filter (bfdelta --info describes "],
+                     out=b"patch: not a filter file\n"
+                         b"  advice        it is a patch, not a filter (bfdelta --info describes it, --apply makes a filter)\n")
 
     def test_what_the_specification_refuses(self):
         """Found at the opening, or when all of it is read. Under a sanitizer, a file by three of the readers."""

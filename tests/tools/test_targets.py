@@ -2,12 +2,13 @@
 """Whatever is wrong with the file to be made, each tool that makes one says so, and harms no file."""
 
 import os
+import re
 import resource
 import signal
 import time
 import unittest
 
-from support import (NAMESPACE, OLD, SANITIZED, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
+from support import (NAMESPACE, OLD, SANITIZED, SOURCE_ROOT, TIMEOUT, UNPRIVILEGED, WITHOUT_PROC, ToolTest, craft,
                      lines, main, needs, numbered, works)
 
 KEYS = numbered(3000)
@@ -24,6 +25,18 @@ FILTERS = {
     "seal": ["bfseal", "live", DEST],
     "patch": ["bfdelta", "--apply", "a", "a-b.patch", DEST],
     "seal projected": ["bfseal", "--project", "counts", DEST],
+}
+# How each says which operand is the filter to be made.
+ORDER = {
+    "create": "the filter comes first: bfcreate FILE KEYFILE...",
+    "create live": "write to another file",
+    "merge": "DEST comes first: bfmerge DEST SRC...",
+    "intersect": "DEST comes first: bfmerge DEST SRC...",
+    "project": "DEST comes first: bfmerge DEST SRC...",
+    "fold": "DEST comes last: bffold SRC DEST",
+    "seal": "DEST comes last: bfseal FILE DEST",
+    "patch": "NEW comes last: bfdelta --apply OLD PATCH NEW",
+    "seal projected": "DEST comes last: bfseal FILE DEST",
 }
 IMAGES = {
     "inspect --svg": ["bfinspect", "-q", "--svg", DEST, "a"],
@@ -90,10 +103,12 @@ class Names(TargetTest):
         def check(name, command):
             for dest in "old", "./old":
                 self.refused(command, dest, f"{dest}: File exists (write to another file; --force would lose this one)" if name in FILTERS
-                             else f"cannot write {dest}: it exists; --force replaces it", [()])
+                             else f"cannot write {dest}: it is a filter (write to another file)", [()])
             if name in IMAGES:
                 self.refused(command, "old", "cannot write old: it is a filter", [("-f",)])
-                self.write("old", b"<svg")
+                self.write("old", b"<svg />")
+                self.assertIn("cannot write old: it exists (write to another file; --force would lose this one)",
+                              self.trouble(*with_dest(command, "old")))
             self.assertEqual(self.run_tool(*with_dest(command, "old", "-f")).returncode, 0)
             self.assertNotEqual(self.read("old"), OLD)
             if name in FILTERS:
@@ -122,8 +137,7 @@ class Names(TargetTest):
                 self.write("mine", mine)
                 for force in [], ["-f"]:
                     self.assertEqual(self.trouble(*with_dest(command, "mine", *force)),
-                                     f"{command[0]}: cannot replace mine: it is not a filter file (remove "
-                                     "it first)\n")
+                                     f"{command[0]}: cannot replace mine: it is not a filter ({ORDER[name]})\n")
             for old in b"", *damaged:
                 self.write("mine", old)
                 self.output(*with_dest(command, "mine", "-q", "-f"))
@@ -146,12 +160,44 @@ class Names(TargetTest):
 
         self.each(check, FILTERS)
 
+    def test_swapped_operands_name_the_filter(self):
+        """And do not lose the list of keys, whatever the advice."""
+        self.write("mine", lines(*KEYS))
+        for words in (["bfcreate", "mine", "new.bloom"], ["bfcreate", "-f", "mine", "a"], ["bfadd", "mine", "live"],
+                      ["bfquery", "mine", "a"], ["bfquery", "mine", "no-such"]):
+            self.assertIn(f"(the filter comes first: {words[0]} FILE KEYFILE...)\n",
+                          self.trouble(*words, names=["mine: "]))
+        self.assertNotIn("comes first", self.trouble("bfquery", "--filter", "mine", "keys"))
+        self.assertIn("(PATCH comes last: bfdelta OLD NEW PATCH)", self.trouble("bfdelta", "-f", "a", "b", "mine"))
+
+    def test_an_image_does_not_replace_another_file(self):
+        def check(_, command):
+            for mine in lines(*KEYS), b"x", b"<html>\n", bytes(9):
+                self.write("mine", mine)
+                for force in [], ["-f"]:
+                    self.assertIn("cannot write mine: it is not an image (write to another file)\n",
+                                  self.trouble(*with_dest(command, "mine", *force)))
+            for mine in b"", b"<svg/>", b"<?xml version='1.0'?>", b"\x89PNG\r\n\x1a\n":
+                self.write("mine", mine)
+                self.output(*with_dest(command, "mine", "-f"))
+
+        self.each(check, IMAGES)
+
+    def test_no_message_advises_a_loss(self):
+        """No remedy removes, empties or cuts a file, or replaces what has keys."""
+        literal = re.compile(r'"((?:[^"\\\n]|\\.)*)"(?:\s*PRI\w+\s*"((?:[^"\\]|\\.)*)")?')
+        for path in (SOURCE_ROOT / "tools").rglob("*.c"):
+            joined = re.sub(r'"\s*\n\s*"', "", path.read_text())
+            for text in literal.findall(joined):
+                self.assertNotRegex("".join(text), r"\(remove (?!the other name)|remove (it|them|all)\b|\brm |truncate |end them first|"
+                                    r"(force|empty|discard) replaces (it|this)\)|begin anew", path)
+
     def test_a_file_that_appears_meanwhile_is_safe_too(self):
         process = self.start("bfcreate", "-q", "-f", "new")
         self.feed(process, "a")
         self.until_read(process)
         self.write("new", b"a\nb\n")
-        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process)[2])
+        self.assertIn(b"cannot replace new: it is not a filter (", self.result(process)[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
         (self.folder / "new").unlink()
         process = self.start("bfmerge", "-q", "-f", "new", "-")
@@ -160,7 +206,7 @@ class Names(TargetTest):
         process.stdin.flush()
         self.until_read(process)
         self.write("new", b"a\nb\n")
-        self.assertIn(b"cannot replace new: it is not a filter file", self.result(process, image[100:])[2])
+        self.assertIn(b"cannot replace new: it is not a filter (", self.result(process, image[100:])[2])
         self.assertEqual(self.read("new"), b"a\nb\n")
 
     def test_a_refused_fold_draws_nothing(self):

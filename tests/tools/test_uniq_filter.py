@@ -158,7 +158,7 @@ class Trouble(UniqTest):
     def test_poisoned(self):
         self.live(state=craft.POISONED)
         self.trouble("bfuniq", "--filter", "seen", stdin=b"a\n",
-                     names=["seen", "poisoned", "remove it"])
+                     names=["seen", "poisoned", "name a new file"])
 
     def test_the_machine_went_down(self):
         self.live(boot_id=b"another machine!")

@@ -174,7 +174,7 @@ class Time(UniqTest):
             for quiet in [], ["-q"]:
                 said = b"" if quiet else (
                     rb"bfuniq: (seen|the filter in memory): a generation was full after \d+s, not 1h: lines are"
-                    rb" forgotten sooner \(begin anew with a larger -n\)\n")
+                    rb" forgotten sooner \(a larger -n keeps them longer\)\n")
                 result = self.run_tool("bfuniq", *quiet, *words, "--generations", 3, "--every", "1h", "-n", 100, "-p",
                                        1e-12, stdin=lines(*numbered(1000), b"key 0", b"key 800"))
                 self.assertEqual((result.returncode, result.stdout), (0, lines(*numbered(1000), b"key 0")))
@@ -257,7 +257,7 @@ class Files(UniqTest):
         for there in "seen.1", "seen.2":
             self.write(there, b"a log\n")
             message = self.trouble("bfuniq", *options(3, 10, "--filter", "seen"), stdin=b"a\n", names=["seen"])
-            self.assertIn(f"cannot make seen: in the way is {there}, where", message)
+            self.assertIn(f"cannot make seen: {there} exists, and later", message)
             (self.folder / there).unlink()
         self.write("seen.3", b"a log\n")
         self.assertEqual(self.uniq(*options(3, 10, "--filter", "seen"), stdin=lines(*numbered(95))), numbered(95))
@@ -306,7 +306,7 @@ class Files(UniqTest):
         self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n",
                      names=["cannot use seen: its layer seen.1 is missing (put it back"])
         shutil.move(self.folder / "seen", self.folder / "seen.1")
-        self.assertIn("cannot make seen: in the way is seen.1, where",
+        self.assertIn("cannot make seen: seen.1 exists, and later",
                       self.trouble("bfuniq", *self.WORDS, stdin=b"key 0\n", names=["seen"]))
         shutil.move(self.folder / "seen.1", self.folder / "seen")
         shutil.move(self.folder / "moved", self.folder / "seen.1")
@@ -387,7 +387,7 @@ class Files(UniqTest):
             kept = self.read(name)
             self.edit(name, state=craft.POISONED)
             self.trouble("bfuniq", *self.WORDS, "--accept-unclean", stdin=b"a\n", changes=True,
-                         names=["seen", "poisoned", "remove it"])
+                         names=["seen", "poisoned", "name a new file"])
             self.write(name, kept)
 
     def test_one_that_becomes_poisoned(self):

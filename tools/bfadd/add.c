@@ -37,6 +37,16 @@ struct work {
     struct cli_progress progress;
 };
 
+/* Closes the filter first, or its writer would be taken for one that was killed. */
+static void check_kind(const struct add *a, bloomfile *f)
+{
+    char why[FRAMING_WHY];
+    if (!framing_explain(f, &a->keys, why))
+        return;
+    bloomfile_close(f);
+    cli_fail(0, "%s %s", a->path, why);
+}
+
 static bloomfile *open_filter(const struct add *a)
 {
     bloomfile *f;
@@ -44,6 +54,7 @@ static bloomfile *open_filter(const struct add *a)
     int error = bloomfile_open(&f, a->path, BLOOMFILE_WRITE | a->open_flags);
     if (error != 0)
         say_cannot_open(a->path, error);
+    check_kind(a, f);
     bloomfile_get_info(f, &info);
     if (a->remove && !bloomfile_traits_of(info.layout)->counts) {
         bloomfile_close(f);
@@ -168,7 +179,8 @@ static void watch_rate(struct work *w, bool at_end)
         w->is_overfull = true;
         cli_warn(0,
                  "%s: all keys are in it, but make a larger one (bfcreate --live -n %" PRIu64
-                 ") and add them to that (--overfull accepts this one)",
+                 " NEWFILE) of all its keys, those added earlier too (--overfull accepts this"
+                 " one)",
                  crowd_describe(c, a->path, text, sizeof(text)), crowd_enough(c, w->read));
     } else if (!a->quiet) {
         struct bloomfile_info info = BLOOMFILE_INFO_INIT;
@@ -276,7 +288,6 @@ int add_all(const struct add *a)
 {
     struct work w = { .add = a };
     w.f = open_filter(a);
-    framing_compare(a->path, w.f, &a->keys);
     crowd_begin(&w.crowd, w.f);
     take_input(&w);
     finish(&w);

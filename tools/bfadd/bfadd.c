@@ -6,6 +6,7 @@
 #include "shared/cli.h"
 #include "shared/output.h"
 #include "shared/params.h"
+#include "shared/say.h"
 #include "shared/stop.h"
 #include "shared/target.h"
 
@@ -63,6 +64,7 @@ static void parse(struct add *a, int argc, char **argv)
     if (a->remove && a->overfull)
         cli_usage("--overfull is about adding, which --remove does not do");
     keys_options_check(&a->keys);
+    say_order = "the filter comes first: bfadd FILE KEYFILE...";
     a->path = argv[first];
     a->inputs = argv + first + 1;
     a->inputs_count = argc - first - 1;

@@ -6,6 +6,7 @@
 #include "shared/cli.h"
 #include "shared/every.h"
 #include "shared/params.h"
+#include "shared/say.h"
 #include "shared/sink.h"
 
 #include <bloomfile_inspect.h>
@@ -168,6 +169,8 @@ static void parse(struct create *c, int argc, char **argv)
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of the filter file is missing");
     keys_options_check(&c->keys);
+    if (!c->live)
+        say_order = "the filter comes first: bfcreate FILE KEYFILE...";
     c->path = argv[first];
     c->inputs = argv + first + 1;
     c->inputs_count = argc - first - 1;

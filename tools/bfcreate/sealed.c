@@ -149,8 +149,7 @@ static _Noreturn void none_to_replace(const struct create *c, uint64_t read)
     if (read > 0)
         snprintf(why, sizeof(why), "none of the %" PRIu64 " key%s read belongs to this slice", read,
                  cli_s(read));
-    cli_fail(0, "cannot replace %s: %s, and it is no empty filter (--allow-empty replaces it)",
-             c->path, why);
+    cli_fail(0, "cannot replace %s: %s, and the keys in it would be lost", c->path, why);
 }
 
 /* `read` counts keys that occur again as often as they do. */

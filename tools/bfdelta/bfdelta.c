@@ -4,6 +4,7 @@
  */
 #include "bfdelta/shape.h"
 #include "shared/cli.h"
+#include "shared/kind.h"
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/say.h"
@@ -190,6 +191,7 @@ static void make(const struct request *r)
     for (int i = 0; i < 2; i++)
         if (output_is(r->patch, inputs[i]))
             cli_fail(0, "cannot create %s: it is one of the filters to compare", r->patch);
+    say_order = "PATCH comes last: bfdelta OLD NEW PATCH";
     sink_check_kind(r->patch, r->force, SINK_PATCH);
     progress(r, &p, "comparing ...");
     sink_check_kind_again(r->patch, SINK_PATCH);
@@ -248,6 +250,9 @@ static bool is_filter(const char *path)
 static void check_patch(const char *path, int error)
 {
     const char *name = patch_name(path), *words = bloomfile_strerror(error);
+    struct kind_text is;
+    if (error == BLOOMFILE_EPATCH && kind_describe_file(path, &is))
+        cli_fail(0, "cannot use the patch %s: %s (%s)", name, is.what, is.remedy);
     if (error == BLOOMFILE_EPATCH && is_filter(path))
         cli_usage("%s is a filter, where a patch is due", name);
     if (error == BLOOMFILE_EVERSION || error == BLOOMFILE_EFEATURE || error == BLOOMFILE_ELAYOUT)
@@ -359,6 +364,7 @@ static void apply(const struct request *r)
         cli_fail(0, "cannot write to standard output: it is the filter to change");
     if (output_is(r->new, r->patch))
         cli_fail(0, "cannot create %s: it is the patch", sink_name(r->new));
+    say_order = "NEW comes last: bfdelta --apply OLD PATCH NEW";
     sink_check(r->new, r->force);
     progress(r, &p, "applying ...");
     sink_check_again(r->new);

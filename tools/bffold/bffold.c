@@ -188,9 +188,11 @@ static void check_dest(const struct request *r, const bloomfile *f)
     if (same && sink_is_stdout(r->dest))
         cli_fail(0, "cannot write to standard output: it is the filter to fold");
     if (same && info.state == BLOOMFILE_LIVE)
-        cli_fail(0, "cannot create %s: it is the live filter to fold (seal it first)", r->dest);
+        cli_fail(0, "cannot create %s: it is the live filter to fold (write to another file)",
+                 r->dest);
     if (r->svg != NULL)
         output_check_outputs(r->svg, r->dest);
+    say_order = "DEST comes last: bffold SRC DEST";
     sink_check(r->dest, r->force);
 }
 

@@ -105,7 +105,7 @@ static void judge_trailing(struct inspect_report *r)
 {
     uint64_t extra = r->size - whole_size(&r->info);
     verdict_add(r, "%" PRIu64 " extra byte%s at the end", extra, cli_s(extra));
-    verdict_advise(r, "copy it again, or cut them off: truncate --size=%" PRIu64,
+    verdict_advise(r, "copy it again, or take the filter out of it: head -c %" PRIu64 " FILE >COPY",
                    whole_size(&r->info));
 }
 
@@ -138,10 +138,10 @@ static bool is_damaged_filter(const struct inspect_report *r)
 
 static void judge_stranger(struct inspect_report *r)
 {
-    const bool is_patch = kind_is_patch(r->bytes, r->have);
-    verdict_add(r, is_patch ? "a patch, not a filter file" : "not a filter file");
-    if (is_patch)
-        verdict_advise(r, "bfdelta --info tells what it is for, --apply makes a filter");
+    struct kind_text is;
+    verdict_add(r, "not a filter file");
+    if (kind_describe(r->bytes, r->have, r->size, r->path, &is))
+        verdict_advise(r, "%s (%s)", is.what, is.remedy);
 }
 
 void verdict_header(struct inspect_report *r)

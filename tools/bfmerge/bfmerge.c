@@ -132,6 +132,7 @@ static void parse(struct request *r, int argc, char **argv)
     const int first = options_parse(&options, r, argc, argv);
     if (first == argc || argv[first][0] == '\0')
         cli_usage("the name of DEST is missing");
+    say_order = "DEST comes first: bfmerge DEST SRC...";
     r->dest = argv[first];
     r->paths = argv + first + 1;
     r->count = argc - first - 1;

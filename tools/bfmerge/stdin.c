@@ -4,6 +4,7 @@
 #include "os/spool.h"
 #include "shared/await.h"
 #include "shared/cli.h"
+#include "shared/kind.h"
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
@@ -75,6 +76,13 @@ static size_t take(struct stream *s, uint8_t *bytes, size_t size)
 
 static _Noreturn void fail_for_image(const struct stream *s, int error)
 {
+    uint8_t start[KIND_START];
+    struct kind_text is;
+    const ssize_t size = pread(s->spool, start, sizeof(start), (off_t)s->begin);
+    if (error == BLOOMFILE_EMAGIC && size > 0 &&
+        kind_describe(start, (size_t)size, UINT64_MAX, "FILE", &is))
+        cli_fail(0, "standard input: filter %" PRIu64 ", which begins at byte %" PRIu64 ": %s (%s)",
+                 s->number, s->begin, is.what, is.remedy);
     cli_fail(error, "standard input: filter %" PRIu64 ", which begins at byte %" PRIu64, s->number,
              s->begin);
 }

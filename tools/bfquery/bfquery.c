@@ -9,6 +9,7 @@
 #include "shared/output.h"
 #include "shared/params.h"
 #include "shared/relay.h"
+#include "shared/say.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -178,6 +179,12 @@ static void check_print(struct request *r)
     r->keys.numbered = p->numbers;
 }
 
+static void name_operand(struct request *r, const char *path)
+{
+    say_order = "the filter comes first: bfquery FILE KEYFILE...";
+    filters_name(&r->filters, path);
+}
+
 static void parse(struct request *r, int argc, char **argv)
 {
     int first = options_parse(&options, r, argc, argv);
@@ -185,7 +192,7 @@ static void parse(struct request *r, int argc, char **argv)
         cli_usage("the name of the filter file is missing");
     keys_options_check(&r->keys);
     if (r->filters.count == 0)
-        filters_name(&r->filters, argv[first++]);
+        name_operand(r, argv[first++]);
     r->inputs = argv + first;
     r->inputs_count = argc - first;
     check_standard_input(r);

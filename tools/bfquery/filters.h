@@ -27,7 +27,7 @@ struct filters {
 
 void filters_name(struct filters *fs, const char *path);
 
-/* Opens them, and warns of those that were made for other keys. Trouble ends the program by
+/* Opens them. Trouble, and keys of another kind than a filter holds, ends the program by
  * cli_fail. */
 void filters_open(struct filters *fs, unsigned flags, const struct keys_options *keys);
 

@@ -284,7 +284,7 @@ int main(int argc, char **argv)
     stop_catch();
     seen_open(&r.seen);
     if (r.seen.path != NULL)
-        framing_compare(r.seen.path, r.seen.f, &r.keys);
+        framing_check(r.seen.path, r.seen.f, &r.keys);
     seen_watch(&r.seen, 0);
     repeated_begin(&r.others);
 

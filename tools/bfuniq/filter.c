@@ -3,6 +3,7 @@
 #include "bfuniq/filter.h"
 #include "shared/cli.h"
 #include "shared/every.h"
+#include "shared/kind.h"
 #include "shared/layers.h"
 #include "shared/say.h"
 
@@ -192,7 +193,7 @@ static const char *advice(int error)
     case BLOOMFILE_ESEALED:
         return " (name a new file, and it is made)";
     case BLOOMFILE_EPOISONED:
-        return " (remove it to begin anew)";
+        return " (name a new file, and what was seen is printed again)";
     case BLOOMFILE_EUNCLEAN:
         return " (with --accept-unclean it is used all the same: what it has lost is printed "
                "again)";
@@ -204,10 +205,11 @@ static const char *advice(int error)
 void filter_fail(const char *what, const char *path, int error, const char *remedy)
 {
     char about[LAYERS_TEXT];
+    struct kind_text is;
     if (path != NULL && layers_explain(path, error, about))
         cli_fail(0, "%s: %s", what, about);
-    if (path != NULL && error == BLOOMFILE_EMAGIC && say_is_patch(path))
-        cli_fail(0, "%s: %s", what, SAY_OF_PATCH);
+    if (path != NULL && error == BLOOMFILE_EMAGIC && kind_describe_file(path, &is))
+        cli_fail(0, "%s: %s (%s)", what, is.what, is.remedy);
     cli_fail(0, "%s: %s%s", what, bloomfile_strerror(error),
              remedy != NULL ? remedy : advice(error));
 }
@@ -247,7 +249,7 @@ static bloomfile *create_file(const struct filter_plan *plan, const char *path)
     int error = bloomfile_create(&f, path, &params, BLOOMFILE_ADD_EXACT);
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
         cli_fail(0,
-                 "cannot make %s: in the way is %s, where further layers go (restore %s if it was"
+                 "cannot make %s: %s exists, and later layers need that name (restore %s if it was"
                  " removed, or name a new file)",
                  path, others, path);
     if (error != 0 && error != EEXIST)

@@ -25,11 +25,9 @@ static const char *name_of(const struct seen *s)
 /* What to do about a file that could not be written: a poisoned one is never used again. */
 static const char *remedy(const struct seen *s)
 {
-    if (bloomfile_status(s->f) != BLOOMFILE_EPOISONED)
-        return "";
-    return s->fixed
-               ? ": remove it to begin anew, and what was seen is printed again"
-               : ": remove it, all its files, to begin anew, and what was seen is printed again";
+    return bloomfile_status(s->f) == BLOOMFILE_EPOISONED
+               ? " (name a new file, and what was seen is printed again)"
+               : "";
 }
 
 /* -------------------------------------------------------------------------- opening and closing */
@@ -116,8 +114,8 @@ static _Noreturn void stop_overfull(const struct seen *s, uint64_t taken)
 {
     char text[DESCRIPTION_SIZE];
     cli_fail(0,
-             "%s: stopped after %" PRIu64 " line%s: begin anew with%s a larger -n, or without"
-             " --fixed (--fixed --overfull goes on)",
+             "%s: stopped after %" PRIu64 " line%s: begin again with%s a larger -n, or without"
+             " --fixed",
              crowd_describe(&s->crowd, name_of(s), text, sizeof(text)), taken, cli_s(taken),
              s->path != NULL ? " another file and" : "");
 }

@@ -36,6 +36,20 @@ static bool is_filter(const char *path)
     return error != BLOOMFILE_EMAGIC && error != BLOOMFILE_EEMPTY;
 }
 
+/* Or empty. --force replaces no other file: its name may have been given in place of the image's.
+ */
+static bool is_image(const char *path)
+{
+    char start[8];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    const ssize_t n = read(fd, start, sizeof(start));
+    close(fd); /* read only */
+    return n == 0 || (n >= 5 && (memcmp(start, "<svg", 4) == 0 || memcmp(start, "<?xml", 5) == 0 ||
+                                 memcmp(start, "\x89PNG", 4) == 0));
+}
+
 static void check_existing(const char *path, const struct stat *now, bool replace,
                            const struct stat *keep)
 {
@@ -43,10 +57,14 @@ static void check_existing(const char *path, const struct stat *now, bool replac
         cli_fail(0, "cannot write %s: it is not a regular file ('-' is standard output)", path);
     if (keep != NULL && now->st_dev == keep->st_dev && now->st_ino == keep->st_ino)
         cli_fail(0, "cannot write %s: it is the filter itself", path);
-    if (!replace)
-        cli_fail(0, "cannot write %s: it exists; --force replaces it", path);
     if (is_filter(path))
-        cli_fail(0, "cannot write %s: it is a filter (take another name for the image)", path);
+        cli_fail(0, "cannot write %s: it is a filter (write to another file)", path);
+    if (!is_image(path))
+        cli_fail(0, "cannot write %s: it is not an image (write to another file)", path);
+    if (!replace)
+        cli_fail(0,
+                 "cannot write %s: it exists (write to another file; --force would lose this one)",
+                 path);
 }
 
 static void check_new(const char *path)

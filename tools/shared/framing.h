@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * How keys were cut out of an input: what a filter records of it, and what is asked for now.
+ * Key delimiters: what a filter records about its keys, and how the keys at hand are read.
  */
 #ifndef BLOOMFILE_TOOLS_FRAMING_H
 #define BLOOMFILE_TOOLS_FRAMING_H
@@ -8,7 +8,8 @@
 #include "shared/keys.h"
 
 enum {
-    FRAMING_ROOM = 32 /* for framing_text() */
+    FRAMING_ROOM = 32, /* for framing_text() */
+    FRAMING_WHY = 300
 };
 
 /* "lines", "lines-crlf", "null", "fixed 16" or "unknown", as in format-spec.md, section 4. Returns
@@ -18,10 +19,16 @@ char *framing_text(char *text, size_t size, uint32_t framing, uint32_t framing_s
 /* Has a filter that is to be made record it. */
 void framing_record(struct bloomfile_params *params, const struct keys_options *keys);
 
-/* Warns if the filter records another one than these keys have. */
-void framing_compare(const char *path, const bloomfile *f, const struct keys_options *keys);
+/* Whether the filter records keys of another kind than these, unless keys->as_is: a lookup would
+ * say of all of them that they are absent. All text has one kind: its delimiter is not part of a
+ * key. Then `why` begins with "holds". */
+bool framing_explain(const bloomfile *f, const struct keys_options *keys, char why[FRAMING_WHY]);
 
-/* Warns if the filters record different ones, and tells whether they do. */
+/* Ends the program if it does. A filter that is open for writing must be closed before: use
+ * framing_explain(). */
+void framing_check(const char *path, const bloomfile *f, const struct keys_options *keys);
+
+/* Warns if the filters record keys of different kinds. Returns whether they do. */
 bool framing_compare_filters(const char *path, const bloomfile *f, const char *other_path,
                              const bloomfile *other);
 

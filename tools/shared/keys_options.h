@@ -12,7 +12,7 @@ struct keys_options {
     bool crlf;            /* lines: a '\r' before the end is no part of the key */
     bool packed;          /* gzip and zstd data are unpacked */
     bool keep_going;      /* trouble with an input is a message, and the next one is read */
-    bool as_is;           /* what looks like something else is taken for keys without a word */
+    bool as_is;           /* every input is taken for keys, and keys for those of the filter */
     bool stoppable;       /* once there is a stop_signal (stop.h), nothing more is read */
     size_t piece_size;    /* of a keys_piece, from 1; 0: a MiB */
     size_t piece_least;   /* bytes to wait for, but at the end of an input; 0: what comes will do */
@@ -31,7 +31,7 @@ struct keys_options {
                OPTIONS_FLAG(request, field.crlf), .rival = 'k'),                                   \
         OPTION('Z', "decompress", NULL, "unpack inputs that are gzip or zstd data",                \
                OPTIONS_FLAG(request, field.packed)),                                               \
-        OPTION(0, "as-is", NULL, "inputs that look like something else are keys, without a word",  \
+        OPTION(0, "as-is", NULL, "treat every input as keys; never warn or refuse",                \
                OPTIONS_FLAG(request, field.as_is))
 
 /* Those of tools whose keys may be fields; keys_options_check() then. */

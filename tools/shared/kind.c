@@ -3,8 +3,12 @@
 #include "shared/kind.h"
 #include "shared/cli.h"
 #include "shared/columns.h"
+#include "shared/foreign.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FILTER_MAGIC                                                                               \
     "\xBF"                                                                                         \
@@ -17,42 +21,65 @@
 static const struct mark {
     const char *bytes;
     size_t size;
-    const char *what, *remedy;
-    const char *program; /* that unpacks it; NULL: it is not packed */
-    bool is_refused;
+    const char *what;    /* "it is ..." */
+    const char *remedy;  /* of a list of keys; packed: the command that unpacks it to a pipe, */
+    const char *to_file; /* and the one that makes a file of it; NULL: it is not packed */
+    bool is_unpacked_by_z;
 } marks[] = {
-    { "\x1F\x8B\x08", 3, "gzip data", "-Z unpacks it", "gzip", false },
-    { "\x28\xB5\x2F\xFD", 4, "zstd data", "-Z unpacks it", "zstd", false },
+    { "\x1F\x8B\x08", 3, "gzip-compressed", "gzip -dc", "gzip -dk", true },
+    { "\x28\xB5\x2F\xFD", 4, "zstd-compressed", "zstd -dc", "zstd -d", true },
     { "\xFD"
       "7zXZ\0",
-      6, "xz data", "xz -dc unpacks it", "xz", false },
-    { "BZh", 3, "bzip2 data", "bzip2 -dc unpacks it", "bzip2", false },
-    { FILTER_MAGIC, sizeof(FILTER_MAGIC) - 1, "a Bloom filter",
-      "bfquery and bfuniq take it by --filter, bfmerge joins filters", NULL, true },
-    { PATCH_MAGIC, sizeof(PATCH_MAGIC) - 1, "a patch between Bloom filters",
-      "bfdelta --apply applies it, bfdelta --info describes it", NULL, true },
+      6, "xz-compressed", "xz -dc", "xz -dk", false },
+    { "\x04\x22\x4D\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false },
+    { "\x02\x21\x4C\x18", 4, "lz4-compressed", "lz4 -dc", "lz4 -d", false }, /* of old versions */
+    { "BZh", 3, "bzip2-compressed", "bzip2 -dc", "bzip2 -dk", false },
+    { "PK\x03\x04", 4, "a zip archive", "unzip -p", "unzip", false },
+    { "7z\xBC\xAF\x27\x1C", 6, "a 7-Zip archive", "7z e -so", "7z e", false },
 };
 
-/* Of text alone: where keys are binary records, or end with zero bytes, these are nothing special.
- */
+static const struct mark filter_mark = {
+    FILTER_MAGIC,
+    sizeof(FILTER_MAGIC) - 1,
+    "a Bloom filter",
+    "bfquery and bfuniq take it by --filter, bfmerge joins filters",
+    NULL,
+    false
+};
+static const struct mark patch_mark = { PATCH_MAGIC,
+                                        sizeof(PATCH_MAGIC) - 1,
+                                        "a patch between Bloom filters",
+                                        "bfdelta --apply applies it, bfdelta --info describes it",
+                                        NULL,
+                                        false };
+
+/* Text alone is wide: where keys are binary records, or end with zero bytes, these bytes are
+ * nothing special. */
 static const struct mark wide[] = {
     { "\xFF\xFE", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
     { "\xFE\xFF", 2, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes lines of it", NULL, false },
-    { "\xEF\xBB\xBF", 3, "text with a byte order mark", "tail -c +4 leaves the mark out", NULL,
-      false },
 };
 static const struct mark unmarked[] = {
     { "", 0, "UTF-16 text", "iconv -f UTF-16LE -t UTF-8 makes lines of it", NULL, false },
     { "", 0, "UTF-16 text", "iconv -f UTF-16BE -t UTF-8 makes lines of it", NULL, false },
 };
 
+/* Records may begin with the few bytes of a magic number by chance: the bytes behind it count, too.
+ */
+static bool is_likely(const struct mark *mark, const uint8_t *bytes, size_t size)
+{
+    if (mark->bytes[0] == 'B')
+        return size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
+                              memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
+    if (mark->bytes[0] == '\x1F') /* flags, extra flags, system */
+        return size < 10 || (bytes[3] < 32 && bytes[8] <= 4 && (bytes[9] < 14 || bytes[9] == 255));
+    return true;
+}
+
 static bool begins(const struct mark *mark, const uint8_t *bytes, size_t size)
 {
-    if (size < mark->size || memcmp(bytes, mark->bytes, mark->size) != 0)
-        return false;
-    bool is_bzip2 = mark->bytes[0] == 'B'; /* which letters of a key may be too */
-    return !is_bzip2 || (size >= 10 && (memcmp(bytes + 4, "1AY&SY", 6) == 0 ||
-                                        memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0));
+    return size >= mark->size && memcmp(bytes, mark->bytes, mark->size) == 0 &&
+           is_likely(mark, bytes, size);
 }
 
 static const struct mark *find(const struct mark *list, size_t count, const uint8_t *bytes,
@@ -80,10 +107,32 @@ static const struct mark *find_unmarked(const uint8_t *bytes, size_t size)
     return zeros[1] == pairs ? &unmarked[0] : zeros[0] == pairs ? &unmarked[1] : NULL;
 }
 
-static const struct mark *find_wide(const uint8_t *bytes, size_t size)
+bool kind_is_filter(const uint8_t *bytes, size_t size)
 {
-    const struct mark *found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
-    return found != NULL ? found : find_unmarked(bytes, size);
+    const size_t magic = sizeof(FILTER_MAGIC) - 1;
+    return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
+}
+
+bool kind_is_patch(const uint8_t *bytes, size_t size)
+{
+    const size_t magic = sizeof(PATCH_MAGIC) - 1;
+    return size > 0 && memcmp(bytes, PATCH_MAGIC, size < magic ? size : magic) == 0;
+}
+
+/* NULL: it may be keys. */
+static const struct mark *find_kind(const struct keys_options *options, const uint8_t *bytes,
+                                    size_t size)
+{
+    if (kind_is_filter(bytes, size))
+        return &filter_mark;
+    if (begins(&patch_mark, bytes, size))
+        return &patch_mark;
+    const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    if (found == NULL && keys_are_lines(options))
+        found = find(wide, sizeof(wide) / sizeof(wide[0]), bytes, size);
+    if (found == NULL && keys_are_lines(options))
+        found = find_unmarked(bytes, size);
+    return found;
 }
 
 /* All lines that are whole; there must be one. */
@@ -118,16 +167,24 @@ static void judge_ends(const char *name, const struct keys_options *options, con
                  name);
 }
 
-bool kind_is_filter(const uint8_t *bytes, size_t size)
+/* `unpacked`: by -Z, once. */
+static void explain(const struct mark *found, bool unpacked, char reason[KIND_REASON])
 {
-    const size_t magic = sizeof(FILTER_MAGIC) - 1;
-    return size >= magic && memcmp(bytes, FILTER_MAGIC, magic) == 0;
-}
-
-bool kind_is_patch(const uint8_t *bytes, size_t size)
-{
-    const size_t magic = sizeof(PATCH_MAGIC) - 1;
-    return size > 0 && memcmp(bytes, PATCH_MAGIC, size < magic ? size : magic) == 0;
+    const bool is_ours = found == &filter_mark || found == &patch_mark;
+    if (is_ours)
+        snprintf(reason, KIND_REASON,
+                 "it is %s, and holds no keys (%s; --as-is takes its bytes for keys)", found->what,
+                 found->remedy);
+    else if (found->to_file == NULL)
+        snprintf(reason, KIND_REASON, "it is %s (%s, or --as-is to use its bytes as keys)",
+                 found->what, found->remedy);
+    else if (unpacked)
+        snprintf(reason, KIND_REASON, "what -Z makes of it is %s (%s unpacks it)", found->what,
+                 found->remedy);
+    else
+        snprintf(reason, KIND_REASON, "it is %s (%s%s, or --as-is to use the packed bytes as keys)",
+                 found->what, found->is_unpacked_by_z ? "add -Z" : found->remedy,
+                 found->is_unpacked_by_z ? "" : " unpacks it");
 }
 
 bool kind_judge(const char *name, const struct keys_options *options, const uint8_t *bytes,
@@ -137,25 +194,17 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
         return true;
     if (size > KIND_SIZE)
         size = KIND_SIZE;
-    const struct mark *found = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
-    if (found == NULL && keys_are_lines(options))
-        found = find_wide(bytes, size);
-    if (found != NULL && found->is_refused) {
-        snprintf(reason, KIND_REASON,
-                 "it is %s, and holds no keys (%s; --as-is takes its bytes for keys)", found->what,
-                 found->remedy);
-        return false;
-    }
-    if (found != NULL && found->program != NULL && options->packed) {
-        snprintf(reason, KIND_REASON, "what -Z makes of it looks like %s (%s -dc unpacks it)",
-                 found->what, found->program);
-        return false;
-    }
+    const struct mark *found = find_kind(options, bytes, size);
     if (found != NULL) {
-        cli_warn(0, "%s looks like %s, and is taken for keys as it is (%s)", name, found->what,
-                 found->remedy);
-        return true;
+        explain(found, options->packed, reason);
+        return false;
     }
+    if (keys_are_lines(options) && size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0)
+        cli_warn(0,
+                 "%s begins with a byte order mark, which is taken for a part of the first key "
+                 "(tail -c +4"
+                 " leaves it out)",
+                 name);
     judge_ends(name, options, bytes, size);
     if (keys_are_lines(options) && !options->crlf && all_end_in_cr(bytes, size))
         cli_warn(0,
@@ -164,4 +213,38 @@ bool kind_judge(const char *name, const struct keys_options *options, const uint
                  name, options->fields.count > 0 ? "last field" : "key");
     columns_judge(name, options, bytes, size);
     return true;
+}
+
+bool kind_describe(const uint8_t *bytes, size_t size, uint64_t file_size, const char *path,
+                   struct kind_text *text)
+{
+    const struct mark *packed = find(marks, sizeof(marks) / sizeof(marks[0]), bytes, size);
+    const char *project = foreign_filter(bytes, size, file_size);
+    *text = (struct kind_text){ "", "" };
+    if (begins(&patch_mark, bytes, size)) {
+        snprintf(text->what, sizeof(text->what), "it is a patch, not a filter");
+        snprintf(text->remedy, sizeof(text->remedy),
+                 "bfdelta --info describes it, --apply makes a filter");
+    } else if (packed != NULL) {
+        snprintf(text->what, sizeof(text->what), "it is %s", packed->what);
+        snprintf(text->remedy, sizeof(text->remedy), "unpack it: %s %s", packed->to_file, path);
+    } else if (project != NULL) {
+        snprintf(text->what, sizeof(text->what),
+                 "it looks like a filter of %s, which has another format", project);
+        snprintf(text->remedy, sizeof(text->remedy), "bfcreate makes one of the keys");
+    }
+    return text->what[0] != '\0';
+}
+
+bool kind_describe_file(const char *path, struct kind_text *text)
+{
+    uint8_t start[KIND_START];
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return false;
+    const ssize_t size =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? read(fd, start, sizeof(start)) : -1;
+    close(fd); /* read only */
+    return size > 0 && kind_describe(start, (size_t)size, (uint64_t)st.st_size, path, text);
 }

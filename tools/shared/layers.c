@@ -341,8 +341,10 @@ bool layers_hold(const char *path, char text[LAYERS_TEXT])
     }
     if (!layers_beside(path, others))
         return false;
-    snprintf(text, LAYERS_TEXT, "it is a series of files: remove all of them first, %.*s and %.*s",
-             LAYERS_TEXT / 4, path, LAYERS_TEXT / 2, others);
+    snprintf(
+        text, LAYERS_TEXT,
+        "it is a series of files, %.*s and %.*s, whose keys would be lost (write to another file)",
+        LAYERS_TEXT / 4, path, LAYERS_TEXT / 2, others);
     return true;
 }
 

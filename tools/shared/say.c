@@ -7,10 +7,11 @@
 
 #include <bloomfile_inspect.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
+
+const char *say_order;
 
 const char *say_advice(int error)
 {
@@ -39,21 +40,13 @@ const char *say_advice(int error)
     }
 }
 
-bool say_is_patch(const char *path)
-{
-    uint8_t start[16];
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    const ssize_t size = read(fd, start, sizeof(start));
-    close(fd); /* read only */
-    return size > 0 && kind_is_patch(start, (size_t)size);
-}
-
 void say_fail(int error, const char *what, const char *path)
 {
-    if (error == BLOOMFILE_EMAGIC && say_is_patch(path))
-        cli_fail(0, "%s %s: %s", what, path, SAY_OF_PATCH);
+    struct kind_text is;
+    if (error == BLOOMFILE_EMAGIC && kind_describe_file(path, &is))
+        cli_fail(0, "%s %s: %s (%s)", what, path, is.what, is.remedy);
+    if (error == BLOOMFILE_EMAGIC && say_order != NULL)
+        cli_fail(0, "%s %s: %s (%s)", what, path, bloomfile_strerror(error), say_order);
     cli_fail(0, "%s %s: %s%s", what, path, bloomfile_strerror(error), say_advice(error));
 }
 
@@ -100,10 +93,10 @@ void say_cannot_create(const char *path, int error)
                  path, bloomfile_strerror(error));
     char others[LAYERS_TEXT];
     if (error == BLOOMFILE_ESERIES && layers_beside(path, others))
-        cli_fail(0,
-                 "cannot create %s: in the way is %s, where further layers go (remove them all, if"
-                 " they do not belong to a series that you need)",
-                 path, others);
+        cli_fail(
+            0,
+            "cannot create %s: %s exists, and later layers need that name (write to another file)",
+            path, others);
     say_fail(error, "cannot create", path);
 }
 

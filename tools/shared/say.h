@@ -16,10 +16,10 @@
  * that others have not; or "". */
 const char *say_advice(int error);
 
-/* Whether a file that is no filter is a patch; and what to say of it. */
-bool say_is_patch(const char *path);
-#define SAY_OF_PATCH                                                                               \
-    "it is a patch, and no filter (bfdelta --info tells what it is for, --apply makes a filter)"
+/* Which operand is the filter, or the file to be made: "the filter comes first: bfadd FILE
+ * KEYFILE...". Messages about a file that is not a filter end with it. A tool sets it before it
+ * opens files; NULL: the operands are alike. */
+extern const char *say_order;
 
 /* "cannot fold x.bloom: a page of the body is damaged (...)", with that; then exits with
  * CLI_TROUBLE. */

@@ -65,6 +65,16 @@ static bool has_no_header(const char *path)
     return stat(path, &st) == 0 && st.st_size < HEADER_LEAST;
 }
 
+/* It may be the list of keys, given in the place of the filter. */
+static _Noreturn void fail_for_kind(const char *path, const char *kind)
+{
+    struct kind_text is;
+    const char *order = say_order != NULL ? say_order : "write to another file";
+    if (kind_describe_file(path, &is))
+        cli_fail(0, "cannot replace %s: %s (%s)", path, is.what, order);
+    cli_fail(0, "cannot replace %s: it is not a %s (%s)", path, kind, order);
+}
+
 /* Ends the program if the file is of another kind: a damaged filter is none, nor an empty file.
  * Returns what opening it did. */
 static int check_is_filter(const char *path)
@@ -74,7 +84,7 @@ static int check_is_filter(const char *path)
     if (error == 0)
         bloomfile_close(f);
     if (error == BLOOMFILE_EMAGIC || (error == BLOOMFILE_ETRUNCATED && has_no_header(path)))
-        cli_fail(0, "cannot replace %s: it is not a filter file (remove it first)", path);
+        fail_for_kind(path, "filter");
     return error;
 }
 
@@ -89,7 +99,7 @@ static int check_is_patch(const char *path)
     const int error = size < 0 ? errno : 0;
     close(fd);
     if (size > 0 && !kind_is_patch(start, (size_t)size))
-        cli_fail(0, "cannot replace %s: it is not a patch (remove it first)", path);
+        fail_for_kind(path, "patch");
     return error;
 }
 
@@ -106,7 +116,7 @@ static void check_unused(const char *path)
     if (writers_have_file(path))
         cli_fail(0,
                  "cannot replace %s: other programs have it open for writing, and what they add"
-                 " would be lost (end them first)",
+                 " would be lost (write to another file)",
                  path);
 }
 

@@ -450,15 +450,39 @@ class Header(FieldsTest):
         self.assertFalse((self.folder / "new").exists())
         self.assertEqual(self.output("bfquery", *header, "plain", "a", "other", "b", status=2,
                                      says=b"bfquery: " + says), b"id\tname\n1\tx\n3\tx\n")
-        self.assertEqual(self.output("bfcommon", *header, "a", "other", status=2, says=b"bfcommon: " + says), b"")
+        self.assertIn("has another header than", self.trouble("bfcommon", "--header", "a", "other"))
+
+    def test_bfcommon_accepts_files_whose_other_columns_differ(self):
+        """That is what fields are compared for. The header is that of the lines which are printed."""
+        self.write("prices", b"price\tcolour\tname\n9\tred\ty\n8\tblue\tz\n")
+        self.write("stock", b"id\tname\tcount\n1\ty\t3\n")
+        self.write("people", b"who\tmail\n7\ty\n")
+        header = ["--header", "--field", 2]
+        for tool, *names in ("bfcommon", "a", "stock"), ("bfcommon", "a", "stock", "b", "-d"):
+            found = b"id\tname\n2\ty\n" if "-d" not in names else b"id\tname\n1\tx\n"
+            if "-d" in names:
+                names.remove("b")
+            self.assertEqual(self.output(tool, *header, *names), found)
+        self.assertEqual(self.output("bfcommon", *header, "stock", "a"), b"id\tname\tcount\n1\ty\t3\n")
+        self.assertEqual(self.output("bfcommon", *header, "stock", "a", "a", "-c"), b"1\n")
+        self.assertEqual(self.output("bfcommon", *header, "prices", "a", status=1,
+                                     says=b"bfcommon: a: its header has another name for the field than that of prices\n"),
+                         b"price\tcolour\tname\n")
+        says = b"bfcommon: people: its header has another name for the field than that of a\n"
+        self.assertEqual(self.output("bfcommon", *header, "a", "people", says=says), b"id\tname\n2\ty\n")
+        self.assertEqual(self.output("bfcommon", "-q", *header, "a", "people"), b"id\tname\n2\ty\n")
+        few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
+        self.assertEqual(self.output("bfcommon", *header, "a", *["stock"] * 40, "people", "a", before=few, says=says),
+                         b"id\tname\n2\ty\n")
+        self.assertEqual(self.output("bfcommon", *header, "-", "stock", stdin=self.read("a")), b"id\tname\n2\ty\n")
 
     def test_bfcommon_looks_at_headers_of_what_it_need_not_read(self):
         """Nothing is in common with the others already."""
-        header = ["--header", "--field", 2]
+        header = ["--header"]
         self.write("none", b"id\tname\n1\tnobody\n")
         few = ["sh", "-c", 'ulimit -n 24 && exec "$@"', "sh"]
         for names in ["a", "none", "other"], ["a", "none", *["b"] * 40, "other"], ["a", "none", "a", "other", "a"]:
-            self.assertIn(b"other has another header than a (", self.run_tool("bfcommon", *header, *names, before=few).stderr)
+            self.assertIn(b" has another header than ", self.run_tool("bfcommon", *header, *names, before=few).stderr)
             self.assertEqual(self.output("bfcommon", *header, *[name.replace("other", "b") for name in names], status=1,
                                          before=few), b"id\tname\n")
         for words in [], ["-Z"]:

@@ -147,7 +147,8 @@ static void open_input(struct job *job, size_t i, const char *path, size_t descr
     struct input *in = &job->inputs[i];
     const size_t limit = memory_of_key(job->memory);
     input_open(in, path, &job->form, by_fields(job) ? limit / 2 - LEAST_LINE : limit);
-    in->where.header = job->header;
+    if (job->header != NULL)
+        in->where.header = &job->header[by_fields(job) ? i : 0];
     if (job->count > descriptors / 2 - OTHER_DESCRIPTORS / 2 && input_can_take_turns(in))
         input_take_turns(in);
     else if (job->at_once > 2)
@@ -238,14 +239,39 @@ static uint64_t find(const struct job *job)
     return lines;
 }
 
+static struct header *headers_new(size_t count)
+{
+    struct header *headers = calloc(count, sizeof(*headers));
+    if (headers == NULL)
+        cli_fail(ENOMEM, "cannot start");
+    return headers;
+}
+
+/* The first line may be all that other columns have in common, so a difference is no error. */
+static void compare_headers(const struct job *job)
+{
+    for (size_t i = 1; i < job->count; i++) {
+        if (!header_has_same_key(&job->header[0], &job->header[i], &job->form.fields,
+                                 job->form.crlf))
+            cli_warn(0, "%s: its header has another name for the field than that of %s",
+                     job->inputs[i].where.name, job->inputs[0].where.name);
+    }
+}
+
+static void headers_free(const struct job *job)
+{
+    for (size_t i = 0; job->header != NULL && i < job->count; i++)
+        free(job->header[i].bytes);
+    free(job->header);
+}
+
 int main(int argc, char **argv)
 {
     struct job job = { .memory = DEFAULT_MEMORY, .folder = spool_folder(NULL) };
-    struct header header = { 0 };
     cli_start(argv[0]);
     const int first = parse(&job, argc, argv);
     if (job.form.fields.header)
-        job.header = &header;
+        job.header = headers_new((size_t)(argc - first));
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, MAP_FROM); /* so that what is freed does not count any more */
 #endif
@@ -253,6 +279,8 @@ int main(int argc, char **argv)
     open_inputs(&job, argv + first, argc - first);
 
     uint64_t lines = find(&job);
+    if (job.header != NULL && by_fields(&job) && !job.quiet)
+        compare_headers(&job);
     if (job.count_only)
         cli_print("%" PRIu64 "\n", lines);
     if (job.stats)
@@ -261,6 +289,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < job.count; i++)
         input_close(&job.inputs[i]);
     free(job.inputs);
-    free(header.bytes);
+    headers_free(&job);
     return lines > 0 ? SOME : NONE;
 }

@@ -16,7 +16,8 @@ struct job {
     struct input *inputs;
     size_t count;
     size_t at_once;        /* inputs that there are descriptors for; at least 2 */
-    struct header *header; /* that the inputs begin with; NULL: with nothing */
+    struct header *header; /* that the inputs begin with: of keys that are fields one for each
+                            * input, of others the first is that of all; NULL: they have none */
     bool difference, count_only, quiet, stats;
 };
 

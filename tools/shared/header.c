@@ -37,3 +37,29 @@ bool header_take(struct header *h, const char *path, struct bloomfile_key line, 
              path, h->path);
     return false;
 }
+
+/* The key that the header would be. false: it lacks a field. */
+static bool take_key(const struct header *h, const struct fields *fields, bool crlf, uint8_t *room,
+                     struct bloomfile_key *key)
+{
+    const uint8_t *end = h->bytes + trimmed(h->bytes, h->size, crlf);
+    return fields_find(fields, h->bytes, end, end, &room, key) == 0;
+}
+
+bool header_has_same_key(const struct header *a, const struct header *b,
+                         const struct fields *fields, bool crlf)
+{
+    if (a->bytes == NULL || b->bytes == NULL)
+        return true;
+    const size_t room = fields_room(fields, a->size, 1);
+    struct bloomfile_key key, other;
+    uint8_t *joined = malloc(room + fields_room(fields, b->size, 1) + 1);
+    if (joined == NULL)
+        cli_fail(ENOMEM, "cannot compare headers");
+    const bool known =
+        take_key(a, fields, crlf, joined, &key) && take_key(b, fields, crlf, joined + room, &other);
+    const bool same =
+        !known || (key.size == other.size && memcmp(key.data, other.data, key.size) == 0);
+    free(joined);
+    return same;
+}

@@ -5,6 +5,8 @@
 #ifndef BLOOMFILE_TOOLS_HEADER_H
 #define BLOOMFILE_TOOLS_HEADER_H
 
+#include "shared/fields.h"
+
 #include <bloomfile.h>
 
 #include <stdbool.h>
@@ -26,5 +28,10 @@ struct header {
  * no part of any. false if this is another, whose fields may be others too: the message says so. */
 bool header_take(struct header *h, const char *path, struct bloomfile_key line, bool crlf,
                  char message[HEADER_MESSAGE]);
+
+/* Whether both name the key alike: the fields of it, by their numbers. Also true if either lacks
+ * one, or was not read. */
+bool header_has_same_key(const struct header *a, const struct header *b,
+                         const struct fields *fields, bool crlf);
 
 #endif

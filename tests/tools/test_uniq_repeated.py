@@ -2,6 +2,7 @@
 """bfuniq --repeated-to and --stats: what becomes of the lines that are not printed."""
 
 import os
+import re
 import subprocess
 import threading
 import unittest
@@ -80,7 +81,8 @@ class Stats(UniqTest):
     def test_on_standard_error_beside_lines(self):
         for options, says in ([], b""), (["-q"], b""), (["-d"], b"a\n"):
             self.assertEqual(self.output("bfuniq", "--stats", *options, stdin=b"a\nb\na\n",
-                                         says=b"bfuniq: 3 lines, 2 new, 1 repeated\n"), says or b"a\nb\n")
+                                         says=b"bfuniq: 3 lines, 2 new, 1 repeated (about 0 of them new, by the"
+                                              b" false-positive rate)\n"), says or b"a\nb\n")
         self.assertEqual(self.output("bfuniq", "-c0", "--stats", stdin=b"a", says=b"bfuniq: 1 key, 1 new, 0"
                                      b" repeated\n"), b"1 key, 1 new, 0 repeated\n")
 
@@ -89,12 +91,31 @@ class Stats(UniqTest):
         self.write("bad", lines(*keys, *keys[:10], b"nothing", *keys))
         sums = b"30010 lines, 30000 new, 10 repeated\n"
         for words in ["-j1"], ["-j4"]:
-            for options, out, says in (["-c"], sums, b""), (["--stats"], lines(*keys), b"bfuniq: " + sums):
+            for options, out, says in (["-c"], sums, b""), (["--stats"], lines(*keys), b"bfuniq: " + sums[:-1] + b" (about 0 of"
+                                                          b" them new, by the false-positive rate)\n"):
                 result = self.run_tool("bfuniq", *words, *options, *EXACT, "--repeated-to", "again", "--field", 2,
                                        "bad")
                 self.assertEqual((result.returncode, result.stdout), (2, out))
                 self.assertTrue(result.stderr.startswith(says + b"bfuniq: bad: line 30011 has no field 2 ("))
                 self.assertEqual(self.read("again"), lines(*keys[:10]))
+
+    def test_how_many_new_lines_were_dropped_is_estimated(self):
+        """All lines are different, so each repeated one is a false positive."""
+        keys = 60_000
+        data = lines(*numbered(keys))
+        for words in (["--fixed", "-n", keys, "-p", "5%"], ["--fixed", "-n", keys, "-p", "2%", "-l", "classic"],
+                      ["-n", 5000, "-p", "10%"], ["--fixed", "--overfull", "-n", keys // 3, "-p", "2%"],
+                      ["--generations", 3, "--every", keys // 4, "-p", "10%"],
+                      ["--filter", "seen", "-n", 5000, "-p", "10%"], ["--filter", "seen", "-p", "10%", "-d"]):
+            with self.subTest(words):
+                says = self.run_tool("bfuniq", "-q", "--stats", *words, stdin=data).stderr.decode()
+                new, repeated, about = map(int, re.findall(r" (\d+) (?:new,|repeated|of them new)", says))
+                self.assertEqual(new + repeated, keys)
+                if "-d" in words:  # all were seen before
+                    self.assertLess(about, repeated / 50)
+                    continue
+                self.assertGreater(repeated, 200)
+                self.assertLess(abs(about - repeated), 6 * repeated ** 0.5 + repeated / 10, says)
 
     def test_after_a_signal(self):
         process = self.start("--stats")

@@ -2,6 +2,7 @@
  *
  * bfuniq - print each line the first time it is seen, in whatever order
  */
+#include "bfuniq/lost.h"
 #include "bfuniq/repeated.h"
 #include "bfuniq/seen.h"
 #include "shared/cli.h"
@@ -17,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,6 +37,7 @@ struct request {
     unsigned threads;
     bool fixed, repeated, count, stats, quiet;
     struct repeated others;   /* lines that are not printed */
+    struct lost lost;         /* new lines among them */
     uint64_t taken, new_ones; /* keys */
 };
 
@@ -56,7 +59,8 @@ static const struct options_entry entries[OPTIONS_MOST] = {
            OPTIONS_FLAG(struct request, repeated)),
     OPTION('c', "count", NULL, "print no lines but, at the end, how many there were",
            OPTIONS_FLAG(struct request, count)),
-    OPTION(0, "stats", NULL, "tell the same on standard error, beside the lines",
+    OPTION(0, "stats", NULL,
+           "tell the same on standard error, and about how many new lines were dropped",
            OPTIONS_FLAG(struct request, stats)),
     OPTION(0, "repeated-to", "FILE", "write the repeated lines to FILE, which is made or emptied",
            OPTIONS_STRING(struct request, others.path, "the name of a file"),
@@ -167,7 +171,18 @@ static void check_output(bool good)
     cli_fail(errno, "cannot write to standard output");
 }
 
-static void tell_counts(const struct request *r)
+/* A line that was dropped is missing from the output, whatever else is counted. */
+static void tell_stats(struct request *r, const char *counts)
+{
+    const uint64_t repeated = r->taken - r->new_ones;
+    const double lost = fmin(lost_lines(&r->lost, r->seen.f), (double)repeated);
+    if (repeated > 0)
+        cli_warn(0, "%s (about %.0f of them new, by the false-positive rate)", counts, lost);
+    else
+        cli_warn(0, "%s", counts);
+}
+
+static void tell_counts(struct request *r)
 {
     const char *what = keys_are_lines(&r->keys) ? "line" : "key";
     char text[128];
@@ -179,7 +194,7 @@ static void tell_counts(const struct request *r)
         check_output(errno == 0);
     }
     if (r->stats)
-        cli_warn(0, "%s", text);
+        tell_stats(r, text);
 }
 
 /* Never marks a line as seen that cannot be printed. */
@@ -218,12 +233,14 @@ static void find_seen(void *request, struct batch *b)
 static size_t take_keys(struct request *r, struct batch *b, size_t first)
 {
     size_t left = b->count - first, n = left < SEEN_BATCH ? left : SEEN_BATCH;
+    const uint64_t before = r->new_ones;
     n = seen_add(&r->seen, b->digests + first, n, b->chosen + first);
     for (size_t i = first; i < first + n; i++) {
         r->new_ones += b->chosen[i];
         b->chosen[i] = b->chosen[i] != r->repeated;
     }
     r->taken += n;
+    lost_watch(&r->lost, r->seen.f, r->new_ones - before);
     return n;
 }
 
@@ -286,6 +303,7 @@ int main(int argc, char **argv)
     if (r.seen.path != NULL)
         framing_check(r.seen.path, r.seen.f, &r.keys);
     seen_watch(&r.seen, 0);
+    lost_begin(&r.lost, r.seen.f);
     repeated_begin(&r.others);
 
     struct keys *input = keys_new(&r.keys, r.inputs, r.inputs_count);

@@ -2,6 +2,7 @@
 """bfcreate: what bad input gets. Nothing may be left behind, and no old file may be harmed."""
 
 import os
+import re
 import resource
 import signal
 import unittest
@@ -81,6 +82,27 @@ class Numbers(TroubleTest):
     def test_no_size_will_do(self):
         message = self.refused("-p", "1e-300", "-k", "1", "-n", "1e17")
         self.assertIn("no size reaches", message)
+
+    def test_a_size_that_cannot_be_had_names_its_reason(self):
+        """Memory and disks are not to blame."""
+        for words in ([], ["-l", "ribbon"], ["-l", "counting"], ["--slice", "1/4"], ["--live"], ["--live", "--grow"],
+                      ["--live", "--generations", 9, "--every", "1d"]):
+            message = self.trouble("bfcreate", "-n", "1e15", *words, "new", names=["cannot create new: "])
+            self.assertRegex(message, r": -n 1000000000000000 needs [\d.]+ [TP]iB\n$")
+        for words in [], ["--live"]:
+            self.assertRegex(self.trouble("bfcreate", "-m", "1e17", *words, "new"), r": -m 100000000000000000 needs [\d.]+ PiB\n$")
+        self.assertRegex(self.trouble("bfuniq", "--filter", "new", "-n", "1e15"), r": -n 1000000000000000 needs [\d.]+ PiB\n$")
+        self.assertRegex(self.trouble("bfuniq", "-n", "1e15"), r"has [\d.]+ \wiB: -n 1000000000000000 needs that \(")
+
+    def test_the_least_rate_is_named_and_can_be_had(self):
+        """That of n keys is n / 2^64, as digests have 64 bits."""
+        for words, least in (([], "5.42e-09"), (["-l", "classic"], "5.42e-09"), (["--live"], "5.42e-09"),
+                             (["--live", "--grow"], "4.34e-08"), (["--live", "--generations", 10, "--every", "1d"], "5.42e-08")):
+            self.assertIn(f"for so many keys: the least for 1000000000 keys is {least} % (their number / 2^64)\n",
+                          self.trouble("bfcreate", "-p", "1e-12", "-n", "1e9", *words, "new"))
+        for words in [], ["--live"], ["--live", "--grow"]:
+            least = re.search("keys is (.*) %", self.trouble("bfcreate", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
+            self.output("bfcreate", "-f", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", "--allow-empty", *words, "new")
 
     def test_more_memory_than_there_is(self):
         self.refused("-m", 2**60, "-l", "classic", names=[])

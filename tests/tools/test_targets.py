@@ -281,7 +281,7 @@ class FullDisk(TargetTest):
     def check_limit(self, **options):
         def check(_, command):
             for dest, force in ("new", []), ("old", ["-f"]):
-                self.refused(command, dest, f": cannot create {dest}: File too large\n", [force],
+                self.refused(command, dest, f": cannot create {dest}: File too large", [force],
                              preexec_fn=self.limit, **options)
 
         self.each(check, LARGE)

@@ -40,6 +40,10 @@ _Noreturn void create_fail_for_slices(const struct create *c); /* more than ther
 void create_cut_slice(const struct create *c, struct bloomfile_info *info);
 int create_report_slice(const struct create *c, const struct bloomfile_info *info, uint64_t read);
 
+/* Ends the program with why the filter could not be made; the size that was wanted may be the
+ * reason. */
+_Noreturn void create_fail(const struct create *c, int error);
+
 /* Whether to print a summary for people. */
 bool create_is_summed_up(const struct create *c);
 

@@ -40,7 +40,7 @@ void create_live(const struct create *c)
     ending_catch();
     int error = bloomfile_create(&f, c->path, &params, c->force ? BLOOMFILE_REPLACE : 0);
     if (error != 0)
-        say_cannot_create(c->path, error);
+        create_fail(c, error);
     cli_progress_end(&progress);
     bloomfile_get_info(f, &info);
     error = bloomfile_finish(f);

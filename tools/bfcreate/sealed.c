@@ -11,6 +11,7 @@
 #include "shared/say.h"
 #include "shared/sink.h"
 #include "shared/target.h"
+#include "shared/too_large.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -31,9 +32,14 @@ enum {
     NONE_SIZE = 100          /* message about no keys */
 };
 
-_Noreturn static void cannot_make(const struct create *c, int error)
+_Noreturn void create_fail(const struct create *c, int error)
 {
-    if (sink_is_stdout(c->path))
+    char why[TOO_LARGE_TEXT];
+    const bool to_stdout = sink_is_stdout(c->path);
+    if (too_large_explain(&c->params, error, why))
+        cli_fail(0, "cannot create %s: %s: %s", to_stdout ? "the filter" : c->path,
+                 bloomfile_strerror(error), why);
+    if (to_stdout)
         cli_fail(error, "cannot make the filter");
     say_cannot_create(c->path, error);
 }
@@ -58,7 +64,7 @@ static void check_size(const struct create *c)
                  "cannot make the filter: no size of the layout %s reaches so low a rate, but"
                  " blocked and classic do",
                  bloomfile_traits_of(p->layout)->name);
-    cannot_make(c, BLOOMFILE_EUNREACHABLE);
+    create_fail(c, BLOOMFILE_EUNREACHABLE);
 }
 
 /* ----------------------------------------------------------------------------- what it may take */
@@ -177,6 +183,9 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     int error = sink_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
                     : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
+    char why[TOO_LARGE_TEXT];
+    if (error != 0 && too_large_explain(&c->params, error, why))
+        create_fail(c, error);
     if (error != 0)
         sink_fail(c->path, error);
     cli_progress_end(&progress);
@@ -317,7 +326,7 @@ int create_sealed(const struct create *c)
     if (error == BLOOMFILE_ESLICE)
         create_fail_for_slices(c);
     if (error != 0)
-        cannot_make(c, error);
+        create_fail(c, error);
     check_size(c);
     uint64_t read = read_keys(c, &params, &keys, builder);
     check_number_of_keys(c, builder, read);

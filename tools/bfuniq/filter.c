@@ -6,6 +6,7 @@
 #include "shared/kind.h"
 #include "shared/layers.h"
 #include "shared/say.h"
+#include "shared/too_large.h"
 
 #include <bloomfile_inspect.h>
 #include <bloomfile_live.h>
@@ -37,8 +38,11 @@ static struct bloomfile_params with_defaults(const struct filter_plan *plan)
 static _Noreturn void fail_to_make(const char *what, const struct bloomfile_params *params,
                                    int error)
 {
-    cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s", what, params->capacity,
-             cli_s(params->capacity), bloomfile_strerror(error), say_advice(error));
+    char why[TOO_LARGE_TEXT];
+    const bool explained = too_large_explain(params, error, why);
+    cli_fail(0, "cannot make %s for %" PRIu64 " key%s: %s%s%s", what, params->capacity,
+             cli_s(params->capacity), bloomfile_strerror(error), explained ? ": " : "",
+             explained ? why : say_advice(error));
 }
 
 /* UINT64_MAX: not known. */
@@ -67,7 +71,9 @@ static void check_plan(const struct bloomfile_params *params)
     uint64_t bytes;
     if (__builtin_mul_overflow(bits / 8, filters, &bytes))
         bytes = UINT64_MAX;
-    check_size(bytes, "");
+    char why[64];
+    snprintf(why, sizeof(why), ": -n %" PRIu64 " needs that", params->capacity);
+    check_size(bytes, why);
 }
 
 bloomfile *filter_in_memory(const struct filter_plan *plan)

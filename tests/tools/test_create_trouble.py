@@ -100,9 +100,10 @@ class Numbers(TroubleTest):
                              (["--live", "--grow"], "4.34e-08"), (["--live", "--generations", 10, "--every", "1d"], "5.42e-08")):
             self.assertIn(f"for so many keys: the least for 1000000000 keys is {least} % (their number / 2^64)\n",
                           self.trouble("bfcreate", "-p", "1e-12", "-n", "1e9", *words, "new"))
+        self.output("bfcreate", "-q", "new", stdin=b"a\n")
         for words in [], ["--live"], ["--live", "--grow"]:
-            least = re.search("keys is (.*) %", self.trouble("bfcreate", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
-            self.output("bfcreate", "-f", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", "--allow-empty", *words, "new")
+            least = re.search("keys is (.*) %", self.trouble("bfcreate", "-f", "-p", "1e-18", "-n", 1000, *words, "new"))[1]
+            self.output("bfcreate", "-f", "-p", float(least) * 1.01 / 100, "-n", 1000, "-q", *words, "new", stdin=b"a\n")
 
     def test_more_memory_than_there_is(self):
         self.refused("-m", 2**60, "-l", "classic", names=[])

@@ -252,10 +252,11 @@ class Json(InspectTest):
                           ("keys", 2, "BLOOMFILE_EMAGIC"), ("filter", 0, None)])
 
     def test_names_of_files(self):
-        for name in "ünïcödé ☃", 'qu"ote\\', "new\nline", "\x1b[31m", "\u009b":
+        for name, text in (("ünïcödé ☃", "ünïcödé ☃"), ('qu"ote\\', r'qu"ote\134'), ("new\nline", r"new\012line"),
+                           ("\x1b[31m", r"\033[31m"), ("\u009b", r"\302\233")):
             self.write(name, self.read("filter"))
             for locale in "C", "C.UTF-8":
-                self.assertEqual(self.report(name, locale=locale)["file"], name)
+                self.assertEqual(self.report(name, locale=locale)["file"], text)
         self.write("caf\udce9", self.read("filter"))
         self.assertEqual(self.report("caf\udce9")["file"], r"caf\351")
 
@@ -278,6 +279,22 @@ class Json(InspectTest):
             self.assertNotRegex(shown, rb"[\x00-\x1f\x7f]")
             back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), shown)
             self.assertEqual(back, label)
+
+    def test_different_names_are_different_texts(self):
+        """The bytes of a file's name can be had back as those of a label, and so can those of a missing key."""
+        image = file_form("blocked", 512, 6)
+        names = [b"a\xff", b"a\\377", b"a\\134377", b"\\", b"a\n", b"a\\012", "é☃".encode()]
+        names = [name for name in names if self.can_be_named(os.fsdecode(name))]
+        shown = []
+        for name in names:
+            (self.folder / os.fsdecode(name)).write_bytes(image)
+            self.write("keys", name.replace(b"\n", b"\r") + b"\n")
+            report = json.loads(self.run_tool("bfinspect", "--json", "--as-is", "--keys", "keys", os.fsdecode(name)).stdout)
+            shown.append(report["file"])
+            for text, data in (report["file"], name), (report["keys"]["first_missing"][0], name.replace(b"\n", b"\r")):
+                back = re.sub(rb"\\([0-7]{3})", lambda match: bytes([int(match[1], 8)]), text.encode())
+                self.assertEqual(back, data)
+        self.assertEqual(len(set(shown)), len(names))
 
     def test_labels_that_a_terminal_must_not_see(self):
         for name in ("label-escape", "label-newline", "label-last-c1", "label-latin-1",

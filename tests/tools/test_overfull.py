@@ -241,5 +241,29 @@ class Create(ToolTest):
         self.assertIn("--overfull", self.trouble("bfcreate", "--live", "--overfull", "-n", 9, "new"))
 
 
+class Inspect(ToolTest):
+    """What bfinspect advises for a filter that is over capacity."""
+
+    def advice(self, name):
+        result = self.run_tool("bfinspect", name)
+        self.assertEqual(result.returncode, 1)
+        first, advice = result.stdout.decode().splitlines()[:2]
+        return first, advice.split(None, 1)[1]
+
+    def test_a_saturated_filter_does_not_show_its_keys(self):
+        """The number of its bits is no number of keys."""
+        self.create_live("-n", 10_000, name="live")
+        self.run_tool("bfadd", "-q", "--overfull", "live", stdin=lines(*numbered(MANY * 5)))
+        first, advice = self.advice("live")
+        self.assertRegex(first, r"over capacity: more than [\d,]+ keys in a filter sized for 10,000;")
+        self.assertEqual(advice, "its bits do not show how many keys it has: add all of them to a filter that grows"
+                                 " (bfcreate --live --grow)")
+        self.output("bfseal", "-q", "live", "sealed")
+        self.assertEqual(self.advice("sealed")[1],
+                         "its bits do not show how many keys it has: build it again without -n, which counts them")
+        self.create("-q", "-n", 1000, stdin=lines(*numbered(MANY // 10)), name="counted")
+        self.assertEqual(self.advice("counted")[1], f"build it again for {MANY // 10} keys or more (bfcreate --capacity)")
+
+
 if __name__ == "__main__":
     main()

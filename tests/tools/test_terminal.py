@@ -8,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from support import GOLDEN, SANITIZED, TIMEOUT, ToolTest, lines, main, numbered
+from support import GOLDEN, SANITIZED, TIMEOUT, ToolTest, craft, lines, main, numbered
 from terminal import Screen
 
 KEYS = 100_000 if SANITIZED else 2_000_000
@@ -137,6 +137,19 @@ class Terminal(ToolTest):
         result, seen = self.on_terminal("stderr", "bfcreate", "-x7", "new.bloom", "keys")
         self.assertEqual(result.returncode, 2)
         self.check_message("bfcreate", seen.rsplit(b"\r", 1)[1], "keys")
+
+    def test_what_is_wrong_with_a_file_is_told_once(self):
+        """By the page; by the message where the page goes elsewhere, or there is none."""
+        self.create("-q", stdin=b"a\n", name="filter")
+        self.write("bad", craft.flip(self.read("filter"), 40))
+        for words, stdout_too, count in ([], True, 1), ([], False, 1), (["-q"], True, 1), (["--json"], True, 2):
+            with Screen(200) as screen:
+                self.run_tool("bfinspect", *words, "bad", stderr=screen.terminal,
+                              stdout=screen.terminal if stdout_too else subprocess.DEVNULL)
+            self.assertEqual(screen.text.count(b"damaged header"), count, screen.text)
+        with Screen(200) as screen:
+            self.run_tool("bfinspect", "missing", stderr=screen.terminal, stdout=screen.terminal)
+        self.assertEqual(screen.text.count(b"No such file"), 1)
 
     def test_no_progress_elsewhere(self):
         self.write("keys", lines(*numbered(KEYS)))

@@ -201,10 +201,22 @@ static int save_images(const struct inspect_report *r, const struct inspect_opti
     return 0;
 }
 
+static bool prints_page(const struct inspect_report *r, const struct inspect_options *o)
+{
+    return !o->json && !o->quiet && !is_stdout(o->svg) && !is_stdout(o->png) &&
+           r->depth != INSPECT_NOTHING;
+}
+
 static void warn_of(const struct inspect_report *r)
 {
     const char *between = r->advice[0] != '\0' ? "; " : "";
     cli_warn(0, "%s: %s%s%s", r->path, r->verdict, between, r->advice);
+}
+
+/* A page says what is wrong with its file; on a terminal the message would repeat that. */
+static bool is_told_by_page(const struct inspect_report *r, const struct inspect_options *o)
+{
+    return prints_page(r, o) && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 }
 
 static int inspect(const char *path, const struct inspect_options *o, bool *printed)
@@ -214,14 +226,13 @@ static int inspect(const char *path, const struct inspect_options *o, bool *prin
         say_check_name(path);
     inspect_read(&r, o);
     inspect_verdict(&r, o->verify);
-    if (r.status == INSPECT_UNUSABLE)
+    if (r.status == INSPECT_UNUSABLE && !is_told_by_page(&r, o))
         warn_of(&r);
     struct cli_page page;
     cli_page_start(&page);
     if (o->json) {
         inspect_json(page.out, &r);
-    } else if (!o->quiet && !is_stdout(o->svg) && !is_stdout(o->png) &&
-               r.depth != INSPECT_NOTHING) {
+    } else if (prints_page(&r, o)) {
         if (*printed)
             fputc('\n', page.out);
         inspect_page(page.out, &r, o);

@@ -72,20 +72,20 @@ static void put_hex(json *object, const char *key, const uint8_t *bytes, size_t 
     put_text(object, key, text);
 }
 
-static void put_safe(json *object, const char *key, const char *text)
+/* Of a file: different names are different texts, whatever bytes they have. */
+static void put_name(json *object, const char *key, const char *name)
 {
-    char *safe = text_safe(text, strlen(text), true);
-    put_text(object, key, safe);
-    free(safe);
+    char *text = text_reversible(name, strlen(name));
+    put_text(object, key, text);
+    free(text);
 }
 
 /* As it is, but for the bytes of one that is not UTF-8. */
 static void put_words(json *object, const char *key, const char *words)
 {
-    if (text_is_utf8(words, strlen(words)))
-        put_text(object, key, words);
-    else
-        put_safe(object, key, words);
+    char *safe = text_is_utf8(words, strlen(words)) ? NULL : text_safe(words, strlen(words), true);
+    put_text(object, key, safe != NULL ? safe : words);
+    free(safe);
 }
 
 static void put_label(json *object, const char *key, const uint8_t *label, size_t size)
@@ -258,7 +258,7 @@ static void put_layer(json *array, const struct inspect_layer *l)
     json *layer = checked(json_object_new_object());
     put_count(layer, "layer", l->info.layer);
     if (l->name != NULL)
-        put_safe(layer, "file", l->name);
+        put_name(layer, "file", l->name);
     else
         put_null(layer, "file");
     put_count(layer, "offset", l->at);
@@ -312,7 +312,7 @@ static void put_keys(json *object, const struct inspect_report *r)
 
 static void put_verdict(json *object, const struct inspect_report *r)
 {
-    put_words(object, "file", r->path);
+    put_name(object, "file", r->path);
     put_words(object, "verdict", r->verdict);
     put_bool(object, "ok", r->status == INSPECT_HEALTHY);
     put_count(object, "status", (uint64_t)r->status);

@@ -2,6 +2,7 @@
  * Keys that are missing, and rates: the promised one, the real one, and what chance makes of it. */
 #include "bfinspect/verdict.h"
 #include "shared/cli.h"
+#include "shared/crowd.h"
 #include "shared/say.h"
 
 #include <inttypes.h>
@@ -59,11 +60,31 @@ static bool rate_is_kept(const struct inspect_report *r, bool crowded)
            r->info.fpr * tolerance * exp(deviations * sqrt(log1p(spread * spread)));
 }
 
+/* Whether nothing shows how many keys there are: nearly all bits are ones, and the keys that were
+ * counted do not make that many. */
+static bool is_saturated(const struct inspect_report *r)
+{
+    const struct bloomfile_info *info = &r->info;
+    const double set = info->hashes * (double)info->keys / (double)info->bits;
+    return r->measured && !bloomfile_traits_of(info->layout)->solved &&
+           r->measure.fill > CROWD_SATURATED && -expm1(-set) < CROWD_SATURATED;
+}
+
 /* An overfull live filter takes most new keys for old ones, and does not count these. */
-static uint64_t keys_to_plan_for(const struct inspect_report *r, uint64_t recorded)
+static void advise_for_keys(struct inspect_report *r, uint64_t recorded)
 {
     const uint64_t estimate = r->measured ? say_estimate(&r->info, &r->measure) : 0;
-    return estimate > recorded + recorded / 10 ? estimate : recorded;
+    const uint64_t keys = estimate > recorded + recorded / 10 ? estimate : recorded;
+    if (!is_saturated(r))
+        verdict_advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)",
+                       keys);
+    else if (r->info.state == BLOOMFILE_LIVE)
+        verdict_advise(r, "its bits do not show how many keys it has: add all of them to a filter "
+                          "that grows (bfcreate"
+                          " --live --grow)");
+    else
+        verdict_advise(r, "its bits do not show how many keys it has: build it again without -n, "
+                          "which counts them");
 }
 
 static void advise_for_rate(struct inspect_report *r)
@@ -85,7 +106,8 @@ static void judge_rate(struct inspect_report *r)
     char keys[32], capacity[32], real[32], promised[32];
     const struct bloomfile_info *info = &r->info;
     bool estimated = info->keys_estimated != 0 && r->measured;
-    uint64_t n = estimated ? say_estimate(info, &r->measure) : info->keys;
+    const bool saturated = is_saturated(r);
+    uint64_t n = estimated && !saturated ? say_estimate(info, &r->measure) : info->keys;
     bool crowded = n > info->capacity && info->layers == 0;
     bool can_tell = r->measured && info->fpr > 0;
     text_count(keys, sizeof(keys), n);
@@ -98,9 +120,9 @@ static void judge_rate(struct inspect_report *r)
     r->status = INSPECT_PROMISE_BROKEN;
     also(r);
     if (crowded) {
-        verdict_add(r, "over capacity: %s keys in a filter sized for %s", keys, capacity);
-        verdict_advise(r, "build it again for %" PRIu64 " keys or more (bfcreate --capacity)",
-                       keys_to_plan_for(r, n));
+        verdict_add(r, "over capacity: %s%s keys in a filter sized for %s",
+                    saturated ? "more than " : "", keys, capacity);
+        advise_for_keys(r, n);
     } else {
         verdict_add(r, "rate not kept");
         advise_for_rate(r);

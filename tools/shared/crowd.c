@@ -100,9 +100,8 @@ static uint64_t round_up(uint64_t number)
 /* Where nearly all bits are set, they do not tell any more how many keys there were. */
 uint64_t crowd_enough(const struct crowd *c, uint64_t read)
 {
-    static const double saturated = 0.99;
     uint64_t keys = c->keys > c->estimate ? c->keys : c->estimate, enough = 2 * keys;
-    if (c->set > saturated && read > enough)
+    if (c->set > CROWD_SATURATED && read > enough)
         enough = read;
     enough = enough < BLOOMFILE_MAX_BITS / 10 ? round_up(enough) : BLOOMFILE_MAX_BITS;
     return enough > c->capacity ? enough : c->capacity;

@@ -7,6 +7,9 @@
 
 #include "shared/fill.h"
 
+/* A share of ones from which on the bits do not show how many keys there were. */
+#define CROWD_SATURATED 0.99
+
 enum crowd_state {
     CROWD_NONE, /* it keeps the promise, or did not long ago */
     CROWD_FULL, /* more keys than planned, or a rate above the promised one */

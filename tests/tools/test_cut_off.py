@@ -47,7 +47,7 @@ class CutOff(ToolTest):
         for words in [], ["-q"], ["-n", 1000]:
             message = self.refused(*words, "good", stdin=b"")
             self.assertIn("there were no keys", message)
-            self.assertIn("--allow-empty", message)
+            self.assertIn("and the keys in it would be lost", message)
         self.output("bfcreate", "-f", "-q", "--allow-empty", "good")
         says = b": there were no keys, so it answers no to everything\n"
         self.output("bfcreate", "-f", "-q", "good", says=b"bfcreate: good" + says)  # an empty one by an empty one

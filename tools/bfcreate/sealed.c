@@ -20,6 +20,7 @@
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define MIB            (1u << 20)
@@ -36,11 +37,15 @@ _Noreturn void create_fail(const struct create *c, int error)
 {
     char why[TOO_LARGE_TEXT];
     const bool to_stdout = sink_is_stdout(c->path);
-    if (too_large_explain(&c->params, error, why))
+    const bool explained = too_large_explain(&c->params, error, why);
+    if (explained && to_stdout && error == ENOSPC)
+        cli_fail(0, "cannot write a temporary file in %s: %s: %s", spool_folder(NULL),
+                 bloomfile_strerror(error), why);
+    if (explained)
         cli_fail(0, "cannot create %s: %s: %s", to_stdout ? "the filter" : c->path,
                  bloomfile_strerror(error), why);
     if (to_stdout)
-        cli_fail(error, "cannot make the filter");
+        sink_fail(c->path, error);
     say_cannot_create(c->path, error);
 }
 
@@ -174,6 +179,14 @@ static void check_number_of_keys(const struct create *c, bloomfile_builder *buil
         none_to_replace(c, read);
 }
 
+/* Whether the temporary file behind standard output is not what lacks room. */
+static bool has_room(const struct bloomfile_params *params)
+{
+    struct statvfs disk;
+    return statvfs(spool_folder(NULL), &disk) == 0 &&
+           too_large_bytes(params) < (double)disk.f_bavail * (double)disk.f_frsize;
+}
+
 static void publish(const struct create *c, bloomfile_builder *builder)
 {
     struct cli_progress progress = { .doing = "building the filter ...",
@@ -183,8 +196,7 @@ static void publish(const struct create *c, bloomfile_builder *builder)
     int error = sink_is_stdout(c->path)
                     ? bloomfile_builder_finish_fd(builder, STDOUT_FILENO)
                     : bloomfile_builder_finish(builder, c->path, sink_flags(c->force));
-    char why[TOO_LARGE_TEXT];
-    if (error != 0 && too_large_explain(&c->params, error, why))
+    if (error != 0 && !(error == ENOSPC && sink_is_stdout(c->path) && has_room(&c->params)))
         create_fail(c, error);
     if (error != 0)
         sink_fail(c->path, error);

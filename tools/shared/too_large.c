@@ -19,8 +19,7 @@ static double rate_of(const struct bloomfile_params *p)
     return p->series == BLOOMFILE_GROW ? fpr / 8 : p->series > 0 ? fpr / p->series : fpr;
 }
 
-/* 0: it cannot be told. */
-static double bytes_of(const struct bloomfile_params *p)
+double too_large_bytes(const struct bloomfile_params *p)
 {
     const uint32_t layout = p->layout != 0 ? p->layout : BLOOMFILE_BLOCKED;
     const struct bloomfile_traits *traits = bloomfile_traits_of(layout);
@@ -33,7 +32,7 @@ static double bytes_of(const struct bloomfile_params *p)
 static bool explain_size(const struct bloomfile_params *p, char *text)
 {
     char size[32];
-    const double bytes = bytes_of(p);
+    const double bytes = too_large_bytes(p);
     if (bytes <= 0 || bytes >= 0x1p63 || (p->capacity == 0 && p->bits == 0))
         return false;
     snprintf(text, TOO_LARGE_TEXT, "-%c %" PRIu64 " needs %s", p->bits > 0 ? 'm' : 'n',

@@ -17,4 +17,7 @@ enum {
  * "the least for 100 keys is 5.42e-16 %". false: neither -n, -m nor -p is the reason. */
 bool too_large_explain(const struct bloomfile_params *params, int error, char text[TOO_LARGE_TEXT]);
 
+/* The bytes that it needs; 0: not known. */
+double too_large_bytes(const struct bloomfile_params *params);
+
 #endif

@@ -89,6 +89,8 @@ def sealed_series(out):
     first = edit(TWO[0], header={"link": 1})
     link_of_the_first = joined([first, edit(TWO[1], header={
         "link": field(first, "header_crc") + (field(first, "body_crc", 0) << 32)})])
+    out.add("ETRAILING", "V20", middle_layer_is_no_layer=joined(
+        [THREE[0], edit(THREE[1], header={"incompat": 0}), THREE[2]]))
     out.add("ESERIES", "21.6", series_without_its_first_layer=joined(THREE[1:]),
             last_layer_alone=TWO[1], layer_number_skipped=skipping,
             first_layer_twice=relinked([THREE[0], THREE[0], THREE[2]]),
